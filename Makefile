@@ -1,0 +1,56 @@
+# Everything a developer or CI does, as short commands; `make` alone lists them. Fixing and checking are separate targets.
+SHELL := /bin/bash
+BIN := node_modules/.bin
+STAMP := node_modules/.installed
+JEST := node --experimental-vm-modules --no-warnings node_modules/jest/bin/jest.js
+NODE_OK := var v = process.versions.node.split("."); process.exit(v[0] > 20 || (v[0] == 20 && v[1] >= 19) ? 0 : 1)
+
+.DEFAULT_GOAL := help
+.PHONY: help node setup build run test check ci lint types fmt fmt-check arch dead clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+node:
+	@command -v node >/dev/null || { echo "Node.js 20.19 or later is needed and was not found: https://nodejs.org" >&2; exit 1; }
+	@node -e '$(NODE_OK)' || { echo "Node.js 20.19 or later is needed; this is $$(node --version)" >&2; exit 1; }
+
+setup: $(STAMP) ## install what the lockfile names (only when it changed)
+
+$(STAMP): package.json package-lock.json .npmrc | node
+	npm ci
+	@touch $@
+
+build: setup ## compile everything to dist/
+	$(BIN)/tsc -b
+
+run: build ## the whole product with demo data: compile, store, load, keys, serve (ARGS="--listen 127.0.0.1:9000")
+	@node fixtures/demo/run.mjs $(ARGS)
+
+test: build ## the whole suite (ARGS=pattern for a part of it)
+	@mkdir -p .run
+	$(JEST) --json --outputFile=.run/jest.json $(ARGS)
+
+check: fmt-check lint types arch dead ## everything but the tests
+
+ci: check test ## what CI runs: check, then test
+
+lint: setup ## ESLint with types, no warnings
+	$(BIN)/eslint --max-warnings 0 --concurrency auto .
+
+types: build ## type-check (the compiler emits nothing for what does not)
+
+fmt: setup ## format in place
+	$(BIN)/prettier --write --log-level warn .
+
+fmt-check: setup ## refuse what `make fmt` would change
+	$(BIN)/prettier --check --log-level warn .
+
+arch: build ## import directions, cycles, sizes, casts, words, lockfile
+	$(JEST) architecture
+
+dead: setup ## unused files, exports and dependencies
+	$(BIN)/knip
+
+clean: ## remove what was built; the demo data in .bailiwick/ stays
+	rm -rf dist .run coverage

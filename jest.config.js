@@ -1,0 +1,9 @@
+// Tests are compiled by `tsc -b` with everything else and run as the ES modules they are: what is tested is what ships.
+export default {
+  rootDir: 'dist/test',
+  testMatch: ['**/*.test.js'],
+  testEnvironment: 'node',
+  transform: {},
+  testTimeout: 60_000,
+  maxWorkers: 2,
+};
