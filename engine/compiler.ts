@@ -1,0 +1,88 @@
+// The author-time door: from a folder's files to a policy, and to a snapshot's bytes. Not importable by the gateway's
+// request path.
+import { compileTables } from './compile/compile-tables.js';
+import { ENGINE_LIMITS, type EngineLimits } from './limits.js';
+import { linkPolicy } from './link/link-policy.js';
+import type { Diagnostic } from './model/diagnostic.js';
+import type { PolicyDocument } from './model/document.js';
+import { groupHolders } from './model/holders.js';
+import type { PolicySet } from './model/policy-set.js';
+import { compareTexts } from './model/order.js';
+import { makeDiagnostic, makeSink } from './model/report.js';
+import { digestCells } from './snapshot/digest-cells.js';
+import { type CompiledSnapshot, sealSnapshot } from './snapshot/seal.js';
+import { HEADER_FILE, readDocument, type SourceFile, unreadDocument } from './source/read-document.js';
+import { acceptFiles } from './source/accept-files.js';
+
+export { ENGINE_LIMITS, type EngineLimits } from './limits.js';
+export type { Diagnostic, Position, Range, Related, Severity } from './model/diagnostic.js';
+export { CODE_PAGES, type CodePage, codePage, DIAGNOSTIC_CODES, type DiagnosticCode } from './model/diagnostic-codes.js';
+export { nearest } from './model/nearest.js';
+export type { PolicyGuardrail, PolicySet, PolicyTest } from './model/policy-set.js';
+export { makeDiagnostic, sortDiagnostics } from './model/report.js';
+export { checkGuardrails, type GuardrailReport, type GuardrailViolation } from './prove/guardrails.js';
+export { type NearestMiss } from './prove/nearest-miss.js';
+export { type PolicyTestFailure, type PolicyTestReport, runPolicyTests } from './prove/policy-tests.js';
+export type { Witness } from './prove/witness.js';
+export type { CompiledSnapshot } from './snapshot/seal.js';
+export type { SourceFile } from './source/read-document.js';
+export { readYaml, type YamlReading, type YamlValue } from './source/read-yaml.js';
+
+/** A file that is there and could not be read, which its reader has reported: what it may declare is not called missing. */
+export interface UnreadFile {
+  readonly path: string;
+  readonly bytes: null;
+}
+
+export interface PolicyReading {
+  /** Sorted by file, position and code; byte-stable. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** Null exactly if a diagnostic is an error. */
+  readonly policy: PolicySet | null;
+  /** The text of each file by its path, with LF line ends: places in diagnostics are places in it. */
+  readonly sources: ReadonlyMap<string, string>;
+}
+
+/**
+ * Reads and links the files of a policy folder, whose paths are relative to the folder with `/`, each once. All mistakes
+ * are found in one run; the order of the files has no meaning.
+ */
+export function readPolicy(files: readonly (SourceFile | UnreadFile)[], limits: EngineLimits = ENGINE_LIMITS): PolicyReading {
+  const sink = makeSink(limits.diagnostics);
+  const sources = new Map<string, string>();
+  const documents: PolicyDocument[] = [];
+  const sorted = [...files].sort((a, b) => compareTexts(a.path, b.path));
+  const accepted = acceptFiles(sorted.filter((file): file is SourceFile => file.bytes !== null), limits, sink);
+  for (const file of sorted) {
+    const { document, text } = file.bytes !== null && accepted.has(file) ? readDocument(file, limits, sink) : unreadDocument(file.path);
+    documents.push(document);
+    sources.set(file.path, text);
+  }
+  if (!sorted.some((file) => file.path === HEADER_FILE)) {
+    const help = `add a \`${HEADER_FILE}\` with \`bailiwick: 1\`, \`name\` and \`providers\``;
+    sink.add({ code: 'POLICY_MISSING', file: HEADER_FILE, message: `the folder has no \`${HEADER_FILE}\``, help });
+  }
+  const policy = linkPolicy(documents, limits, sink);
+  return { diagnostics: sink.diagnostics(), policy, sources };
+}
+
+export type CompileResult =
+  | { readonly ok: true; readonly snapshot: CompiledSnapshot }
+  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
+
+/** Fails only where a policy is larger than the limits allow. */
+export function compilePolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMITS): CompileResult {
+  const tables = compileTables(set);
+  const holders = groupHolders(tables, limits.expandedRows);
+  const digests = holders === null ? null : digestCells(tables, holders, limits.expandedRows);
+  if (digests === null) return tooLarge(`the decision table would have more than ${String(limits.expandedRows)} rows`);
+  const snapshot = sealSnapshot(tables, digests.decisions);
+  if (snapshot.bytes.length > limits.snapshotBytes) {
+    return tooLarge(`the snapshot would have more than ${String(limits.snapshotBytes)} bytes`);
+  }
+  return { ok: true, snapshot };
+}
+
+function tooLarge(message: string): CompileResult {
+  return { ok: false, diagnostics: [makeDiagnostic({ code: 'LIMIT_EXPANDED', file: 'policy.yaml', message })] };
+}

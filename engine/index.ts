@@ -1,0 +1,96 @@
+// The runtime door: load a verified policy, decide, say what is visible. Pure functions over plain data; the author's
+// tools (reading, linking, compiling) are behind `compiler.ts`.
+import { makePolicy, type Policy, preparedOf } from './evaluate/policy.js';
+import { preparePolicy } from './evaluate/prepare.js';
+import { type NamespacePath, ROOT } from './model/namespace.js';
+import { countsOf } from './model/tables.js';
+import { decodeSnapshot, type SnapshotFault } from './snapshot/decode.js';
+import { digestNamespaces } from './snapshot/digest-cells.js';
+
+export { type DecideInput, decide, decideAs } from './evaluate/decide.js';
+export { decideRaw, type RawActor, type RawInput, type RawRequest } from './evaluate/decide-raw.js';
+export { type HeldScope, heldScopes } from './evaluate/held-scopes.js';
+export { type Policy } from './evaluate/policy.js';
+export { type ResolvedActor, resolveActor } from './evaluate/resolve-actor.js';
+export { unrestrictedPolicy } from './evaluate/unrestricted.js';
+export { visibility, visibilityAs, type VisibilityInput } from './evaluate/visibility.js';
+export { type Actor, type ActorKind, LOCAL_ACTOR } from './model/actor.js';
+export type {
+  Access,
+  AccessStep,
+  Copy,
+  CreateNamespace,
+  Decision,
+  GrantRef,
+  Reach,
+  Request,
+  Step,
+  Visibility,
+  VisibilityRequest,
+  Visible,
+} from './model/decision.js';
+export { assertNever, invariant, InvariantError } from './model/invariant.js';
+export { formatIdentity, type Identity, type IdentityFault, type IdentityResult, isName, makeIdentity, parseIdentity, subjectFault, utf8Length } from './model/identity.js';
+export { formatInstant, type Instant, instantOf, parseInstant } from './model/instant.js';
+export {
+  canonicalize,
+  type CanonicalizeResult,
+  comparePaths,
+  isWithin,
+  lineageOf,
+  NAMESPACE_LIMITS,
+  type NamespacePath,
+  parentOf,
+  type PathFault,
+  ROOT,
+} from './model/namespace.js';
+export { compareTexts } from './model/order.js';
+export {
+  type Action,
+  ALL_SCOPES,
+  FAMILIES,
+  type Family,
+  hasScope,
+  isFamily,
+  isScopeName,
+  NO_SCOPES,
+  parseScopePattern,
+  scopeBit,
+  scopeNames,
+  SCOPES,
+  type ScopeName,
+  type ScopeSet,
+  scopeSetOf,
+} from './model/scope.js';
+export type { SnapshotCounts } from './model/tables.js';
+export type { SnapshotFault, SnapshotFaultCode } from './snapshot/decode.js';
+export { visibilityDigest } from './snapshot/visibility-digest.js';
+
+export type LoadResult =
+  { readonly ok: true; readonly policy: Policy } | { readonly ok: false; readonly fault: SnapshotFault };
+
+/** Verifies everything about the bytes of a snapshot file before any of it is used. Never throws. */
+export function loadSnapshot(bytes: Uint8Array): LoadResult {
+  const decoded = decodeSnapshot(bytes);
+  if (!decoded.ok) return decoded;
+  const { snapshot } = decoded;
+  const { tables, digest, decisions, format } = snapshot;
+  const facts = { kind: 'compiled', name: tables.name, digest, decisions, format, counts: countsOf(tables) } as const;
+  return { ok: true, policy: makePolicy(facts, preparePolicy(snapshot)) };
+}
+
+export interface NamespaceDigest {
+  readonly namespace: NamespacePath;
+  readonly digest: string;
+}
+
+/**
+ * In path order, the root first: a digest changes exactly if a decision at its namespace or below it changes. Of the
+ * unrestricted policy the root alone. Grows with namespaces times identities that hold something: for listings.
+ */
+export function namespaceDigests(policy: Policy): readonly NamespaceDigest[] {
+  const prepared = preparedOf(policy);
+  if (prepared === null) return [{ namespace: ROOT, digest: policy.decisions }];
+  const digests = digestNamespaces(prepared.tables, prepared);
+  return prepared.paths.map((namespace, row) => ({ namespace, digest: digests[row] ?? policy.decisions }));
+}

@@ -1,0 +1,38 @@
+// Every maximum of the engine in one frozen object. Functions that enforce one take the object as an argument, so that
+// a test meets each limit at its value and one above.
+
+export const ENGINE_LIMITS = Object.freeze({
+  /** Files in a policy folder. */
+  files: 20_000,
+  /** Bytes of one policy file. */
+  fileBytes: 64 * 1024 * 1024,
+  /** Bytes of all policy files together. */
+  totalBytes: 1024 * 1024 * 1024,
+  /** Lists and mappings inside each other, in one policy file. */
+  depth: 32,
+  /** Keys and other texts of one policy file. */
+  nodes: 16_000_000,
+  /** Keys and other texts of one value in flow style (`[…]`, `{…}`, JSON) that needs the whole YAML parser. */
+  pieceTexts: 1_000_000,
+  /** Diagnostics of one run; the rest is counted, not listed. */
+  diagnostics: 10_000,
+  providers: 1_000,
+  roles: 1_000_000,
+  /** Members of all roles together. */
+  members: 5_000_000,
+  /** Roles inside roles, the outermost counted. */
+  roleDepth: 64,
+  grants: 2_000_000,
+  tests: 100_000,
+  /** Expectations (allow, deny, sees) of all tests together. */
+  expectations: 1_000_000,
+  guardrails: 10_000,
+  /** Bytes of a description, a reason or the name of a test. */
+  freeTextBytes: 1_000,
+  /** Bytes of a snapshot file. */
+  snapshotBytes: 400 * 1024 * 1024,
+  /** Rows of the decision table with roles followed: one for each class of like identities and grant of theirs. */
+  expandedRows: 100_000_000,
+} satisfies Readonly<Record<string, number>>);
+
+export type EngineLimits = { readonly [Name in keyof typeof ENGINE_LIMITS]: number };

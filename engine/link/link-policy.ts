@@ -1,0 +1,119 @@
+// The documents of a folder to one policy: every name is declared once and every reference resolved, or there is a
+// diagnostic. What a document could not read is not reported again as unknown (design 3).
+import type { EngineLimits } from '../limits.js';
+import type { GrantDeclaration, PolicyDocument, RoleDeclaration, StatedScopes } from '../model/document.js';
+import type { PolicyGrant, PolicyRole, PolicySet } from '../model/policy-set.js';
+import { NO_SCOPES, type ScopeSet } from '../model/scope.js';
+import type { Sink } from '../model/report.js';
+import { isWithin } from '../model/namespace.js';
+import type { Located } from '../model/span.js';
+import { checkLimits } from './limits.js';
+import { linkGuardrails, linkTests } from './link-claims.js';
+import { collectNames, type Names } from './names.js';
+import { findingAt, placeOf } from './places.js';
+import { checkReference, identityPrincipal } from './references.js';
+import { checkRoleNesting } from './role-nesting.js';
+
+/** The policy, or null if anything was an error; what is wrong is in the sink. */
+export function linkPolicy(documents: readonly PolicyDocument[], limits: EngineLimits, sink: Sink): PolicySet | null {
+  checkLimits(documents, limits, sink);
+  const names = collectNames(documents, sink);
+  const roles = documents.flatMap((document) => document.roles.map((role) => linkRole(document, role, names)));
+  checkRoleNesting(names, limits, sink);
+  const grants = linkGrants(documents, names);
+  const tests = documents.flatMap((document) => linkTests(document, names));
+  const guardrails = linkGuardrails(documents, names);
+  const header = documents.find((document) => document.header !== null)?.header ?? null;
+  if (sink.failed() || header?.name == null) return null;
+  const providers = header.providers.map(({ name, description }) => ({ name: name.value, description }));
+  return { name: header.name.value, providers, roles, grants, tests, guardrails };
+}
+
+function linkRole(document: PolicyDocument, role: RoleDeclaration, names: Names): PolicyRole {
+  for (const member of role.members) checkReference(document, member, names);
+  return {
+    name: role.name.value,
+    description: role.description,
+    place: placeOf(document, role.name),
+    members: role.members.map((member) => ({ ...identityPrincipal(member), place: placeOf(document, member) })),
+  };
+}
+
+/** All grants; those that are not whole are left out, as they have been reported. */
+function linkGrants(documents: readonly PolicyDocument[], names: Names): readonly PolicyGrant[] {
+  const grants: PolicyGrant[] = [];
+  const declared = new Map<string, { readonly document: PolicyDocument; readonly id: Located<string> }>();
+  for (const document of documents) {
+    for (const grant of document.grants) {
+      const { id } = grant;
+      const before = id === null ? undefined : declared.get(id.value);
+      if (id !== null && before === undefined) declared.set(id.value, { document, id });
+      if (id !== null && before !== undefined) {
+        names.sink.add(
+          findingAt(document, id, {
+            code: 'GRANT_DUPLICATE',
+            message: `the grant id \`${id.value}\` is used twice`,
+            related: [{ ...placeOf(before.document, before.id), message: 'first declared here' }],
+          }),
+        );
+      }
+      const linked = linkGrant(document, grant, names);
+      if (linked !== null) grants.push(linked);
+    }
+  }
+  return grants;
+}
+
+function linkGrant(document: PolicyDocument, grant: GrantDeclaration, names: Names): PolicyGrant | null {
+  const { id, principal, namespace } = grant;
+  if (principal !== null) checkReference(document, principal, names);
+  checkWithin(document, grant, names);
+  const scopes = scopesOf(document, grant, names);
+  if (id === null || principal === null || namespace === null || scopes === null) return null;
+  return {
+    id: id.value,
+    principal: identityPrincipal(principal),
+    namespace: namespace.value,
+    scopes,
+    inherit: grant.inherit,
+    notBefore: grant.notBefore,
+    expires: grant.expires,
+    reason: grant.reason,
+    place: placeOf(document, id),
+  };
+}
+
+/** Every grant of a file with `within` is at that namespace or below it. */
+function checkWithin(document: PolicyDocument, grant: GrantDeclaration, names: Names): void {
+  const { within } = document;
+  const { namespace } = grant;
+  if (within === null || namespace === null || isWithin(namespace.value, within.value)) return;
+  names.sink.add(
+    findingAt(document, namespace, {
+      code: 'GRANT_OUTSIDE_WITHIN',
+      message: `\`${namespace.value}\` is not at or below \`${within.value}\``,
+      related: [{ ...placeOf(document, within), message: 'this file may grant here and below' }],
+    }),
+  );
+}
+
+/** The grant's own scopes, else those of its role; null if there are none or they are wrong. */
+function scopesOf(document: PolicyDocument, grant: GrantDeclaration, names: Names): ScopeSet | null {
+  const { id, principal } = grant;
+  const own = statedSet(grant.scopes);
+  if (own !== 'absent' || principal === null) return own === 'absent' ? null : own;
+  const role = principal.kind === 'role' ? names.roles.get(principal.value)?.role : undefined;
+  if (principal.kind === 'role' && role === undefined) return null;
+  const inherited = role === undefined ? 'absent' : statedSet(role.scopes);
+  if (inherited !== 'absent') return inherited;
+  const help = principal.kind === 'role' ? `add \`scopes\` to the grant, or to the role \`${principal.value}\`` : 'add `scopes`';
+  const message = principal.kind === 'role' ? 'neither the grant nor its role has scopes' : 'the grant has no scopes';
+  names.sink.add(findingAt(document, id ?? principal, { code: 'GRANT_SCOPES_MISSING', message, help }));
+  return null;
+}
+
+function statedSet(scopes: StatedScopes): ScopeSet | 'absent' | null {
+  if (scopes === 'absent') return 'absent';
+  return scopes === 'wrong' || scopes.value === NO_SCOPES ? null : scopes.value;
+}
+

@@ -1,0 +1,45 @@
+// What a policy declares, by name: each name once, the first in file order counts, every other is reported.
+import type { PolicyDocument, RoleDeclaration } from '../model/document.js';
+import { makeSuggester, type Suggester } from '../model/nearest.js';
+import type { Sink } from '../model/report.js';
+import { findingAt, placeOf } from './places.js';
+
+export interface DeclaredRole {
+  readonly document: PolicyDocument;
+  readonly role: RoleDeclaration;
+}
+
+export interface Names {
+  readonly roles: ReadonlyMap<string, DeclaredRole>;
+  /** Null where `policy.yaml` could not be read, so that no provider can be called unknown. */
+  readonly providers: ReadonlySet<string> | null;
+  /** Whether a role that is not here may stand where a file could not be read. */
+  readonly rolesMayBeMissing: boolean;
+  readonly suggestRole: Suggester;
+  readonly sink: Sink;
+}
+
+export function collectNames(documents: readonly PolicyDocument[], sink: Sink): Names {
+  const roles = new Map<string, DeclaredRole>();
+  for (const document of documents) {
+    for (const role of document.roles) {
+      const { name } = role;
+      const before = roles.get(name.value);
+      if (before === undefined) roles.set(name.value, { document, role });
+      else {
+        const related = [{ ...placeOf(before.document, before.role.name), message: 'first declared here' }];
+        sink.add(findingAt(document, name, { code: 'ROLE_DUPLICATE', message: `the role \`${name.value}\` is declared twice`, related }));
+      }
+    }
+  }
+  const header = documents.find((document) => document.header !== null);
+  const providers =
+    header?.complete === true ? new Set(header.header?.providers.map((provider) => provider.name.value)) : null;
+  return {
+    roles,
+    providers,
+    rolesMayBeMissing: documents.some((document) => document.header === null && !document.complete),
+    suggestRole: makeSuggester(roles.keys()),
+    sink,
+  };
+}

@@ -1,0 +1,24 @@
+// Who asks, as far as a decision depends on it. The gateway's RequestActor is one of these with an id and a fingerprint.
+import type { Identity } from './identity.js';
+import type { NamespacePath } from './namespace.js';
+import { ALL_SCOPES, type ScopeSet } from './scope.js';
+
+/** `local` is the unrestricted single user; every other kind is decided by policy. */
+export type ActorKind = 'local' | 'key' | 'token' | 'certificate' | 'request';
+
+export interface Actor {
+  readonly kind: ActorKind;
+  readonly identities: readonly Identity[];
+  /** The scopes that the credential carries; the empty set carries nothing. */
+  readonly credentialScopes: ScopeSet;
+  /** Null is unrestricted; an empty list allows nothing. */
+  readonly namespaceRestrictions: readonly NamespacePath[] | null;
+}
+
+/** The actor of local execution (specification 5.2). */
+export const LOCAL_ACTOR: Actor = Object.freeze({
+  kind: 'local',
+  identities: Object.freeze([]),
+  credentialScopes: ALL_SCOPES,
+  namespaceRestrictions: null,
+});

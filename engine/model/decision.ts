@@ -1,0 +1,56 @@
+// What is asked of the engine and what it answers (design 2.3, 2.4).
+import type { NamespacePath } from './namespace.js';
+import type { Family, ScopeName } from './scope.js';
+
+/** May a scope be used on a record that lives at `target`, from `context`? */
+export interface Access {
+  readonly kind: 'access';
+  readonly scope: ScopeName;
+  readonly context: NamespacePath;
+  readonly target: NamespacePath;
+}
+
+export interface CreateNamespace {
+  readonly kind: 'create-namespace';
+  readonly namespace: NamespacePath;
+}
+
+export interface Copy {
+  readonly kind: 'copy';
+  readonly source: NamespacePath;
+  readonly destination: NamespacePath;
+}
+
+export type Request = Access | CreateNamespace | Copy;
+
+/** The steps of design 2.3 at which an access can fail, in order. */
+export type AccessStep =
+  'canonicalize' | 'unknown_scope' | 'restriction' | 'no_matching_grant' | 'credential_scope' | 'target_relationship';
+
+export type Step = AccessStep | 'source_read' | 'destination_write';
+
+/** A grant as answers cite it; file and line are absent where the policy was built in memory. */
+export interface GrantRef {
+  readonly id: string;
+  readonly file?: string;
+  readonly line?: number;
+}
+
+export type Decision =
+  | { readonly decision: 'allow'; readonly grants: readonly GrantRef[] }
+  | { readonly decision: 'deny'; readonly step: Step; readonly cause?: AccessStep };
+
+export type Reach = 'lineage' | 'exact' | 'subtree';
+
+export interface VisibilityRequest {
+  readonly family: Family;
+  readonly context: NamespacePath;
+  readonly reach: Reach;
+}
+
+/** Never a list that can be empty by accident: `some` holds at least one namespace or subtree (design 2.4). */
+export type Visible =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'some'; readonly exact: readonly NamespacePath[]; readonly subtrees: readonly NamespacePath[] };
+
+export type Visibility = { readonly kind: 'none'; readonly step: AccessStep } | Visible;

@@ -1,0 +1,110 @@
+// One policy file as it was read: shapes checked, values typed, names not yet resolved. A part that was wrong is null and
+// has been reported, so that linking can go on with the rest. `source/` makes these, `link/` takes them.
+import type { Identity } from './identity.js';
+import type { Instant } from './instant.js';
+import type { NamespacePath } from './namespace.js';
+import type { Family, ScopeName, ScopeSet } from './scope.js';
+import type { LineTable, Located, Span } from './span.js';
+
+export type IdentityReference = Located<Identity> & { readonly kind: 'identity' };
+export type RoleReference = Located<string> & { readonly kind: 'role' };
+export type MemberReference = IdentityReference | RoleReference;
+
+export interface ProviderDeclaration {
+  readonly name: Located<string>;
+  readonly description: string | null;
+}
+
+/** What `policy.yaml` says. */
+export interface PolicyHeader {
+  readonly name: Located<string> | null;
+  readonly providers: readonly ProviderDeclaration[];
+}
+
+/** Scopes that may be left out: left out, wrong (and reported), or there. */
+export type StatedScopes = 'absent' | 'wrong' | Located<ScopeSet>;
+
+export interface RoleDeclaration {
+  readonly name: Located<string>;
+  readonly description: string | null;
+  readonly members: readonly MemberReference[];
+  readonly scopes: StatedScopes;
+}
+
+export interface GrantDeclaration {
+  readonly id: Located<string> | null;
+  readonly principal: MemberReference | null;
+  readonly namespace: Located<NamespacePath> | null;
+  readonly scopes: StatedScopes;
+  readonly inherit: boolean;
+  readonly notBefore: Instant | null;
+  readonly expires: Instant | null;
+  readonly reason: string | null;
+}
+
+export interface AccessExpectation extends Span {
+  readonly scope: ScopeName;
+  readonly namespace: NamespacePath;
+}
+
+export interface VisibilityExpectation extends Span {
+  readonly family: Family;
+  readonly context: NamespacePath;
+  readonly namespaces: readonly NamespacePath[];
+}
+
+export interface TestDeclaration {
+  readonly name: Located<string> | null;
+  readonly identities: readonly IdentityReference[];
+  readonly credentialScopes: ScopeSet;
+  readonly namespaceRestrictions: readonly NamespacePath[] | null;
+  readonly at: Instant | null;
+  readonly allow: readonly AccessExpectation[];
+  readonly deny: readonly AccessExpectation[];
+  readonly sees: readonly VisibilityExpectation[];
+}
+
+export interface ExemptionDeclaration {
+  readonly roles: readonly RoleReference[];
+  readonly identities: readonly IdentityReference[];
+}
+
+export type CountedPlace =
+  { readonly kind: 'path'; readonly path: NamespacePath } | { readonly kind: 'every-top-level' };
+
+export type RuleDeclaration =
+  | { readonly kind: 'never'; readonly scopes: ScopeSet; readonly under: NamespacePath; readonly except: ExemptionDeclaration }
+  | {
+      readonly kind: 'separate';
+      readonly sides: readonly ScopeSet[];
+      readonly under: NamespacePath;
+      readonly except: ExemptionDeclaration;
+    }
+  | {
+      readonly kind: 'atLeast' | 'atMost';
+      readonly identities: number;
+      readonly scopes: ScopeSet;
+      readonly at: CountedPlace;
+    }
+  | { readonly kind: 'expires'; readonly providers: readonly Located<string>[]; readonly withinMilliseconds: number };
+
+export interface GuardrailDeclaration {
+  readonly id: Located<string> | null;
+  readonly description: string | null;
+  readonly rule: RuleDeclaration | null;
+}
+
+export interface PolicyDocument {
+  /** Relative to the policy folder, with `/`. */
+  readonly file: string;
+  readonly lines: LineTable;
+  /** False where something could not be read at all, so that names it may declare are not reported as unknown. */
+  readonly complete: boolean;
+  /** Null for every file but `policy.yaml`. */
+  readonly header: PolicyHeader | null;
+  readonly within: Located<NamespacePath> | null;
+  readonly roles: readonly RoleDeclaration[];
+  readonly grants: readonly GrantDeclaration[];
+  readonly tests: readonly TestDeclaration[];
+  readonly guardrails: readonly GuardrailDeclaration[];
+}

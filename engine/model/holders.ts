@@ -1,0 +1,80 @@
+// Identities grouped by what they hold: all that depends on roles is worked out once for those who are in the same ones,
+// so a role of 100,000 members is one class and not 100,000 rows (design 4).
+import type { PolicyTables } from './tables.js';
+
+export interface HolderClasses {
+  readonly count: number;
+  /** The class of an identity row, or -1 where it holds no grant at all. */
+  readonly classOf: Int32Array;
+  /** The principals of class `c` that have grants, sorted: `principals[start[c]]` up to `principals[start[c + 1]]`. */
+  readonly start: Int32Array;
+  readonly principals: Int32Array;
+}
+
+/**
+ * Null where following roles, or writing a row for every class and grant of it, would exceed `limit` rows.
+ */
+export function groupHolders(tables: PolicyTables, limit: number): HolderClasses | null {
+  const roles = tables.roles.name.length;
+  const identities = tables.identities.subject.length;
+  const grantsOf = new Int32Array(roles + identities);
+  for (const principal of tables.grants.principal) grantsOf[principal] = (grantsOf[principal] ?? 0) + 1;
+  const rolesOf = rolesByMember(tables, roles + identities);
+
+  const classOf = new Int32Array(identities).fill(-1);
+  const byRoles = new Map<string, number>();
+  const start: number[] = [0];
+  const principals: number[] = [];
+  const seen = new Int32Array(roles).fill(-1);
+  let rows = 0;
+  for (let identity = 0; identity < identities; identity += 1) {
+    const direct = rolesOf[roles + identity] ?? [];
+    const ownGrants = grantsOf[roles + identity] ?? 0;
+    // Whoever has grants of their own is a class alone; the others are told apart by their roles.
+    const key = ownGrants > 0 ? null : direct.join();
+    const known = key === null ? undefined : byRoles.get(key);
+    if (known !== undefined) {
+      classOf[identity] = known;
+      continue;
+    }
+    const reached: number[] = [...direct];
+    for (const role of direct) seen[role] = identity;
+    for (let next = 0; next < reached.length; next += 1) {
+      for (const outer of rolesOf[reached[next] ?? 0] ?? []) {
+        if (seen[outer] === identity) continue;
+        seen[outer] = identity;
+        reached.push(outer);
+      }
+    }
+    rows += reached.length + ownGrants;
+    const holding = reached.filter((role) => (grantsOf[role] ?? 0) > 0).sort((a, b) => a - b);
+    for (const role of holding) rows += grantsOf[role] ?? 0;
+    if (rows > limit) return null;
+    if (ownGrants > 0) holding.push(roles + identity);
+    const number = holding.length === 0 ? -1 : start.length - 1;
+    if (number >= 0) {
+      for (const principal of holding) principals.push(principal);
+      start.push(principals.length);
+    }
+    classOf[identity] = number;
+    if (key !== null) byRoles.set(key, number);
+  }
+  return {
+    count: start.length - 1,
+    classOf,
+    start: Int32Array.from(start),
+    principals: Int32Array.from(principals),
+  };
+}
+
+/** For each principal the roles that list it, in order. */
+function rolesByMember(tables: PolicyTables, count: number): readonly (readonly number[] | undefined)[] {
+  const lists = new Array<number[] | undefined>(count);
+  tables.members.member.forEach((member, row) => {
+    const role = tables.members.role[row] ?? 0;
+    const list = lists[member];
+    if (list === undefined) lists[member] = [role];
+    else list.push(role);
+  });
+  return lists;
+}

@@ -1,0 +1,57 @@
+// Identities: exact (provider, subject) pairs, case-sensitive, NFC, never matched by subject alone or by a joined string
+// (design 2.2; names and subjects as in interfaces.md).
+
+export interface Identity {
+  readonly provider: string;
+  readonly subject: string;
+}
+
+export type IdentityFault = 'no_colon' | 'provider' | 'subject_empty' | 'subject_too_long' | 'subject_space' | 'subject_control' | 'not_nfc';
+
+export type IdentityResult =
+  { readonly ok: true; readonly identity: Identity } | { readonly ok: false; readonly fault: IdentityFault };
+
+const NAME = /^[a-z0-9][a-z0-9._-]{0,127}$/;
+// eslint-disable-next-line no-control-regex -- control characters are what is being refused
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+const SUBJECT_BYTES = 255;
+
+/** Policy, provider, role, grant, guardrail and slot names: `[a-z0-9][a-z0-9._-]{0,127}`. */
+export function isName(text: unknown): text is string {
+  return typeof text === 'string' && NAME.test(text) && !text.endsWith('\n');
+}
+
+export function subjectFault(subject: string): IdentityFault | null {
+  if (subject === '') return 'subject_empty';
+  if (CONTROL.test(subject) || !subject.isWellFormed()) return 'subject_control';
+  if (subject.trim() !== subject) return 'subject_space';
+  if (subject.normalize('NFC') !== subject) return 'not_nfc';
+  return utf8Length(subject) > SUBJECT_BYTES ? 'subject_too_long' : null;
+}
+
+/** An identity of given parts, or what is wrong with them. */
+export function makeIdentity(provider: string, subject: string): IdentityResult {
+  if (!isName(provider)) return { ok: false, fault: 'provider' };
+  const fault = subjectFault(subject);
+  return fault === null ? { ok: true, identity: { provider, subject } } : { ok: false, fault };
+}
+
+/** Text form `provider:subject`, split at the first colon. */
+export function parseIdentity(text: string): IdentityResult {
+  const cut = text.indexOf(':');
+  return cut < 0 ? { ok: false, fault: 'no_colon' } : makeIdentity(text.slice(0, cut), text.slice(cut + 1));
+}
+
+export function formatIdentity(identity: Identity): string {
+  return `${identity.provider}:${identity.subject}`;
+}
+
+/** Bytes of the text in UTF-8. */
+export function utf8Length(text: string): number {
+  let bytes = 0;
+  for (const character of text) {
+    const point = character.codePointAt(0) ?? 0;
+    bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+  }
+  return bytes;
+}

@@ -1,0 +1,36 @@
+// Instants: milliseconds since 1970 in UTC, read from RFC 3339 text with an offset (design 2.5).
+
+declare const brand: unique symbol;
+
+/** Milliseconds since 1970-01-01T00:00:00Z. */
+export type Instant = number & { readonly [brand]: 'Instant' };
+
+const PATTERN =
+  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,3}))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
+
+/** RFC 3339 with offset, upper-case `T` and `Z`, at most millisecond digits, no leap seconds; null for anything else. */
+export function parseInstant(text: unknown): Instant | null {
+  if (typeof text !== 'string' || text.length > 35) return null;
+  const match = PATTERN.exec(text);
+  if (match === null || text.endsWith('\n')) return null;
+  const field = (index: number): number => Number(match[index] ?? '0');
+  const [year, month, day, hour, minute, second] = [field(1), field(2), field(3), field(4), field(5), field(6)];
+  const offsetHour = field(9);
+  const offsetMinute = field(10);
+  if (hour > 23 || minute > 59 || second > 59 || offsetHour > 23 || offsetMinute > 59) return null;
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  if (date.getUTCFullYear() !== year || date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
+  date.setUTCHours(hour, minute, second, Number((match[7] ?? '').padEnd(3, '0')));
+  const offset = (offsetHour * 60 + offsetMinute) * 60_000 * (match[8] === '-' ? -1 : 1);
+  return (date.getTime() - offset) as Instant;
+}
+
+/** RFC 3339 in UTC with milliseconds and `Z`. */
+export function formatInstant(instant: Instant): string {
+  return new Date(instant).toISOString();
+}
+
+export function instantOf(milliseconds: number): Instant {
+  return Math.trunc(milliseconds) as Instant;
+}

@@ -1,0 +1,100 @@
+// Namespace paths: the one function that makes a `NamespacePath`, and the order and ancestry of paths (design 2.1).
+// Policy, credentials, requests and stored records all pass through `canonicalize`; nothing else mints the brand.
+
+declare const brand: unique symbol;
+
+/** A canonical path: `/` is the root, `/labs/optics` a namespace. */
+export type NamespacePath = string & { readonly [brand]: 'NamespacePath' };
+
+export const NAMESPACE_LIMITS = Object.freeze({ segments: 32, bytes: 1024, segmentLength: 63 });
+
+export type PathFault =
+  | 'not_text'
+  | 'empty'
+  | 'too_long'
+  | 'too_deep'
+  | 'empty_segment'
+  | 'dot_segment'
+  | 'segment_too_long'
+  | 'character';
+
+export type CanonicalizeResult =
+  { readonly ok: true; readonly path: NamespacePath } | { readonly ok: false; readonly fault: PathFault };
+
+export const ROOT = '/' as NamespacePath;
+
+/**
+ * Accepts or refuses; adds a missing leading slash and removes one trailing slash, and never folds case, decodes, trims
+ * or resolves. Total: every value gives an answer (design 2.1).
+ */
+export function canonicalize(text: unknown): CanonicalizeResult {
+  if (typeof text !== 'string') return fault('not_text');
+  if (text === '') return fault('empty');
+  if (text === '/') return { ok: true, path: ROOT };
+  const start = text.startsWith('/') ? 1 : 0;
+  const end = text.endsWith('/') ? text.length - 1 : text.length;
+  const body = text.slice(start, end);
+  // Segments are ASCII, so code units are bytes once the characters have been accepted.
+  if (body.length + 1 > NAMESPACE_LIMITS.bytes) return fault('too_long');
+  const segments = body.split('/');
+  if (segments.length > NAMESPACE_LIMITS.segments) return fault('too_deep');
+  for (const segment of segments) {
+    const wrong = segmentFault(segment);
+    if (wrong !== null) return fault(wrong);
+  }
+  return { ok: true, path: `/${body}` as NamespacePath };
+}
+
+function segmentFault(segment: string): PathFault | null {
+  if (segment === '') return 'empty_segment';
+  if (segment === '.' || segment === '..') return 'dot_segment';
+  for (let i = 0; i < segment.length; i += 1) {
+    if (!isSegmentCharacter(segment.charCodeAt(i))) return 'character';
+  }
+  return segment.length > NAMESPACE_LIMITS.segmentLength ? 'segment_too_long' : null;
+}
+
+/** `[a-z0-9._~-]` */
+function isSegmentCharacter(code: number): boolean {
+  return (
+    (code >= 0x61 && code <= 0x7a) ||
+    (code >= 0x30 && code <= 0x39) ||
+    code === 0x2d ||
+    code === 0x2e ||
+    code === 0x5f ||
+    code === 0x7e
+  );
+}
+
+function fault(kind: PathFault): CanonicalizeResult {
+  return { ok: false, fault: kind };
+}
+
+/** The namespace above, or null for the root. */
+export function parentOf(path: NamespacePath): NamespacePath | null {
+  if (path === ROOT) return null;
+  const cut = path.lastIndexOf('/');
+  return cut === 0 ? ROOT : (path.slice(0, cut) as NamespacePath);
+}
+
+/** The root, every ancestor in order, and the path itself last. */
+export function lineageOf(path: NamespacePath): readonly NamespacePath[] {
+  const line: NamespacePath[] = [];
+  for (let at: NamespacePath | null = path; at !== null; at = parentOf(at)) line.push(at);
+  return line.reverse();
+}
+
+/** Whether `path` is `ancestor` or below it. `/labs/optics2` is not below `/labs/optics`. */
+export function isWithin(path: NamespacePath, ancestor: NamespacePath): boolean {
+  if (ancestor === ROOT || path === ancestor) return true;
+  return path.length > ancestor.length && path.charCodeAt(ancestor.length) === 0x2f && path.startsWith(ancestor);
+}
+
+/** Path order: a namespace stands before everything below it, and its subtree is one run. */
+export function comparePaths(a: NamespacePath, b: NamespacePath): number {
+  // With a closing slash on both, code unit order is path order: the slash sorts below every letter that a longer
+  // sibling could continue with, except `-` and `.`, and those are compared against a slash too.
+  const left = a === ROOT ? a : `${a}/`;
+  const right = b === ROOT ? b : `${b}/`;
+  return left < right ? -1 : left > right ? 1 : 0;
+}

@@ -1,0 +1,20 @@
+// The order of texts wherever the project sorts them: by code point, the same on every machine and in every locale.
+
+/**
+ * By code point. JavaScript's own `<` goes by UTF-16 code unit, which puts characters beyond U+FFFF before U+E000 and
+ * would disagree with the store (`COLLATE "C"`).
+ */
+export function compareTexts(a: string, b: string): number {
+  const end = Math.min(a.length, b.length);
+  for (let i = 0; i < end; i += 1) {
+    const left = a.charCodeAt(i);
+    const right = b.charCodeAt(i);
+    if (left !== right) return rank(left) - rank(right);
+  }
+  return a.length - b.length;
+}
+
+/** Surrogates stand for the characters beyond U+FFFF, so they rank above every other code unit. */
+function rank(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
+}

@@ -1,0 +1,104 @@
+// A whole policy with every reference resolved: what linking gives and compiling takes. Nothing in it dangles.
+import type { Range } from './diagnostic.js';
+import type { Identity } from './identity.js';
+import type { Instant } from './instant.js';
+import type { NamespacePath } from './namespace.js';
+import type { ScopeName, ScopeSet } from './scope.js';
+
+/** Where something is declared; null in a policy built in memory. */
+export interface Place {
+  readonly file: string;
+  readonly range: Range;
+}
+
+export interface PolicyProvider {
+  readonly name: string;
+  readonly description: string | null;
+}
+
+export type PolicyMember =
+  | { readonly kind: 'identity'; readonly identity: Identity; readonly place: Place | null }
+  | { readonly kind: 'role'; readonly role: string; readonly place: Place | null };
+
+export interface PolicyRole {
+  readonly name: string;
+  readonly description: string | null;
+  readonly members: readonly PolicyMember[];
+  readonly place: Place | null;
+}
+
+export type Principal =
+  { readonly kind: 'identity'; readonly identity: Identity } | { readonly kind: 'role'; readonly role: string };
+
+export interface PolicyGrant {
+  readonly id: string;
+  readonly principal: Principal;
+  readonly namespace: NamespacePath;
+  /** Never empty: the grant's own scopes, or those of its role where it names none. */
+  readonly scopes: ScopeSet;
+  readonly inherit: boolean;
+  readonly notBefore: Instant | null;
+  readonly expires: Instant | null;
+  readonly reason: string | null;
+  readonly place: Place | null;
+}
+
+/** One expectation of a policy test: `resource:read /labs/optics`. */
+export interface ExpectedAccess {
+  readonly scope: ScopeName;
+  readonly namespace: NamespacePath;
+  readonly place: Place | null;
+}
+
+/** One `sees` line: the exact lineage visibility of a family from a context. */
+export interface ExpectedVisibility {
+  readonly family: 'namespace' | 'resource-template' | 'resource' | 'process-template' | 'process-run';
+  readonly context: NamespacePath;
+  readonly namespaces: readonly NamespacePath[];
+  readonly place: Place | null;
+}
+
+export interface PolicyTest {
+  readonly name: string;
+  readonly identities: readonly Identity[];
+  readonly credentialScopes: ScopeSet;
+  readonly namespaceRestrictions: readonly NamespacePath[] | null;
+  /** Null: must hold in every interval of time (design 3.3). */
+  readonly at: Instant | null;
+  readonly allow: readonly ExpectedAccess[];
+  readonly deny: readonly ExpectedAccess[];
+  readonly sees: readonly ExpectedVisibility[];
+  readonly place: Place | null;
+}
+
+/** Whom a guardrail leaves out. */
+export interface Exemption {
+  readonly roles: readonly string[];
+  readonly identities: readonly Identity[];
+}
+
+/** `at` of a counting guardrail: a path, or every first segment of a namespace that a grant names. */
+export type CountedAt = { readonly kind: 'path'; readonly path: NamespacePath } | { readonly kind: 'every-top-level' };
+
+/** The five kinds of design 3.4. */
+export type GuardrailRule =
+  | { readonly kind: 'never'; readonly scopes: ScopeSet; readonly under: NamespacePath; readonly except: Exemption }
+  | { readonly kind: 'separate'; readonly sides: readonly ScopeSet[]; readonly under: NamespacePath; readonly except: Exemption }
+  | { readonly kind: 'atLeast' | 'atMost'; readonly identities: number; readonly scopes: ScopeSet; readonly at: CountedAt }
+  | { readonly kind: 'expires'; readonly providers: readonly string[]; readonly withinMilliseconds: number };
+
+export interface PolicyGuardrail {
+  readonly id: string;
+  readonly description: string | null;
+  readonly rule: GuardrailRule;
+  readonly place: Place | null;
+}
+
+export interface PolicySet {
+  readonly name: string;
+  readonly providers: readonly PolicyProvider[];
+  readonly roles: readonly PolicyRole[];
+  readonly grants: readonly PolicyGrant[];
+  readonly tests: readonly PolicyTest[];
+  readonly guardrails: readonly PolicyGuardrail[];
+}

@@ -1,0 +1,28 @@
+// Rows listed by a key, in two flat arrays.
+
+/** The rows of `key` are `rows[start[key]]` up to `rows[start[key + 1]]`, without the end. */
+export interface RowLists {
+  readonly start: Int32Array;
+  readonly rows: Int32Array;
+}
+
+/** Rows by key, those of one key in the order of `order` (of their number unless given): a counting sort. */
+export function listRows(keys: Int32Array, count: number, order?: Int32Array): RowLists {
+  const start = new Int32Array(count + 1);
+  for (const key of keys) start[key + 1] = (start[key + 1] ?? 0) + 1;
+  for (let key = 0; key < count; key += 1) start[key + 1] = (start[key + 1] ?? 0) + (start[key] ?? 0);
+  const next = start.slice();
+  const rows = new Int32Array(keys.length);
+  for (let i = 0; i < keys.length; i += 1) {
+    const row = order === undefined ? i : (order[i] ?? 0);
+    const key = keys[row] ?? 0;
+    const at = next[key] ?? 0;
+    rows[at] = row;
+    next[key] = at + 1;
+  }
+  return { start, rows };
+}
+
+export function rowsOf(lists: RowLists, key: number): Int32Array {
+  return lists.rows.subarray(lists.start[key], lists.start[key + 1]);
+}

@@ -1,0 +1,75 @@
+// The ten scopes: five families times read and write, as one bit each. Write never implies read (design 2.2).
+
+declare const brand: unique symbol;
+
+export const FAMILIES = Object.freeze([
+  'namespace',
+  'resource-template',
+  'resource',
+  'process-template',
+  'process-run',
+] as const);
+
+export type Family = (typeof FAMILIES)[number];
+export type Action = 'read' | 'write';
+export type ScopeName = `${Family}:${Action}`;
+
+/** A set of scopes as bits, in the order of `SCOPES`. The empty set means none, never all. */
+export type ScopeSet = number & { readonly [brand]: 'ScopeSet' };
+
+export const SCOPES: readonly ScopeName[] = Object.freeze(
+  FAMILIES.flatMap((family): ScopeName[] => [`${family}:read`, `${family}:write`]),
+);
+
+export const NO_SCOPES = 0 as ScopeSet;
+export const ALL_SCOPES = ((1 << SCOPES.length) - 1) as ScopeSet;
+
+const BITS: ReadonlyMap<string, ScopeSet> = new Map(SCOPES.map((name, index) => [name, (1 << index) as ScopeSet]));
+const FAMILY_NAMES: ReadonlySet<string> = new Set(FAMILIES);
+
+export function isFamily(text: unknown): text is Family {
+  return typeof text === 'string' && FAMILY_NAMES.has(text);
+}
+
+export function isScopeName(text: unknown): text is ScopeName {
+  return typeof text === 'string' && BITS.has(text);
+}
+
+/** The set of one scope. */
+export function scopeBit(name: ScopeName): ScopeSet {
+  return BITS.get(name) ?? NO_SCOPES;
+}
+
+export function scopeSetOf(names: Iterable<ScopeName>): ScopeSet {
+  let set = 0;
+  for (const name of names) set |= scopeBit(name);
+  return set as ScopeSet;
+}
+
+/** Names in the order of `SCOPES`. */
+export function scopeNames(set: ScopeSet): readonly ScopeName[] {
+  return SCOPES.filter((_, index) => (set & (1 << index)) !== 0);
+}
+
+export function isScopeSet(value: unknown): value is ScopeSet {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= ALL_SCOPES;
+}
+
+export function unionScopes(a: ScopeSet, b: ScopeSet): ScopeSet {
+  return (a | b) as ScopeSet;
+}
+
+export function hasScope(set: ScopeSet, name: ScopeName): boolean {
+  return (set & scopeBit(name)) !== 0;
+}
+
+/** `<family>:*`, `*:read`, `*:write` or a scope name: the only patterns there are (design 3). Null if it is none. */
+export function parseScopePattern(text: string): ScopeSet | null {
+  const exact = BITS.get(text);
+  if (exact !== undefined) return exact;
+  const matches = SCOPES.filter((name) => {
+    const cut = name.indexOf(':');
+    return text === `${name.slice(0, cut)}:*` || text === `*:${name.slice(cut + 1)}`;
+  });
+  return matches.length === 0 ? null : scopeSetOf(matches);
+}

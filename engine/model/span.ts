@@ -1,0 +1,50 @@
+// Places in source text: offsets inside, lines and columns only where a person or a file reads them.
+import type { Position, Range } from './diagnostic.js';
+
+/** Offsets into the text of a file, in UTF-16 code units; the end is exclusive. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Something that was read, and where. */
+export interface Located<T> extends Span {
+  readonly value: T;
+}
+
+/** The offset at which each line begins. */
+export type LineTable = Uint32Array;
+
+export function lineTableOf(text: string): LineTable {
+  let count = 1;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count += 1;
+  const starts = new Uint32Array(count);
+  let line = 1;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) {
+    starts[line] = at + 1;
+    line += 1;
+  }
+  return starts;
+}
+
+/** Line and column of an offset, both from 1. */
+export function positionAt(lines: LineTable, offset: number): Position {
+  let low = 0;
+  let high = lines.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1;
+    if ((lines[middle] ?? 0) <= offset) low = middle;
+    else high = middle - 1;
+  }
+  return { line: low + 1, column: offset - (lines[low] ?? 0) + 1 };
+}
+
+export function rangeOf(lines: LineTable, span: Span): Range {
+  return { start: positionAt(lines, span.start), end: positionAt(lines, span.end) };
+}
+
+/** The place of a file as a whole: its first character. */
+export const FILE_START: Range = Object.freeze({
+  start: Object.freeze({ line: 1, column: 1 }),
+  end: Object.freeze({ line: 1, column: 1 }),
+});

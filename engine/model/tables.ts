@@ -1,0 +1,85 @@
+// The decision tables: a policy as sorted columns. Compiling makes them, the snapshot file carries them, evaluation and
+// the digests read them. Rows are numbers, so everything that refers to a row is an integer.
+//
+// A principal is one number: the row of a role, or the number of roles plus the row of an identity.
+// INVARIANT: every list is sorted and free of repetition, nothing dangles, roles have no cycle; who makes tables
+// (compile-tables.ts, decode.ts) guarantees it and nobody checks again. The arrays never leave the engine.
+
+export interface PlaceColumns {
+  /** 0 for a row that was built in memory, otherwise one more than the row of its file. */
+  readonly file: Int32Array;
+  /** Counts from 1; 0 for a row that was built in memory. */
+  readonly line: Int32Array;
+}
+
+export interface IdentityColumns {
+  readonly provider: Int32Array;
+  readonly subject: readonly string[];
+}
+
+export interface RoleColumns extends PlaceColumns {
+  readonly name: readonly string[];
+}
+
+/** Who is in which role, sorted by role, then member. */
+export interface MemberColumns extends PlaceColumns {
+  readonly role: Int32Array;
+  /** A principal. */
+  readonly member: Int32Array;
+}
+
+/**
+ * The trie of the namespaces that grants name, in path order: row 0 is the root, a parent stands before its children and
+ * a subtree is one run of rows. Namespaces that merely lie between are rows too.
+ */
+export interface NamespaceColumns {
+  /** The root's is -1. */
+  readonly parent: Int32Array;
+  /** Row of `segments`; the root's is -1. */
+  readonly segment: Int32Array;
+}
+
+/** Sorted by id. */
+export interface GrantColumns extends PlaceColumns {
+  readonly id: readonly string[];
+  readonly principal: Int32Array;
+  readonly namespace: Int32Array;
+  readonly scopes: Uint16Array;
+  /** 1, or 0 for a grant that counts at its own namespace only. */
+  readonly inherit: Uint8Array;
+  /** Milliseconds since 1970; -Infinity where open. */
+  readonly notBefore: Float64Array;
+  /** Milliseconds since 1970; Infinity where open. */
+  readonly expires: Float64Array;
+}
+
+export interface PolicyTables {
+  readonly name: string;
+  readonly providers: readonly string[];
+  readonly files: readonly string[];
+  readonly segments: readonly string[];
+  /** Sorted by provider, then subject. */
+  readonly identities: IdentityColumns;
+  readonly roles: RoleColumns;
+  readonly members: MemberColumns;
+  readonly namespaces: NamespaceColumns;
+  readonly grants: GrantColumns;
+}
+
+export interface SnapshotCounts {
+  /** All that the policy names, in a role or a grant. */
+  readonly identities: number;
+  readonly roles: number;
+  readonly grants: number;
+  /** The root, every namespace that a grant names, and those between. */
+  readonly namespaces: number;
+}
+
+export function countsOf(tables: PolicyTables): SnapshotCounts {
+  return Object.freeze({
+    identities: tables.identities.subject.length,
+    roles: tables.roles.name.length,
+    grants: tables.grants.id.length,
+    namespaces: tables.namespaces.parent.length,
+  });
+}

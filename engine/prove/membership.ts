@@ -1,0 +1,47 @@
+// Who is in which role, followed in both directions, straight from the member edges. Loading groups identities only by
+// roles that have grants; exemptions, causes and edits speak of the others too.
+import { listRows, type RowLists, rowsOf } from '../model/row-lists.js';
+import type { PolicyTables } from '../model/tables.js';
+
+/** Rows of the member edges, by either end. */
+export interface Membership {
+  readonly tables: PolicyTables;
+  /** By principal: the edges that name it as a member. */
+  readonly byMember: RowLists;
+  /** By role: the edges to its members. */
+  readonly byRole: RowLists;
+}
+
+export function makeMembership(tables: PolicyTables): Membership {
+  const roles = tables.roles.name.length;
+  return {
+    tables,
+    byMember: listRows(tables.members.member, roles + tables.identities.subject.length),
+    byRole: listRows(tables.members.role, roles),
+  };
+}
+
+export function edgesToMembers(membership: Membership, role: number): Int32Array {
+  return rowsOf(membership.byRole, role);
+}
+
+/** These principals and every role that one of them is in, however deep. */
+export function withRolesAbove(membership: Membership, principals: Iterable<number>): ReadonlySet<number> {
+  const reached = new Set(principals);
+  // A set is walked in order of insertion, also over what is added meanwhile.
+  for (const principal of reached) {
+    for (const edge of rowsOf(membership.byMember, principal)) reached.add(membership.tables.members.role[edge] ?? 0);
+  }
+  return reached;
+}
+
+/** These principals and everything that is in one of them, however deep. */
+export function withMembersBelow(membership: Membership, principals: Iterable<number>): ReadonlySet<number> {
+  const roles = membership.tables.roles.name.length;
+  const reached = new Set(principals);
+  for (const principal of reached) {
+    if (principal >= roles) continue;
+    for (const edge of rowsOf(membership.byRole, principal)) reached.add(membership.tables.members.member[edge] ?? 0);
+  }
+  return reached;
+}

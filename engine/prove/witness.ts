@@ -1,0 +1,203 @@
+// Witnesses of a violated guardrail as outsiders read them (interfaces.md, Witness), and the world they are found in: one
+// policy over its own nodes and those that its guardrails speak of.
+import { grantRefs } from '../evaluate/find-grants.js';
+import type { PreparedPolicy } from '../evaluate/prepare.js';
+import type { GrantRef } from '../model/decision.js';
+import { type Instant, instantOf } from '../model/instant.js';
+import type { NamespacePath } from '../model/namespace.js';
+import { compareTexts } from '../model/order.js';
+import { type ScopeName, SCOPES } from '../model/scope.js';
+import type { Extent, RowRegion } from './cells.js';
+import { identityTexts, makeReach } from './holders-near.js';
+import { type Holding, makeRights, namedPaths, type Rights } from './holdings.js';
+import { type Membership, makeMembership } from './membership.js';
+import { endOf, makeNodes, type Nodes, pathAt, rowsAbove } from './nodes.js';
+
+/** Cells that break a guardrail, or for `atLeast` what there is of the cells that it demands. */
+export interface Witness {
+  /** `provider:subject`, sorted. */
+  readonly identities: readonly string[];
+  readonly namespace: NamespacePath;
+  readonly extent: Extent;
+  /** Subtrees that are left out; absent if there are none. */
+  readonly except?: readonly NamespacePath[];
+  readonly scopes: readonly ScopeName[];
+  /** Null is open. */
+  readonly from: Instant | null;
+  readonly until: Instant | null;
+  /** The grants that give the scopes there and then, sorted by id. */
+  readonly grants: readonly GrantRef[];
+}
+
+/** A witness in rows and numbers. */
+export interface Sighting {
+  readonly identities: Iterable<number>;
+  readonly region: RowRegion;
+  readonly scopes: number;
+  readonly from: number;
+  readonly until: number;
+  readonly grants: readonly number[];
+}
+
+export interface Finding {
+  readonly sightings: readonly Sighting[];
+  /** Rows of grants, sorted. */
+  readonly repair: readonly number[];
+}
+
+/** What every kind of guardrail is checked against. */
+export interface World {
+  readonly policy: PreparedPolicy;
+  readonly nodes: Nodes;
+  readonly rights: Rights;
+  readonly membership: Membership;
+  readonly reach: (principal: number) => Int32Array;
+}
+
+/** `more` are namespaces that need a row of their own though no grant names them. */
+export function makeWorld(policy: PreparedPolicy, more: Iterable<NamespacePath>): World {
+  const nodes = makeNodes([...namedPaths(policy), ...more]);
+  return {
+    policy,
+    nodes,
+    rights: makeRights(policy, nodes),
+    membership: makeMembership(policy.tables),
+    reach: makeReach(policy),
+  };
+}
+
+/** Those of the holdings (sorted by node) that give any of the scopes somewhere in a region and a stretch of time. */
+export function carriers(
+  nodes: Nodes,
+  holdings: readonly Holding[],
+  place: { readonly region: RowRegion; readonly from: number; readonly until: number; readonly value: number },
+): readonly Holding[] {
+  const { row, extent, except } = place.region;
+  const end = extent === 'exact' ? row + 1 : endOf(nodes, row);
+  const found: Holding[] = [];
+  const take = (from: number, until: number, counts: (holding: Holding) => boolean): void => {
+    for (let i = firstAt(holdings, from); i < holdings.length; i += 1) {
+      const holding = holdings[i];
+      if (holding === undefined || holding.row >= until) return;
+      const overlaps = holding.from < place.until && place.from < holding.until && holding.from < holding.until;
+      if (overlaps && (holding.scopes & place.value) !== 0 && counts(holding)) found.push(holding);
+    }
+  };
+  for (const above of rowsAbove(nodes, row)) take(above, above + 1, (holding) => holding.inherit);
+  const inRegion = (holding: Holding): boolean =>
+    (holding.row !== row || extent !== 'below' || holding.inherit) &&
+    !except.some((left) => left <= holding.row && holding.row < endOf(nodes, left));
+  take(row, end, inRegion);
+  return found;
+}
+
+function firstAt(holdings: readonly Holding[], row: number): number {
+  let low = 0;
+  let high = holdings.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((holdings[middle]?.row ?? Infinity) >= row) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** Sightings that differ in their grants or in whom they name alone are joined; the order is that of the tree, then time. */
+export function toWitnesses(world: World, sightings: readonly Sighting[]): readonly Witness[] {
+  const byGrants = joinBy(sightings, (sighting) => sighting.grants.join(), (known, more) => ({
+    ...known,
+    identities: [...new Set([...known.identities, ...more.identities])].sort((a, b) => a - b),
+  }));
+  const byIdentities = joinBy(byGrants, (sighting) => [...sighting.identities].join(), (known, more) => ({
+    ...known,
+    grants: [...new Set([...known.grants, ...more.grants])].sort((a, b) => a - b),
+  }));
+  return byIdentities
+    .map((sighting) => ({ sighting, witness: toWitness(world, sighting) }))
+    .sort((a, b) => compareSightings(a.sighting, b.sighting) || compareLists(a.witness.identities, b.witness.identities))
+    .map(({ witness }) => witness);
+}
+
+function joinBy(
+  sightings: readonly Sighting[],
+  keyOf: (sighting: Sighting) => string,
+  join: (known: Sighting, more: Sighting) => Sighting,
+): readonly Sighting[] {
+  const joined = new Map<string, Sighting>();
+  for (const sighting of sightings) {
+    const { region, scopes, from, until } = sighting;
+    const place = `${String(region.row)} ${region.extent} ${region.except.join()} ${String(scopes)} ${String(from)} ${String(until)}`;
+    const key = `${place} ${keyOf(sighting)}`;
+    const known = joined.get(key);
+    joined.set(key, known === undefined ? sighting : join(known, sighting));
+  }
+  return [...joined.values()];
+}
+
+const EXTENT_ORDER: ReadonlyMap<Extent, number> = new Map<Extent, number>([
+  ['subtree', 0],
+  ['exact', 1],
+  ['below', 2],
+]);
+
+function compareSightings(a: Sighting, b: Sighting): number {
+  return (
+    a.region.row - b.region.row ||
+    compareExtents(a.region.extent, b.region.extent) ||
+    compareNumbers(a.from, b.from) ||
+    compareNumbers(a.until, b.until) ||
+    a.scopes - b.scopes
+  );
+}
+
+/** The subtree first, then the namespace alone, then what is below it. */
+export function compareExtents(a: Extent, b: Extent): number {
+  return (EXTENT_ORDER.get(a) ?? 0) - (EXTENT_ORDER.get(b) ?? 0);
+}
+
+/** Infinities included, whose difference is no number. */
+export function compareNumbers(a: number, b: number): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+export function compareLists(a: readonly string[], b: readonly string[]): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i += 1) {
+    const order = compareTexts(a[i] ?? '', b[i] ?? '');
+    if (order !== 0) return order;
+  }
+  return a.length - b.length;
+}
+
+function toWitness({ policy, nodes }: World, sighting: Sighting): Witness {
+  const { region, scopes, from, until, grants } = sighting;
+  return {
+    identities: identityTexts(policy, sighting.identities),
+    ...toRegion(nodes, region),
+    scopes: scopesOf(scopes),
+    from: openOr(from),
+    until: openOr(until),
+    grants: grantRefs(policy.tables, grants),
+  };
+}
+
+/** Scopes of bits, in their order. */
+export function scopesOf(bits: number): readonly ScopeName[] {
+  return SCOPES.filter((_, bit) => (bits & (1 << bit)) !== 0);
+}
+
+export function openOr(instant: number): Instant | null {
+  return Number.isFinite(instant) ? instantOf(instant) : null;
+}
+
+/** A region as outsiders read it (interfaces.md, Cells). */
+export interface Region {
+  readonly namespace: NamespacePath;
+  readonly extent: Extent;
+  readonly except?: readonly NamespacePath[];
+}
+
+export function toRegion(nodes: Nodes, { row, extent, except }: RowRegion): Region {
+  const region = { namespace: pathAt(nodes, row), extent };
+  return except.length === 0 ? region : { ...region, except: except.map((left) => pathAt(nodes, left)) };
+}

@@ -1,0 +1,102 @@
+// What can lie below a namespace. Paths have limits of depth and length (design 2.1), so below some rows there is nothing,
+// and a row whose every possible child has a row of its own has no *other* path below it. Digests are of what can be
+// asked, so both must not count what nobody can ask.
+import { NAMESPACE_LIMITS } from '../model/namespace.js';
+import type { PolicyTables } from '../model/tables.js';
+import { NEVER, type Timeline, type Timelines } from './timelines.js';
+
+/** `open`: paths without a row can be below; `nothing`: no path can; `full`: all that can be next below have rows. */
+export type BelowKind = 'open' | 'nothing' | 'full';
+
+export interface BelowRule {
+  readonly kindOf: (row: number) => BelowKind;
+  /** Of a full row: what every path below it has beyond what it inherits from the row, by class. */
+  readonly leastOf: (row: number) => ReadonlyMap<number, Timeline>;
+}
+
+export interface BelowInput {
+  readonly tables: PolicyTables;
+  readonly timelines: Timelines;
+  readonly grantsAt: (row: number) => Int32Array;
+  readonly holdersOf: (principal: number) => Int32Array;
+  readonly timelineOf: (grant: number) => Timeline;
+}
+
+const ALPHABET = 40;
+/** More children than any policy can name have no need of an exact number. */
+const COUNTED_LENGTH = 5;
+
+/** How many segments have at most this many characters: all texts over the alphabet but `.` and `..`. */
+export function countSegments(length: number): number {
+  if (length <= 0) return 0;
+  if (length > COUNTED_LENGTH) return Infinity;
+  let count = 0;
+  for (let characters = 1; characters <= length; characters += 1) count += ALPHABET ** characters;
+  return count - Math.min(length, 2);
+}
+
+export function makeBelowRule(input: BelowInput): BelowRule {
+  const { tables, timelines, grantsAt, holdersOf, timelineOf } = input;
+  const { parent, segment } = tables.namespaces;
+  const depth = new Int32Array(parent.length);
+  const length = new Int32Array(parent.length);
+  const children = new Int32Array(parent.length);
+  parent.forEach((above, row) => {
+    if (row === 0) return;
+    depth[row] = (depth[above] ?? 0) + 1;
+    length[row] = (length[above] ?? 0) + 1 + (tables.segments[segment[row] ?? 0] ?? '').length;
+    children[above] = (children[above] ?? 0) + 1;
+  });
+
+  const kindOf = (row: number): BelowKind => {
+    const room = (depth[row] ?? 0) < NAMESPACE_LIMITS.segments ? NAMESPACE_LIMITS.bytes - (length[row] ?? 0) - 1 : 0;
+    if (room <= 0) return 'nothing';
+    return children[row] === countSegments(room) ? 'full' : 'open';
+  };
+
+  const childrenOf = (row: number): readonly number[] => {
+    const rows: number[] = [];
+    parent.forEach((above, child) => {
+      if (above === row) rows.push(child);
+    });
+    return rows;
+  };
+
+  /** By class, the union of the child's grants that `counts` accepts. */
+  const sumOf = (row: number, counts: (grant: number) => boolean): Map<number, Timeline> => {
+    const sum = new Map<number, Timeline>();
+    for (const grant of grantsAt(row)) {
+      if (!counts(grant)) continue;
+      for (const holder of holdersOf(tables.grants.principal[grant] ?? 0)) {
+        sum.set(holder, timelines.union(sum.get(holder) ?? NEVER, timelineOf(grant)));
+      }
+    }
+    return sum;
+  };
+
+  /** What the child itself and all that is below it have in common beyond what the parent gives. */
+  const givenBy = (row: number): ReadonlyMap<number, Timeline> => {
+    const kind = kindOf(row);
+    const own = sumOf(row, () => true);
+    if (kind === 'nothing') return own;
+    const given = sumOf(row, (grant) => tables.grants.inherit[grant] === 1);
+    if (kind === 'open') return given;
+    for (const [holder, timeline] of leastOf(row)) {
+      const shared = timelines.intersection(own.get(holder) ?? NEVER, timeline);
+      given.set(holder, timelines.union(given.get(holder) ?? NEVER, shared));
+    }
+    return given;
+  };
+
+  const leastOf = (row: number): ReadonlyMap<number, Timeline> => {
+    const [first, ...others] = childrenOf(row).map(givenBy);
+    const least = new Map(first);
+    for (const [holder, timeline] of least) {
+      const shared = others.reduce((common, given) => timelines.intersection(common, given.get(holder) ?? NEVER), timeline);
+      least.set(holder, shared);
+    }
+    return least;
+  };
+
+  return { kindOf, leastOf };
+}

@@ -1,0 +1,128 @@
+// What every class of holders may do at every namespace, for all time: a walk down the trie that keeps the rights at the
+// present row and visits only what differs from what is inherited (design 4, "What the digests cover" in README.md).
+//
+// Two things are known of each row: rights *at* the namespace, and rights *below* it, which are what all namespaces
+// strictly below have at least. Grants only add, so that is what a path without a row of its own inherits.
+import type { HolderClasses } from '../model/holders.js';
+import { listRows, rowsOf } from '../model/row-lists.js';
+import type { PolicyTables } from '../model/tables.js';
+import { type BelowRule, makeBelowRule } from './below.js';
+import { makeTimelines, NEVER, type Timeline, type Timelines } from './timelines.js';
+
+export interface CellVisitor {
+  /** Before the rows below: `changed` are the classes whose rights differ from what the row inherits. False ends the walk. */
+  readonly enter: (row: number, changed: readonly number[]) => boolean;
+  /** After the rows below. */
+  readonly leave: (row: number) => void;
+}
+
+export interface Cells {
+  readonly timelines: Timelines;
+  /** Rights of a class at the row just entered. */
+  readonly at: (holder: number) => Timeline;
+  /** Rights of a class below the row just entered; those at it where nothing can be below. */
+  readonly below: (holder: number) => Timeline;
+  /** Once. False where the visitor has ended it. */
+  readonly walk: (visitor: CellVisitor) => boolean;
+}
+
+export function makeCells(tables: PolicyTables, holders: HolderClasses): Cells {
+  const timelines = makeTimelines();
+  const { grants } = tables;
+  const grantLists = listRows(grants.namespace, tables.namespaces.parent.length);
+  const grantsAt = (row: number): Int32Array => rowsOf(grantLists, row);
+  const holdersOf = invert(holders, tables.roles.name.length + tables.identities.subject.length);
+  const timelineOf = (grant: number): Timeline =>
+    timelines.during(grants.scopes[grant] ?? 0, grants.notBefore[grant] ?? 0, grants.expires[grant] ?? 0);
+  const rule = makeBelowRule({ tables, timelines, grantsAt, holdersOf, timelineOf });
+
+  const inherited = new Int32Array(holders.count);
+  const at = new Int32Array(holders.count);
+  const below = new Int32Array(holders.count);
+  const touchedBy = new Int32Array(holders.count).fill(-1);
+
+  const touch = (holder: number, row: number, touched: number[]): void => {
+    if (touchedBy[holder] === row) return;
+    touchedBy[holder] = row;
+    touched.push(holder);
+    at[holder] = inherited[holder] ?? NEVER;
+    below[holder] = inherited[holder] ?? NEVER;
+  };
+
+  /** The classes whose rights at or below the row are not what it inherits. The one loop that runs for every row. */
+  const enterRow = (row: number): number[] => {
+    const touched: number[] = [];
+    for (const grant of grantsAt(row)) {
+      const timeline = timelineOf(grant);
+      const inherits = grants.inherit[grant] === 1;
+      const list = holdersOf(grants.principal[grant] ?? 0);
+      for (let i = 0; i < list.length; i += 1) {
+        const holder = list[i] ?? 0;
+        touch(holder, row, touched);
+        at[holder] = timelines.union(at[holder] ?? NEVER, timeline);
+        if (inherits) below[holder] = timelines.union(below[holder] ?? NEVER, timeline);
+      }
+    }
+    applyRule(rule, row, touched);
+    let kept = 0;
+    for (const holder of touched) {
+      if (at[holder] === inherited[holder] && below[holder] === inherited[holder]) continue;
+      touched[kept] = holder;
+      kept += 1;
+    }
+    touched.length = kept;
+    return touched;
+  };
+
+  const applyRule = (belowRule: BelowRule, row: number, touched: number[]): void => {
+    const kind = belowRule.kindOf(row);
+    if (kind === 'nothing') for (const holder of touched) below[holder] = at[holder] ?? NEVER;
+    if (kind !== 'full') return;
+    for (const [holder, timeline] of belowRule.leastOf(row)) {
+      touch(holder, row, touched);
+      below[holder] = timelines.union(below[holder] ?? NEVER, timeline);
+    }
+  };
+
+  // Between entering a row and the next, a class that the row did not touch has what it inherits.
+  let entered = -1;
+  const open: { readonly row: number; readonly changed: readonly number[]; readonly before: readonly Timeline[] }[] = [];
+
+  const leaveTo = (parent: number, visitor: CellVisitor): void => {
+    for (let last = open.at(-1); last !== undefined && last.row !== parent; last = open.at(-1)) {
+      visitor.leave(last.row);
+      for (let i = 0; i < last.changed.length; i += 1) inherited[last.changed[i] ?? 0] = last.before[i] ?? NEVER;
+      open.pop();
+    }
+  };
+
+  return {
+    timelines,
+    at: (holder) => (touchedBy[holder] === entered ? at[holder] : inherited[holder]) ?? NEVER,
+    below: (holder) => (touchedBy[holder] === entered ? below[holder] : inherited[holder]) ?? NEVER,
+    walk: (visitor) => {
+      const { parent } = tables.namespaces;
+      for (let row = 0; row < parent.length; row += 1) {
+        leaveTo(parent[row] ?? -1, visitor);
+        const changed = enterRow(row);
+        entered = row;
+        if (!visitor.enter(row, changed)) return false;
+        open.push({ row, changed, before: changed.map((holder) => inherited[holder] ?? NEVER) });
+        for (const holder of changed) inherited[holder] = below[holder] ?? NEVER;
+      }
+      leaveTo(-1, visitor);
+      return true;
+    },
+  };
+}
+
+/** For each principal the classes that hold its grants. */
+function invert(holders: HolderClasses, principals: number): (principal: number) => Int32Array {
+  const classes = new Int32Array(holders.principals.length);
+  for (let holder = 0; holder < holders.count; holder += 1) {
+    classes.fill(holder, holders.start[holder], holders.start[holder + 1]);
+  }
+  const slots = listRows(holders.principals, principals);
+  const sorted = slots.rows.map((slot) => classes[slot] ?? 0);
+  return (principal) => sorted.subarray(slots.start[principal], slots.start[principal + 1]);
+}

@@ -1,0 +1,227 @@
+// The columns of the file back to tables, checked so far that everything which reads tables may rely on them: order, no
+// repetition, ranges, nothing that dangles, nothing that is not used, no cycle, limits.
+import type { EngineLimits } from '../limits.js';
+import { isName, subjectFault } from '../model/identity.js';
+import { canonicalize, NAMESPACE_LIMITS } from '../model/namespace.js';
+import { compareTexts } from '../model/order.js';
+import { ALL_SCOPES } from '../model/scope.js';
+import type { PolicyTables } from '../model/tables.js';
+import type { SnapshotBody, SparseColumn } from './document.js';
+import { nestingFault } from './role-nesting.js';
+
+/** The tables, or what is wrong, as `field: reason`. */
+export function decodeTables(body: SnapshotBody, limits: EngineLimits): PolicyTables | string {
+  return (
+    sizeFault(body, limits) ??
+    textFault(body) ??
+    identityFault(body) ??
+    memberFault(body) ??
+    namespaceFault(body) ??
+    grantFault(body) ??
+    usageFault(body) ??
+    nestingFault(body, limits.roleDepth) ??
+    toTables(body)
+  );
+}
+
+function toTables(body: SnapshotBody): PolicyTables {
+  const { grants, identities, members, namespaces, roles } = body;
+  const count = grants.id.length;
+  const inherit = new Uint8Array(count).fill(1);
+  for (const row of toRows(grants.exact)) inherit[row] = 0;
+  return {
+    name: body.name,
+    providers: body.providers,
+    files: body.files,
+    segments: body.segments,
+    identities: { provider: expandCounts(identities.perProvider), subject: identities.subject },
+    roles: { name: roles.name, file: Int32Array.from(roles.file), line: Int32Array.from(roles.line) },
+    members: {
+      role: expandCounts(members.perRole),
+      member: Int32Array.from(members.member),
+      file: Int32Array.from(members.file),
+      line: Int32Array.from(members.line),
+    },
+    namespaces: {
+      parent: Int32Array.from([-1, ...namespaces.up.map((up, index) => index + 1 - up)]),
+      segment: Int32Array.from([-1, ...namespaces.segment]),
+    },
+    grants: {
+      id: grants.id,
+      principal: Int32Array.from(grants.principal),
+      namespace: Int32Array.from(grants.namespace),
+      scopes: Uint16Array.from(grants.scopes),
+      inherit,
+      notBefore: expandSparse(grants.notBefore, count, -Infinity),
+      expires: expandSparse(grants.expires, count, Infinity),
+      file: Int32Array.from(grants.file),
+      line: Int32Array.from(grants.line),
+    },
+  };
+}
+
+function toRows(distances: readonly number[]): readonly number[] {
+  let row = 0;
+  return distances.map((distance) => (row += distance));
+}
+
+function expandCounts(counts: readonly number[]): Int32Array {
+  const column = new Int32Array(total(counts));
+  let at = 0;
+  counts.forEach((count, key) => {
+    column.fill(key, at, at + count);
+    at += count;
+  });
+  return column;
+}
+
+function expandSparse(sparse: SparseColumn, count: number, otherwise: number): Float64Array {
+  const column = new Float64Array(count).fill(otherwise);
+  toRows(sparse.row).forEach((row, index) => {
+    column[row] = sparse.at[index] ?? otherwise;
+  });
+  return column;
+}
+
+function total(counts: readonly number[]): number {
+  let sum = 0;
+  for (const count of counts) sum += count;
+  return sum;
+}
+
+function sizeFault(body: SnapshotBody, limits: EngineLimits): string | null {
+  if (body.providers.length > limits.providers) return 'providers: more than the limit';
+  if (body.roles.name.length > limits.roles) return 'roles: more than the limit';
+  if (body.members.member.length > limits.members) return 'members: more than the limit';
+  if (body.grants.id.length > limits.grants) return 'grants: more than the limit';
+  return null;
+}
+
+function textFault(body: SnapshotBody): string | null {
+  if (!isName(body.name)) return 'name: not a name';
+  if (!body.providers.every(isName) || !isAscending(body.providers)) return 'providers: not sorted names';
+  if (!body.roles.name.every(isName) || !isAscending(body.roles.name)) return 'roles.name: not sorted names';
+  if (!body.grants.id.every(isName) || !isAscending(body.grants.id)) return 'grants.id: not sorted names';
+  if (body.files.includes('') || !isAscending(body.files)) return 'files: not sorted file names';
+  if (!body.segments.every(isSegment) || !isAscending(body.segments)) return 'segments: not sorted segments';
+  return null;
+}
+
+function isSegment(text: string): boolean {
+  return !text.includes('/') && canonicalize(text).ok;
+}
+
+function identityFault({ identities, providers }: SnapshotBody): string | null {
+  const { perProvider, subject } = identities;
+  if (perProvider.length !== providers.length || total(perProvider) !== subject.length) {
+    return 'identities.perProvider: does not count the identities of each provider';
+  }
+  if (subject.some((text) => subjectFault(text) !== null)) return 'identities.subject: not a subject';
+  return areRunsAscending(perProvider, subject, compareTexts) ? null : 'identities.subject: not sorted within its provider';
+}
+
+function memberFault({ files, identities, members, roles }: SnapshotBody): string | null {
+  const { perRole, member } = members;
+  if (perRole.length !== roles.name.length || total(perRole) !== member.length) {
+    return 'members.perRole: does not count the members of each role';
+  }
+  const principals = roles.name.length + identities.subject.length;
+  if (member.some((principal) => principal >= principals)) return 'members.member: no such principal';
+  if (!areRunsAscending(perRole, member, (a, b) => a - b)) return 'members.member: not sorted within its role';
+  if (!arePlaces(members, member.length, files.length)) return 'members.file: not a place';
+  return arePlaces(roles, roles.name.length, files.length) ? null : 'roles.file: not a place';
+}
+
+/** Path order: each parent is the row before or one of its ancestors, and siblings ascend. */
+function namespaceFault({ namespaces, segments }: SnapshotBody): string | null {
+  const { segment, up } = namespaces;
+  if (segment.length !== up.length) return 'namespaces.up: not as long as the other columns';
+  const open: { row: number; bytes: number; lastChild: string }[] = [{ row: 0, bytes: 0, lastChild: '' }];
+  for (let row = 1; row <= segment.length; row += 1) {
+    const text = segments[segment[row - 1] ?? -1];
+    const parent = row - (up[row - 1] ?? 0);
+    while (open.length > 1 && (open.at(-1)?.row ?? 0) > parent) open.pop();
+    const above = open.at(-1);
+    if (text === undefined) return 'namespaces.segment: no such segment';
+    if (above?.row !== parent) return 'namespaces.up: not in path order';
+    const key = `${text}/`;
+    if (above.lastChild >= key) return 'namespaces.segment: siblings are not sorted';
+    const bytes = above.bytes + 1 + text.length;
+    if (bytes > NAMESPACE_LIMITS.bytes || open.length > NAMESPACE_LIMITS.segments) return 'namespaces: past the limits of a path';
+    above.lastChild = key;
+    open.push({ row, bytes, lastChild: '' });
+  }
+  return null;
+}
+
+function grantFault({ files, grants, identities, namespaces, roles }: SnapshotBody): string | null {
+  const count = grants.id.length;
+  const principals = roles.name.length + identities.subject.length;
+  const rows = namespaces.segment.length + 1;
+  if (grants.principal.length !== count || grants.principal.some((principal) => principal >= principals)) {
+    return 'grants.principal: no such principal';
+  }
+  if (grants.namespace.length !== count || grants.namespace.some((row) => row >= rows)) return 'grants.namespace: no such namespace';
+  if (grants.scopes.length !== count || grants.scopes.some((scopes) => scopes < 1 || scopes > ALL_SCOPES)) {
+    return 'grants.scopes: not a set of scopes';
+  }
+  if (!areDistances(grants.exact, count)) return 'grants.exact: not rows of grants';
+  if (!isSparse(grants.notBefore, count)) return 'grants.notBefore: not rows of grants and instants';
+  if (!isSparse(grants.expires, count)) return 'grants.expires: not rows of grants and instants';
+  return arePlaces(grants, count, files.length) ? null : 'grants.file: not a place';
+}
+
+/** What nothing refers to would make two files of one policy. */
+function usageFault({ files, grants, identities, members, namespaces, roles, segments }: SnapshotBody): string | null {
+  const firstIdentity = roles.name.length;
+  const principals = firstIdentity + identities.subject.length;
+  if (!usesAll([members.member, grants.principal], principals, firstIdentity)) return 'identities: one that nothing names';
+  if (!usesAll([roles.file, members.file, grants.file], files.length + 1, 1)) return 'files: one that nothing names';
+  if (!usesAll([namespaces.segment], segments.length, 0)) return 'segments: one that nothing names';
+  const parents = namespaces.up.map((up, index) => index + 1 - up);
+  if (!usesAll([parents, grants.namespace], namespaces.up.length + 1, 1)) return 'namespaces: one that nothing names';
+  return null;
+}
+
+function usesAll(columns: readonly (readonly number[])[], count: number, from: number): boolean {
+  const used = new Uint8Array(count);
+  for (const column of columns) for (const value of column) used[value] = 1;
+  return !used.subarray(from).includes(0);
+}
+
+function isAscending(texts: readonly string[]): boolean {
+  return texts.every((text, row) => row === 0 || compareTexts(texts[row - 1] ?? '', text) < 0);
+}
+
+function areRunsAscending<T>(counts: readonly number[], column: readonly T[], compare: (a: T, b: T) => number): boolean {
+  let row = 0;
+  for (const count of counts) {
+    let before: T | undefined;
+    for (const end = row + count; row < end; row += 1) {
+      const value = column[row];
+      if (value === undefined || (before !== undefined && compare(before, value) >= 0)) return false;
+      before = value;
+    }
+  }
+  return true;
+}
+
+/** Each row stands after the one before; only the first distance may be 0. */
+function areDistances(distances: readonly number[], count: number): boolean {
+  return total(distances) < Math.max(count, 1) && distances.every((distance, index) => index === 0 || distance > 0) &&
+    (distances.length === 0 || count > 0);
+}
+
+function isSparse(sparse: SparseColumn, count: number): boolean {
+  return sparse.at.length === sparse.row.length && areDistances(sparse.row, count);
+}
+
+interface Places {
+  readonly file: readonly number[];
+  readonly line: readonly number[];
+}
+
+function arePlaces({ file, line }: Places, count: number, files: number): boolean {
+  if (file.length !== count || line.length !== count) return false;
+  return file.every((value, row) => value <= files && (value === 0) === (line[row] === 0));
+}

@@ -1,0 +1,131 @@
+// Bytes of a snapshot file to tables that may be relied on (design 4, "Loading"). Any bytes give an answer; nothing of a
+// file is used before all of it has been checked: seal, shape, canonical form, order, ranges, limits, decision digest.
+import { ENGINE_LIMITS, type EngineLimits } from '../limits.js';
+import { groupHolders, type HolderClasses } from '../model/holders.js';
+import type { PolicyTables } from '../model/tables.js';
+import { decodeTables } from './decode-tables.js';
+import { deepFreeze } from './deep-freeze.js';
+import { digestCells } from './digest-cells.js';
+import { SNAPSHOT_FIELDS, SNAPSHOT_FORMAT, type SnapshotDocument } from './document.js';
+import { type Digest, digestOf } from './hash.js';
+import { shapeFault } from './shape.js';
+
+export type SnapshotFaultCode =
+  | 'snapshot.too_large'
+  | 'snapshot.malformed'
+  | 'snapshot.seal'
+  | 'snapshot.format'
+  | 'snapshot.shape'
+  | 'snapshot.not_canonical'
+  | 'snapshot.content'
+  | 'snapshot.limit'
+  | 'snapshot.decisions';
+
+export interface SnapshotFault {
+  readonly code: SnapshotFaultCode;
+  readonly message: string;
+}
+
+export interface VerifiedSnapshot {
+  readonly tables: PolicyTables;
+  readonly holders: HolderClasses;
+  readonly format: number;
+  /** The snapshot digest. */
+  readonly digest: Digest;
+  readonly decisions: Digest;
+  /** See `CellDigests.changes`. */
+  readonly changes: readonly (Digest | null)[];
+}
+
+export type DecodeResult =
+  { readonly ok: true; readonly snapshot: VerifiedSnapshot } | { readonly ok: false; readonly fault: SnapshotFault };
+
+/** Never throws, whatever the bytes are. */
+export function decodeSnapshot(bytes: Uint8Array, limits: EngineLimits = ENGINE_LIMITS): DecodeResult {
+  if (bytes.length > limits.snapshotBytes) return refuse('snapshot.too_large', 'the file is larger than any snapshot may be');
+  const text = sealedText(bytes);
+  if (typeof text !== 'string') return { ok: false, fault: text };
+  const parsed = parseJson(text);
+  const format = formatOf(parsed);
+  if (format !== null && format !== SNAPSHOT_FORMAT) {
+    const reads = String(SNAPSHOT_FORMAT);
+    return refuse('snapshot.format', `the file has format ${String(format)}, this program reads format ${reads}`);
+  }
+  const wrong = shapeFault(parsed, SNAPSHOT_FIELDS);
+  if (wrong !== null) return refuse('snapshot.shape', `the file does not have the fields of its format: ${wrong || 'no object'}`);
+  // Exactly the shape of the table that the type was written from.
+  const document = deepFreeze(parsed as SnapshotDocument);
+  // Repeated keys, `1.0`, escapes and white space all vanish in parsing, so they show here.
+  if (JSON.stringify(document) !== text) return refuse('snapshot.not_canonical', 'the file is not canonical JSON');
+  return checkContent(document, { digest: digestOf(bytes), limits });
+}
+
+interface Known {
+  readonly digest: Digest;
+  readonly limits: EngineLimits;
+}
+
+function checkContent({ snapshot }: SnapshotDocument, { digest, limits }: Known): DecodeResult {
+  const tables = decodeTables(snapshot, limits);
+  if (typeof tables === 'string') return refuse('snapshot.content', tables);
+  const holders = groupHolders(tables, limits.expandedRows);
+  const digests = holders === null ? null : digestCells(tables, holders, limits.expandedRows);
+  if (holders === null || digests === null) {
+    return refuse('snapshot.limit', 'the policy has more rows than the limit once its roles are followed');
+  }
+  const { decisions, changes } = digests;
+  if (decisions !== snapshot.decisions) {
+    return refuse('snapshot.decisions', 'the decision digest is not that of the decisions in the file');
+  }
+  return { ok: true, snapshot: { tables, holders, format: snapshot.format, digest, decisions, changes } };
+}
+
+const HEAD = '{"seal":"';
+const DIGEST_LENGTH = 71;
+const MIDDLE = '","snapshot":';
+const BODY_START = HEAD.length + DIGEST_LENGTH + MIDDLE.length;
+
+/** The file's text once its seal holds: nothing is parsed before. */
+function sealedText(bytes: Uint8Array): string | SnapshotFault {
+  const framed =
+    readAscii(bytes, 0, HEAD.length) === HEAD &&
+    readAscii(bytes, HEAD.length + DIGEST_LENGTH, BODY_START) === MIDDLE &&
+    bytes.at(-1) === 0x7d;
+  if (!framed) return { code: 'snapshot.malformed', message: 'the file is not a snapshot' };
+  const seal = readAscii(bytes, HEAD.length, HEAD.length + DIGEST_LENGTH);
+  if (digestOf(bytes.subarray(BODY_START, -1)) !== seal) {
+    return { code: 'snapshot.seal', message: 'the seal does not match: the file is damaged or was changed' };
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return { code: 'snapshot.malformed', message: 'the file is not UTF-8' };
+  }
+}
+
+function readAscii(bytes: Uint8Array, start: number, end: number): string {
+  return String.fromCharCode(...bytes.subarray(start, end));
+}
+
+/** Undefined, which has no shape, for a text that is not JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function formatOf(parsed: unknown): number | null {
+  const body = fieldOf(parsed, 'snapshot');
+  const format = fieldOf(body, 'format');
+  return typeof format === 'number' ? format : null;
+}
+
+function fieldOf(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, key)?.value : undefined;
+}
+
+function refuse(code: SnapshotFaultCode, message: string): DecodeResult {
+  return { ok: false, fault: { code, message } };
+}

@@ -1,0 +1,13 @@
+// Our own freezer: immer's stops at the first node that is frozen already and leaves what is below it changeable.
+
+/** Freezes a tree of plain objects and arrays in place, also below nodes that are frozen already. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    // Columns are long lists of integers: only what can have something below it is worth a call.
+    for (const item of value as readonly unknown[]) if (typeof item === 'object') deepFreeze(item);
+  } else {
+    for (const item of Object.values(value)) deepFreeze(item);
+  }
+  return Object.freeze(value);
+}

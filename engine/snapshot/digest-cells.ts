@@ -1,0 +1,126 @@
+// The decision digest and the namespace digests (design 4): hashes of a normal form of what is decided, which is the same
+// for two policies exactly if they decide alike. README.md has the argument under "What the digests cover".
+import type { HolderClasses } from '../model/holders.js';
+import type { PolicyTables } from '../model/tables.js';
+import { type Cells, makeCells } from './cells.js';
+import { type Digest, digestOf } from './hash.js';
+import { type HolderSets, makeHolderSets } from './holder-sets.js';
+
+const RADIX = 2 ** 26;
+
+export interface CellDigests {
+  /** The decision digest: that of the root. */
+  readonly decisions: Digest;
+  /**
+   * By namespace row, the digest of what the row and those below it change beyond what they inherit; null where nothing.
+   * Rows of two policies whose parents give the same are alike, with all below them, exactly if these are equal.
+   */
+  readonly changes: readonly (Digest | null)[];
+}
+
+/** Null where more identities would have to be written out than `limit`, each counted wherever it is. */
+export function digestCells(tables: PolicyTables, holders: HolderClasses, limit: number): CellDigests | null {
+  const cells = makeCells(tables, holders);
+  const rightsOf = makeRightsText(cells, makeHolderSets(tables, holders, limit));
+  const tree = makeTree(tables);
+  const changes = new Array<Digest | null>(tables.namespaces.parent.length).fill(null);
+  const rights: (readonly string[])[] = [];
+  const finished = cells.walk({
+    enter: (_, changed) => {
+      const texts = rightsOf(changed);
+      if (texts !== null) rights.push(texts);
+      return texts !== null;
+    },
+    leave: (row) => {
+      const own = rights.pop() ?? [];
+      const below = tree.take(row);
+      if (own.length + below.length === 0 && row > 0) return;
+      const digest = namespaceDigest(own, below);
+      changes[row] = digest;
+      tree.put(row, digest);
+    },
+  });
+  const decisions = changes[0];
+  return finished && decisions !== undefined && decisions !== null ? { decisions, changes } : null;
+}
+
+/**
+ * For every namespace row, the digest of every cell at it or below it, inherited rights included, for all time. Takes
+ * time in proportion to namespaces times those who hold something there: for listings, not for loading.
+ */
+export function digestNamespaces(tables: PolicyTables, known: { readonly holders: HolderClasses; readonly changes: readonly (string | null)[] }): readonly Digest[] {
+  const { holders, changes } = known;
+  const cells = makeCells(tables, holders);
+  const rightsOf = makeRightsText(cells, makeHolderSets(tables, holders, Infinity));
+  const everyone = Array.from({ length: holders.count }, (_, holder) => holder);
+  const tree = makeTree(tables);
+  const digests: Digest[] = [];
+  const rights: (readonly string[])[] = [];
+  cells.walk({
+    enter: () => {
+      rights.push(rightsOf(everyone) ?? []);
+      return true;
+    },
+    leave: (row) => {
+      digests[row] = namespaceDigest(rights.pop() ?? [], tree.take(row));
+      const change = changes[row] ?? null;
+      if (change !== null) tree.put(row, change);
+    },
+  });
+  return digests;
+}
+
+/** JSON: who differs how from what is inherited, and the digests of the children in path order. */
+function namespaceDigest(rights: readonly string[], below: readonly string[]): Digest {
+  return digestOf(`["bailiwick.namespace",1,[${rights.join()}],[${below.join()}]]`);
+}
+
+/** Children's digests as they come, taken by their parent: `[segment, digest]` in path order. */
+function makeTree(tables: PolicyTables): { put: (row: number, digest: string) => void; take: (row: number) => readonly string[] } {
+  const { parent, segment } = tables.namespaces;
+  const waiting = new Map<number, string[]>();
+  return {
+    put: (row, digest) => {
+      const text = `["${tables.segments[segment[row] ?? 0] ?? ''}","${digest}"]`;
+      const above = parent[row] ?? 0;
+      const list = waiting.get(above);
+      if (list === undefined) waiting.set(above, [text]);
+      else list.push(text);
+    },
+    take: (row) => {
+      const list = waiting.get(row) ?? [];
+      waiting.delete(row);
+      return list;
+    },
+  };
+}
+
+/**
+ * Rights of the row just entered as JSON texts `[at, below, identities]`, sorted: classes of equal rights stand together,
+ * and those who have nothing are left out. Null past the limit of the sets.
+ */
+function makeRightsText(cells: Cells, sets: HolderSets): (classes: readonly number[]) => readonly string[] | null {
+  return (classes) => {
+    const groups = new Map<number, number[]>();
+    // Members of one role mostly have the same rights, one after the other.
+    let lastKey = -1;
+    let last: number[] = [];
+    for (const holder of classes) {
+      const key = cells.at(holder) * RADIX + cells.below(holder);
+      if (key === 0) continue;
+      if (key !== lastKey) {
+        lastKey = key;
+        last = groups.get(key) ?? [];
+        if (last.length === 0) groups.set(key, last);
+      }
+      last.push(holder);
+    }
+    const texts: string[] = [];
+    for (const [key, group] of groups) {
+      const identities = sets.digestOf(group);
+      if (identities === null) return null;
+      texts.push(`[${cells.timelines.text(Math.floor(key / RADIX))},${cells.timelines.text(key % RADIX)},"${identities}"]`);
+    }
+    return texts.sort();
+  };
+}

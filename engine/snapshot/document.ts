@@ -1,0 +1,119 @@
+// The snapshot file, format 1, as JSON has it. Every field stands in one table, which says what it holds and which digests
+// answer for it; loading checks shapes by the same table, so no field can exist that nobody has classified.
+
+/** Raised by any change of what a field means; older files then say so instead of being misread. */
+export const SNAPSHOT_FORMAT = 1;
+
+/** A few rows of a long column: `row` as distances from the one before (the first from 0), `at` the values. */
+export interface SparseColumn {
+  readonly row: readonly number[];
+  readonly at: readonly number[];
+}
+
+/** Keys stand in code unit order, as they do in the file. */
+export interface SnapshotBody {
+  /** The decision digest. */
+  readonly decisions: string;
+  readonly files: readonly string[];
+  readonly format: number;
+  readonly grants: {
+    /** Rows whose grant counts at its own namespace only, as distances. */
+    readonly exact: readonly number[];
+    readonly expires: SparseColumn;
+    /** 0, or one more than a row of `files`. */
+    readonly file: readonly number[];
+    readonly id: readonly string[];
+    readonly line: readonly number[];
+    readonly namespace: readonly number[];
+    readonly notBefore: SparseColumn;
+    /** The row of a role, or the number of roles plus the row of an identity. */
+    readonly principal: readonly number[];
+    /** Bits in the order of families, read before write. */
+    readonly scopes: readonly number[];
+  };
+  readonly identities: {
+    /** How many of the identities belong to each provider. */
+    readonly perProvider: readonly number[];
+    readonly subject: readonly string[];
+  };
+  readonly members: {
+    readonly file: readonly number[];
+    readonly line: readonly number[];
+    /** As `grants.principal`. */
+    readonly member: readonly number[];
+    /** How many of the members belong to each role. */
+    readonly perRole: readonly number[];
+  };
+  readonly name: string;
+  /** In path order, without the root: row 1 stands first. */
+  readonly namespaces: {
+    readonly segment: readonly number[];
+    /** How many rows further up the parent stands. */
+    readonly up: readonly number[];
+  };
+  readonly providers: readonly string[];
+  readonly roles: {
+    readonly file: readonly number[];
+    readonly line: readonly number[];
+    readonly name: readonly string[];
+  };
+  readonly segments: readonly string[];
+}
+
+/** The seal is the digest of the canonical text of `snapshot`. */
+export interface SnapshotDocument {
+  readonly seal: string;
+  readonly snapshot: SnapshotBody;
+}
+
+/** `counts` are integers from 0 up, `instants` safe integers. */
+export type FieldHolds = 'text' | 'count' | 'texts' | 'counts' | 'instants';
+
+/**
+ * Which digests a change of the field can change: `file` is the snapshot digest alone, `sealed` the seal as well,
+ * `decided` also the decision digest and the namespace digests.
+ */
+export type FieldDigests = 'file' | 'sealed' | 'decided';
+
+export interface Field {
+  readonly holds: FieldHolds;
+  readonly digests: FieldDigests;
+}
+
+export interface FieldTable {
+  readonly [key: string]: Field | FieldTable;
+}
+
+const sealed = (holds: FieldHolds): Field => ({ holds, digests: 'sealed' });
+const decided = (holds: FieldHolds): Field => ({ holds, digests: 'decided' });
+
+export const SNAPSHOT_FIELDS = {
+  seal: { holds: 'text', digests: 'file' },
+  snapshot: {
+    decisions: sealed('text'),
+    files: sealed('texts'),
+    format: sealed('count'),
+    grants: {
+      exact: decided('counts'),
+      expires: { at: decided('instants'), row: decided('counts') },
+      file: sealed('counts'),
+      id: sealed('texts'),
+      line: sealed('counts'),
+      namespace: decided('counts'),
+      notBefore: { at: decided('instants'), row: decided('counts') },
+      principal: decided('counts'),
+      scopes: decided('counts'),
+    },
+    identities: { perProvider: decided('counts'), subject: decided('texts') },
+    members: { file: sealed('counts'), line: sealed('counts'), member: decided('counts'), perRole: decided('counts') },
+    name: sealed('text'),
+    namespaces: { segment: decided('counts'), up: decided('counts') },
+    providers: decided('texts'),
+    roles: { file: sealed('counts'), line: sealed('counts'), name: sealed('texts') },
+    segments: decided('texts'),
+  },
+} as const satisfies FieldTable;
+
+export function isField(entry: Field | FieldTable): entry is Field {
+  return typeof entry.holds === 'string';
+}

@@ -1,0 +1,65 @@
+// Tables to the columns of the file: sorted columns as distances or counts, rare values as sparse lists.
+import type { PolicyTables } from '../model/tables.js';
+import type { Digest } from './hash.js';
+import { SNAPSHOT_FORMAT, type SnapshotBody, type SparseColumn } from './document.js';
+
+export function toSnapshotBody(tables: PolicyTables, decisions: Digest): SnapshotBody {
+  const { grants, identities, members, namespaces, roles } = tables;
+  return {
+    decisions,
+    files: tables.files,
+    format: SNAPSHOT_FORMAT,
+    grants: {
+      exact: toDistances(rowsWhere(grants.inherit, (inherit) => inherit === 0)),
+      expires: toSparse(grants.expires),
+      file: [...grants.file],
+      id: grants.id,
+      line: [...grants.line],
+      namespace: [...grants.namespace],
+      notBefore: toSparse(grants.notBefore),
+      principal: [...grants.principal],
+      scopes: [...grants.scopes],
+    },
+    identities: { perProvider: toCounts(identities.provider, tables.providers.length), subject: identities.subject },
+    members: {
+      file: [...members.file],
+      line: [...members.line],
+      member: [...members.member],
+      perRole: toCounts(members.role, roles.name.length),
+    },
+    name: tables.name,
+    namespaces: {
+      segment: [...namespaces.segment.subarray(1)],
+      up: [...namespaces.parent.subarray(1)].map((parent, index) => index + 1 - parent),
+    },
+    providers: tables.providers,
+    roles: { file: [...roles.file], line: [...roles.line], name: roles.name },
+    segments: tables.segments,
+  };
+}
+
+function rowsWhere(column: Iterable<number>, holds: (value: number) => boolean): readonly number[] {
+  const rows: number[] = [];
+  let row = 0;
+  for (const value of column) {
+    if (holds(value)) rows.push(row);
+    row += 1;
+  }
+  return rows;
+}
+
+function toDistances(rows: readonly number[]): readonly number[] {
+  return rows.map((row, index) => row - (rows[index - 1] ?? 0));
+}
+
+/** Open ends are infinite in the tables and absent in the file. */
+function toSparse(column: Float64Array): SparseColumn {
+  const rows = rowsWhere(column, Number.isFinite);
+  return { row: toDistances(rows), at: rows.map((row) => column[row] ?? 0) };
+}
+
+function toCounts(column: Int32Array, keys: number): readonly number[] {
+  const counts = new Array<number>(keys).fill(0);
+  for (const key of column) counts[key] = (counts[key] ?? 0) + 1;
+  return counts;
+}

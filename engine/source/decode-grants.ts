@@ -1,0 +1,67 @@
+// The section `grants` (design 3). Parts that are wrong become null, so that the others are still checked.
+import type { GrantDeclaration, MemberReference } from '../model/document.js';
+import type { NamespacePath } from '../model/namespace.js';
+import type { Located } from '../model/span.js';
+import { refuse, type FileContext } from './context.js';
+import { firstLine, readBoolean, readFields, readFreeText, readList, readName, type Fields, type Shape } from './fields.js';
+import { readRoleReference } from './decode-roles.js';
+import { readStatedScopes } from './scope-values.js';
+import type { Node } from './tree.js';
+import { readIdentity, readInstant, readNamespace, refuseCutOff } from './values.js';
+
+const SHAPE: Shape = {
+  what: 'a grant',
+  keys: ['id', 'role', 'identity', 'namespace', 'scopes', 'inherit', 'notBefore', 'expires', 'reason'],
+  required: ['id', 'namespace'],
+};
+
+export function decodeGrants(context: FileContext, node: Node): readonly GrantDeclaration[] {
+  const grants: GrantDeclaration[] = [];
+  for (const item of readList(context, node, '`grants`') ?? []) {
+    const fields = readFields(context, item, SHAPE);
+    if (fields !== null) grants.push(decodeGrant(context, item, fields));
+  }
+  return grants;
+}
+
+function decodeGrant(context: FileContext, node: Node, fields: Fields): GrantDeclaration {
+  const [id, inherit] = [fields.get('id'), fields.get('inherit')];
+  const [notBefore, expires, reason] = [fields.get('notBefore'), fields.get('expires'), fields.get('reason')];
+  const from = notBefore === undefined ? null : readInstant(context, notBefore.value, '`notBefore`');
+  const until = expires === undefined ? null : readInstant(context, expires.value, '`expires`');
+  if (from !== null && until !== null && expires !== undefined && until <= from) {
+    refuse(context, 'GRANT_WINDOW', { at: expires.value, message: 'the grant expires before it begins, so it is never in force' });
+  }
+  return {
+    id: id === undefined ? null : readName(context, id.value, '`id`'),
+    principal: readPrincipal(context, node, fields),
+    namespace: readGrantNamespace(context, fields),
+    scopes: readStatedScopes(context, fields),
+    inherit: inherit === undefined ? true : (readBoolean(context, inherit.value, '`inherit`') ?? true),
+    notBefore: from,
+    expires: until,
+    reason: reason === undefined ? null : (readFreeText(context, reason.value, '`reason`')?.value ?? null),
+  };
+}
+
+/** Exactly one of `role` and `identity`. */
+function readPrincipal(context: FileContext, node: Node, fields: Fields): MemberReference | null {
+  const [role, identity] = [fields.get('role'), fields.get('identity')];
+  if (role !== undefined && identity !== undefined) {
+    const help = 'write two grants, or a role that has the identity as a member';
+    return refuse(context, 'GRANT_PRINCIPAL', { at: identity.key, message: 'a grant names a `role` or an `identity`, not both', help });
+  }
+  if (role !== undefined) return readRoleReference(context, role.value);
+  if (identity === undefined) {
+    // Where another key is unknown, that may be the misspelt principal.
+    if (node.kind === 'mapping' && node.entries.length > fields.size) return null;
+    return refuse(context, 'GRANT_PRINCIPAL', { at: firstLine(context, node), message: 'a grant names a `role` or an `identity`' });
+  }
+  return refuseCutOff(context, identity.value) ? null : readIdentity(context, identity.value, '`identity`');
+}
+
+function readGrantNamespace(context: FileContext, fields: Fields): Located<NamespacePath> | null {
+  const entry = fields.get('namespace');
+  if (entry === undefined || refuseCutOff(context, entry.value)) return null;
+  return readNamespace(context, entry.value, '`namespace`');
+}

@@ -1,0 +1,164 @@
+// The section `guardrails` (design 3.4): five kinds of rules, exactly one in each guardrail.
+import type { CountedPlace, ExemptionDeclaration, GuardrailDeclaration, RoleReference, RuleDeclaration } from '../model/document.js';
+import { ROOT } from '../model/namespace.js';
+import { refuse, type FileContext } from './context.js';
+import { readDescription, readRoleReference } from './decode-roles.js';
+import { firstLine, isRepeated, readFields, readList, readName, readText, refuseRepeated, type Fields } from './fields.js';
+import { readScope, readScopeList, readScopes } from './scope-values.js';
+import type { Entry, Node } from './tree.js';
+import { namespaceOf, readDuration, readIdentities, readNamespace } from './values.js';
+
+type RuleKind = RuleDeclaration['kind'];
+
+const KINDS: readonly RuleKind[] = ['never', 'separate', 'atLeast', 'atMost', 'expires'];
+const EVERY_TOP_LEVEL = 'every-top-level';
+const NOBODY: ExemptionDeclaration = { roles: [], identities: [] };
+
+export function decodeGuardrails(context: FileContext, node: Node): readonly GuardrailDeclaration[] {
+  const guardrails: GuardrailDeclaration[] = [];
+  for (const item of readList(context, node, '`guardrails`') ?? []) {
+    const fields = readFields(context, item, { what: 'a guardrail', keys: ['id', 'description', ...KINDS], required: ['id'] });
+    if (fields === null) continue;
+    const id = fields.get('id');
+    guardrails.push({
+      id: id === undefined ? null : readName(context, id.value, '`id`'),
+      description: readDescription(context, fields),
+      rule: decodeRule(context, item, fields),
+    });
+  }
+  return guardrails;
+}
+
+function decodeRule(context: FileContext, node: Node, fields: Fields): RuleDeclaration | null {
+  const kinds = KINDS.filter((kind) => fields.has(kind));
+  const [kind, second] = kinds;
+  const kindList = KINDS.map((name) => `\`${name}\``).join(', ');
+  if (kind === undefined) {
+    // Where another key is unknown, that may be the misspelt rule.
+    if (node.kind === 'mapping' && node.entries.length > fields.size) return null;
+    const at = fields.get('id')?.value ?? firstLine(context, node);
+    return refuse(context, 'GUARDRAIL_KIND', { at, message: 'the guardrail has no rule', help: `rules are ${kindList}` });
+  }
+  if (second !== undefined) {
+    const at = fields.get(second)?.key ?? node;
+    return refuse(context, 'GUARDRAIL_KIND', { at, message: 'a guardrail has one rule, and this is a second', help: 'write two guardrails' });
+  }
+  const rule = fields.get(kind)?.value;
+  return rule === undefined ? null : RULES[kind](context, rule);
+}
+
+const RULES: Readonly<Record<RuleKind, (context: FileContext, node: Node) => RuleDeclaration | null>> = {
+  never: decodeNever,
+  separate: decodeSeparate,
+  atLeast: (context, node) => decodeCount(context, node, 'atLeast'),
+  atMost: (context, node) => decodeCount(context, node, 'atMost'),
+  expires: decodeExpires,
+};
+
+function decodeNever(context: FileContext, node: Node): RuleDeclaration | null {
+  const keys = ['scopes', 'under', 'except'];
+  const fields = readFields(context, node, { what: '`never`', keys, required: ['scopes', 'under'] });
+  const [scopesField, underField] = [fields?.get('scopes'), fields?.get('under')];
+  const except = readExemption(context, fields?.get('except'));
+  const scopes = scopesField === undefined ? null : readScopes(context, scopesField.value, { what: '`scopes`', place: 'guardrail' });
+  const under = underField === undefined ? null : readNamespace(context, underField.value, '`under`');
+  if (scopes === null || under === null || except === null) return null;
+  return { kind: 'never', scopes: scopes.value, under: under.value, except };
+}
+
+/** A list of sides, or a mapping of `scopes` and, to narrow it, `under` and `except`. */
+function decodeSeparate(context: FileContext, node: Node): RuleDeclaration | null {
+  if (node.kind === 'list') return separation(context, node, { under: ROOT, except: NOBODY });
+  const keys = ['scopes', 'under', 'except'];
+  const fields = readFields(context, node, { what: '`separate`', keys, required: ['scopes'] });
+  const [scopesField, underField] = [fields?.get('scopes'), fields?.get('under')];
+  const except = readExemption(context, fields?.get('except'));
+  const under = underField === undefined ? ROOT : (readNamespace(context, underField.value, '`under`')?.value ?? null);
+  if (scopesField === undefined || under === null || except === null) return null;
+  return separation(context, scopesField.value, { under, except });
+}
+
+function separation(
+  context: FileContext,
+  node: Node,
+  where: Pick<RuleDeclaration & { kind: 'separate' }, 'under' | 'except'>,
+): RuleDeclaration | null {
+  const sides = readScopeList(context, node, { what: '`separate`', place: 'guardrail' });
+  if (sides === null) return null;
+  if (sides.length < 2) {
+    return refuse(context, 'GUARDRAIL_SIDES', { at: firstLine(context, node), message: '`separate` needs at least two scopes or patterns' });
+  }
+  return { kind: 'separate', sides: sides.map((side) => side.value), ...where };
+}
+
+function decodeCount(context: FileContext, node: Node, kind: 'atLeast' | 'atMost'): RuleDeclaration | null {
+  const keys = ['identities', 'scope', 'scopes', 'at'];
+  const fields = readFields(context, node, { what: `\`${kind}\``, keys, required: ['identities', 'at'] });
+  if (fields === null) return null;
+  const [identitiesField, atField] = [fields.get('identities'), fields.get('at')];
+  const identities = identitiesField === undefined ? null : readCount(context, identitiesField.value, kind === 'atLeast' ? 1 : 0);
+  const at = atField === undefined ? null : readCountedPlace(context, atField.value);
+  const scopes = readOneOrMoreScopes(context, node, fields);
+  if (identities === null || at === null || scopes === null) return null;
+  return { kind, identities, scopes: scopes.value, at };
+}
+
+function readOneOrMoreScopes(context: FileContext, node: Node, fields: Fields): ReturnType<typeof readScopes> {
+  const [one, more] = [fields.get('scope'), fields.get('scopes')];
+  if (one !== undefined && more === undefined) return readScope(context, one.value, 'guardrail');
+  if (more !== undefined && one === undefined) return readScopes(context, more.value, { what: '`scopes`', place: 'guardrail' });
+  if (one === undefined && node.kind === 'mapping' && node.entries.length > fields.size) return null;
+  const at = more?.key ?? firstLine(context, node);
+  const message = one === undefined ? 'the rule names no scope' : 'the rule has both `scope` and `scopes`';
+  return refuse(context, 'GUARDRAIL_SCOPES', { at, message, help: 'write `scope: namespace:write` or `scopes: ["*:write"]`' });
+}
+
+function readCount(context: FileContext, node: Node, least: number): number | null {
+  if (node.kind === 'refused') return null;
+  const count = node.kind === 'text' && node.plain && /^(?:0|[1-9][0-9]{0,8})$/.test(node.text) ? Number(node.text) : -1;
+  if (count >= least) return count;
+  return refuse(context, 'VALUE_NOT_COUNT', { at: firstLine(context, node), message: `\`identities\` must be a whole number of at least ${String(least)}` });
+}
+
+function readCountedPlace(context: FileContext, node: Node): CountedPlace | null {
+  const text = readText(context, node, '`at`');
+  if (text === null) return null;
+  if (text.text === EVERY_TOP_LEVEL) return { kind: 'every-top-level' };
+  const path = namespaceOf(context, text, '`at`');
+  return path === null ? null : { kind: 'path', path: path.value };
+}
+
+function decodeExpires(context: FileContext, node: Node): RuleDeclaration | null {
+  const keys = ['providers', 'within'];
+  const fields = readFields(context, node, { what: '`expires`', keys, required: keys });
+  const [providersField, withinField] = [fields?.get('providers'), fields?.get('within')];
+  const withinMilliseconds = withinField === undefined ? null : readDuration(context, withinField.value, '`within`');
+  const items = providersField === undefined ? null : readList(context, providersField.value, '`providers`');
+  if (items === null || providersField === undefined) return null;
+  if (items.length === 0) return refuse(context, 'VALUE_EMPTY', { at: providersField.value, message: '`providers` is an empty list' });
+  const texts = items.map((item) => readText(context, item, 'a provider')).filter((text) => text !== null);
+  const providers = refuseRepeated(context, texts).map(({ text, start, end }) => ({ value: text, start, end }));
+  return withinMilliseconds === null ? null : { kind: 'expires', providers, withinMilliseconds };
+}
+
+/** `{ roles, identities }`, not empty; nobody where it is left out, null where it is wrong. */
+function readExemption(context: FileContext, entry: Entry | undefined): ExemptionDeclaration | null {
+  if (entry === undefined) return NOBODY;
+  const fields = readFields(context, entry.value, { what: '`except`', keys: ['roles', 'identities'], required: [] });
+  if (fields === null) return null;
+  const [rolesField, identitiesField] = [fields.get('roles'), fields.get('identities')];
+  const roles = rolesField === undefined ? [] : readExemptRoles(context, rolesField.value);
+  const identities = identitiesField === undefined ? [] : readIdentities(context, identitiesField.value, '`identities`');
+  if (rolesField === undefined && identitiesField === undefined && entry.value.kind === 'mapping' && entry.value.entries.length === 0) {
+    return refuse(context, 'VALUE_EMPTY', { at: entry.value, message: '`except` leaves out nobody', help: 'name `roles` or `identities`, or remove it' });
+  }
+  return roles === null || identities === null ? null : { roles, identities };
+}
+
+function readExemptRoles(context: FileContext, node: Node): readonly RoleReference[] | null {
+  const items = readList(context, node, '`roles`');
+  if (items === null) return null;
+  const seen = new Map<string, { text: string; start: number; end: number }>();
+  const roles = items.map((item) => readRoleReference(context, item)).filter((role) => role !== null);
+  return roles.filter((role) => !isRepeated(context, { text: role.value, start: role.start, end: role.end }, seen));
+}

@@ -1,0 +1,102 @@
+// The sections `providers` (of `policy.yaml`) and `roles` (design 3).
+import type { MemberReference, PolicyHeader, ProviderDeclaration, RoleDeclaration, RoleReference } from '../model/document.js';
+import { formatIdentity, isName } from '../model/identity.js';
+import { refuse, type FileContext } from './context.js';
+import {
+  isRepeated,
+  readEntries,
+  readFields,
+  readFreeText,
+  readList,
+  readName,
+  readText,
+  refuseName,
+  type Fields,
+} from './fields.js';
+import { readStatedScopes } from './scope-values.js';
+import type { Entry, Node } from './tree.js';
+import { readIdentity, refuseCutOff } from './values.js';
+
+const GROUP = '-group';
+
+/** What `policy.yaml` says; its keys have been checked. */
+export function decodeHeader(context: FileContext, fields: Fields): PolicyHeader {
+  const version = fields.get('bailiwick')?.value;
+  if (version !== undefined && version.kind !== 'refused' && !(version.kind === 'text' && version.plain && version.text === '1')) {
+    refuse(context, 'POLICY_VERSION', { at: version, message: '`bailiwick` must be the number 1', help: 'write `bailiwick: 1`' });
+  }
+  const name = fields.get('name');
+  const providers = fields.get('providers');
+  return {
+    name: name === undefined ? null : readName(context, name.value, '`name`'),
+    providers: providers === undefined ? [] : decodeProviders(context, providers.value),
+  };
+}
+
+function decodeProviders(context: FileContext, node: Node): readonly ProviderDeclaration[] {
+  const providers: ProviderDeclaration[] = [];
+  for (const { key, value } of readDeclarations(context, node, '`providers`')) {
+    if (!isName(key.text)) refuseName(context, key, 'the provider');
+    else if (key.text.endsWith(GROUP)) {
+      refuse(context, 'PROVIDER_RESERVED', { at: key, message: `provider names that end in \`${GROUP}\` are reserved for group claims` });
+    }
+    const fields = readFields(context, value, { what: 'a provider', keys: ['description'], required: [] });
+    providers.push({ name: { value: key.text, start: key.start, end: key.end }, description: readDescription(context, fields) });
+  }
+  return providers;
+}
+
+function readDeclarations(context: FileContext, node: Node, what: string): readonly Entry[] {
+  const entries = readEntries(context, node, what);
+  if (entries === null) context.incomplete = true;
+  return entries ?? [];
+}
+
+export function readDescription(context: FileContext, fields: Fields | null): string | null {
+  const entry = fields?.get('description');
+  return entry === undefined ? null : (readFreeText(context, entry.value, '`description`')?.value ?? null);
+}
+
+export function decodeRoles(context: FileContext, node: Node): readonly RoleDeclaration[] {
+  const roles: RoleDeclaration[] = [];
+  for (const { key, value } of readDeclarations(context, node, '`roles`')) {
+    if (!isName(key.text)) refuseName(context, key, 'the role');
+    const keys = ['description', 'members', 'scopes'];
+    const fields = readFields(context, value, { what: 'a role', keys, required: [] });
+    const members = fields?.get('members');
+    roles.push({
+      // A role whose name or content is wrong is declared all the same: what refers to it is not wrong for that.
+      name: { value: key.text, start: key.start, end: key.end },
+      description: readDescription(context, fields),
+      members: members === undefined ? [] : decodeMembers(context, members.value),
+      scopes: fields === null ? 'wrong' : readStatedScopes(context, fields),
+    });
+  }
+  return roles;
+}
+
+function decodeMembers(context: FileContext, node: Node): readonly MemberReference[] {
+  const members: MemberReference[] = [];
+  const seen = new Map<string, { text: string; start: number; end: number }>();
+  for (const item of readList(context, node, '`members`') ?? []) {
+    const member = item.kind === 'mapping' ? readRoleMember(context, item) : readIdentity(context, item, 'a member');
+    if (member === null || refuseCutOff(context, item)) continue;
+    // An identity has a colon in its text and a role none, so the two never meet.
+    const text = member.kind === 'role' ? member.value : formatIdentity(member.value);
+    if (!isRepeated(context, { text, start: member.start, end: member.end }, seen)) members.push(member);
+  }
+  return members;
+}
+
+/** `{ role: name }` */
+function readRoleMember(context: FileContext, node: Node): RoleReference | null {
+  const fields = readFields(context, node, { what: 'a member', keys: ['role'], required: ['role'] });
+  const entry = fields?.get('role');
+  return entry === undefined ? null : readRoleReference(context, entry.value);
+}
+
+export function readRoleReference(context: FileContext, node: Node): RoleReference | null {
+  const text = readText(context, node, '`role`');
+  if (text === null || refuseCutOff(context, node)) return null;
+  return { kind: 'role', value: text.text, start: text.start, end: text.end };
+}

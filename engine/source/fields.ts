@@ -1,0 +1,171 @@
+// The few decoders that all others are written in. Each gives the value, or null after reporting what is wrong; `what`
+// is how the value is called in a message.
+import { nearest } from '../model/nearest.js';
+import type { Located } from '../model/span.js';
+import { isName, utf8Length } from '../model/identity.js';
+import { refuse, reportFault, type FileContext } from './context.js';
+import { plainKind, type Entry, type Node, type TextNode } from './tree.js';
+
+/** The values of a mapping by key; keys that are there. */
+export type Fields = ReadonlyMap<string, Entry>;
+
+export interface Shape {
+  /** How the mapping is called in a message, with its article. */
+  readonly what: string;
+  readonly keys: readonly string[];
+  readonly required: readonly string[];
+  /** Keys of another place, and the words that say which. */
+  readonly elsewhere?: ReadonlyMap<string, string>;
+}
+
+/** A mapping of known keys. Required ones that are missing are reported, and so is what is unknown. */
+export function readFields(context: FileContext, node: Node, shape: Shape): Fields | null {
+  const entries = readEntries(context, node, shape.what);
+  if (entries === null || node.kind !== 'mapping') return null;
+  const fields = new Map<string, Entry>();
+  for (const entry of entries) {
+    const { key } = entry;
+    if (shape.keys.includes(key.text)) fields.set(key.text, entry);
+    else {
+      const elsewhere = shape.elsewhere?.get(key.text);
+      const near = nearest(key.text, shape.keys);
+      if (elsewhere !== undefined) refuse(context, 'KEY_MISPLACED', { at: key, message: `\`${key.text}\` does not belong into this file`, help: elsewhere });
+      else {
+        const help = near === null ? `the keys of ${shape.what} are ${shape.keys.map(quote).join(', ')}` : `did you mean \`${near}\`?`;
+        refuse(context, 'KEY_UNKNOWN', { at: key, message: `${shape.what} has no key \`${key.text}\``, help });
+      }
+    }
+  }
+  for (const name of shape.required) {
+    if (fields.has(name)) continue;
+    // A misspelt key has been reported; that the right one is missing then says nothing new.
+    if (entries.some(({ key }) => !fields.has(key.text) && nearest(key.text, shape.keys) === name)) continue;
+    const first = entries[0];
+    const at = first === undefined ? { start: node.start, end: node.end } : first.key;
+    refuse(context, 'KEY_MISSING', { at, message: `${shape.what} needs the key \`${name}\`` });
+  }
+  return fields;
+}
+
+function quote(text: string): string {
+  return `\`${text}\``;
+}
+
+/** The entries of a mapping whose keys are names of the author's. */
+export function readEntries(context: FileContext, node: Node, what: string): readonly Entry[] | null {
+  if (node.kind === 'mapping') return node.entries;
+  if (node.kind === 'refused') return null;
+  if (isNull(node)) return refuseNull(context, node, { what, instead: 'write `{}` for none, or remove the key' });
+  return refuse(context, 'VALUE_NOT_MAPPING', { at: firstLine(context, node), message: `${what} must be a mapping, and this is ${kindOf(node)}` });
+}
+
+export function readList(context: FileContext, node: Node, what: string): readonly Node[] | null {
+  if (node.kind === 'list') return node.items;
+  if (node.kind === 'refused') return null;
+  if (isNull(node)) return refuseNull(context, node, { what, instead: 'write `[]` for none, or remove the key' });
+  const help = node.kind === 'text' ? `write \`[${context.text.slice(node.start, node.end)}]\`` : undefined;
+  return refuse(context, 'VALUE_NOT_LIST', { at: firstLine(context, node), message: `${what} must be a list, and this is ${kindOf(node)}`, help: help?.includes('\n') === true ? undefined : help });
+}
+
+/** A text as such: quoted, or without quotes and nothing but text. */
+export function readText(context: FileContext, node: Node, what: string): TextNode | null {
+  if (node.kind === 'text') {
+    const kind = node.plain ? plainKind(node.text) : 'text';
+    if (kind === 'text') return node;
+    if (kind === 'null') return refuseNull(context, node, { what, instead: undefined });
+    const reads = kind === 'number' ? 'a number' : 'a truth value';
+    const message = `${what} must be text, and \`${node.text}\` reads as ${reads}`;
+    return refuse(context, 'VALUE_NOT_TEXT', { at: node, message, help: `put it in quotes: \`"${node.text}"\`` });
+  }
+  if (node.kind === 'refused') return null;
+  return refuse(context, 'VALUE_NOT_TEXT', { at: firstLine(context, node), message: `${what} must be text, and this is ${kindOf(node)}`, help: pairHelp(node) });
+}
+
+/** `resource: read` is a mapping, and was hardly meant to be one. */
+function pairHelp(node: Node): string | undefined {
+  if (node.kind !== 'mapping' || node.entries.length !== 1) return undefined;
+  const [entry] = node.entries;
+  if (entry?.value.kind !== 'text' || entry.value.text === '') return undefined;
+  return `without the space it is text: \`${entry.key.text}:${entry.value.text}\``;
+}
+
+export function readName(context: FileContext, node: Node, what: string): Located<string> | null {
+  const text = readText(context, node, what);
+  if (text === null) return null;
+  if (!isName(text.text)) return refuseName(context, text, what);
+  return { value: text.text, start: text.start, end: text.end };
+}
+
+export function refuseName(context: FileContext, node: TextNode, what: string): null {
+  const folded = node.text.trim().toLowerCase().replaceAll(/[^a-z0-9._-]+/g, '-').replaceAll(/^[^a-z0-9]+|-+$/g, '');
+  const help = isName(folded) && folded !== node.text ? `\`${folded}\` would be one` : 'names are made of `a-z`, `0-9`, `.`, `_`, `-` and begin with a letter or digit';
+  return refuse(context, 'NAME_INVALID', { at: node, message: `${what} is not a name`, help });
+}
+
+/** Free text: a description, a reason, the name of a test. */
+export function readFreeText(context: FileContext, node: Node, what: string): Located<string> | null {
+  const text = readText(context, node, what);
+  if (text === null) return null;
+  const limit = context.limits.freeTextBytes;
+  if (text.text.length * 3 > limit && utf8Length(text.text) > limit) {
+    return refuse(context, 'VALUE_TOO_LONG', { at: text, message: `${what} has more than ${String(limit)} bytes` });
+  }
+  return { value: text.text, start: text.start, end: text.end };
+}
+
+/** `true` or `false`, without quotes. */
+export function readBoolean(context: FileContext, node: Node, what: string): boolean | null {
+  if (node.kind === 'refused') return null;
+  if (node.kind === 'text' && node.plain && (node.text === 'true' || node.text === 'false')) return node.text === 'true';
+  if (isNull(node)) return refuseNull(context, node, { what, instead: undefined });
+  return refuse(context, 'VALUE_NOT_BOOLEAN', { at: firstLine(context, node), message: `${what} must be \`true\` or \`false\``, help: 'without quotes, in lower case' });
+}
+
+/** Reports each text that stands in the list before. Gives the texts that are there for the first time. */
+export function refuseRepeated<T extends TextNode>(context: FileContext, texts: readonly T[]): readonly T[] {
+  const seen = new Map<string, T>();
+  return texts.filter((text) => !isRepeated(context, text, seen));
+}
+
+export function isRepeated<T extends { readonly text: string; readonly start: number; readonly end: number }>(
+  context: FileContext,
+  entry: T,
+  seen: Map<string, T>,
+): boolean {
+  const before = seen.get(entry.text);
+  if (before === undefined) {
+    seen.set(entry.text, entry);
+    return false;
+  }
+  reportRepeated(context, entry, before);
+  return true;
+}
+
+function reportRepeated(
+  context: FileContext,
+  entry: { readonly text: string; readonly start: number; readonly end: number },
+  before: { readonly start: number; readonly end: number },
+): void {
+  const related = [{ start: before.start, end: before.end, message: 'first written here' }];
+  reportFault(context, { code: 'VALUE_REPEATED', start: entry.start, end: entry.end, message: `\`${entry.text}\` stands twice in this list`, related });
+}
+
+export function isNull(node: Node): boolean {
+  return node.kind === 'text' && node.plain && plainKind(node.text) === 'null';
+}
+
+function refuseNull(context: FileContext, at: Node, words: { readonly what: string; readonly instead: string | undefined }): null {
+  return refuse(context, 'VALUE_NULL', { at, message: `${words.what} has no value`, help: words.instead });
+}
+
+function kindOf(node: Node): string {
+  if (node.kind !== 'text') return node.kind === 'list' ? 'a list' : 'a mapping';
+  const kind = node.plain ? plainKind(node.text) : 'text';
+  return kind === 'number' ? 'a number' : kind === 'boolean' ? 'a truth value' : 'text';
+}
+
+/** Long lists and mappings are cited by their first line. */
+export function firstLine(context: FileContext, node: Node): { readonly start: number; readonly end: number } {
+  const lineEnd = context.text.indexOf('\n', node.start);
+  return { start: node.start, end: lineEnd < 0 ? node.end : Math.min(node.end, lineEnd) };
+}

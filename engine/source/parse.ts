@@ -1,0 +1,200 @@
+// YAML text to a tree: the only file that knows the `yaml` package (design 3.1, YAML 1.2). The package checks the syntax;
+// everything it would take that policy files must not have (directives, tags, anchors, aliases, merge keys, keys that
+// are no texts, duplicate keys, several documents) is refused here, and what it only warns of is an error.
+import { Composer, isMap, isScalar, isSeq, Lexer, Parser, type CST, type ParsedNode } from 'yaml';
+import type { EngineLimits } from '../limits.js';
+import type { DiagnosticCode } from '../model/diagnostic-codes.js';
+import type { Span } from '../model/span.js';
+import { makeMapping } from './mapping.js';
+import { explainSyntax } from './syntax-faults.js';
+import { escapedTextFault } from './text.js';
+import { takeNode, type Entry, type Node, type NodeBudget, type SourceFault, type TextNode } from './tree.js';
+
+export interface YamlSource {
+  readonly text: string;
+  /** Where `text` begins in its file; all places are in the file. */
+  readonly offset: number;
+  readonly limits: EngineLimits;
+  /** Shared by the pieces of one file. */
+  readonly budget: NodeBudget;
+  readonly report: (fault: SourceFault) => void;
+}
+
+/** `broken` has been reported; `empty` is a text of comments alone. */
+export type ParsedYaml = { readonly kind: 'tree'; readonly node: Node } | { readonly kind: 'empty' | 'broken' };
+
+const BROKEN: ParsedYaml = { kind: 'broken' };
+
+export function parseYaml(source: YamlSource): ParsedYaml {
+  const tokens = readTokens(source);
+  if (tokens === null) return BROKEN;
+  const documents = tokens.filter((token) => token.type === 'document');
+  for (const token of tokens) refuseToken(source, token);
+  const second = documents[1];
+  if (second !== undefined) {
+    report(source, 'YAML_DOCUMENTS', spanOf(second.start[0] ?? second, 3), { message: 'a second document begins here' });
+    return BROKEN;
+  }
+  const [document] = new Composer({ version: '1.2', schema: 'failsafe', uniqueKeys: false, logLevel: 'silent' }).compose(
+    tokens.filter((token) => token.type !== 'directive'),
+  );
+  if (document === undefined) return { kind: 'empty' };
+  const faults = [...document.errors, ...document.warnings].filter((fault) => !REFUSED_ELSEWHERE.has(fault.code));
+  const first = faults.sort((a, b) => a.pos[0] - b.pos[0])[0];
+  if (first !== undefined) {
+    const { code, message, help, start, end } = explainSyntax(source.text, first);
+    report(source, code, { start, end }, { message, help });
+    return BROKEN;
+  }
+  const contents = document.contents as ParsedNode | null;
+  return contents === null ? { kind: 'empty' } : { kind: 'tree', node: convert(source, contents, null) };
+}
+
+/** Codes of the package for what `refuseToken` has reported by then. */
+const REFUSED_ELSEWHERE: ReadonlySet<string> = new Set([
+  'ALIAS_PROPS',
+  'BAD_ALIAS',
+  'BAD_COLLECTION_TYPE',
+  'BAD_DIRECTIVE',
+  'BAD_PROP_ORDER',
+  'MULTIPLE_ANCHORS',
+  'MULTIPLE_TAGS',
+  'TAG_RESOLVE_FAILED',
+]);
+
+/** Null if a limit was met, before the memory for what lies beyond it is taken. */
+function readTokens(source: YamlSource): readonly CST.Token[] | null {
+  const { text, limits, budget } = source;
+  const parser = new Parser();
+  const tokens: CST.Token[] = [];
+  let texts = 0;
+  for (const lexeme of new Lexer().lex(text)) {
+    tokens.push(...parser.next(lexeme));
+    if (openCollections(parser) > limits.depth) {
+      const at = Math.max(0, parser.offset - lexeme.length);
+      const message = `more than ${String(limits.depth)} lists and mappings inside each other`;
+      report(source, 'LIMIT_DEPTH', { start: at, end: parser.offset }, { message });
+      return null;
+    }
+    if (lexeme !== SCALAR_FOLLOWS) continue;
+    texts += 1;
+    const limit = texts > limits.pieceTexts ? limits.pieceTexts : takeNode(budget) ? null : limits.nodes;
+    if (limit !== null) {
+      const message = `more than ${String(limit)} texts in one ${limit === limits.nodes ? 'file' : 'list or mapping'}`;
+      report(source, 'LIMIT_NODES', { start: parser.offset, end: parser.offset + 1 }, { message, help: 'split the file' });
+      return null;
+    }
+  }
+  tokens.push(...parser.end());
+  return tokens;
+}
+
+function openCollections(parser: Parser): number {
+  const { stack } = parser;
+  // Below is the document, above may be a text.
+  const top = stack.at(-1);
+  return stack.length - 1 - (top !== undefined && 'items' in top ? 0 : 1);
+}
+
+/** What the package's lexer says before each text. */
+const SCALAR_FOLLOWS = '\u001f';
+
+/** Reports directives, and in documents tags, anchors and aliases wherever they stand. */
+function refuseToken(source: YamlSource, top: CST.Token): void {
+  const open: (CST.Token | null | undefined)[] = [top];
+  for (let token = open.pop(); token !== undefined; token = open.pop() ?? undefined) {
+    if (token === null) continue;
+    const refusal = REFUSALS.get(token.type);
+    if (refusal !== undefined && 'source' in token) {
+      const at = { start: token.offset, end: token.offset + token.source.trimEnd().length };
+      report(source, refusal.code, at, { message: refusal.message, help: refusal.help(token.source.trimEnd()) });
+    }
+    if ('start' in token) open.push(...(Array.isArray(token.start) ? token.start : []));
+    if ('props' in token) open.push(...token.props);
+    if ('items' in token) {
+      for (const item of token.items) {
+        open.push(...[...item.start, item.key ?? null, ...(item.sep ?? []), item.value ?? null].filter((part) => part !== null));
+      }
+    }
+    if (token.type === 'document' && token.value !== undefined) open.push(token.value);
+  }
+}
+
+interface Refusal {
+  readonly code: DiagnosticCode;
+  readonly message: string;
+  readonly help: (source: string) => string;
+}
+
+const REFUSALS: ReadonlyMap<string, Refusal> = new Map<string, Refusal>([
+  ['directive', { code: 'YAML_DIRECTIVE', message: 'policy files have no YAML directives', help: () => 'remove the line' }],
+  ['tag', { code: 'YAML_TAG', message: 'policy files have no YAML tags', help: (tag) => `remove \`${tag}\`` }],
+  ['anchor', { code: 'YAML_ANCHOR', message: 'policy files have no YAML anchors', help: (anchor) => `remove \`${anchor}\`` }],
+  [
+    'alias',
+    {
+      code: 'YAML_ALIAS',
+      message: 'policy files have no YAML aliases',
+      help: (alias) => (alias.includes(':') ? `put the pattern in quotes: \`"${alias}"\`` : 'write the value itself'),
+    },
+  ],
+]);
+
+/** `key` is that of the entry whose value this is: a value that is not there is cited by its key. */
+function convert(source: YamlSource, node: ParsedNode, key: TextNode | null): Node {
+  const [start, end] = [node.range[0] + source.offset, node.range[1] + source.offset];
+  if (isScalar(node)) {
+    const plain = node.type === 'PLAIN';
+    const text = String(node.value);
+    if (plain && start === end && key !== null) return { kind: 'text', plain, text, start: key.start, end: key.end };
+    if (node.type === 'QUOTE_DOUBLE') {
+      const fault = escapedTextFault(text);
+      if (fault !== null) {
+        source.report({ ...fault, start, end });
+        return { kind: 'refused', start, end };
+      }
+    }
+    return { kind: 'text', plain, text, start, end };
+  }
+  if (isSeq(node)) {
+    const items = (node.items as ParsedNode[]).map((item) => convert(source, item, null));
+    return { kind: 'list', items, start, end: node.flow === true ? end : (items.at(-1)?.end ?? end) };
+  }
+  if (isMap(node)) {
+    const entries: Entry[] = [];
+    for (const pair of node.items) {
+      const entry = convertPair(source, pair.key as ParsedNode, pair.value as ParsedNode | null);
+      if (entry !== null) entries.push(entry);
+    }
+    const last = entries.at(-1)?.value.end ?? end;
+    return makeMapping(entries, { start, end: node.flow === true ? end : last }, source.report);
+  }
+  return { kind: 'refused', start, end };
+}
+
+function convertPair(source: YamlSource, keyNode: ParsedNode, valueNode: ParsedNode | null): Entry | null {
+  const key = convert(source, keyNode, null);
+  if (key.kind !== 'text') {
+    if (key.kind !== 'refused') {
+      const message = `a key must be text, and this is a ${key.kind}`;
+      source.report({ code: 'YAML_KEY_NOT_TEXT', start: key.start, end: key.end, message });
+    }
+    return null;
+  }
+  const absent: TextNode = { kind: 'text', plain: true, text: '', start: key.start, end: key.end };
+  return { key, value: valueNode === null ? absent : convert(source, valueNode, key) };
+}
+
+function spanOf(token: CST.Token, fallback: number): Span {
+  const length = 'source' in token ? token.source.length : fallback;
+  return { start: token.offset, end: token.offset + length };
+}
+
+function report(
+  source: YamlSource,
+  code: DiagnosticCode,
+  at: Span,
+  words: { readonly message: string; readonly help?: string | undefined },
+): void {
+  source.report({ code, start: at.start + source.offset, end: at.end + source.offset, ...words });
+}

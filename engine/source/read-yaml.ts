@@ -1,0 +1,82 @@
+// Strict YAML for files that are no policy, such as the gateway's settings: the same text and syntax rules, a plain value
+// instead of a policy document, and the place of every part of it.
+import { ENGINE_LIMITS } from '../limits.js';
+import type { Diagnostic, Range } from '../model/diagnostic.js';
+import { makeSink } from '../model/report.js';
+import { FILE_START, type LineTable, lineTableOf, rangeOf, type Span } from '../model/span.js';
+import { readTree } from './read-tree.js';
+import { decodeText } from './text.js';
+import { type Node, plainKind, type SourceFault } from './tree.js';
+
+export type YamlValue = string | number | boolean | null | readonly YamlValue[] | { readonly [key: string]: YamlValue };
+
+export interface YamlReading {
+  readonly diagnostics: readonly Diagnostic[];
+  /** Null for a file that says nothing; meaningless if there are diagnostics. */
+  readonly value: YamlValue;
+  /** The place of what an RFC 6901 pointer names: its key, or the value itself. */
+  readonly rangeOf: (pointer: string, part: 'key' | 'value') => Range;
+}
+
+/** Reads the bytes of one file; `path` is how diagnostics name it. */
+export function readYaml(file: { readonly path: string; readonly bytes: Uint8Array }): YamlReading {
+  const { text, faults } = decodeText(file.bytes);
+  const lines = lineTableOf(text);
+  const sink = makeSink(ENGINE_LIMITS.diagnostics);
+  const report = (fault: SourceFault): void => {
+    const { code, message, help } = fault;
+    const related = (fault.related ?? []).map((place) => ({ file: file.path, range: rangeOf(lines, place), message: place.message }));
+    sink.add({ code, file: file.path, range: rangeOf(lines, fault), message, help, related });
+  };
+  for (const fault of faults) report(fault);
+  const parsed = sink.failed() ? null : readTree({ text, limits: ENGINE_LIMITS, report });
+  const reader: Reader = { lines, keys: new Map(), values: new Map() };
+  const value = parsed?.kind === 'tree' ? toValue(reader, parsed.node, '') : null;
+  return {
+    diagnostics: sink.diagnostics(),
+    value,
+    rangeOf: (pointer, part) => {
+      const span = (part === 'key' ? reader.keys.get(pointer) : undefined) ?? reader.values.get(pointer);
+      return span === undefined ? FILE_START : rangeOf(lines, span);
+    },
+  };
+}
+
+interface Reader {
+  readonly lines: LineTable;
+  readonly keys: Map<string, Span>;
+  readonly values: Map<string, Span>;
+}
+
+function toValue(reader: Reader, node: Node, pointer: string): YamlValue {
+  reader.values.set(pointer, node);
+  switch (node.kind) {
+    case 'refused':
+      return null;
+    case 'text':
+      return node.plain ? plainValue(node.text) : node.text;
+    case 'list':
+      return node.items.map((item, index) => toValue(reader, item, `${pointer}/${String(index)}`));
+    case 'mapping':
+      return Object.fromEntries(
+        node.entries.map(({ key, value }) => {
+          const inner = `${pointer}/${key.text.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+          reader.keys.set(inner, key);
+          return [key.text, toValue(reader, value, inner)];
+        }),
+      );
+  }
+}
+
+function plainValue(text: string): YamlValue {
+  switch (plainKind(text)) {
+    case 'null':
+      return null;
+    case 'boolean':
+      return text.toLowerCase() === 'true';
+    case 'number':
+      return Number(text);
+    case 'text':
+      return text;
+  }
+}

@@ -1,0 +1,91 @@
+// Scopes and the patterns for them: `<family>:*`, `*:read`, `*:write`, and in guardrails `*-template` in the family's
+// place (design 3, 3.4). No other wildcard exists anywhere.
+import type { StatedScopes } from '../model/document.js';
+import { FAMILIES, NO_SCOPES, parseScopePattern, SCOPES, unionScopes, type ScopeSet } from '../model/scope.js';
+import type { Located } from '../model/span.js';
+import { refuse, type FileContext } from './context.js';
+import { readList, readText, refuseRepeated, type Fields } from './fields.js';
+import { nearestHelp } from './values.js';
+import type { Node, TextNode } from './tree.js';
+
+/** Where a pattern stands: `*-template` is for guardrails alone. */
+export type PatternPlace = 'policy' | 'guardrail';
+
+const COMMON: readonly string[] = [...SCOPES, ...FAMILIES.map((family) => `${family}:*`), '*:read', '*:write'];
+const POLICY_PATTERNS: ReadonlyMap<string, ScopeSet> = new Map(COMMON.map((text) => [text, setOf([text])]));
+const TEMPLATE_PATTERNS: ReadonlyMap<string, ScopeSet> = new Map(
+  ['read', 'write', '*'].map((action) => [
+    `*-template:${action}`,
+    setOf([`resource-template:${action}`, `process-template:${action}`]),
+  ]),
+);
+const GUARDRAIL_PATTERNS: ReadonlyMap<string, ScopeSet> = new Map([...POLICY_PATTERNS, ...TEMPLATE_PATTERNS]);
+
+function setOf(patterns: readonly string[]): ScopeSet {
+  return patterns.reduce((set, pattern) => unionScopes(set, parseScopePattern(pattern) ?? NO_SCOPES), NO_SCOPES);
+}
+
+export function readScope(context: FileContext, node: Node, place: PatternPlace): Located<ScopeSet> | null {
+  const text = readText(context, node, 'a scope');
+  return text === null ? null : scopeOf(context, text, place);
+}
+
+function scopeOf(context: FileContext, text: TextNode, place: PatternPlace): Located<ScopeSet> | null {
+  const patterns = place === 'guardrail' ? GUARDRAIL_PATTERNS : POLICY_PATTERNS;
+  const set = patterns.get(text.text);
+  if (set !== undefined) return { value: set, start: text.start, end: text.end };
+  return refuseScope(context, text, patterns.keys());
+}
+
+/** `text` may be a part of a node. */
+export function refuseScope(
+  context: FileContext,
+  text: { readonly text: string; readonly start: number; readonly end: number },
+  words: Iterable<string>,
+): null {
+  if (TEMPLATE_PATTERNS.has(text.text)) {
+    const action = text.text.slice(text.text.indexOf(':'));
+    const help = `write \`resource-template${action}\` and \`process-template${action}\``;
+    return refuse(context, 'SCOPE_TEMPLATE_PATTERN', { at: text, message: `\`${text.text}\` is for guardrails alone`, help });
+  }
+  const help = nearestHelp(text.text, words) ?? 'a scope is `<family>:read` or `<family>:write`, a pattern `<family>:*`, `*:read` or `*:write`';
+  return refuse(context, 'SCOPE_UNKNOWN', { at: text, message: `\`${text.text}\` is not a scope`, help });
+}
+
+/** Each scope or pattern of a list on its own; a text twice is refused, patterns may overlap. */
+export function readScopeList(
+  context: FileContext,
+  node: Node,
+  options: { readonly what: string; readonly place: PatternPlace },
+): readonly Located<ScopeSet>[] | null {
+  const items = readList(context, node, options.what);
+  if (items === null) return null;
+  const texts = items.map((item) => readText(context, item, 'a scope'));
+  const known = refuseRepeated(context, texts.filter((text) => text !== null));
+  const scopes = known.map((text) => scopeOf(context, text, options.place)).filter((scope) => scope !== null);
+  return scopes.length === items.length ? scopes : null;
+}
+
+/** The union of a list that must not be empty. */
+export function readScopes(
+  context: FileContext,
+  node: Node,
+  options: { readonly what: string; readonly place: PatternPlace },
+): Located<ScopeSet> | null {
+  if (node.kind === 'list' && node.items.length === 0) {
+    return refuse(context, 'SCOPE_LIST_EMPTY', { at: node, message: `${options.what} is an empty list` });
+  }
+  const list = readScopeList(context, node, options);
+  return list === null ? null : { value: unionOf(list), start: node.start, end: node.end };
+}
+
+export function unionOf(scopes: readonly Located<ScopeSet>[]): ScopeSet {
+  return scopes.reduce((set, scope) => unionScopes(set, scope.value), NO_SCOPES);
+}
+
+/** The `scopes` of a role or a grant, which may be left out. */
+export function readStatedScopes(context: FileContext, fields: Fields): StatedScopes {
+  const entry = fields.get('scopes');
+  if (entry === undefined) return 'absent';
+  return readScopes(context, entry.value, { what: '`scopes`', place: 'policy' }) ?? 'wrong';
+}

@@ -1,0 +1,69 @@
+// The tree of one policy file: texts, lists and mappings with their places, and how YAML 1.2's core schema reads a text
+// that stands without quotes. A tree has no values of other types: who wants one asks `plainKind` first.
+import type { DiagnosticCode } from '../model/diagnostic-codes.js';
+import type { Span } from '../model/span.js';
+
+export interface TextNode extends Span {
+  readonly kind: 'text';
+  /** Without quotes, so that it may read as something other than text. */
+  readonly plain: boolean;
+  readonly text: string;
+}
+
+export interface ListNode extends Span {
+  readonly kind: 'list';
+  readonly items: readonly Node[];
+}
+
+export interface Entry {
+  readonly key: TextNode;
+  readonly value: Node;
+}
+
+export interface MappingNode extends Span {
+  readonly kind: 'mapping';
+  /** Keys are texts, each once. */
+  readonly entries: readonly Entry[];
+}
+
+/** What was refused and has been reported: readers skip it in silence. */
+export interface RefusedNode extends Span {
+  readonly kind: 'refused';
+}
+
+export type Node = TextNode | ListNode | MappingNode | RefusedNode;
+
+/** A mistake in one file, by offsets. */
+export interface SourceFault extends Span {
+  readonly code: DiagnosticCode;
+  readonly message: string;
+  readonly help?: string | undefined;
+  readonly related?: readonly (Span & { readonly message: string })[];
+}
+
+/** How many texts a file may still have. */
+export interface NodeBudget {
+  left: number;
+}
+
+export function takeNode(budget: NodeBudget): boolean {
+  budget.left -= 1;
+  return budget.left >= 0;
+}
+
+export type PlainKind = 'text' | 'null' | 'boolean' | 'number';
+
+const NULL = /^(?:~|null|Null|NULL|)$/;
+const BOOLEAN = /^(?:true|True|TRUE|false|False|FALSE)$/;
+const NUMBER = /^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
+
+/** What the core schema of YAML 1.2 (section 10.3.2) makes of a text without quotes. */
+export function plainKind(text: string): PlainKind {
+  switch (text.charCodeAt(0)) {
+    case 0x2f: // a slash: the most frequent first character, and never anything but text
+      return 'text';
+    default:
+      if (text.length > 5 && !/^[-+.0-9]/.test(text)) return 'text';
+      return NULL.test(text) ? 'null' : BOOLEAN.test(text) ? 'boolean' : NUMBER.test(text) ? 'number' : 'text';
+  }
+}

@@ -1,0 +1,148 @@
+// The values of the policy language: namespaces, identities, scopes and patterns, instants, durations (design 2, 3).
+import { formatIdentity, makeIdentity, parseIdentity, type Identity, type IdentityFault } from '../model/identity.js';
+import { parseInstant, type Instant } from '../model/instant.js';
+import { canonicalize, NAMESPACE_LIMITS, type NamespacePath, type PathFault } from '../model/namespace.js';
+import { nearest } from '../model/nearest.js';
+import type { Located } from '../model/span.js';
+import { refuse, type FileContext } from './context.js';
+import { isRepeated, readFields, readList, readName, readText, refuseRepeated } from './fields.js';
+import type { IdentityReference } from '../model/document.js';
+import type { Node } from './tree.js';
+
+const PATH_FAULTS: Readonly<Record<PathFault, string>> = {
+  not_text: 'it is not text',
+  empty: 'it is empty; the root is `/`',
+  too_long: `it has more than ${String(NAMESPACE_LIMITS.bytes)} bytes`,
+  too_deep: `it has more than ${String(NAMESPACE_LIMITS.segments)} segments`,
+  empty_segment: 'it has an empty segment',
+  dot_segment: '`.` and `..` are no segments',
+  segment_too_long: `a segment has more than ${String(NAMESPACE_LIMITS.segmentLength)} characters`,
+  character: 'segments are made of `a-z`, `0-9`, `.`, `_`, `~`, `-`',
+};
+
+/** A namespace in its canonical form (design 2.1); the fix is offered, never applied. */
+export function readNamespace(context: FileContext, node: Node, what: string): Located<NamespacePath> | null {
+  const text = readText(context, node, what);
+  return text === null ? null : namespaceOf(context, text, what);
+}
+
+/** The namespace that `text` is; it may be a part of a node. */
+export function namespaceOf(
+  context: FileContext,
+  text: { readonly text: string; readonly start: number; readonly end: number },
+  what: string,
+): Located<NamespacePath> | null {
+  const result = canonicalize(text.text);
+  if (result.ok && result.path === text.text) return { value: result.path, start: text.start, end: text.end };
+  if (result.ok) {
+    const message = `${what} is not in its canonical form`;
+    return refuse(context, 'NAMESPACE_NOT_CANONICAL', { at: text, message, help: `write \`${result.path}\`` });
+  }
+  const lower = canonicalize(text.text.trim().toLowerCase());
+  const help = lower.ok ? `did you mean \`${lower.path}\`?` : undefined;
+  return refuse(context, 'NAMESPACE_INVALID', { at: text, message: `${what} is not a namespace: ${PATH_FAULTS[result.fault]}`, help });
+}
+
+/** A list of namespaces, none twice. */
+export function readNamespaces(context: FileContext, node: Node, what: string): readonly NamespacePath[] | null {
+  const items = readList(context, node, what);
+  if (items === null) return null;
+  const texts = items.map((item) => readText(context, item, `an entry of ${what}`)).filter((text) => text !== null);
+  const paths = refuseRepeated(context, texts).map((text) => namespaceOf(context, text, `\`${text.text}\``));
+  return paths.filter((path) => path !== null).map((path) => path.value);
+}
+
+const IDENTITY_FAULTS: Readonly<Record<IdentityFault, string>> = {
+  no_colon: 'it has no colon',
+  provider: 'what stands before the first colon is not a provider name',
+  subject_empty: 'the subject is empty',
+  subject_too_long: 'the subject has more than 255 bytes',
+  subject_space: 'the subject begins or ends with white space',
+  subject_control: 'the subject has a control character',
+  not_nfc: 'the subject is not in normal form C',
+};
+
+/** `provider:subject`. */
+export function readIdentity(context: FileContext, node: Node, what: string): IdentityReference | null {
+  const text = readText(context, node, what);
+  if (text === null) return null;
+  const result = parseIdentity(text.text);
+  if (result.ok) return { kind: 'identity', value: result.identity, start: text.start, end: text.end };
+  const help = result.fault === 'no_colon' ? 'write `provider:subject`; to name a role, write `{ role: … }`' : undefined;
+  return refuse(context, 'IDENTITY_INVALID', { at: text, message: `\`${text.text}\` is not an identity: ${IDENTITY_FAULTS[result.fault]}`, help });
+}
+
+/** A list of identities, each a text or, as in requests, a mapping of provider and subject; none twice. */
+export function readIdentities(context: FileContext, node: Node, what: string): readonly IdentityReference[] | null {
+  const items = readList(context, node, what);
+  if (items === null) return null;
+  const seen = new Map<string, { text: string; start: number; end: number }>();
+  const identities: IdentityReference[] = [];
+  for (const item of items) {
+    const identity = item.kind === 'mapping' ? readIdentityParts(context, item) : readIdentity(context, item, `an entry of ${what}`);
+    if (identity === null) continue;
+    const text = formatIdentity(identity.value);
+    if (!isRepeated(context, { text, start: identity.start, end: identity.end }, seen)) identities.push(identity);
+  }
+  return identities;
+}
+
+function readIdentityParts(context: FileContext, node: Node): IdentityReference | null {
+  const keys = ['provider', 'subject'];
+  const fields = readFields(context, node, { what: 'an identity', keys, required: keys });
+  const [providerField, subjectField] = [fields?.get('provider'), fields?.get('subject')];
+  if (providerField === undefined || subjectField === undefined) return null;
+  const provider = readName(context, providerField.value, '`provider`');
+  const subject = readText(context, subjectField.value, '`subject`');
+  if (provider === null || subject === null) return null;
+  const result = makeIdentity(provider.value, subject.text);
+  if (result.ok) return { kind: 'identity', value: result.identity satisfies Identity, start: node.start, end: node.end };
+  return refuse(context, 'IDENTITY_INVALID', { at: subject, message: `not an identity: ${IDENTITY_FAULTS[result.fault]}` });
+}
+
+export function readInstant(context: FileContext, node: Node, what: string): Instant | null {
+  const text = readText(context, node, what);
+  if (text === null) return null;
+  const instant = parseInstant(text.text);
+  if (instant !== null) return instant;
+  const help = instantHelp(text.text);
+  return refuse(context, 'INSTANT_INVALID', { at: text, message: `${what} is not an instant`, help });
+}
+
+function instantHelp(text: string): string {
+  const attempts = [`${text}T00:00:00Z`, `${text}Z`, `${text}:00Z`, text.toUpperCase(), text.replace(' ', 'T'), `${text.replace(' ', 'T')}Z`];
+  const fitting = attempts.find((attempt) => parseInstant(attempt) !== null);
+  return fitting === undefined ? 'write it as `2026-12-01T00:00:00Z`' : `did you mean \`${fitting}\`?`;
+}
+
+const DURATION = /^([1-9][0-9]{0,8})([smhd])$/;
+const UNIT_MILLISECONDS: ReadonlyMap<string, number> = new Map([
+  ['s', 1_000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+]);
+
+/** In milliseconds. */
+export function readDuration(context: FileContext, node: Node, what: string): number | null {
+  const text = readText(context, node, what);
+  if (text === null) return null;
+  const match = DURATION.exec(text.text);
+  const unit = UNIT_MILLISECONDS.get(match?.[2] ?? '');
+  if (match !== null && unit !== undefined) return Number(match[1]) * unit;
+  return refuse(context, 'DURATION_INVALID', { at: text, message: `${what} is not a duration`, help: 'write it as `30s`, `15m`, `24h` or `90d`' });
+}
+
+/** Refuses a text that ends where the file does, without quotes: what was cut off may have made it another one. */
+export function refuseCutOff(context: FileContext, node: Node): boolean {
+  const cutOff = node.kind === 'text' && node.plain && node.text !== '' && node.end === context.text.length;
+  if (cutOff) refuse(context, 'TEXT_CUT_OFF', { at: node, message: `the file ends within \`${node.text}\``, help: 'end the last line with a line break' });
+  return cutOff;
+}
+
+/** What is nearest of the words that a place allows, as a help. */
+export function nearestHelp(text: string, words: Iterable<string>): string | undefined {
+  const near = nearest(text, words);
+  return near === null ? undefined : `did you mean \`${near}\`?`;
+}
+
