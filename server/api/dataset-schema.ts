@@ -1,0 +1,128 @@
+// The shape of a dataset's line for each family (interfaces "Datasets for load"). null says the same as leaving a text,
+// reference or instant out; whatever a family does not have is refused.
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { FAMILIES, isFamily, type Family } from '../../engine/index.js';
+import { toShapeFault, type ShapeFault } from './shape-fault.js';
+
+export type Json = Readonly<Record<string, unknown>>;
+
+export interface DatasetSlot {
+  readonly name: string;
+  readonly template?: string | null;
+  readonly required?: boolean;
+}
+
+/** A line after its shape has been checked. */
+export interface DatasetLine {
+  readonly family: Family;
+  readonly namespace: string;
+  readonly id?: string;
+  readonly name?: string | null;
+  readonly description?: string | null;
+  readonly properties?: Json;
+  readonly version?: string | null;
+  readonly schema?: Json | null;
+  readonly slots?: readonly DatasetSlot[];
+  readonly template?: string | null;
+  readonly parameters?: Json;
+  readonly resources?: Readonly<Record<string, string>>;
+  readonly state?: string;
+  readonly createdAt?: string | null;
+  readonly archivedAt?: string | null;
+}
+
+export const RUN_STATES = Object.freeze(['pending', 'running', 'succeeded', 'failed', 'cancelled'] as const);
+
+/** Characters. */
+export const TEXT_LIMITS = Object.freeze({ name: 1_024, description: 16_384, version: 255 });
+
+const NAME = '^[a-z0-9][a-z0-9._-]{0,127}$';
+const uuid = Object.freeze({
+  type: 'string',
+  pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
+});
+const uuidOrNull = Object.freeze({ ...uuid, type: ['string', 'null'] });
+const object = Object.freeze({ type: 'object' });
+const textOrNull = (maxLength: number): object => ({ type: ['string', 'null'], minLength: 1, maxLength });
+
+const COMMON = Object.freeze({
+  family: { enum: FAMILIES },
+  namespace: { type: 'string' },
+  id: uuid,
+  name: { type: 'string', minLength: 1, maxLength: TEXT_LIMITS.name },
+  description: { type: ['string', 'null'], maxLength: TEXT_LIMITS.description },
+  properties: object,
+  createdAt: { type: ['string', 'null'] },
+  archivedAt: { type: ['string', 'null'] },
+});
+
+const template = Object.freeze({ version: textOrNull(TEXT_LIMITS.version), schema: { type: ['object', 'null'] } });
+
+const slots = Object.freeze({
+  type: 'array',
+  maxItems: 1_000,
+  items: {
+    type: 'object',
+    required: ['name'],
+    properties: { name: { type: 'string', pattern: NAME }, template: uuidOrNull, required: { type: 'boolean' } },
+    additionalProperties: false,
+  },
+});
+
+const resources = Object.freeze({
+  type: 'object',
+  maxProperties: 1_000,
+  propertyNames: { pattern: NAME },
+  additionalProperties: uuid,
+});
+
+const OWN: Readonly<Record<Family, { readonly properties: object; readonly required: readonly string[] }>> =
+  Object.freeze({
+    namespace: { properties: { name: textOrNull(TEXT_LIMITS.name) }, required: [] },
+    'resource-template': { properties: template, required: ['name'] },
+    resource: { properties: { template: uuidOrNull }, required: ['name'] },
+    'process-template': { properties: { ...template, slots }, required: ['name'] },
+    'process-run': {
+      properties: {
+        name: textOrNull(TEXT_LIMITS.name),
+        template: uuidOrNull,
+        parameters: object,
+        resources,
+        state: { enum: RUN_STATES },
+      },
+      required: [],
+    },
+  });
+
+const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: false });
+const VALIDATORS: ReadonlyMap<Family, ValidateFunction> = new Map(
+  FAMILIES.map((family) => [
+    family,
+    ajv.compile({
+      type: 'object',
+      required: ['namespace', ...OWN[family].required],
+      properties: { ...COMMON, ...OWN[family].properties },
+      additionalProperties: false,
+    }),
+  ]),
+);
+
+/** The line, or the first thing that is wrong with its shape. */
+export function checkDatasetLine(
+  value: unknown,
+): { readonly ok: true; readonly line: DatasetLine } | { readonly ok: false; readonly fault: ShapeFault } {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return { ok: false, fault: { place: [], message: 'must be an object' } };
+  }
+  const family: unknown = 'family' in value ? value.family : undefined;
+  const validate = isFamily(family) ? VALIDATORS.get(family) : undefined;
+  if (validate === undefined) {
+    return { ok: false, fault: { place: ['family'], message: `must be one of ${FAMILIES.join(', ')}` } };
+  }
+  if (validate(value)) return { ok: true, line: value as DatasetLine };
+  const error = validate.errors?.[0];
+  return {
+    ok: false,
+    fault: error === undefined ? { place: [], message: 'is not a record' } : toShapeFault(error, []),
+  };
+}

@@ -1,0 +1,94 @@
+// The wire shape of a query (design 7): one JSON Schema per part of the envelope, and what ajv says of a body that does not
+// have it. `where` is only known to be an object here; its fields, operators and operands are read by server/query.
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { FAMILIES } from '../../engine/index.js';
+import { toShapeFault, type ShapeFault } from './shape-fault.js';
+
+export type QueryKind = 'query' | 'count';
+
+/** The body after its shape has been checked. */
+export interface QueryEnvelope {
+  readonly family: (typeof FAMILIES)[number];
+  readonly namespace: string;
+  readonly reach?: 'lineage' | 'exact' | 'subtree';
+  readonly where?: Readonly<Record<string, unknown>>;
+  readonly orderBy?: readonly Readonly<Record<string, 'asc' | 'desc'>>[];
+  readonly select?: readonly string[];
+  readonly page?: { readonly size?: number; readonly after?: string | null };
+  readonly includeArchived?: boolean;
+}
+
+const COMMON = Object.freeze({
+  family: { enum: FAMILIES },
+  namespace: { type: 'string' },
+  reach: { enum: ['lineage', 'exact', 'subtree'] },
+  where: { type: 'object' },
+  includeArchived: { type: 'boolean' },
+});
+
+const LIST = Object.freeze({
+  orderBy: {
+    type: 'array',
+    items: {
+      type: 'object',
+      minProperties: 1,
+      maxProperties: 1,
+      additionalProperties: { enum: ['asc', 'desc'] },
+    },
+  },
+  select: { type: 'array', items: { type: 'string' } },
+  page: {
+    type: 'object',
+    properties: {
+      size: { type: 'integer', minimum: 0, maximum: 500 },
+      after: { type: ['string', 'null'] },
+    },
+    additionalProperties: false,
+  },
+});
+
+const REQUIRED = Object.freeze(['family', 'namespace']);
+
+/** The whole bodies, as the API's description shows them. */
+export const QUERY_SCHEMAS = Object.freeze({
+  query: {
+    type: 'object',
+    required: REQUIRED,
+    properties: { ...COMMON, ...LIST },
+    additionalProperties: false,
+  },
+  count: { type: 'object', required: REQUIRED, properties: COMMON, additionalProperties: false },
+});
+
+// Each part has a validator of its own that stops at its first fault: all parts are told, and no body makes a long list.
+const ajv = new Ajv2020({ strict: true, allErrors: false });
+const PARTS: Readonly<Record<QueryKind, ReadonlyMap<string, ValidateFunction>>> = Object.freeze({
+  query: compileParts(QUERY_SCHEMAS.query.properties),
+  count: compileParts(QUERY_SCHEMAS.count.properties),
+});
+
+function compileParts(properties: Readonly<Record<string, object>>): ReadonlyMap<string, ValidateFunction> {
+  return new Map(Object.entries(properties).map(([name, schema]) => [name, ajv.compile(schema)]));
+}
+
+/** The envelope, or what its shape lacks: parts that are missing first, then the parts in the order of the body. */
+export function checkQueryShape(
+  body: unknown,
+  kind: QueryKind,
+):
+  | { readonly ok: true; readonly envelope: QueryEnvelope }
+  | { readonly ok: false; readonly faults: readonly ShapeFault[] } {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    return { ok: false, faults: [{ place: [], message: 'must be an object' }] };
+  }
+  const faults: ShapeFault[] = REQUIRED.filter((name) => !Object.hasOwn(body, name)).map((name) => ({
+    place: [name],
+    message: 'is required',
+  }));
+  for (const [name, value] of Object.entries(body)) {
+    const validate = PARTS[kind].get(name);
+    if (validate === undefined) faults.push({ place: [name], message: 'is not known here' });
+    else if (!validate(value)) faults.push(...(validate.errors ?? []).map((error) => toShapeFault(error, [name])));
+  }
+  return faults.length > 0 ? { ok: false, faults } : { ok: true, envelope: body as QueryEnvelope };
+}

@@ -1,0 +1,184 @@
+// API keys in the store: made, listed, revoked and found (design 8). Rows are decoded strictly: a row that this code could not
+// have written is a fault of the installation, never a weaker key. Nothing is cached, so a revocation holds at once.
+import {
+  canonicalize,
+  type Identity,
+  type Instant,
+  instantOf,
+  isScopeName,
+  type NamespacePath,
+  scopeNames,
+  type ScopeSet,
+  scopeSetOf,
+} from '../../engine/index.js';
+import type { Database } from '../db/database.js';
+import { TABLES } from '../db/tables.js';
+import { formatKey, hashSecret, makeKeyText } from './key-text.js';
+
+export interface NewKey {
+  readonly actor: string;
+  readonly identities: readonly Identity[];
+  /** Null: not narrowed. */
+  readonly scopes: ScopeSet | null;
+  /** Null: not narrowed. */
+  readonly restrictions: readonly NamespacePath[] | null;
+  readonly expires: Instant | null;
+  readonly admin: boolean;
+}
+
+export interface ApiKey extends NewKey {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly revokedAt: Instant | null;
+  readonly lastUsedAt: Instant | null;
+}
+
+export interface StoredKey extends ApiKey {
+  readonly secretHash: Uint8Array;
+}
+
+/** Stores a new key; `text` is the only time that its secret is seen. */
+export async function createKey(
+  db: Database,
+  fields: NewKey,
+  now: Instant,
+): Promise<{ readonly text: string; readonly key: ApiKey }> {
+  const parts = makeKeyText();
+  const key: ApiKey = { ...fields, id: parts.id, createdAt: now, revokedAt: null, lastUsedAt: null };
+  await db.knex(TABLES.apiKeys).insert({
+    id: key.id,
+    actor: key.actor,
+    secret_hash: hashSecret(parts.secret),
+    identities: JSON.stringify(key.identities.map(({ provider, subject }) => ({ provider, subject }))),
+    scopes: key.scopes === null ? null : JSON.stringify(scopeNames(key.scopes)),
+    restrictions: key.restrictions === null ? null : JSON.stringify(key.restrictions),
+    admin: key.admin,
+    created_at: new Date(now),
+    expires_at: key.expires === null ? null : new Date(key.expires),
+  });
+  return { text: formatKey(parts), key };
+}
+
+/** All keys, oldest first, revoked and expired ones too. */
+export async function listKeys(db: Database): Promise<readonly ApiKey[]> {
+  const rows: readonly unknown[] = await db
+    .knex(TABLES.apiKeys)
+    .select(COLUMNS)
+    .orderBy([{ column: 'created_at' }, { column: 'id' }]);
+  return rows.map((row) => {
+    const { secretHash: _, ...key } = decodeKey(row);
+    return key;
+  });
+}
+
+/** Revokes for ever; a key that was revoked before keeps its first instant. Null if there is no such key. */
+export async function revokeKey(db: Database, id: string, now: Instant): Promise<Instant | null> {
+  const rows: readonly unknown[] = await db
+    .knex(TABLES.apiKeys)
+    .where({ id })
+    .update({ revoked_at: db.knex.raw('coalesce(revoked_at, ?)', [new Date(now)]) })
+    .returning(['revoked_at']);
+  return rows.length === 0 ? null : instantOrNull(fieldsOf(rows[0]).get('revoked_at'));
+}
+
+export async function findKey(db: Database, id: string): Promise<StoredKey | null> {
+  const rows: readonly unknown[] = await db.knex(TABLES.apiKeys).select(COLUMNS).where({ id });
+  return rows.length === 0 ? null : decodeKey(rows[0]);
+}
+
+/** Notes a use, unless a later one is noted. */
+export async function noteKeyUse(db: Database, id: string, at: Instant): Promise<void> {
+  const used = new Date(at);
+  await db
+    .knex(TABLES.apiKeys)
+    .where({ id })
+    .whereRaw('(last_used_at is null or last_used_at < ?)', [used])
+    .update({ last_used_at: used });
+}
+
+const COLUMNS = [
+  'id',
+  'actor',
+  'secret_hash',
+  'identities',
+  'scopes',
+  'restrictions',
+  'admin',
+  'created_at',
+  'expires_at',
+  'revoked_at',
+  'last_used_at',
+] as const;
+
+/** A row that no code of ours has written. */
+export class KeyRowError extends Error {
+  override readonly name = 'KeyRowError';
+}
+
+function decodeKey(row: unknown): StoredKey {
+  const fields = fieldsOf(row);
+  const secretHash = fields.get('secret_hash');
+  const createdAt = instantOrNull(fields.get('created_at'));
+  const admin = fields.get('admin');
+  if (!(secretHash instanceof Uint8Array) || createdAt === null || typeof admin !== 'boolean')
+    throw new KeyRowError('unreadable');
+  return {
+    id: textOf(fields.get('id')),
+    actor: textOf(fields.get('actor')),
+    secretHash,
+    identities: listOf(fields.get('identities')).map(identityOf),
+    scopes: narrowed(fields.get('scopes'), scopesOf),
+    restrictions: narrowed(fields.get('restrictions'), (list) => list.map(pathOf)),
+    admin,
+    createdAt,
+    expires: instantOrNull(fields.get('expires_at')),
+    revokedAt: instantOrNull(fields.get('revoked_at')),
+    lastUsedAt: instantOrNull(fields.get('last_used_at')),
+  };
+}
+
+function fieldsOf(value: unknown): ReadonlyMap<string, unknown> {
+  if (typeof value !== 'object' || value === null) throw new KeyRowError('not an object');
+  return new Map(Object.entries(value));
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw new KeyRowError('not a list');
+  return value;
+}
+
+/** Null alone means "not narrowed"; an absent column or anything else is refused, so that nothing widens a key. */
+function narrowed<T>(value: unknown, decode: (list: readonly unknown[]) => T): T | null {
+  return value === null ? null : decode(listOf(value));
+}
+
+function textOf(value: unknown): string {
+  if (typeof value !== 'string' || value === '') throw new KeyRowError('not a text');
+  return value;
+}
+
+function instantOrNull(value: unknown): Instant | null {
+  if (value === null) return null;
+  if (!(value instanceof Date) || Number.isNaN(value.getTime())) throw new KeyRowError('not an instant');
+  return instantOf(value.getTime());
+}
+
+function identityOf(value: unknown): Identity {
+  const fields = fieldsOf(value);
+  return { provider: textOf(fields.get('provider')), subject: textOf(fields.get('subject')) };
+}
+
+function scopesOf(list: readonly unknown[]): ScopeSet {
+  return scopeSetOf(
+    list.map((name) => {
+      if (!isScopeName(name)) throw new KeyRowError('not a scope');
+      return name;
+    }),
+  );
+}
+
+function pathOf(value: unknown): NamespacePath {
+  const result = canonicalize(value);
+  if (!result.ok) throw new KeyRowError('not a canonical path');
+  return result.path;
+}

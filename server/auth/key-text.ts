@@ -1,0 +1,49 @@
+// The text of an API key, `bwk_<key id>_<secret>` (design 8): made, read and compared here. Only the secret's hash is stored;
+// a plain SHA-256 is enough for 256 random bits.
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+
+export interface KeyText {
+  readonly id: string;
+  readonly secret: string;
+}
+
+const PREFIX = 'bwk_';
+/** No `_`, so that the text splits in one way; no letters that are read as others. */
+const ID_ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const ID_LENGTH = 16;
+const SECRET_BYTES = 32;
+const ID = /^[0-9abcdefghjkmnpqrstvwxyz]{16}$/;
+const KEY = /^bwk_([0-9abcdefghjkmnpqrstvwxyz]{16})_([A-Za-z0-9_-]{43})$/;
+
+/** What an id that is not stored is compared with, so that both take the same path. */
+const NO_HASH = Buffer.alloc(32);
+
+export function makeKeyText(): KeyText {
+  const id = Array.from(randomBytes(ID_LENGTH), (byte) => ID_ALPHABET.charAt(byte % ID_ALPHABET.length)).join('');
+  return { id, secret: randomBytes(SECRET_BYTES).toString('base64url') };
+}
+
+export function formatKey(key: KeyText): string {
+  return `${PREFIX}${key.id}_${key.secret}`;
+}
+
+/** Null for every text that no key of ours can be. */
+export function parseKey(text: string): KeyText | null {
+  const match = KEY.exec(text);
+  return match?.[1] === undefined || match[2] === undefined ? null : { id: match[1], secret: match[2] };
+}
+
+export function isKeyId(text: string): boolean {
+  return ID.test(text);
+}
+
+export function hashSecret(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest();
+}
+
+/** In constant time, and the same work for a key that is not there. */
+export function secretMatches(secret: string, storedHash: Uint8Array | null): boolean {
+  const known = storedHash !== null && storedHash.length === NO_HASH.length;
+  const equal = timingSafeEqual(hashSecret(secret), known ? storedHash : NO_HASH);
+  return known && equal;
+}

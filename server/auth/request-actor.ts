@@ -1,0 +1,65 @@
+// The RequestActor of specification 2 and design 8: who a request comes from, frozen, and made here only. Everything that
+// authenticates ends in one of these two functions.
+import {
+  type Actor,
+  ALL_SCOPES,
+  type Identity,
+  LOCAL_ACTOR,
+  type NamespacePath,
+  scopeNames,
+  type ScopeSet,
+} from '../../engine/index.js';
+
+declare const minted: unique symbol;
+
+/** Deeply frozen. The brand keeps every other file from making one. */
+export interface RequestActor extends Actor {
+  readonly kind: 'key' | 'local';
+  /** Stable: of a key the name given with `--actor`. Cursors and idempotency belong to it. */
+  readonly id: string;
+  /** Names the credential in the audit log without telling it (fingerprint.ts). */
+  readonly credentialFingerprint: string;
+  readonly [minted]: true;
+}
+
+export interface KeyHolder {
+  readonly id: string;
+  readonly identities: readonly Identity[];
+  /** Null: not narrowed, all ten. The empty list carries nothing. */
+  readonly scopes: ScopeSet | null;
+  /** Null is unrestricted; the empty list allows nothing. */
+  readonly restrictions: readonly NamespacePath[] | null;
+  readonly credentialFingerprint: string;
+}
+
+export function actorOfKey(holder: KeyHolder): RequestActor {
+  return mint({
+    kind: 'key',
+    id: holder.id,
+    identities: Object.freeze(holder.identities.map(({ provider, subject }) => Object.freeze({ provider, subject }))),
+    credentialScopes: holder.scopes ?? ALL_SCOPES,
+    namespaceRestrictions: holder.restrictions === null ? null : Object.freeze([...holder.restrictions]),
+    credentialFingerprint: holder.credentialFingerprint,
+  });
+}
+
+/** The unrestricted single user of local execution. */
+export function localActor(credentialFingerprint: string): RequestActor {
+  return mint({ ...LOCAL_ACTOR, kind: 'local', id: 'local', credentialFingerprint });
+}
+
+function mint(fields: Omit<RequestActor, typeof minted>): RequestActor {
+  return Object.freeze(fields) as RequestActor;
+}
+
+/** The actor without secrets, as `whoami` answers it. */
+export function describeActor(actor: RequestActor): Readonly<Record<string, unknown>> {
+  return {
+    id: actor.id,
+    kind: actor.kind,
+    identities: actor.identities,
+    credentialScopes: scopeNames(actor.credentialScopes),
+    namespaceRestrictions: actor.namespaceRestrictions,
+    credentialFingerprint: actor.credentialFingerprint,
+  };
+}

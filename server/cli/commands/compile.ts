@@ -1,0 +1,72 @@
+// `bailiwick compile <dir> -o <file>`: all of `check`, then one snapshot file, whole or not at all.
+import type { Command } from 'commander';
+import type { CheckReport } from '../check-policy.js';
+import { EXIT } from '../exit-codes.js';
+import { CliFailure } from '../failure.js';
+import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type Format, formatOption, withExamples } from '../options.js';
+
+interface Options {
+  readonly output: string;
+  readonly format: Format;
+}
+
+export function registerCompile(program: Command, io: CliIo): void {
+  const command = program
+    .command('compile')
+    .description('check a policy folder and write its snapshot; print both digests')
+    .argument('<dir>', 'policy folder')
+    .requiredOption('-o, --output <file>', 'where the snapshot goes; `-` is stdout, and messages then go to stderr')
+    .addOption(formatOption())
+    .action((dir: string, options: Options) => compile(io, dir, options));
+  withExamples(command, [
+    ['a snapshot that `serve`, `decide` and `inspect` take', 'bailiwick compile policies -o snapshot.json'],
+    ['the snapshot digest is the SHA-256 of the file', 'sha256sum snapshot.json'],
+    ['whether two checkouts decide alike', 'bailiwick compile policies -o snapshot.json --format json | jq -r .decisions'],
+  ]);
+}
+
+async function compile(io: CliIo, dir: string, { output, format }: Options): Promise<void> {
+  if (output === '-' && format === 'json') {
+    throw new CliFailure(EXIT.usage, { code: 'cli.usage', message: 'with `-o -` stdout is the snapshot, so `--format json` has no place' });
+  }
+  const { checkVisibly } = await import('../check-visibly.js');
+  const report = await checkVisibly(io, dir);
+  io.setStatus(report.status);
+  const written = report.status === EXIT.ok && report.compiled !== null ? report.compiled.snapshot : null;
+  if (written !== null) await writeSnapshot(io, written.bytes, { output, folder: pathOf(io, dir), sources: report.files });
+  await print(io, report, { output, format });
+}
+
+interface Target {
+  readonly output: string;
+  readonly folder: string;
+  readonly sources: readonly string[];
+}
+
+async function writeSnapshot(io: CliIo, bytes: Uint8Array, target: Target): Promise<void> {
+  if (target.output === '-') {
+    await write(io.stdout, bytes);
+    return;
+  }
+  const { writeWhole } = await import('../write-whole.js');
+  const protectedFiles = target.sources.map((path) => pathOf(io, `${target.folder}/${path}`));
+  await writeWhole(pathOf(io, target.output), bytes, { shown: target.output, protectedFiles });
+}
+
+async function print(io: CliIo, report: CheckReport, { output, format }: Options): Promise<void> {
+  const [{ renderCheck, toJson }, { paintFor }] = await Promise.all([import('../render/report.js'), import('../render/palette.js')]);
+  const snapshot = report.status === EXIT.ok ? (report.compiled?.snapshot ?? null) : null;
+  if (format === 'json') {
+    const facts = snapshot === null ? {} : { file: output, snapshot: snapshot.digest, decisions: snapshot.decisions, counts: snapshot.counts };
+    await writeJson(io, { ...toJson(report), ...facts });
+    return;
+  }
+  const stream = output === '-' ? 'stderr' : 'stdout';
+  const { renderCounts } = await import('../render/counts.js');
+  const facts =
+    snapshot === null
+      ? `nothing written to ${output}\n`
+      : `wrote     ${output}\nsnapshot  ${snapshot.digest}\ndecisions ${snapshot.decisions}\n${renderCounts(snapshot.counts)}\n`;
+  await write(io[stream], renderCheck(report, paintFor(io, stream)) + facts);
+}

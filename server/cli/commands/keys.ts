@@ -1,0 +1,97 @@
+// `bailiwick keys create|list|revoke`: API keys in the store, also while the gateway runs (design 5, 8).
+import { type Command, Option } from 'commander';
+import type { SettingName } from '../../config.js';
+import type { CliIo } from '../io.js';
+import type { KeyFlags } from '../key-flags.js';
+import type { KeysOptions } from '../manage-keys.js';
+import { formatOption, withExamples, withSettings } from '../options.js';
+
+const STORE_SETTINGS: readonly SettingName[] = ['config', 'dataDir', 'databaseUrl'];
+
+export function registerKeys(program: Command, io: CliIo): void {
+  const keys = program.command('keys').description('API keys: create, list, revoke; also while the gateway runs');
+  registerCreate(keys, io);
+  registerList(keys, io);
+  registerRevoke(keys, io);
+  withExamples(keys, [
+    [
+      'a key that may read resources in one lab for a month',
+      'bailiwick keys create --actor ana --identity orcid:0000-0002-1825-0097 --scope resource:read --restrict /labs/optics',
+    ],
+    ['what there is', 'bailiwick keys list'],
+    ['an end to one', 'bailiwick keys revoke 4h7t2m9xk3q8w5zc'],
+  ]);
+}
+
+function registerCreate(keys: Command, io: CliIo): void {
+  const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [
+    ...(before ?? []),
+    value,
+  ];
+  const command = keys
+    .command('create')
+    .description('make a key and print it, once: only its hash is stored')
+    .requiredOption('--actor <id>', 'whom the key stands for; cursors and the log name it')
+    .addOption(new Option('--identity <provider:subject>', 'whose grants it uses; repeat for more').argParser(collect))
+    .addOption(
+      new Option(
+        '--scope <scope>',
+        'carry only these scopes; repeat, or join with commas (default: all ten)',
+      ).argParser(collect),
+    )
+    .addOption(new Option('--scope-none', 'carry no scope at all').conflicts('scope'))
+    .addOption(
+      new Option('--restrict <namespace>', 'only in these namespaces and below; repeat, or join with commas').argParser(
+        collect,
+      ),
+    )
+    .addOption(new Option('--restrict-none', 'in no namespace at all').conflicts('restrict'))
+    .option('--expires <time>', 'no longer valid from then on, as in 2027-06-30T00:00:00Z')
+    .option('--admin', 'may also use the admin listener')
+    .addOption(formatOption())
+    .action(async (options: KeysOptions & KeyFlags) => {
+      await (await import('../manage-keys.js')).createKeyCommand(io, options);
+    });
+  withSettings(command, STORE_SETTINGS);
+  withExamples(command, [
+    [
+      'everything that the grants of one person allow',
+      'bailiwick keys create --actor ana --identity orcid:0000-0002-1825-0097',
+    ],
+    [
+      'narrowed: two scopes, one lab, until July',
+      'bailiwick keys create --actor ci --identity github:ci-bot --scope resource:read,resource-template:read --restrict /labs/optics --expires 2027-07-01T00:00:00Z',
+    ],
+    [
+      'into a variable: the key alone is on stdout',
+      'KEY=$(bailiwick keys create --actor ana --identity orcid:0000-0002-1825-0097)',
+    ],
+  ]);
+}
+
+function registerList(keys: Command, io: CliIo): void {
+  const command = keys
+    .command('list')
+    .description('all keys, oldest first, without secrets')
+    .addOption(formatOption())
+    .action(async (options: KeysOptions) => {
+      await (await import('../manage-keys.js')).listKeysCommand(io, options);
+    });
+  withSettings(command, STORE_SETTINGS);
+  withExamples(command, [
+    ['keys that were never used', "bailiwick keys list --format json | jq '.keys[] | select(.lastUsedAt == null)'"],
+  ]);
+}
+
+function registerRevoke(keys: Command, io: CliIo): void {
+  const command = keys
+    .command('revoke')
+    .description('end a key: the next request with it is refused')
+    .argument('<key-id>', 'as `keys list` shows it: the part between `bwk_` and the next `_`')
+    .addOption(formatOption())
+    .action(async (id: string, options: KeysOptions) => {
+      await (await import('../manage-keys.js')).revokeKeyCommand(io, id, options);
+    });
+  withSettings(command, STORE_SETTINGS);
+  withExamples(command, [['one key', 'bailiwick keys revoke 4h7t2m9xk3q8w5zc']]);
+}

@@ -1,0 +1,40 @@
+// `bailiwick migrate`: brings the store's schema up to this version.
+import type { Command } from 'commander';
+import type { SettingName } from '../../settings.js';
+import { type CliIo, write, writeJson } from '../io.js';
+import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
+import { count } from '../render/count.js';
+
+type Options = Readonly<Partial<Record<SettingName, string>>> & { readonly format: Format };
+
+export function registerMigrate(program: Command, io: CliIo): void {
+  const command = program
+    .command('migrate')
+    .description("bring the store's schema up to this version; safe to run again")
+    .addOption(formatOption())
+    .action((options: Options) => migrateStore(io, options));
+  withSettings(command, ['config', 'dataDir', 'databaseUrl']);
+  withExamples(command, [
+    ['the embedded store', 'bailiwick migrate --data-dir /var/lib/bailiwick'],
+    ['an external PostgreSQL', 'DATABASE_URL=postgres://bailiwick@db.example.org/bailiwick bailiwick migrate'],
+  ]);
+}
+
+async function migrateStore(io: CliIo, options: Options): Promise<void> {
+  const [{ storeOf }, { openDatabase }, { migrate }] = await Promise.all([
+    import('../../config.js'),
+    import('../../db/database.js'),
+    import('../../db/migrate.js'),
+  ]);
+  const config = await configOf(io, options);
+  // A migration may take as long as it takes.
+  const database = await openDatabase({ ...storeOf(config), statementTimeout: 0 });
+  try {
+    const applied = await migrate(database);
+    if (options.format === 'json') await writeJson(io, { applied });
+    else if (applied.length === 0) await write(io.stdout, 'the store is up to date\n');
+    else await write(io.stdout, `${applied.join('\n')}\n${count(applied.length, 'migration')} applied\n`);
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,143 @@
+// One line of `decide` to a question (design 5.1). What is not a path or a scope is for the engine to judge, so that it is
+// denied with its step; what is not a question at all is an error of the line.
+import {
+  type Identity,
+  type Instant,
+  isScopeName,
+  makeIdentity,
+  parseIdentity,
+  parseInstant,
+  type RawActor,
+  type RawRequest,
+} from '../../engine/index.js';
+import { parseStrictJson, pointerTo } from '../json.js';
+import { CLI_LIMITS } from './limits.js';
+
+export type LineId = string | number | null;
+
+export interface LineError {
+  readonly code: string;
+  readonly message: string;
+}
+
+export type DecideLine =
+  | { readonly ok: true; readonly id: LineId; readonly actor: RawActor; readonly request: RawRequest; readonly at: Instant | null }
+  | { readonly ok: false; readonly id: LineId; readonly error: LineError };
+
+/** `at` is null where the line names none. */
+export function parseDecideLine(bytes: Uint8Array): DecideLine {
+  const parsed = parseStrictJson(bytes, { depth: CLI_LIMITS.requestDepth });
+  if (!parsed.ok) {
+    const { code, message, pointer } = parsed.fault;
+    return { ok: false, id: null, error: { code, message: pointer === '' ? message : `${pointer}: ${message}` } };
+  }
+  const id = idOf(parsed.value);
+  try {
+    return { ok: true, id, ...decodeLine(parsed.value) };
+  } catch (error) {
+    if (!(error instanceof LineFault)) throw error;
+    return { ok: false, id, error: { code: 'request.schema', message: error.message } };
+  }
+}
+
+/** Ends the decoding of one line; never leaves this file. */
+class LineFault extends Error {}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function idOf(value: unknown): LineId {
+  if (typeof value !== 'object' || value === null || !('id' in value)) return null;
+  return typeof value.id === 'string' || typeof value.id === 'number' ? value.id : null;
+}
+
+function decodeLine(value: unknown): { actor: RawActor; request: RawRequest; at: Instant | null } {
+  const line = fields(value, '', ['id', 'actor', 'request', 'at']);
+  const { id, at } = line;
+  if (id !== undefined && typeof id !== 'string' && typeof id !== 'number') throw fault('/id', 'must be a text');
+  return { actor: decodeActor(line['actor']), request: decodeRequest(line['request']), at: at === undefined ? null : decodeInstant(at) };
+}
+
+function decodeInstant(value: unknown): Instant {
+  const instant = parseInstant(value);
+  if (instant === null) throw fault('/at', 'must be an RFC 3339 instant with offset, such as `2027-01-01T00:00:00Z`');
+  return instant;
+}
+
+function decodeActor(value: unknown): RawActor {
+  if (value === 'local') return { kind: 'local' };
+  const actor = fields(value, '/actor', ['identities', 'credentialScopes', 'namespaceRestrictions']);
+  const restrictions = actor['namespaceRestrictions'] ?? null;
+  return {
+    kind: 'request',
+    identities: list(actor['identities'], '/actor/identities').map((item, i) => decodeIdentity(item, pointerTo('/actor/identities', i))),
+    credentialScopes: decodeScopes(actor['credentialScopes']),
+    namespaceRestrictions:
+      restrictions === null
+        ? null
+        : list(restrictions, '/actor/namespaceRestrictions').map((item, i) => text(item, pointerTo('/actor/namespaceRestrictions', i))),
+  };
+}
+
+function decodeIdentity(value: unknown, pointer: string): Identity {
+  let result;
+  if (typeof value === 'string') result = parseIdentity(value);
+  else {
+    const { provider, subject } = fields(value, pointer, ['provider', 'subject']);
+    result = makeIdentity(text(provider, `${pointer}/provider`), text(subject, `${pointer}/subject`));
+  }
+  if (!result.ok) throw fault(pointer, `is not an identity (${result.fault.replaceAll('_', ' ')})`);
+  return result.identity;
+}
+
+/** Absent means all ten; null is malformed, since nothing empty may ever mean all. */
+function decodeScopes(value: unknown): readonly string[] | null {
+  if (value === undefined) return null;
+  return list(value, '/actor/credentialScopes').map((item, i) => {
+    if (!isScopeName(item)) throw fault(pointerTo('/actor/credentialScopes', i), 'is not a scope');
+    return item;
+  });
+}
+
+function decodeRequest(value: unknown): RawRequest {
+  const kind = fields(value, '/request', null)['kind'];
+  switch (kind) {
+    case 'access': {
+      const request = fields(value, '/request', ['kind', 'scope', 'context', 'target']);
+      const target = text(request['target'], '/request/target');
+      const context = request['context'] === undefined ? target : text(request['context'], '/request/context');
+      return { kind, scope: text(request['scope'], '/request/scope'), context, target };
+    }
+    case 'create-namespace': {
+      const request = fields(value, '/request', ['kind', 'namespace']);
+      return { kind, namespace: text(request['namespace'], '/request/namespace') };
+    }
+    case 'copy': {
+      const request = fields(value, '/request', ['kind', 'source', 'destination']);
+      return { kind, source: text(request['source'], '/request/source'), destination: text(request['destination'], '/request/destination') };
+    }
+    default:
+      throw fault('/request/kind', 'must be `access`, `create-namespace` or `copy`');
+  }
+}
+
+/** An object with no other keys than these (null: any); a misspelt key must not pass for an absent one. */
+function fields(value: unknown, pointer: string, keys: readonly string[] | null): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw fault(pointer, 'must be an object');
+  const unknown = keys === null ? undefined : Object.keys(value).find((key) => !keys.includes(key));
+  if (unknown !== undefined) throw fault(pointerTo(pointer, unknown), 'is not a known field');
+  return value as Fields;
+}
+
+function list(value: unknown, pointer: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw fault(pointer, 'must be a list');
+  return value;
+}
+
+function text(value: unknown, pointer: string): string {
+  if (typeof value !== 'string') throw fault(pointer, 'must be a text');
+  return value;
+}
+
+function fault(pointer: string, message: string): LineFault {
+  return new LineFault(`\`${pointer === '' ? '/' : pointer}\` ${message}`);
+}

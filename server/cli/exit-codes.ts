@@ -1,0 +1,31 @@
+// The exit statuses of design 5: one table, published in the help of `bailiwick` and kept for ever. Where 3, 4 and 5 apply
+// at once, the smallest wins.
+
+export const EXIT = Object.freeze({
+  ok: 0,
+  unexpected: 1,
+  usage: 2,
+  policyInvalid: 3,
+  testsFailed: 4,
+  guardrailViolated: 5,
+  precondition: 6,
+  differences: 7,
+  integrity: 8,
+  stale: 9,
+} as const);
+
+export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
+
+/** What each status says, in the order of the help text. */
+export const EXIT_MEANINGS: ReadonlyMap<ExitStatus, string> = new Map<ExitStatus, string>([
+  [EXIT.ok, 'ok'],
+  [EXIT.unexpected, 'unexpected failure'],
+  [EXIT.usage, 'wrong usage, configuration or input'],
+  [EXIT.policyInvalid, 'policy invalid'],
+  [EXIT.testsFailed, 'policy tests failed'],
+  [EXIT.guardrailViolated, 'guardrail violated'],
+  [EXIT.precondition, 'precondition not met'],
+  [EXIT.differences, 'differences found'],
+  [EXIT.integrity, 'integrity or signature failure'],
+  [EXIT.stale, 'stale'],
+]);

@@ -1,0 +1,27 @@
+// A command that cannot do what it was asked: an exit status, a code for machines and one line for people. Thrown by
+// commands, shown in one place (main.ts), so that every verb fails in the same form (interfaces.md, command line).
+import type { ExitStatus } from './exit-codes.js';
+
+export interface FailureDetail {
+  /** How to put it right, one line. */
+  readonly help?: string;
+  /** Ready lines for people that say more than the message: diagnostics, faults of a configuration. */
+  readonly text?: string;
+  /** More fields of the JSON object, beside `error`. */
+  readonly report?: object;
+  readonly cause?: unknown;
+}
+
+export class CliFailure extends Error {
+  override readonly name = 'CliFailure';
+  readonly status: ExitStatus;
+  readonly code: string;
+  readonly detail: FailureDetail;
+
+  constructor(status: ExitStatus, failure: { readonly code: string; readonly message: string }, detail: FailureDetail = {}) {
+    super(failure.message, detail.cause === undefined ? undefined : { cause: detail.cause });
+    this.status = status;
+    this.code = failure.code;
+    this.detail = detail;
+  }
+}

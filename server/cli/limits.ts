@@ -1,0 +1,14 @@
+// Maxima of the command line, in one object; those of policies are the engine's.
+
+export const CLI_LIMITS = Object.freeze({
+  /** Folders inside one another in a policy. */
+  folderDepth: 32,
+  /** Bytes of a snapshot file. */
+  snapshotBytes: 2 * 1024 * 1024 * 1024 - 1,
+  /** Bytes of one line of requests. */
+  requestBytes: 1024 * 1024,
+  /** Arrays and objects inside one another in a line of requests. */
+  requestDepth: 16,
+  /** Output is gathered to this many characters before it is written. */
+  outputChunk: 64 * 1024,
+});

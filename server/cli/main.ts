@@ -1,0 +1,189 @@
+#!/usr/bin/env node
+// The command line: argv to a verb to an exit status (design 5). Verbs register here and load what they need when they run;
+// every failure of every verb is shown here, in one form.
+import { readFileSync, realpathSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Command, CommanderError } from 'commander';
+import { ConfigError } from '../config-error.js';
+import { StoreError } from '../db/store-error.js';
+import { registerCheck } from './commands/check.js';
+import { registerCompile } from './commands/compile.js';
+import { registerDecide } from './commands/decide.js';
+import { registerInspect } from './commands/inspect.js';
+import { registerKeys } from './commands/keys.js';
+import { registerLoad } from './commands/load.js';
+import { registerLocal } from './commands/local.js';
+import { registerMigrate } from './commands/migrate.js';
+import { registerServe } from './commands/serve.js';
+import { EXIT, EXIT_MEANINGS, type ExitStatus } from './exit-codes.js';
+import { CliFailure } from './failure.js';
+import { type CliIo, write, writeJson } from './io.js';
+import { escapeText } from './render/escape.js';
+
+type Register = (program: Command, io: CliIo) => void;
+
+/** In the order of the help text. */
+const VERBS: readonly Register[] = [
+  registerCheck,
+  registerCompile,
+  registerDecide,
+  registerInspect,
+  registerServe,
+  registerLocal,
+  registerMigrate,
+  registerLoad,
+  registerKeys,
+];
+
+/** Runs one command line (without `node` and the script) and says how the process should end. */
+export async function main(argv: readonly string[], io: Omit<CliIo, 'setStatus'>): Promise<ExitStatus> {
+  let status: ExitStatus = EXIT.ok;
+  const full: CliIo = {
+    ...io,
+    setStatus: (next) => {
+      status = next;
+    },
+  };
+  try {
+    await makeProgram(full).parseAsync(argv, { from: 'user' });
+    return status;
+  } catch (error) {
+    return await showFailure(error, full, wantsJson(argv));
+  }
+}
+
+function makeProgram(io: CliIo): Command {
+  const program = new Command('bailiwick')
+    .description('Policy as data, compiled into decision tables, and a gateway whose queries return only what the actor may see.')
+    .version(version(), '--version', 'print the version')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void io.stdout.write(text),
+      writeErr: (text) => void io.stderr.write(text),
+      // Errors are shown by showFailure, with what the user typed escaped.
+      outputError: () => undefined,
+    })
+    .helpCommand(false)
+    .addHelpText('after', statusTable());
+  for (const register of VERBS) register(program, io);
+  registerHelp(program);
+  return program;
+}
+
+function registerHelp(program: Command): void {
+  program
+    .command('help')
+    .description('show the help of a verb')
+    .argument('[verb...]')
+    .action((verbs: readonly string[]) => {
+      let command = program;
+      for (const verb of verbs) {
+        const found = command.commands.find((candidate) => candidate.name() === verb);
+        if (found === undefined) throw new CliFailure(EXIT.usage, { code: 'cli.usage', message: `there is no verb \`${verb}\`` });
+        command = found;
+      }
+      command.outputHelp();
+    });
+}
+
+function statusTable(): string {
+  return `\nExit status:\n${[...EXIT_MEANINGS].map(([status, meaning]) => `  ${String(status)}  ${meaning}`).join('\n')}`;
+}
+
+function version(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+  return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : 'unknown';
+}
+
+/** Whether the command line asks for JSON, also where it could not be parsed. */
+function wantsJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--');
+  const flags = end < 0 ? argv : argv.slice(0, end);
+  return flags.some((flag, i) => flag === '--format=json' || (flag === '--format' && flags[i + 1] === 'json'));
+}
+
+async function showFailure(error: unknown, io: CliIo, json: boolean): Promise<ExitStatus> {
+  if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
+  const failure = await toFailure(error);
+  if (failure === 'shown') return EXIT.usage;
+  const { text, help, report } = failure.detail;
+  if (json) {
+    await writeJson(io, { ...report, error: { code: failure.code, message: failure.message } });
+  } else {
+    if (text !== undefined) await write(io.stderr, text.endsWith('\n') ? text : `${text}\n`);
+    await write(io.stderr, `error: ${escapeText(failure.message)}\n`);
+    if (help !== undefined) await write(io.stderr, `  help: ${escapeText(help)}\n`);
+  }
+  if (io.env['BAILIWICK_DEBUG'] !== undefined && !(error instanceof CommanderError)) await write(io.stderr, stackOf(error));
+  return failure.status;
+}
+
+/** `shown` is help that was asked for by saying nothing: it is on stderr already. */
+async function toFailure(error: unknown): Promise<CliFailure | 'shown'> {
+  if (error instanceof CliFailure) return error;
+  if (error instanceof CommanderError) return error.code === 'commander.help' ? 'shown' : usageFailure(error);
+  if (error instanceof ConfigError) {
+    const text = error.faults.map((fault) => `${escapeText(fault.place)}: ${escapeText(fault.message)}`).join('\n');
+    return new CliFailure(EXIT.usage, { code: 'config.invalid', message: error.message }, { text, report: { faults: error.faults } });
+  }
+  if (error instanceof StoreError) {
+    const { storeFailure } = await import('./open-store.js');
+    const told = await storeFailure(error);
+    if (told instanceof CliFailure) return told;
+  }
+  return new CliFailure(
+    EXIT.unexpected,
+    { code: 'cli.unexpected', message: `unexpected failure: ${error instanceof Error ? error.message : String(error)}` },
+    {
+      help: 'this is a bug of bailiwick: please report it with the command line and the output of the same command with BAILIWICK_DEBUG=1 set',
+      cause: error,
+    },
+  );
+}
+
+/** Commander's message is `error: <what>` and perhaps a line `(Did you mean <name>?)`. */
+function usageFailure(error: CommanderError): CliFailure {
+  const [what = '', suggestion] = error.message.replace(/^error: /, '').split(/\n(?=\(Did you mean [^\n]*\?\)$)/);
+  const help = suggestion?.replace(/^\(Did you mean (.*)\?\)$/, 'did you mean `$1`?') ?? 'see `bailiwick help`';
+  return new CliFailure(EXIT.usage, { code: 'cli.usage', message: what }, { help });
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? `${error.stack ?? error.message}\n${error.cause === undefined ? '' : `caused by ${stackOf(error.cause)}`}` : '';
+}
+
+/** Runs as the program `bailiwick`. */
+async function run(): Promise<void> {
+  const { stdin, stdout, stderr, env } = process;
+  // A reader that goes away is no failure: what is written after that goes nowhere, and streaming verbs stop.
+  const ignoreClosedPipe = (error: NodeJS.ErrnoException): void => {
+    if (error.code !== 'EPIPE') throw error;
+  };
+  stdout.on('error', ignoreClosedPipe);
+  stderr.on('error', ignoreClosedPipe);
+  const isTerminal = { stdin: Boolean(stdin.isTTY), stdout: Boolean(stdout.isTTY), stderr: Boolean(stderr.isTTY) };
+  const argv = process.argv.slice(2);
+  const io = { stdin, stdout, stderr, env, cwd: '/', isTerminal };
+  const fail = (error: unknown): Promise<ExitStatus> => showFailure(error, { ...io, setStatus: () => undefined }, wantsJson(argv));
+  // What nobody awaited is told like everything else.
+  process.on('uncaughtException', (error) => {
+    void fail(error).finally(() => process.exit(EXIT.unexpected));
+  });
+  try {
+    process.exitCode = await main(argv, { ...io, cwd: process.cwd() });
+  } catch (error) {
+    process.exitCode = await fail(error);
+  }
+}
+
+function isEntry(): boolean {
+  const script = process.argv[1];
+  if (script === undefined) return false;
+  try {
+    return realpathSync(script) === fileURLToPath(import.meta.url);
+  } catch {
+    return false;
+  }
+}
+
+if (isEntry()) await run();

@@ -1,0 +1,112 @@
+// What `keys create|list|revoke` do in the store (design 5, 8). Refuses to know how the commands are declared.
+import { formatIdentity, formatInstant, scopeNames } from '../../engine/index.js';
+import { type ApiKey, createKey, listKeys, revokeKey } from '../auth/api-keys.js';
+import { isKeyId } from '../auth/key-text.js';
+import type { SettingName } from '../config.js';
+import type { Database } from '../db/database.js';
+import { systemClock } from '../ports.js';
+import { EXIT } from './exit-codes.js';
+import { CliFailure } from './failure.js';
+import { type CliIo, write, writeJson } from './io.js';
+import { type KeyFlags, readKeyFlags } from './key-flags.js';
+import { openStore } from './open-store.js';
+import { configOf, type Format } from './options.js';
+import { escapeText } from './render/escape.js';
+
+export type KeysOptions = Readonly<Partial<Record<SettingName, string>>> & { readonly format: Format };
+
+export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlags): Promise<void> {
+  const now = systemClock.now();
+  const fields = readKeyFlags(options, now);
+  const { text, key } = await withStore(io, options, (db) => createKey(db, fields, now));
+  const { id, ...rest } = showKey(key);
+  if (options.format === 'json') {
+    await writeJson(io, { id, key: text, ...rest });
+    return;
+  }
+  await write(io.stdout, `${text}\n`);
+  await write(io.stderr, `${summary({ id, ...rest })}\nThe key is shown this once: keep it like a password.\n`);
+}
+
+export async function listKeysCommand(io: CliIo, options: KeysOptions): Promise<void> {
+  const keys = (await withStore(io, options, listKeys)).map(showKey);
+  if (options.format === 'json') await writeJson(io, { keys });
+  else
+    await write(
+      io.stdout,
+      keys.length === 0
+        ? 'no keys; `bailiwick keys create` makes one\n'
+        : keys.map((key) => `${summary(key)}\n`).join('\n'),
+    );
+}
+
+export async function revokeKeyCommand(io: CliIo, id: string, options: KeysOptions): Promise<void> {
+  const help = 'see `bailiwick keys list`';
+  // What is no id may be a whole key: it is not repeated.
+  if (!isKeyId(id))
+    throw new CliFailure(
+      EXIT.usage,
+      { code: 'keys.id', message: 'this is not the id of a key; give the id alone, never the key' },
+      { help },
+    );
+  const revokedAt = await withStore(io, options, (db) => revokeKey(db, id, systemClock.now()));
+  if (revokedAt === null)
+    throw new CliFailure(EXIT.usage, { code: 'keys.unknown', message: `there is no key \`${id}\`` }, { help });
+  if (options.format === 'json') await writeJson(io, { id, revokedAt: formatInstant(revokedAt) });
+  else await write(io.stdout, `revoked ${id}, ${formatInstant(revokedAt)}\n`);
+}
+
+async function withStore<T>(io: CliIo, options: KeysOptions, work: (db: Database) => Promise<T>): Promise<T> {
+  const db = await openStore(await configOf(io, options));
+  try {
+    return await work(db);
+  } finally {
+    await db.close();
+  }
+}
+
+/** A key as `keys list` prints it (interfaces.md, command line). */
+interface ShownKey {
+  readonly id: string;
+  readonly actor: string;
+  readonly identities: readonly string[];
+  readonly scopes: readonly string[] | null;
+  readonly restrictions: readonly string[] | null;
+  readonly admin: boolean;
+  readonly expires: string | null;
+  readonly revokedAt: string | null;
+  readonly lastUsedAt: string | null;
+  readonly createdAt: string;
+}
+
+function showKey(key: ApiKey): ShownKey {
+  const instant = (at: ApiKey['expires']): string | null => (at === null ? null : formatInstant(at));
+  return {
+    id: key.id,
+    actor: key.actor,
+    identities: key.identities.map(formatIdentity).sort(),
+    scopes: key.scopes === null ? null : scopeNames(key.scopes),
+    restrictions: key.restrictions === null ? null : [...key.restrictions].sort(),
+    admin: key.admin,
+    expires: instant(key.expires),
+    revokedAt: instant(key.revokedAt),
+    lastUsedAt: instant(key.lastUsedAt),
+    createdAt: formatInstant(key.createdAt),
+  };
+}
+
+function summary(key: ShownKey): string {
+  const lines: readonly (readonly [string, string | null])[] = [
+    ['id', key.id],
+    ['actor', key.actor],
+    ['identities', key.identities.join(', ') || 'none'],
+    ['scopes', key.scopes === null ? 'all' : key.scopes.join(', ') || 'none'],
+    ['namespaces', key.restrictions === null ? 'all' : key.restrictions.join(', ') || 'none'],
+    ['admin', key.admin ? 'yes' : null],
+    ['created', key.createdAt],
+    ['expires', key.expires],
+    ['revoked', key.revokedAt],
+    ['last used', key.lastUsedAt],
+  ];
+  return lines.flatMap(([name, text]) => (text === null ? [] : [`${name.padEnd(12)}${escapeText(text)}`])).join('\n');
+}

@@ -1,0 +1,67 @@
+// The store as commands open it: failures told with an exit status, and the schema brought up to date where that is ours to do.
+import type { Config } from '../config.js';
+import { storeOf } from '../config.js';
+import type { Database } from '../db/database.js';
+import { EXIT, type ExitStatus } from './exit-codes.js';
+import { CliFailure } from './failure.js';
+
+export interface OpenStoreOptions {
+  /** Milliseconds a statement may take; the store's own limit unless said, 0 is none. */
+  readonly statementTimeout?: number;
+}
+
+/**
+ * Opens the store that the configuration names, at this version's schema: the embedded one is migrated, an external one
+ * belongs to its operator and is refused until `bailiwick migrate` was run. Throws `CliFailure` (2, 6 or 8).
+ */
+export async function openStore(config: Config, options: OpenStoreOptions = {}): Promise<Database> {
+  const [{ openDatabase }, { migrate, pendingMigrations }] = await Promise.all([
+    import('../db/database.js'),
+    import('../db/migrate.js'),
+  ]);
+  const db = await told(openDatabase({ ...storeOf(config), ...options }));
+  try {
+    const pending = await told(pendingMigrations(db));
+    if (pending.length > 0 && db.kind === 'external') throw migrationsPending(pending);
+    if (pending.length > 0) await told(migrate(db));
+    return db;
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+/** The promise, with a failure of the store turned into one of the command. */
+async function told<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw await storeFailure(error);
+  }
+}
+
+/** What a failure of the store says on the command line; anything else as it is. */
+export async function storeFailure(error: unknown): Promise<unknown> {
+  const { StoreError } = await import('../db/store-error.js');
+  if (!(error instanceof StoreError)) return error;
+  return new CliFailure(
+    STATUSES.get(error.code) ?? EXIT.precondition,
+    { code: error.code, message: error.message },
+    { help: error.help, cause: error },
+  );
+}
+
+const STATUSES: ReadonlyMap<string, ExitStatus> = new Map<string, ExitStatus>([
+  ['store.url', EXIT.usage],
+  ['store.corrupt', EXIT.integrity],
+  ['store.not_committed', EXIT.unexpected],
+]);
+
+function migrationsPending(pending: readonly string[]): CliFailure {
+  const message = `the store's schema is older than this version: ${String(pending.length)} migration${pending.length === 1 ? '' : 's'} pending`;
+  return new CliFailure(
+    EXIT.precondition,
+    { code: 'store.migrations_pending', message },
+    { help: 'run `bailiwick migrate`', report: { pending } },
+  );
+}

@@ -1,0 +1,49 @@
+// Options that several verbs share, and how a verb is given its examples: one place, so that every help text reads alike.
+import { type Command, Option } from 'commander';
+import type { Instant } from '../../engine/index.js';
+import type { Config } from '../config.js';
+import { type SettingName, SETTINGS } from '../settings.js';
+import { EXIT } from './exit-codes.js';
+import { CliFailure } from './failure.js';
+import type { CliIo } from './io.js';
+
+export type Format = 'text' | 'json';
+
+const FORMATS: readonly Format[] = ['text', 'json'];
+
+/** `--format text|json`. */
+export function formatOption(): Option {
+  return new Option('--format <format>', 'how results are printed').choices(FORMATS).default('text');
+}
+
+/** The instant that `--at` names, or the present one, taken once for the whole run. */
+export async function instantOption(text: string | undefined): Promise<Instant> {
+  const { instantOf, parseInstant } = await import('../../engine/index.js');
+  const at = text === undefined ? instantOf(Date.now()) : parseInstant(text);
+  if (at !== null) return at;
+  throw new CliFailure(EXIT.usage, {
+    code: 'cli.usage',
+    message: '`--at` must be an RFC 3339 instant with offset, such as `2027-01-01T00:00:00Z`',
+  });
+}
+
+/** `[what it does, the command line]` pairs under the help of a verb. */
+export function withExamples(command: Command, examples: readonly (readonly [string, string])[]): Command {
+  const lines = examples.map(([what, line]) => `  # ${what}\n  $ ${line}`);
+  return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
+}
+
+/** Adds the flags of settings; `configOf` reads them together with environment and file. */
+export function withSettings(command: Command, names: readonly SettingName[]): Command {
+  for (const name of names) {
+    const setting = SETTINGS[name];
+    command.addOption(new Option(setting.flags, `${setting.description} [${setting.env[0] ?? ''}]`));
+  }
+  return command;
+}
+
+/** The configuration that a command runs with; `options` is what commander parsed. Throws `ConfigError`. */
+export async function configOf(io: CliIo, options: Readonly<Partial<Record<SettingName, string>>>): Promise<Config> {
+  const { loadConfig } = await import('../config.js');
+  return loadConfig({ flags: options, env: io.env, cwd: io.cwd });
+}

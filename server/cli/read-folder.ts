@@ -1,0 +1,180 @@
+// A policy folder to source files, and a diagnostic for everything in it that will not be read: nothing is passed over in
+// silence (design 3, 3.1). Refuses to know what is inside the files.
+import { constants } from 'node:fs';
+import { type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import { isUtf8 } from 'node:buffer';
+import { type Diagnostic, type DiagnosticCode, makeDiagnostic, ENGINE_LIMITS, type SourceFile } from '../../engine/compiler.js';
+import { EXIT } from './exit-codes.js';
+import { CliFailure } from './failure.js';
+import { CLI_LIMITS } from './limits.js';
+import { codeOf, fileFailure } from './path-failure.js';
+
+export interface FolderReading {
+  /** In code unit order of their paths. */
+  readonly files: readonly SourceFile[];
+  readonly diagnostics: readonly Diagnostic[];
+  /** What an error kept from being read, as paths of policy files or patterns of them. */
+  readonly unread: readonly string[];
+}
+
+/** Reads the folder at an absolute path; `shown` is how the user named it. Throws `CliFailure` where there is no such folder. */
+export async function readFolder(folder: string, shown: string): Promise<FolderReading> {
+  const walk: Walk = { root: await openFolder(folder, shown), files: [], diagnostics: [], unread: [], bytes: 0, stopped: false };
+  await visitFolder(walk, walk.root, '', [walk.root]);
+  walk.files.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return { files: walk.files, diagnostics: walk.diagnostics, unread: walk.unread };
+}
+
+interface Walk {
+  /** Real path of the policy folder. */
+  readonly root: string;
+  readonly files: SourceFile[];
+  readonly diagnostics: Diagnostic[];
+  readonly unread: string[];
+  bytes: number;
+  /** Set at the limits, where reading on would only pile up. */
+  stopped: boolean;
+}
+
+async function openFolder(folder: string, shown: string): Promise<string> {
+  try {
+    const facts = await stat(folder);
+    if (!facts.isDirectory()) throw new CliFailure(EXIT.usage, { code: 'cli.not_a_folder', message: `\`${shown}\` is not a folder` });
+    return await realpath(folder);
+  } catch (error) {
+    if (error instanceof CliFailure) throw error;
+    throw fileFailure(error, shown);
+  }
+}
+
+/** `above` holds the real paths of the folders that lead here: a link back to one of them would never end. */
+async function visitFolder(walk: Walk, folder: string, prefix: string, above: readonly string[]): Promise<void> {
+  let names: Buffer[];
+  try {
+    names = await readdir(folder, { encoding: 'buffer' });
+  } catch (error) {
+    report(walk, 'FILE_UNREADABLE', prefix, `the folder cannot be read (${codeOf(error)})`);
+    return;
+  }
+  for (const raw of names.sort(Buffer.compare)) {
+    if (walk.stopped) return;
+    const name = raw.toString('utf8');
+    const path = prefix === '' ? name : `${prefix}/${name}`;
+    if (isAside(name)) continue;
+    if (!isUtf8(raw) || !isPlainName(name)) {
+      report(walk, 'FILE_NAME', path, 'the name is not plain NFC text', 'rename it without control characters and in composed (NFC) form');
+    } else await visitEntry(walk, { real: join(folder, name), name, path }, above);
+  }
+}
+
+/**
+ * What a folder may hold beside policy without a word (design 3). `.x.yaml` is policy like every `*.yaml`: grants in it would
+ * otherwise be lost in silence.
+ */
+function isAside(name: string): boolean {
+  if (name.endsWith('.yaml')) return false;
+  return name.startsWith('.') || name.endsWith('.md') || name === 'CODEOWNERS' || name === 'LICENSE';
+}
+
+function isPlainName(name: string): boolean {
+  return name.normalize('NFC') === name && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(name);
+}
+
+interface Entry {
+  readonly real: string;
+  readonly name: string;
+  readonly path: string;
+}
+
+async function visitEntry(walk: Walk, entry: Entry, above: readonly string[]): Promise<void> {
+  const resolved = await resolveInside(walk, entry);
+  if (resolved === null) return;
+  const isPolicy = entry.name.endsWith('.yaml');
+  if (resolved.kind === 'folder') {
+    if (isPolicy) report(walk, 'FILE_SPECIAL', entry.path, 'is a folder, though it is named like a policy file');
+    else if (above.includes(resolved.real)) report(walk, 'FILE_SYMLINK', entry.path, 'is a symbolic link to a folder that it is in');
+    else if (above.length > CLI_LIMITS.folderDepth) report(walk, 'FILE_UNREADABLE', entry.path, `is nested deeper than ${String(CLI_LIMITS.folderDepth)} folders`);
+    else await visitFolder(walk, resolved.real, entry.path, [...above, resolved.real]);
+  } else if (!isPolicy) ignore(walk, entry);
+  else if (resolved.kind === 'other') report(walk, 'FILE_SPECIAL', entry.path, 'is not a regular file');
+  else await readSource(walk, resolved.real, entry.path);
+}
+
+/** What an entry is after following links; null (and a diagnostic) where it cannot be used. */
+async function resolveInside(walk: Walk, entry: Entry): Promise<{ readonly kind: 'file' | 'folder' | 'other'; readonly real: string } | null> {
+  try {
+    const real = await realpath(entry.real);
+    if (real !== walk.root && !real.startsWith(walk.root === sep ? sep : walk.root + sep)) {
+      report(walk, 'FILE_SYMLINK', entry.path, 'is a symbolic link that leaves the policy folder', 'put the file itself into the folder');
+      return null;
+    }
+    const facts = await stat(real);
+    return { kind: facts.isFile() ? 'file' : facts.isDirectory() ? 'folder' : 'other', real };
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'ELOOP') report(walk, 'FILE_SYMLINK', entry.path, 'is a symbolic link that leads back to itself');
+    else if (code === 'ENOENT') report(walk, 'FILE_SYMLINK', entry.path, 'is a symbolic link to nothing');
+    else report(walk, 'FILE_UNREADABLE', entry.path, `cannot be read (${code})`);
+    return null;
+  }
+}
+
+function ignore(walk: Walk, entry: Entry): void {
+  const renamed = /^(.+)\.(?:yml|json|ya?ml\..*|YAML|YML)$/.exec(entry.name)?.[1];
+  const help = renamed === undefined ? 'policy files end in `.yaml`; move other files out of the folder' : `did you mean \`${renamed}.yaml\`?`;
+  report(walk, 'FILE_IGNORED', entry.path, 'is not read', help);
+}
+
+async function readSource(walk: Walk, real: string, path: string): Promise<void> {
+  let handle: FileHandle | null = null;
+  try {
+    // Not blocking, and checked on the open file: a pipe that takes its place meanwhile can neither hang nor pass.
+    handle = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+    const facts = await handle.stat();
+    if (!facts.isFile()) {
+      report(walk, 'FILE_SPECIAL', path, 'is not a regular file');
+      return;
+    }
+    const bytes = facts.size > ENGINE_LIMITS.fileBytes ? null : await readUpTo(handle, ENGINE_LIMITS.fileBytes);
+    if (bytes === null) {
+      report(walk, 'FILE_TOO_LARGE', path, `is larger than ${String(ENGINE_LIMITS.fileBytes)} bytes`, 'split it');
+      return;
+    }
+    add(walk, { path, bytes });
+  } catch (error) {
+    report(walk, 'FILE_UNREADABLE', path, `cannot be read (${codeOf(error)})`);
+  } finally {
+    await handle?.close();
+  }
+}
+
+/** All bytes, or null if there are more than `limit`: the size is not believed, a file may grow while it is read. */
+async function readUpTo(handle: FileHandle, limit: number): Promise<Uint8Array | null> {
+  const chunks: Buffer[] = [];
+  let total = 0;
+  for (;;) {
+    const { bytesRead, buffer } = await handle.read({ buffer: Buffer.allocUnsafe(64 * 1024), position: null });
+    if (bytesRead === 0) return Buffer.concat(chunks, total);
+    total += bytesRead;
+    if (total > limit) return null;
+    chunks.push(buffer.subarray(0, bytesRead));
+  }
+}
+
+function add(walk: Walk, file: SourceFile): void {
+  walk.bytes += file.bytes.length;
+  if (walk.files.length >= ENGINE_LIMITS.files) {
+    report(walk, 'FILE_TOO_MANY', file.path, `the policy has more than ${String(ENGINE_LIMITS.files)} files; this one and all after it were not read`);
+    walk.stopped = true;
+  } else if (walk.bytes > ENGINE_LIMITS.totalBytes) {
+    report(walk, 'FILE_TOTAL_TOO_LARGE', file.path, `the policy has more than ${String(ENGINE_LIMITS.totalBytes)} bytes; this file and all after it were not read`);
+    walk.stopped = true;
+  } else walk.files.push(file);
+}
+
+function report(walk: Walk, code: DiagnosticCode, file: string, message: string, help?: string): void {
+  const diagnostic = makeDiagnostic({ code, file: file === '' ? '.' : file, message, help });
+  walk.diagnostics.push(diagnostic);
+  if (diagnostic.severity === 'error') walk.unread.push(file.endsWith('.yaml') ? file : `${file}/*.yaml`);
+}

@@ -1,0 +1,30 @@
+// Text that came from outside (file names, policy text, command line) must not be able to steer a terminal or to look like
+// a line of ours: control characters, terminal escapes and marks that reorder text are shown as escapes.
+
+// C0, DEL, C1, line and paragraph separators, bidirectional marks, zero-width marks, byte order mark, interlinear and tag characters.
+// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
+const NAMED: ReadonlyMap<string, string> = new Map([
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+  ['\t', '\\t'],
+]);
+
+/** One printable line: whatever a terminal could obey stands as `\n`, `\x1b` or `\u{202e}`. */
+export function escapeText(text: string): string {
+  return text.replace(UNSAFE, escapeCharacter);
+}
+
+function escapeCharacter(character: string): string {
+  const named = NAMED.get(character);
+  if (named !== undefined) return named;
+  const point = character.codePointAt(0) ?? 0;
+  return point < 0x100 ? `\\x${point.toString(16).padStart(2, '0')}` : `\\u{${point.toString(16)}}`;
+}
+
+/** JSON text in which such characters stand as JSON escapes; it parses to the same value. */
+export function escapeJson(json: string): string {
+  return json.replace(UNSAFE, (character) =>
+    Array.from({ length: character.length }, (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`).join(''),
+  );
+}

@@ -1,0 +1,72 @@
+// What `check` and `compile` found, in every format: one table of renderers over one plain report, so that a further format
+// is one more entry.
+import type { Diagnostic } from '../../../engine/compiler.js';
+import type { CheckReport } from '../check-policy.js';
+import { EXIT } from '../exit-codes.js';
+import { count } from './count.js';
+import { renderDiagnostics, summarize } from './diagnostics.js';
+import { guardrailsJson, renderViolations } from './guardrails.js';
+import type { Paint } from './palette.js';
+import { renderTestFailures, testFailureJson } from './test-failures.js';
+
+/** The object of interfaces.md for `check`; `compile` adds to it. */
+export interface CheckJson {
+  readonly ok: boolean;
+  readonly policy: string | null;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly tests: { readonly passed: number; readonly failed: number; readonly failures: readonly object[] };
+  readonly guardrails: object;
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+export function toJson(report: CheckReport): CheckJson {
+  const error = errorOf(report);
+  return {
+    ok: error === null,
+    policy: report.policy,
+    diagnostics: report.diagnostics,
+    tests: { ...report.tests, failures: report.tests.failures.map(testFailureJson) },
+    guardrails: guardrailsJson(report.guardrails),
+    ...(error === null ? {} : { error }),
+  };
+}
+
+/** Diagnostics, failed tests, violated guardrails, and one line that sums up. */
+export function renderCheck(report: CheckReport, paint: Paint): string {
+  return [
+    renderDiagnostics(report.diagnostics, report.sources, paint),
+    renderTestFailures(report.tests.failures, paint),
+    renderViolations(report.guardrails.violations, paint),
+    `${summaryOf(report, paint)}\n`,
+  ].join('');
+}
+
+/** Why a report is not ok, as failures everywhere say it; null where it is. */
+export function errorOf(report: CheckReport): { readonly code: string; readonly message: string } | null {
+  switch (report.status) {
+    case EXIT.ok:
+      return null;
+    case EXIT.policyInvalid:
+      return { code: 'policy.invalid', message: summarize(report.diagnostics, report.files.length) };
+    case EXIT.testsFailed:
+      return { code: 'policy.tests_failed', message: `${count(report.tests.failed, 'policy test')} failed` };
+    default:
+      return { code: 'policy.guardrail_violated', message: `${count(report.guardrails.violated, 'guardrail')} violated` };
+  }
+}
+
+function summaryOf(report: CheckReport, paint: Paint): string {
+  const { tests, guardrails } = report;
+  const found = summarize(report.diagnostics, report.files.length);
+  if (report.status === EXIT.policyInvalid) return paint('error', found);
+  const parts = [
+    found === '' ? `no mistakes in ${count(report.files.length, 'file')}` : found,
+    tests.failed === 0 ? `${count(tests.passed, 'test')} passed` : `${String(tests.failed)} of ${count(tests.passed + tests.failed, 'test')} failed`,
+    guardrails.violated === 0
+      ? guardrails.held === 0
+        ? ''
+        : `${count(guardrails.held, 'guardrail')} held`
+      : `${String(guardrails.violated)} of ${count(guardrails.held + guardrails.violated, 'guardrail')} violated`,
+  ];
+  return paint(report.status === EXIT.ok ? 'good' : 'error', parts.filter((part) => part !== '').join(', '));
+}

@@ -1,0 +1,43 @@
+// Failed policy tests for people: what was expected, what came, the step, and the grants or the nearest miss (design 3.3).
+import type { PolicyTestFailure } from '../../../engine/compiler.js';
+import { formatInstant, type GrantRef } from '../../../engine/index.js';
+import { escapeText } from './escape.js';
+import type { Paint } from './palette.js';
+
+export function renderTestFailures(failures: readonly PolicyTestFailure[], paint: Paint): string {
+  return failures.map((failure) => renderFailure(failure, paint)).join('');
+}
+
+/** A failure as interfaces.md has it: file and line are absent where there are none, instants are texts. */
+export function testFailureJson(failure: PolicyTestFailure): object {
+  const { file, line, at, ...rest } = failure;
+  return { ...rest, ...(file === null ? {} : { file, line }), at: at === null ? null : formatInstant(at) };
+}
+
+function renderFailure(failure: PolicyTestFailure, paint: Paint): string {
+  const where = failure.file === null ? '' : `${escapeText(failure.file)}:${String(failure.line ?? 1)} `;
+  const when = failure.at === null ? '' : ` at ${formatInstant(failure.at)}`;
+  const lines = [
+    `${where}${paint('error', 'failed')} ${paint('strong', escapeText(failure.test))}: ${escapeText(failure.request)}${when}`,
+    `  expected: ${answerText(failure.expected)}`,
+    `  actual:   ${answerText(failure.actual)}${failure.step === undefined ? '' : ` (${failure.step})`}`,
+    ...(failure.grants ?? []).map((grant) => `  ${paint('info', 'grant')}: ${grantText(grant)}`),
+  ];
+  const { nearest } = failure;
+  if (nearest !== undefined) lines.push(`  ${paint('info', 'nearest')}: ${escapeText(nearest.text)}${nearest.grant === null ? '' : placeText(nearest.grant)}`);
+  return `${lines.join('\n')}\n`;
+}
+
+function answerText(answer: PolicyTestFailure['expected']): string {
+  if (typeof answer === 'string') return answer;
+  return answer.length === 0 ? 'nothing' : answer.join(', ');
+}
+
+/** `id (file:line)` */
+export function grantText(grant: GrantRef): string {
+  return `${escapeText(grant.id)}${placeText(grant)}`;
+}
+
+function placeText(grant: GrantRef): string {
+  return grant.file === undefined ? '' : ` (${escapeText(grant.file)}:${String(grant.line ?? 1)})`;
+}

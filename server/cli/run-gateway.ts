@@ -1,0 +1,138 @@
+// `serve` and `local` as processes: what they need is checked and opened, they listen, say so, and end in order when they are
+// told to (design 5, 6).
+import { type Gateway, type GatewayMode, startGateway } from '../compose.js';
+import { type Config, type SettingName, storeOf } from '../config.js';
+import { isLoopbackName } from '../http/host-guard.js';
+import { makeLogger } from '../log.js';
+import { isNodeSupported } from '../node-support.js';
+import { EXIT } from './exit-codes.js';
+import { CliFailure } from './failure.js';
+import { type CliIo, write, writeJson } from './io.js';
+import { openPolicy } from './open-policy.js';
+import { openStore } from './open-store.js';
+import { configOf, type Format } from './options.js';
+import { escapeText } from './render/escape.js';
+import { onTermination } from './signals.js';
+
+export type GatewayCommandOptions = Readonly<Partial<Record<SettingName, string>>> & { readonly format: Format };
+
+/** Resolves when the gateway has ended in order. Throws `CliFailure` where it cannot start. */
+export async function serve(io: CliIo, options: GatewayCommandOptions): Promise<void> {
+  const config = await configOf(io, options);
+  if (config.policy === null) {
+    throw new CliFailure(
+      EXIT.usage,
+      { code: 'serve.policy', message: 'there is no policy to serve' },
+      { help: 'name a policy folder or a snapshot with --policy' },
+    );
+  }
+  if (!config.authentication.keys.enabled) {
+    throw new CliFailure(
+      EXIT.usage,
+      { code: 'serve.authentication', message: 'no way to authenticate is enabled, so every request would be refused' },
+      { help: 'set `authentication.keys.enabled: true`' },
+    );
+  }
+  const { policy } = await openPolicy(io, config.policy);
+  if (!isNodeSupported(process.versions.node) && !isLoopbackName(config.listen.host)) {
+    await write(
+      io.stderr,
+      `warning: Node ${process.versions.node} does not have every security fix; serve a network with 22.23.4, 24.22.1, 26.12.1 or newer\n`,
+    );
+  }
+  await run(io, { config, mode: { kind: 'serve', policy }, format: options.format });
+}
+
+/** As `serve`, for the unrestricted single user of this machine. */
+export async function local(io: CliIo, options: GatewayCommandOptions): Promise<void> {
+  const config = await configOf(io, options);
+  if (!isLoopbackName(config.listen.host)) {
+    throw new CliFailure(
+      EXIT.usage,
+      {
+        code: 'local.listen',
+        message: 'local mode asks nobody for a credential, so it listens on a loopback address only',
+      },
+      { help: 'use --listen 127.0.0.1:8080, or `bailiwick serve` for a network' },
+    );
+  }
+  await run(io, { config, mode: { kind: 'local' }, format: options.format });
+}
+
+interface RunOptions {
+  readonly config: Config;
+  readonly mode: GatewayMode;
+  readonly format: Format;
+}
+
+async function run(io: CliIo, { config, mode, format }: RunOptions): Promise<void> {
+  // From here on a signal means an orderly end, also while the store is still opening.
+  const termination = onTermination();
+  // The process's own standard error is written beside the event loop, so that a slow reader of the log stops no request.
+  const log = makeLogger(io.stderr === process.stderr ? {} : { destination: io.stderr });
+  try {
+    const db = await openStore(config);
+    try {
+      const gateway = await listen({ mode, db, listen: config.listen, rate: config.limits.rate, log });
+      await announce(io, gateway, { config, mode, format });
+      const signal = await termination.requested;
+      log.info({ signal }, 'shutting down');
+      await gateway.close();
+    } finally {
+      await db.close();
+    }
+  } finally {
+    log.flush();
+    termination.stop();
+  }
+}
+
+async function listen(options: Parameters<typeof startGateway>[0]): Promise<Gateway> {
+  try {
+    return await startGateway(options);
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? LISTEN_FAULTS.get(String(error.code)) : undefined;
+    if (reason === undefined) throw error;
+    const { host, port } = options.listen;
+    const where = `${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
+    throw new CliFailure(
+      EXIT.precondition,
+      { code: 'serve.listen', message: `cannot listen on \`${where}\`: ${reason}` },
+      { help: 'choose another address with --listen, as in `--listen 127.0.0.1:8090`', cause: error },
+    );
+  }
+}
+
+const LISTEN_FAULTS: ReadonlyMap<string, string> = new Map([
+  ['EADDRINUSE', 'another process uses the port'],
+  ['EACCES', 'this user may not use the port'],
+  ['EADDRNOTAVAIL', 'this machine does not have the address'],
+  ['ENOTFOUND', 'there is no host of this name'],
+]);
+
+/** Says that the gateway answers, on stdout: scripts wait for it. */
+async function announce(io: CliIo, gateway: Gateway, { config, mode, format }: RunOptions): Promise<void> {
+  const policy = gateway.policies.current();
+  const store = storeOf(config);
+  if (format === 'json') {
+    await writeJson(io, {
+      url: gateway.url,
+      mode: mode.kind,
+      policy: policy.name,
+      snapshot: policy.digest,
+      decisions: policy.decisions,
+      store: { kind: store.kind },
+    });
+    return;
+  }
+  const lines = [
+    `bailiwick ${mode.kind}: listening on ${gateway.url}`,
+    `  policy    ${policy.name}`,
+    `  snapshot  ${policy.digest}`,
+    `  store     ${store.kind === 'embedded' ? `embedded, in ${store.dataDir}` : 'external PostgreSQL'}`,
+    ...(mode.kind === 'local'
+      ? ['  no credential is asked for: every user of this machine is served, and may see everything']
+      : []),
+  ];
+  await write(io.stdout, `${lines.map((line) => escapeText(line)).join('\n')}\n`);
+}

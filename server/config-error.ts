@@ -1,0 +1,18 @@
+// What is wrong with a configuration: all of it at once.
+
+/** `place` is a flag, a variable or `file:line:column`; neither text ever repeats a value. */
+export interface ConfigFault {
+  readonly place: string;
+  readonly message: string;
+}
+
+/** All faults of a configuration; the message of each is safe to print. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly faults: readonly ConfigFault[];
+
+  constructor(faults: readonly ConfigFault[]) {
+    super(faults.length === 1 ? 'the configuration has a fault' : `the configuration has ${String(faults.length)} faults`);
+    this.faults = faults;
+  }
+}

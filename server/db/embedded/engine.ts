@@ -1,0 +1,99 @@
+// The engine: one PGlite, one backend, run message by message. It runs on the thread that calls it, so it lives in the
+// worker. Whatever it throws other than PostgreSQL's own errors means that it is broken and must not be used again.
+import { PGlite } from '@electric-sql/pglite';
+import { reasonOf } from '../error-facts.js';
+import { DurableFS } from './durable-fs.js';
+import { queryFrame } from './wire.js';
+
+export interface Engine {
+  /** Runs whole messages and returns the answer. Synchronous: nothing else happens on this thread meanwhile. */
+  run(messages: Uint8Array): Buffer;
+  /** Files written through to the disk so far. */
+  syncs(): number;
+  /** A checkpoint, so that the next start has nothing to recover. */
+  close(): Promise<void>;
+}
+
+export interface EngineOptions {
+  readonly folder: string;
+  /** Called once, when the engine has failed in a way that it does not survive. Must not return into the engine. */
+  readonly onBroken: (error: unknown) => never;
+}
+
+/** PostgreSQL's error exit out of a statement, which PGlite handles. */
+const LONGJMP = 100;
+
+/** Lines of the engine's standard error to quote when it fails. */
+const KEPT_LINES = 8;
+
+interface EngineModule {
+  _PostgresMainLoopOnce: () => void;
+}
+
+/** Opens the folder, creating a database in an empty one. Rejects with the engine's last words when it cannot start. */
+export async function openEngine({ folder, onBroken }: EngineOptions): Promise<Engine> {
+  const files = new DurableFS(folder);
+  const stderr: string[] = [];
+  const db = new PGlite({
+    fs: files,
+    startParams: [
+      ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
+      ...['-c', 'wal_sync_method=fsync', '-c', 'TimeZone=UTC', '-c', 'max_wal_size=256MB'],
+    ],
+    onStderr: (line) => {
+      stderr.push(line);
+      if (stderr.length > KEPT_LINES) stderr.shift();
+      return false;
+    },
+  });
+  try {
+    await db.waitReady;
+  } catch (error) {
+    throw withLastWords(error, stderr);
+  }
+  const broken = (error: unknown): never => onBroken(withLastWords(error, stderr));
+  const module = db.Module as unknown as EngineModule;
+  const once = module._PostgresMainLoopOnce;
+  module._PostgresMainLoopOnce = () => {
+    try {
+      once();
+    } catch (error) {
+      // PGlite would swallow it and go on with an engine that has exited
+      if (statusOf(error) !== LONGJMP) broken(error);
+      throw error;
+    }
+  };
+  return {
+    run: (messages) => {
+      const output: Buffer[] = [];
+      const done = db.execProtocolRawStream(messages, {
+        syncToFs: false,
+        onRawData: (bytes) => {
+          output.push(Buffer.from(bytes)); // a copy: the bytes are the engine's memory
+        },
+      });
+      done.catch(broken);
+      return Buffer.concat(output);
+    },
+    syncs: () => files.syncs,
+    close: () => db.close(),
+  };
+}
+
+/** Whether a commit reaches the disk, found out by making one. */
+export function isDurable(engine: Engine): boolean {
+  const before = engine.syncs();
+  engine.run(queryFrame("select pg_logical_emit_message(true, 'bailiwick', 'start')"));
+  return engine.syncs() > before;
+}
+
+/** The engine throws little more than "aborted"; the reason is what it wrote before. */
+function withLastWords(error: unknown, stderr: readonly string[]): Error {
+  const serious = stderr.filter((line) => /\b(?:PANIC|FATAL):/.test(line));
+  const words = serious.length > 0 ? serious : stderr;
+  return new Error(words.length === 0 ? reasonOf(error) : words.join('; '), { cause: error });
+}
+
+function statusOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'status' in error ? error.status : null;
+}

@@ -1,0 +1,229 @@
+// Who may use the one engine, and when: whole units of work in the order they came, except that a client inside a
+// transaction keeps the engine until it is out of it, or idle in it for too long, or gone.
+import type { Engine } from './engine.js';
+import type { Session, Unit } from './session.js';
+import { READY_IDLE, STATUS, SYNC, TYPE, closeStatement, errorFields, errorFrame, framesOf, notificationChannel, queryFrame } from './wire.js';
+
+export interface SchedulerOptions {
+  readonly engine: Engine;
+  /** Milliseconds a client may do nothing inside a transaction. */
+  readonly idleLimit: number;
+  /** Called before the engine is used; throws if it must not be. */
+  readonly guard: () => void;
+  readonly onBroken: (error: unknown) => never;
+}
+
+/** Units of other clients that may wait; one more is refused. */
+export const MAX_WAITING_UNITS = 64;
+
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #sessions = new Set<Session>();
+  readonly #waiting: Session[] = [];
+  /** Channels that the engine listens to for its clients. */
+  readonly #channels = new Set<string>();
+  /** Closes of statements whose clients are gone; for when nobody is in the middle of something. */
+  #orphans: Buffer[] = [];
+  #owner: Session | null = null;
+  #idleTimer: NodeJS.Timeout | null = null;
+  #scheduled = false;
+  #onEmpty: (() => void) | null = null;
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+  }
+
+  get sessions(): number {
+    return this.#sessions.size;
+  }
+
+  add(session: Session): void {
+    this.#sessions.add(session);
+  }
+
+  enqueue(session: Session, unit: Unit): void {
+    if (session !== this.#owner && session.queue.length === 0) {
+      if (this.#waiting.length >= MAX_WAITING_UNITS) {
+        session.send(errorFrame('ERROR', '53300', `more than ${String(MAX_WAITING_UNITS)} clients wait for the embedded store`));
+        session.send(READY_IDLE);
+        return;
+      }
+      this.#waiting.push(session);
+    }
+    session.queue.push(unit);
+    this.#schedule();
+  }
+
+  /** A client that is sending is not idle. */
+  touched(session: Session): void {
+    if (session === this.#owner) this.#idleTimer?.refresh();
+  }
+
+  /** Rolls back what the client left open and forgets what it prepared and listened to. */
+  leave(session: Session): void {
+    if (!this.#sessions.delete(session)) return;
+    const at = this.#waiting.indexOf(session);
+    if (at >= 0) this.#waiting.splice(at, 1);
+    for (const statement of session.statements) this.#orphans.push(closeStatement(statement));
+    if (this.#owner === session) {
+      this.#run(Buffer.concat([SYNC, queryFrame('rollback')]));
+      this.#release();
+    } else if (this.#owner === null) {
+      this.#tidy();
+    }
+    if (this.#sessions.size === 0) this.#onEmpty?.();
+    this.#schedule();
+  }
+
+  /** Lets everyone finish what they have begun, for `patience` ms at most, and ends them. */
+  async drain(patience: number): Promise<void> {
+    if (this.#sessions.size === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => {
+        for (const session of this.#sessions) session.end('57P01', 'the embedded store is closing');
+      }, patience);
+      this.#onEmpty = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      this.#endQuiet();
+    });
+  }
+
+  #endQuiet(): void {
+    for (const session of this.#sessions) {
+      if (session !== this.#owner && session.quiet) session.end('57P01', 'the embedded store is closing');
+    }
+  }
+
+  /** One unit per turn of the event loop, so that sockets are read in between. */
+  #schedule(): void {
+    if (this.#scheduled) return;
+    if (this.#owner === null ? this.#waiting.length === 0 : this.#owner.queue.length === 0) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    const session = this.#owner ?? this.#waiting.shift();
+    const unit = session?.queue.shift();
+    if (session !== undefined && unit !== undefined) this.#serve(session, unit);
+    if (this.#onEmpty !== null) this.#endQuiet();
+    this.#schedule();
+  }
+
+  #serve(session: Session, unit: Unit): void {
+    this.#stopTimer();
+    this.#owner = session;
+    const answer = this.#read(this.#run(unit.messages), unit.copy);
+    session.send(answer.output);
+    if (answer.fatal !== null) this.#options.onBroken(new Error(answer.fatal));
+    if (!answer.failed) this.#noteChannels(session, unit);
+    this.#notify(answer.notifications);
+    if (answer.status === STATUS.idle) {
+      this.#release();
+      if (session.queue.length > 0) this.#waiting.push(session);
+    } else {
+      this.#idleTimer = setTimeout(() => {
+        session.end('25P03', `idle in a transaction for ${String(this.#options.idleLimit)} ms`);
+      }, this.#options.idleLimit);
+    }
+  }
+
+  #release(): void {
+    this.#owner = null;
+    this.#stopTimer();
+    this.#tidy();
+  }
+
+  /** Brings the engine in line with the clients that are left. Only while it belongs to none of them. */
+  #tidy(): void {
+    if (this.#orphans.length > 0) {
+      this.#run(Buffer.concat([...this.#orphans, SYNC]));
+      this.#orphans = [];
+    }
+    this.#listen();
+  }
+
+  #stopTimer(): void {
+    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
+    this.#idleTimer = null;
+  }
+
+  #run(messages: Buffer): Buffer {
+    this.#options.guard();
+    return this.#options.engine.run(messages);
+  }
+
+  #read(output: Buffer, copy: boolean): Answer {
+    const kept: Buffer[] = [];
+    const notifications: Buffer[] = [];
+    let status: number | null = null;
+    let failed = false;
+    let fatal: string | null = null;
+    for (const message of framesOf(output)) {
+      const type = message[0];
+      if (type === TYPE.notification) notifications.push(message);
+      else if (!(copy && type === TYPE.copyInResponse)) kept.push(message);
+      if (type === TYPE.readyForQuery) status = message[5] ?? null;
+      if (type === TYPE.errorResponse) {
+        failed = true;
+        const fields = errorFields(message);
+        if (fields.get('V') !== 'ERROR') fatal = fields.get('M') ?? 'no message';
+      }
+    }
+    const untouched = notifications.length === 0 && !copy;
+    return { output: untouched ? output : Buffer.concat(kept), notifications, status, failed, fatal };
+  }
+
+  #noteChannels(session: Session, unit: Unit): void {
+    if (unit.channels.length === 0) return;
+    for (const change of unit.channels) {
+      if (change.kind === 'listen') {
+        session.channels.add(change.channel);
+        this.#channels.add(change.channel);
+      } else if (change.kind === 'unlisten') {
+        // the engine's own are noted as they now are; `#listen` gives the other clients theirs back
+        for (const channels of [session.channels, this.#channels]) {
+          if (change.channel === null) channels.clear();
+          else channels.delete(change.channel);
+        }
+      }
+    }
+  }
+
+  /** The engine listens to what any client listens to: an UNLISTEN of one must not end it for the others. */
+  #listen(): void {
+    const wanted = new Set<string>();
+    for (const session of this.#sessions) for (const channel of session.channels) wanted.add(channel);
+    const changes: string[] = [];
+    for (const channel of wanted) if (!this.#channels.has(channel)) changes.push(`listen ${quoted(channel)}`);
+    for (const channel of this.#channels) if (!wanted.has(channel)) changes.push(`unlisten ${quoted(channel)}`);
+    if (changes.length === 0) return;
+    this.#run(queryFrame(changes.join('; ')));
+    this.#channels.clear();
+    for (const channel of wanted) this.#channels.add(channel);
+  }
+
+  #notify(notifications: readonly Buffer[]): void {
+    for (const message of notifications) {
+      const channel = notificationChannel(message);
+      for (const session of this.#sessions) if (session.channels.has(channel)) session.send(message);
+    }
+  }
+}
+
+interface Answer {
+  readonly output: Buffer;
+  readonly notifications: readonly Buffer[];
+  /** Of the last ReadyForQuery; null if there was none. */
+  readonly status: number | null;
+  readonly failed: boolean;
+  /** The engine's last words, if it has failed as a whole. */
+  readonly fatal: string | null;
+}
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;

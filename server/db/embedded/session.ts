@@ -1,0 +1,263 @@
+// One client of the embedded engine: its socket, its greeting, and its messages gathered into whole units of work. A unit
+// ends where the engine answers `ReadyForQuery`; only whole units are run, so clients never see each other's.
+import type { Socket } from 'node:net';
+import { classify, mentionsCopyIn } from './statements.js';
+import type { Statement } from './statements.js';
+import {
+  COPY_IN, FrameReader, ProtocolError, STARTUP, TYPE,
+  copyFail, errorFrame, queryFrame, statementName, textAt, withStatementPrefix,
+} from './wire.js';
+
+export interface Unit {
+  readonly messages: Buffer;
+  /** Its COPY data is in it and its client has been asked for them already. */
+  readonly copy: boolean;
+  /** False after a Flush: more of the same follows before the engine is free. */
+  readonly whole: boolean;
+  /** Channels it listens to or not from then on. */
+  readonly channels: readonly Statement[];
+}
+
+export interface SessionHost {
+  readonly greet: (session: Session) => void;
+  readonly enqueue: (session: Session, unit: Unit) => void;
+  /** The client sent something. */
+  readonly touched: (session: Session) => void;
+  readonly leave: (session: Session) => void;
+}
+
+/** Collected before it is run, so it is held in memory. Loaders send less at a time. */
+const MAX_COPY_BYTES = 256 * 1024 * 1024;
+const COPY_GUARD = copyFail('COPY FROM STDIN must be sent as a statement of its own');
+
+export class Session {
+  readonly id: number;
+  readonly queue: Unit[] = [];
+  /** Prepared statements, by the names they have in the engine. */
+  readonly statements = new Set<string>();
+  readonly channels = new Set<string>();
+
+  readonly #socket: Socket;
+  readonly #host: SessionHost;
+  readonly #reader = new FrameReader();
+  #state: 'greeting' | 'ready' | 'copying' | 'gone' = 'greeting';
+  #messages: Buffer[] = [];
+  #bytes = 0;
+  #refusal: string | null = null;
+  #channels: Statement[] = [];
+
+  constructor(id: number, socket: Socket, host: SessionHost) {
+    this.id = id;
+    this.#socket = socket;
+    this.#host = host;
+    socket.setNoDelay(true);
+    socket.on('data', (chunk) => {
+      this.#receive(chunk);
+    });
+    socket.on('error', () => undefined); // `close` follows and says all there is to do
+    socket.on('close', () => {
+      this.#leave();
+    });
+  }
+
+  /** True while the client owes us nothing and we owe it nothing, apart from a transaction it may be in. */
+  get quiet(): boolean {
+    return this.queue.length === 0 && this.#messages.length === 0;
+  }
+
+  send(bytes: Uint8Array): void {
+    if (this.#state !== 'gone') this.#socket.write(bytes);
+  }
+
+  /** Ends the client with a reason, as a server does that shuts down or has had enough. */
+  end(code: string, message: string): void {
+    if (this.#state === 'gone') return;
+    this.#socket.end(errorFrame('FATAL', code, message));
+    this.#leave();
+  }
+
+  #leave(): void {
+    if (this.#state === 'gone') return;
+    this.#state = 'gone';
+    this.#messages = [];
+    this.queue.length = 0;
+    this.#host.leave(this);
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#host.touched(this);
+    try {
+      for (const message of this.#reader.push(chunk)) {
+        if (this.#state === 'gone') return;
+        if (this.#state === 'greeting') this.#greet(message);
+        else this.#take(message);
+      }
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      this.end('08P01', `protocol violation: ${error.message}`);
+    }
+  }
+
+  #greet(message: Buffer): void {
+    switch (message.length < 8 ? 0 : message.readInt32BE(4)) {
+      case STARTUP.version3:
+        this.#reader.startupDone();
+        this.#state = 'ready';
+        this.#host.greet(this);
+        return;
+      case STARTUP.ssl:
+      case STARTUP.gss:
+        this.send(Buffer.from('N'));
+        return;
+      case STARTUP.cancel: // the engine cannot cancel
+        this.#socket.end();
+        this.#leave();
+        return;
+      default:
+        throw new ProtocolError('not a startup message of version 3.0');
+    }
+  }
+
+  #take(message: Buffer): void {
+    if (this.#state === 'copying') {
+      this.#takeCopy(message);
+      return;
+    }
+    switch (message[0]) {
+      case TYPE.terminate:
+        this.#socket.end();
+        this.#leave();
+        return;
+      case TYPE.query:
+        this.#takeQuery(message);
+        return;
+      case TYPE.parse:
+        this.#takeParse(message);
+        return;
+      case TYPE.close:
+        this.#add(this.#owned(message));
+        this.statements.delete(this.#nameIn(message) ?? '');
+        return;
+      case TYPE.bind:
+      case TYPE.describe:
+        this.#add(this.#owned(message));
+        return;
+      case TYPE.execute:
+        this.#add(message);
+        return;
+      case TYPE.flush:
+        this.#add(message);
+        this.#finish({ copy: false, whole: false });
+        return;
+      case TYPE.sync:
+      case TYPE.functionCall:
+        this.#add(message);
+        this.#finish({ copy: false, whole: true });
+        return;
+      case TYPE.copyData:
+      case TYPE.copyDone:
+      case TYPE.copyFail:
+        return; // the rest of a COPY that has failed: to be ignored, says the protocol
+      default:
+        throw new ProtocolError('an unknown message');
+    }
+  }
+
+  #takeQuery(message: Buffer): void {
+    const text = textAt(message, 5);
+    const statement = classify(text);
+    this.#add(message);
+    if (statement.kind === 'copy-in') {
+      this.#state = 'copying'; // the engine cannot wait for data: collect them first
+      this.send(COPY_IN);
+      return;
+    }
+    this.#note(statement);
+    // without this an engine that wants COPY data after all would find its input at an end, and exit
+    if (mentionsCopyIn(text)) this.#add(COPY_GUARD);
+    this.#finish({ copy: false, whole: true });
+  }
+
+  #takeParse(message: Buffer): void {
+    const text = textAt(message, message.indexOf(0, 5) + 1);
+    const statement = classify(text);
+    if (statement.kind === 'copy-in') this.#refusal ??= 'COPY FROM STDIN cannot be prepared';
+    else this.#note(statement);
+    const name = this.#nameIn(message);
+    if (name !== null) this.statements.add(name);
+    this.#add(this.#owned(message));
+  }
+
+  #takeCopy(message: Buffer): void {
+    switch (message[0]) {
+      case TYPE.copyData:
+        this.#add(message);
+        if (this.#bytes > MAX_COPY_BYTES) {
+          this.#refusal = `COPY of more than ${String(MAX_COPY_BYTES)} bytes at once`;
+          this.#drop();
+        }
+        return;
+      case TYPE.copyDone:
+      case TYPE.copyFail:
+        this.#add(message);
+        this.#state = 'ready';
+        this.#finish({ copy: true, whole: true });
+        return;
+      case TYPE.sync:
+      case TYPE.flush:
+        return; // to be ignored here, says the protocol
+      case TYPE.terminate:
+        this.#socket.end();
+        this.#leave();
+        return;
+      default:
+        throw new ProtocolError('a message that does not belong into COPY data');
+    }
+  }
+
+  #note(statement: Statement): void {
+    if (statement.kind === 'refused') this.#refusal ??= statement.reason;
+    if (statement.kind === 'listen' || statement.kind === 'unlisten') this.#channels.push(statement);
+  }
+
+  #nameIn(message: Buffer): string | null {
+    const name = statementName(message);
+    return name === null ? null : this.#prefix + name;
+  }
+
+  #owned(message: Buffer): Buffer {
+    return withStatementPrefix(message, this.#prefix);
+  }
+
+  get #prefix(): string {
+    return `c${String(this.id)}_`;
+  }
+
+  #add(message: Buffer): void {
+    this.#messages.push(message);
+    this.#bytes += message.length;
+  }
+
+  #drop(): void {
+    this.#messages = [];
+    this.#bytes = 0;
+  }
+
+  #finish(end: { readonly copy: boolean; readonly whole: boolean }): void {
+    const refusal = this.#refusal;
+    const unit: Unit =
+      refusal === null
+        ? { messages: Buffer.concat(this.#messages, this.#bytes), channels: this.#channels, ...end }
+        : { messages: raise(refusal), channels: [], copy: end.copy, whole: true };
+    this.#refusal = null;
+    this.#channels = [];
+    this.#drop();
+    this.#host.enqueue(this, unit);
+  }
+}
+
+/** An error that the engine itself raises, so that the state of a transaction is what it would be. */
+function raise(message: string): Buffer {
+  const text = `embedded store: ${message}`.replaceAll("'", "''");
+  return queryFrame(`do $$ begin raise exception using errcode = '0A000', message = '${text}'; end $$`);
+}

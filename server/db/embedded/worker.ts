@@ -1,0 +1,114 @@
+// The worker thread that is the embedded store: opens the folder, runs the engine, and serves it on a private Unix
+// socket. It ends when it is told to, when the engine fails, or when the folder's lock is no longer its own.
+import { chmodSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { parentPort, workerData } from 'node:worker_threads';
+import { isDurable, openEngine } from './engine.js';
+import type { Engine } from './engine.js';
+import { reasonOf } from '../error-facts.js';
+import { StoreError } from '../store-error.js';
+import { finishFolder, prepareFolder, storeFolder } from './folder.js';
+import { ownsLock } from './owner-lock.js';
+import { Scheduler } from './scheduler.js';
+import { Session } from './session.js';
+import type { WorkerInput, WorkerMessage, WorkerOrder } from './worker-messages.js';
+import { greeting } from './wire.js';
+
+const { dataDir, socketPath, lockFile, lockToken, idleLimit } = workerData as WorkerInput;
+
+const MAX_SESSIONS = 512;
+/** For this long the lock is believed to be ours without another look. */
+const LOCK_TRUST = 5_000;
+const DRAIN_PATIENCE = 3_000;
+
+const PARAMETERS: ReadonlyMap<string, string> = new Map([
+  ['server_version', '18.6'],
+  ['server_encoding', 'UTF8'],
+  ['client_encoding', 'UTF8'],
+  ['DateStyle', 'ISO, MDY'],
+  ['IntervalStyle', 'postgres'],
+  ['TimeZone', 'UTC'],
+  ['integer_datetimes', 'on'],
+  ['standard_conforming_strings', 'on'],
+]);
+
+function say(message: WorkerMessage): void {
+  parentPort?.postMessage(message);
+}
+
+/** The engine is in no state to go on: everyone's connection ends with the thread, and the next request starts anew. */
+function abandon(error: unknown): never {
+  say({ kind: 'broken', message: reasonOf(error) });
+  process.exit(1);
+}
+
+async function open(): Promise<Engine> {
+  const state = prepareFolder(dataDir);
+  try {
+    const engine = await openEngine({ folder: storeFolder(dataDir), onBroken: abandon });
+    if (state === 'new') await finishFolder(dataDir);
+    return engine;
+  } catch (error) {
+    const reason = reasonOf(error);
+    if (state === 'new') throw new StoreError('store.start', `the store cannot be created: ${reason}`, { cause: error });
+    throw new StoreError('store.corrupt', `the store in ${storeFolder(dataDir)} cannot be opened: ${reason}`, { cause: error });
+  }
+}
+
+async function serve(): Promise<void> {
+  const engine = await open();
+  const durable = isDurable(engine);
+  let trustedUntil = 0;
+  const scheduler = new Scheduler({
+    engine,
+    idleLimit,
+    onBroken: abandon,
+    guard: () => {
+      const now = performance.now();
+      if (now < trustedUntil) return;
+      if (!ownsLock(lockFile, lockToken)) abandon(new Error('another process has taken the store over'));
+      trustedUntil = now + LOCK_TRUST;
+    },
+  });
+  let sessions = 0;
+  const server = createServer((socket) => {
+    const session = new Session(++sessions, socket, {
+      greet: (newcomer) => {
+        if (scheduler.sessions > MAX_SESSIONS) newcomer.end('53300', `more than ${String(MAX_SESSIONS)} connections`);
+        else newcomer.send(greeting(newcomer.id, PARAMETERS));
+      },
+      enqueue: (sender, unit) => {
+        scheduler.enqueue(sender, unit);
+      },
+      touched: (sender) => {
+        scheduler.touched(sender);
+      },
+      leave: (gone) => {
+        scheduler.leave(gone);
+      },
+    });
+    scheduler.add(session);
+  });
+  server.on('error', abandon);
+  parentPort?.once('message', (order: WorkerOrder) => {
+    if (order.kind === 'close') void close();
+  });
+  const close = async (): Promise<void> => {
+    server.close();
+    await scheduler.drain(DRAIN_PATIENCE);
+    await engine.close();
+    parentPort?.close();
+  };
+  server.listen(socketPath, () => {
+    chmodSync(socketPath, 0o600);
+    say({ kind: 'ready', durable });
+  });
+}
+
+try {
+  await serve();
+} catch (error) {
+  if (error instanceof StoreError) say({ kind: 'refused', code: error.code, message: error.message });
+  else say({ kind: 'refused', code: 'store.start', message: `the store cannot be started: ${reasonOf(error)}` });
+  parentPort?.close();
+}

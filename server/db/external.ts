@@ -1,0 +1,82 @@
+// The external store: a PostgreSQL server named by DATABASE_URL. The URL holds a password, so it is kept out of every
+// object that might be printed and of every error.
+import pg from 'pg';
+import type { ConnectionSource } from './connection.js';
+import { codeOf, reasonOf } from './error-facts.js';
+import { StoreError } from './store-error.js';
+
+export interface ExternalOptions {
+  readonly url: string;
+  /** Milliseconds; 0 is no limit. */
+  readonly statementTimeout: number;
+  readonly maxConnections: number;
+  /** Milliseconds. */
+  readonly idleInTransaction: number;
+}
+
+const ACQUIRE_TIMEOUT = 1_000;
+const CONNECT_TIMEOUT = 5_000;
+/** The server ends a statement itself; we give up a little later, for a network that went silent. */
+const GRACE = 500;
+
+export function externalSource(options: ExternalOptions): ConnectionSource {
+  const { statementTimeout, maxConnections } = options;
+  client(options); // refuses a wrong URL now, not at the first request
+  return {
+    connect: () => connect(options),
+    maxConnections,
+    acquireTimeout: ACQUIRE_TIMEOUT,
+    deadline: statementTimeout === 0 ? 0 : statementTimeout + GRACE,
+  };
+}
+
+/** A first connection, so that a wrong address or password is told at start and by a code of its own. */
+export async function probeExternal(options: ExternalOptions): Promise<void> {
+  try {
+    const connection = await connect(options);
+    await connection.end();
+  } catch (error) {
+    if (error instanceof StoreError) throw error;
+    const refused = /^(?:28|3D|42)/.test(codeOf(error) ?? '');
+    throw new StoreError(
+      refused ? 'store.refused' : 'store.unreachable',
+      `the PostgreSQL at ${placeOf(options)} ${refused ? 'refuses us' : 'cannot be reached'}: ${reasonOf(error)}`,
+      { cause: error },
+    );
+  }
+}
+
+async function connect(options: ExternalOptions): Promise<pg.Client> {
+  const connection = client(options);
+  connection.on('error', () => undefined); // until the pool's own listener is there
+  try {
+    await connection.connect();
+  } catch (error) {
+    connection.end().catch(() => undefined);
+    throw error;
+  }
+  return connection;
+}
+
+function client({ url, statementTimeout, idleInTransaction }: ExternalOptions): pg.Client {
+  if (!/^postgres(?:ql)?:\/\//.test(url)) throw new StoreError('store.url', 'the database URL does not begin with postgres:// or postgresql://');
+  try {
+    return new pg.Client({
+      connectionString: url,
+      application_name: 'bailiwick',
+      connectionTimeoutMillis: CONNECT_TIMEOUT,
+      idle_in_transaction_session_timeout: idleInTransaction,
+      keepAlive: true,
+      ...(statementTimeout === 0 ? {} : { statement_timeout: statementTimeout }),
+    });
+  } catch {
+    // no cause: the driver's error quotes the URL, or a key file
+    throw new StoreError('store.url', 'the database URL is not one that the driver understands');
+  }
+}
+
+/** Where the store is, for messages: host and database, nothing secret. */
+function placeOf(options: ExternalOptions): string {
+  const { host, port, database } = client(options);
+  return `${host}:${String(port)}, database ${database ?? 'of the user\'s name'}`;
+}

@@ -1,0 +1,6 @@
+// Every migration there is, in order.
+import { records } from './0001-records.js';
+import { keysAndSecrets } from './0002-keys-and-secrets.js';
+import type { StoreMigration } from './migration.js';
+
+export const MIGRATIONS: readonly StoreMigration[] = Object.freeze([records, keysAndSecrets]);

@@ -1,0 +1,44 @@
+// The installation's secrets: keys of credential fingerprints and of cursors (design 8). Whoever comes first makes them,
+// everybody after reads the same ones; they never leave the processes that share the store.
+import { randomBytes } from 'node:crypto';
+import type { Database } from './database.js';
+
+export interface Secrets {
+  /** 32 bytes: keys the fingerprints of credentials. */
+  readonly fingerprint: Uint8Array;
+  /** 32 bytes: keys the cursors of queries. */
+  readonly cursor: Uint8Array;
+}
+
+const BYTES = 32;
+const NAMES = Object.freeze(['fingerprint', 'cursor'] as const);
+
+/** The secrets of this store, made at the first call of all. The store must be migrated. */
+export async function readSecrets(db: Database): Promise<Secrets> {
+  const stored = await read(db);
+  if (stored !== null) return stored;
+  await db.knex.raw(
+    `INSERT INTO secrets (name, value, created_at)
+     SELECT name, value, now() FROM unnest(?::text[], ?::bytea[]) AS fresh (name, value)
+     ON CONFLICT (name) DO NOTHING`,
+    [[...NAMES], NAMES.map(() => randomBytes(BYTES))],
+  );
+  const made = await read(db);
+  if (made === null) throw new Error('the secrets of the store could not be made');
+  return made;
+}
+
+async function read(db: Database): Promise<Secrets | null> {
+  const { rows } = await db.knex.raw<{ rows: readonly { name: string; value: Buffer }[] }>(
+    'SELECT name, value FROM secrets WHERE name = ANY(?::text[])',
+    [[...NAMES]],
+  );
+  const byName = new Map(rows.map(({ name, value }) => [name, value]));
+  const fingerprint = byName.get('fingerprint');
+  const cursor = byName.get('cursor');
+  if (fingerprint === undefined || cursor === undefined) return null;
+  for (const value of [fingerprint, cursor]) {
+    if (value.length !== BYTES) throw new Error('a secret of the store has a wrong length');
+  }
+  return { fingerprint: new Uint8Array(fingerprint), cursor: new Uint8Array(cursor) };
+}

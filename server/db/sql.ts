@@ -1,0 +1,71 @@
+// SQL as values. A fragment is made by the `sql` tag alone: its text is what stands in our source, everything interpolated
+// is another fragment or becomes a binding. So no text of a request can reach a statement (security.md 6.3).
+import type { Knex } from 'knex';
+
+declare const brand: unique symbol;
+
+export type Binding = string | number | boolean | null | BoundList;
+
+/** One array of the server's, however long. */
+export type BoundList = readonly (string | null)[] | readonly number[];
+
+export interface Fragment {
+  readonly text: string;
+  readonly bindings: readonly Binding[];
+  readonly [brand]: true;
+}
+
+const made = new WeakSet<object>();
+
+/** A fragment of SQL; `${…}` takes fragments, which are spliced in, and values, which are bound. */
+export function sql(strings: TemplateStringsArray, ...parts: readonly (Fragment | Binding)[]): Fragment {
+  let text = strings[0] ?? '';
+  const bindings: Binding[] = [];
+  parts.forEach((part, index) => {
+    if (isFragment(part)) {
+      text += part.text;
+      bindings.push(...part.bindings);
+    } else {
+      text += '?';
+      bindings.push(part);
+    }
+    text += strings[index + 1] ?? '';
+  });
+  return make(text, bindings);
+}
+
+/** The fragments one after another, with `separator` between them; an empty list is an empty fragment. */
+export function join(fragments: readonly Fragment[], separator: ', ' | ' AND ' | ' OR '): Fragment {
+  return make(
+    fragments.map(({ text }) => text).join(separator),
+    fragments.flatMap(({ bindings }) => bindings),
+  );
+}
+
+/** A column's name of our own making: `k0`, `k1`, … */
+export function numbered(index: number): Fragment {
+  if (!Number.isSafeInteger(index) || index < 0) throw new RangeError('a column number is a whole number');
+  return make(`k${String(index)}`, []);
+}
+
+/** Runs a statement and gives its rows. Every statement of ours has a binding, so the protocol takes only one at a time. */
+export async function rowsOf<Row>(knex: Knex, statement: Fragment): Promise<readonly Row[]> {
+  if (statement.bindings.length === 0) throw new Error('a statement without bindings');
+  const result = await knex.raw<{ readonly rows: readonly Row[] }>(statement.text, statement.bindings.map(toKnex));
+  return result.rows;
+}
+
+/** knex's types know lists of texts, the driver also ones with NULLs. */
+function toKnex(binding: Binding): Knex.RawBinding {
+  return typeof binding === 'object' && binding !== null ? ([...binding] as string[]) : binding;
+}
+
+function make(text: string, bindings: readonly Binding[]): Fragment {
+  const fragment = Object.freeze({ text, bindings: Object.freeze(bindings) }) as Fragment;
+  made.add(fragment);
+  return fragment;
+}
+
+function isFragment(part: Fragment | Binding): part is Fragment {
+  return typeof part === 'object' && part !== null && made.has(part);
+}

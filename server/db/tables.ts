@@ -1,0 +1,25 @@
+// The stored form of a record: family codes, stored paths, the instants that fit. What SQL knows about names and codes stands
+// here once; migrations are frozen history and spell theirs out.
+import { FAMILIES, type Family, type NamespacePath } from '../../engine/index.js';
+
+const FAMILY_CODES: ReadonlyMap<Family, number> = new Map(FAMILIES.map((family, code) => [family, code]));
+
+/** The `smallint` of `records.family`: the place in the order of design 2.2. */
+export function familyCode(family: Family): number {
+  const code = FAMILY_CODES.get(family);
+  if (code === undefined) throw new RangeError('a family without a code');
+  return code;
+}
+
+/** Namespaces are stored with a closing slash, so that a subtree is one range in byte order: `/`, `/labs/optics/`. */
+export function storedPath(path: NamespacePath): string {
+  return path === '/' ? '/' : `${path}/`;
+}
+
+export const TABLES = Object.freeze({ records: 'records', apiKeys: 'api_keys', secrets: 'secrets' } as const);
+
+/** Stored instants have years of four digits, as RFC 3339 writes them; milliseconds since 1970. */
+export const STORED_INSTANTS = Object.freeze({
+  first: Date.parse('0001-01-01T00:00:00.000Z'),
+  last: Date.parse('9999-12-31T23:59:59.999Z'),
+});

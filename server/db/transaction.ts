@@ -1,0 +1,45 @@
+// Transactions that are known to have committed. PostgreSQL answers COMMIT of a failed transaction with the command
+// ROLLBACK and no error, and knex calls that success (an acknowledged write would be lost): here it is an error.
+import type { Knex } from 'knex';
+import { StoreError } from './store-error.js';
+
+/**
+ * Runs `work` in one transaction and returns what it returns, once COMMIT has said that it committed.
+ * An error of `work` rolls back and is thrown as it is. Use savepoints or ON CONFLICT for failures that `work` expects:
+ * after any other caught failure nothing can be committed, and `StoreError` `store.not_committed` is thrown.
+ */
+export async function inTransaction<T>(db: Knex, work: (transaction: Knex.Transaction) => Promise<T>): Promise<T> {
+  const transaction = await db.transaction();
+  // knex hands out a transaction whose BEGIN has failed as well; this throws the reason
+  if (transaction.isCompleted()) await transaction.executionPromise;
+  let result: T;
+  try {
+    result = await work(transaction);
+  } catch (error) {
+    await rollback(transaction);
+    throw error;
+  }
+  const answer: unknown = await transaction.commit();
+  await transaction.executionPromise;
+  if (commandOf(answer) !== 'COMMIT') {
+    throw new StoreError('store.not_committed', 'the transaction was rolled back when it should have been committed');
+  }
+  return result;
+}
+
+/** A failing ROLLBACK means that the connection is gone, and the transaction with it: the first error is what counts. */
+async function rollback(transaction: Knex.Transaction): Promise<void> {
+  try {
+    await transaction.rollback();
+    await transaction.executionPromise;
+  } catch {
+    return;
+  }
+}
+
+/** knex hands out its query object, with the driver's answer in it. */
+function commandOf(answer: unknown): unknown {
+  if (typeof answer !== 'object' || answer === null) return null;
+  if ('command' in answer) return answer.command;
+  return 'response' in answer ? commandOf(answer.response) : null;
+}

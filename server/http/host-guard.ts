@@ -1,0 +1,39 @@
+// Which `Host` a listener answers to (design 6). In local mode it must be the loopback name or address with the port, and a
+// browser's `Origin` must be our own: a web page must not reach the gateway through the user's browser or a rebound name.
+import { isIP } from 'node:net';
+import { ApiProblem } from '../problem.js';
+
+/** Throws `request.host` for a request that is not addressed to this listener. */
+export type HostGuard = (host: string, origin: string | undefined) => void;
+
+/** Served to the network: any host that could be one. What it says decides nothing. */
+export const anyHost: HostGuard = () => undefined;
+
+export const noHost: HostGuard = () => {
+  throw new ApiProblem('request.host');
+};
+
+export function loopbackHost(port: number): HostGuard {
+  const authorities = ['127.0.0.1', '[::1]', 'localhost'].flatMap((name) => [
+    `${name}:${String(port)}`,
+    // Clients leave out the port that http stands for.
+    ...(port === 80 ? [name] : []),
+  ]);
+  const hosts: ReadonlySet<string> = new Set(authorities);
+  const origins: ReadonlySet<string> = new Set(authorities.map((authority) => `http://${authority}`));
+  return (host, origin) => {
+    if (!hosts.has(host.toLowerCase())) throw new ApiProblem('request.host');
+    if (origin !== undefined && !origins.has(origin.toLowerCase())) throw new ApiProblem('request.host');
+  };
+}
+
+/** Whether an address (no name) is reached from this machine only. */
+export function isLoopback(address: string): boolean {
+  const v4 = address.replace(/^::ffff:/i, '');
+  return isIP(v4) === 4 ? v4.startsWith('127.') : isIP(address) === 6 && /^(?:0*:)*0*1$/.test(address);
+}
+
+/** Whether a listen address (a name or an address) is meant for this machine only. */
+export function isLoopbackName(host: string): boolean {
+  return host.toLowerCase() === 'localhost' || isLoopback(host);
+}

@@ -1,0 +1,97 @@
+// A request's body: its framing is checked before a byte is read (identity encoding, media type, size), then the bytes, then
+// strict JSON (design 6). Also what becomes of a body that nobody wants to read.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { parseStrictJson } from '../json.js';
+import { HTTP_LIMITS } from '../limits.js';
+import { ApiProblem } from '../problem.js';
+
+/** The client went away while it sent; there is nobody to answer. */
+export class RequestAborted extends Error {
+  override readonly name = 'RequestAborted';
+}
+
+const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8"))?$/i;
+
+/** The one JSON value of the body, or a problem; `proceed` tells a client that waits for leave to send. */
+export async function readJsonBody(request: IncomingMessage, proceed: () => void): Promise<unknown> {
+  const { 'content-encoding': encoding, 'content-type': type } = request.headers;
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new ApiProblem('request.encoding');
+  if (type === undefined || !JSON_TYPE.test(type)) throw new ApiProblem('request.media_type');
+  if (declaredLength(request) > HTTP_LIMITS.bodyBytes) throw new ApiProblem('request.too_large');
+  proceed();
+  const result = parseStrictJson(await readBytes(request), { depth: HTTP_LIMITS.jsonDepth });
+  if (result.ok) return result.value;
+  const { code, pointer, message } = result.fault;
+  throw new ApiProblem(code, { errors: [{ pointer, code, message }] });
+}
+
+/** What a route that takes no body is given. */
+export function refuseBody(request: IncomingMessage): undefined {
+  if (!hasBody(request)) return undefined;
+  throw new ApiProblem('request.schema', {
+    errors: [{ pointer: '', code: 'request.schema', message: 'this route takes no body' }],
+  });
+}
+
+function hasBody(request: IncomingMessage): boolean {
+  return request.headers['transfer-encoding'] !== undefined || declaredLength(request) > 0;
+}
+
+/** 0 where none is declared. Node has refused anything that is not a number. */
+function declaredLength(request: IncomingMessage): number {
+  return Number(request.headers['content-length'] ?? 0);
+}
+
+function readBytes(request: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const settle = (finish: () => void): void => {
+      request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
+      finish();
+    };
+    const onData = (chunk: Buffer): void => {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length <= HTTP_LIMITS.bodyBytes) return;
+      settle(() => {
+        reject(new ApiProblem('request.too_large'));
+      });
+    };
+    const onEnd = (): void => {
+      settle(() => {
+        resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length));
+      });
+    };
+    const onGone = (): void => {
+      settle(() => {
+        reject(new RequestAborted('the client went away'));
+      });
+    };
+    request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
+  });
+}
+
+/**
+ * Lets a refused request's body run out, so that the client can read its answer and use the connection again; past a bound
+ * the connection is cut.
+ */
+export function discardBody(request: IncomingMessage, response: ServerResponse): void {
+  if (request.complete || !hasBody(request)) return;
+  let left = HTTP_LIMITS.discardBytes;
+  const cut = (): void => {
+    request.destroy();
+  };
+  const timer = setTimeout(cut, HTTP_LIMITS.discardTimeout);
+  request.on('error', () => undefined);
+  request.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) cut();
+  });
+  const stop = (): void => {
+    clearTimeout(timer);
+  };
+  request.once('end', stop);
+  request.once('close', stop);
+  response.once('close', stop);
+}

@@ -1,0 +1,185 @@
+// Strict JSON: bytes or text to a value, or one fault with its stable code (design 6, interfaces "Problems"). The grammar
+// and the values are those of `JSON.parse`; what it would let pass in silence (duplicate and dangerous keys, rounded
+// numbers, texts that no store can hold, endless nesting) is refused here. Request bodies and dataset lines share it.
+import { isUtf8 } from 'node:buffer';
+
+export type JsonFaultCode =
+  | 'request.malformed'
+  | 'request.duplicate_key'
+  | 'request.forbidden_key'
+  | 'request.invalid_unicode'
+  | 'request.too_deep';
+
+export interface JsonFault {
+  readonly code: JsonFaultCode;
+  /** RFC 6901; keys in it are cut at 64 characters. Empty for the document as a whole. */
+  readonly pointer: string;
+  /** Fixed text, never a part of the input. */
+  readonly message: string;
+}
+
+export type JsonResult =
+  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly fault: JsonFault };
+
+export interface JsonLimits {
+  /** Arrays and objects inside one another, the outermost counted. */
+  readonly depth: number;
+}
+
+const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+const POINTER_KEY_LENGTH = 64;
+
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+
+/** One document, nothing before or after it but white space. Total: every input gives an answer. */
+export function parseStrictJson(input: string | Uint8Array, limits: JsonLimits): JsonResult {
+  if (typeof input !== 'string' && !isUtf8(input)) return fault('request.invalid_unicode', '', 'not valid UTF-8');
+  const text = typeof input === 'string' ? input : bufferOf(input).toString('utf8');
+  const members = countMembers(text, limits.depth);
+  if (members === TOO_DEEP) return fault('request.too_deep', '', 'nested too deeply');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The parser's message quotes the input, so nothing of it is passed on.
+    return fault('request.malformed', '', 'not JSON');
+  }
+  // Bytes are valid UTF-8 and raw control characters are no JSON, so only an escape can make a text that is refused.
+  const walk: Walk = { members: 0, fault: null, checkTexts: typeof input === 'string' || text.includes('\\u') };
+  inspect(value, '', walk);
+  // `JSON.parse` keeps the last of several equal keys: fewer members in the value than in the text is a duplicate.
+  if (walk.fault === null && walk.members !== members) {
+    return fault('request.duplicate_key', findDuplicate(text), 'this key occurs twice');
+  }
+  return walk.fault === null ? { ok: true, value } : { ok: false, fault: walk.fault };
+}
+
+/** A pointer one step longer, with the key escaped and cut. */
+export function pointerTo(parent: string, key: string | number): string {
+  if (typeof key === 'number') return `${parent}/${String(key)}`;
+  const cut = key.length > POINTER_KEY_LENGTH ? key.slice(0, POINTER_KEY_LENGTH) : key;
+  return `${parent}/${cut.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+const TOO_DEEP = -1;
+
+/** Members of all objects in the text (its colons outside of texts), or `TOO_DEEP`. Means nothing for text that is no JSON. */
+function countMembers(text: string, depthLimit: number): number {
+  let members = 0;
+  let depth = 0;
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    if (code === QUOTE) i = endOfText(text, i);
+    else if (code === COLON) members += 1;
+    else if (code === 0x7b || code === 0x5b) {
+      depth += 1;
+      if (depth > depthLimit) return TOO_DEEP;
+    } else if (code === 0x7d || code === 0x5d) depth -= 1;
+  }
+  return members;
+}
+
+/** Index of the quote that closes the text opened at `start`, or the end of the input. */
+function endOfText(text: string, start: number): number {
+  for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let slashes = 0;
+    while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes += 1;
+    if (slashes % 2 === 0) return at;
+  }
+  return text.length;
+}
+
+interface Walk {
+  members: number;
+  fault: JsonFault | null;
+  readonly checkTexts: boolean;
+}
+
+/** Visits a parsed value whose depth is bounded by the scan before; stops at the first fault. */
+function inspect(value: unknown, pointer: string, walk: Walk): void {
+  if (typeof value === 'string') {
+    if (walk.checkTexts && !isStorable(value)) refuse(walk, 'request.invalid_unicode', pointer, UNSTORABLE);
+  } else if (typeof value === 'number') {
+    if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
+      refuse(walk, 'request.malformed', pointer, 'a number beyond 2^53 - 1 would be rounded');
+    }
+  } else if (Array.isArray(value)) {
+    for (let i = 0; i < value.length && walk.fault === null; i += 1) {
+      const item: unknown = value[i];
+      // Pointers are built where something can be inside, or wrong: not for every plain leaf of a long list.
+      if (typeof item === 'object' ? item !== null : mayBeRefused(item, walk))
+        inspect(item, pointerTo(pointer, i), walk);
+    }
+  } else if (typeof value === 'object' && value !== null) inspectObject(value, pointer, walk);
+}
+
+function inspectObject(value: object, pointer: string, walk: Walk): void {
+  for (const [key, member] of Object.entries(value)) {
+    walk.members += 1;
+    if (FORBIDDEN_KEYS.has(key))
+      refuse(walk, 'request.forbidden_key', pointerTo(pointer, key), 'this key is never accepted');
+    else if (walk.checkTexts && !isStorable(key))
+      refuse(walk, 'request.invalid_unicode', pointerTo(pointer, key), UNSTORABLE);
+    else if (typeof member === 'object' ? member !== null : mayBeRefused(member, walk)) {
+      inspect(member, pointerTo(pointer, key), walk);
+    }
+    if (walk.fault !== null) return;
+  }
+}
+
+const UNSTORABLE = 'a text with U+0000 or half of a surrogate pair';
+
+function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
+}
+
+function mayBeRefused(leaf: unknown, walk: Walk): boolean {
+  return typeof leaf === 'number' ? !Number.isSafeInteger(leaf) : typeof leaf === 'string' && walk.checkTexts;
+}
+
+function refuse(walk: Walk, code: JsonFaultCode, pointer: string, message: string): void {
+  walk.fault ??= { code, pointer, message };
+}
+
+function fault(code: JsonFaultCode, pointer: string, message: string): JsonResult {
+  return { ok: false, fault: { code, pointer, message } };
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+interface Frame {
+  readonly keys: Set<string> | null;
+  readonly pointer: string;
+  /** The key or index that is being read. */
+  at: string | number;
+}
+
+/** Pointer to the first repeated key of text that is known to be JSON and to hold one. */
+function findDuplicate(text: string): string {
+  const stack: Frame[] = [];
+  let lastText = '';
+  for (let i = 0; i < text.length; i += 1) {
+    const frame = stack.at(-1);
+    const code = text.charCodeAt(i);
+    if (code === QUOTE) {
+      const end = endOfText(text, i);
+      lastText = text.slice(i, end + 1);
+      i = end;
+    } else if (code === COLON && frame?.keys) {
+      // Keys are compared decoded, so `"type"` and `"t\u0079pe"` are one.
+      const key: unknown = JSON.parse(lastText);
+      frame.at = String(key);
+      if (frame.keys.has(frame.at)) return pointerTo(frame.pointer, frame.at);
+      frame.keys.add(frame.at);
+    } else if (code === 0x2c && typeof frame?.at === 'number') frame.at += 1;
+    else if (code === 0x7b || code === 0x5b) {
+      const pointer = frame === undefined ? '' : pointerTo(frame.pointer, frame.at);
+      stack.push(code === 0x7b ? { keys: new Set(), pointer, at: '' } : { keys: null, pointer, at: 0 });
+    } else if (code === 0x7d || code === 0x5d) stack.pop();
+  }
+  return '';
+}

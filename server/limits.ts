@@ -1,0 +1,44 @@
+// Every fixed maximum of the gateway, in one object. What an operator may set is in the configuration's `limits`.
+
+export const HTTP_LIMITS = Object.freeze({
+  /** Bytes of a request body. */
+  bodyBytes: 1024 * 1024,
+  /** Arrays and objects inside one another in a body. */
+  jsonDepth: 32,
+  /** Characters of the request target; a namespace is at most 1,024. */
+  targetCharacters: 4096,
+  loggedPathCharacters: 256,
+  /** Bytes of all request headers, and how many of them. */
+  headerBytes: 16 * 1024,
+  headers: 100,
+  /** Characters of an `Authorization` value that are looked at. */
+  credentialCharacters: 8192,
+  /** Sockets open at once. */
+  connections: 4096,
+  requestsPerSocket: 100_000,
+  /** Milliseconds. */
+  headersTimeout: 8_000,
+  requestTimeout: 15_000,
+  keepAliveTimeout: 65_000,
+  /** How often Node looks for sockets past a timeout. */
+  timeoutCheckInterval: 1_000,
+  /** A socket on which nothing moves for so long, a slow reader's too, is closed. */
+  idleSocketTimeout: 75_000,
+  /** How much of a refused body is read, and for how long, so that the client can read its answer. */
+  discardBytes: 2 * 1024 * 1024,
+  discardTimeout: 2_000,
+  /** How long a shutdown waits for requests in flight. */
+  drainTimeout: 20_000,
+});
+
+export const RATE_LIMITS = Object.freeze({
+  /** Addresses or actors counted at once; the one longest quiet is dropped first. */
+  buckets: 10_000,
+});
+
+export const KEY_LIMITS = Object.freeze({
+  identities: 32,
+  restrictions: 1_000,
+  /** `last_used_at` is written at most so often for one key, in milliseconds. */
+  lastUsedInterval: 60_000,
+});

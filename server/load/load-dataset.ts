@@ -1,0 +1,207 @@
+// Loading a dataset (interfaces "Datasets for load"): lines stream through in batches, one transaction each, the next one read
+// while the last one is stored. A bad line is told and skipped; what else its batch holds is stored all the same.
+import type { Instant } from '../../engine/index.js';
+import type { Database } from '../db/database.js';
+import { inTransaction } from '../db/transaction.js';
+import { makeDigestCounter } from './digest-counter.js';
+import { LOAD_LIMITS } from './limits.js';
+import { readRecordLine, type DatasetText, type LineFault, type LoadRow } from './record-line.js';
+import { storeBatch, type OnConflict, type Outcome, type StoredBatch } from './store-batch.js';
+
+export interface LoadProgress {
+  /** Lines read that are not blank; the sum of the others. */
+  readonly lines: number;
+  readonly loaded: number;
+  readonly replaced: number;
+  readonly unchanged: number;
+  readonly bad: number;
+}
+
+export interface LoadReport extends LoadProgress {
+  /** Namespaces made because something below them was loaded. */
+  readonly implied: number;
+  /** The first thousand faults in the order of lines; `bad` counts all. */
+  readonly faults: readonly LineFault[];
+}
+
+export interface LoadOptions {
+  /** What a line does about a record that is stored with other content: an error of the line, or the line wins. */
+  readonly onConflict: OnConflict;
+  /** The `createdAt` of records whose lines give none, and the `updatedAt` of replaced ones. */
+  readonly now: Instant;
+  /** After each batch. */
+  readonly onProgress?: (progress: LoadProgress) => void;
+  /** Every bad line, in the order of lines. */
+  readonly onFault?: (fault: LineFault) => void;
+}
+
+/**
+ * Loads JSON Lines into a migrated store. `lines` come in groups of any size, without line ends (bytes null: longer than
+ * `LOAD_LIMITS.lineBytes`). Rejects if the lines cannot be read or the store fails; batches stored by then stay, and running
+ * the same dataset again goes on where it stopped.
+ */
+export async function loadDataset(
+  db: Database,
+  lines: AsyncIterable<readonly DatasetText[]>,
+  options: LoadOptions,
+): Promise<LoadReport> {
+  const tally = makeTally(options);
+  const known = new Set<string>();
+  const count = makeDigestCounter();
+  let batch = makeBatch();
+  let storing: Promise<void> = Promise.resolve();
+
+  const flush = async (): Promise<void> => {
+    const full = batch;
+    batch = makeBatch();
+    await storing;
+    storing = store(db, full.rows, { ...options, known }).then((stored) => {
+      tally.add(full, stored);
+    });
+    // Whoever awaits `storing` next gets the failure; until then it is not unheard of.
+    storing.catch(() => undefined);
+  };
+
+  try {
+    for await (const group of lines) {
+      for (const text of group) {
+        if (isBlank(text)) continue;
+        const result = readRecordLine(withoutMark(text), count);
+        if (result.ok && meets(batch, result.row)) await flush();
+        if (result.ok) put(batch, result.row);
+        else batch.faults.push(result.fault);
+        if (isFull(batch)) await flush();
+      }
+    }
+    await flush();
+  } finally {
+    // Also when reading fails: what is being stored is seen to its end.
+    await storing;
+  }
+  return tally.report();
+}
+
+interface Batch {
+  readonly rows: LoadRow[];
+  readonly faults: LineFault[];
+  readonly keys: Set<string>;
+  bytes: number;
+}
+
+function makeBatch(): Batch {
+  return { rows: [], faults: [], keys: new Set(), bytes: 0 };
+}
+
+/** Whether the batch has a row about the same record: the second one waits for the first to be stored. */
+function meets({ keys }: Batch, row: LoadRow): boolean {
+  return keysOf(row).some((key) => keys.has(key));
+}
+
+function put(batch: Batch, row: LoadRow): void {
+  batch.rows.push(row);
+  for (const key of keysOf(row)) batch.keys.add(key);
+  batch.bytes += row.bytes;
+}
+
+function keysOf({ id, family, path }: LoadRow): readonly string[] {
+  return family === 'namespace' ? [id, path] : [id];
+}
+
+function isFull({ rows, faults, bytes }: Batch): boolean {
+  return rows.length + faults.length >= LOAD_LIMITS.batchLines || bytes >= LOAD_LIMITS.batchBytes;
+}
+
+interface StoreContext extends LoadOptions {
+  readonly known: Set<string>;
+}
+
+/** Stores the rows of a batch; where PostgreSQL refuses a value, each row by itself. */
+async function store(db: Database, rows: readonly LoadRow[], context: StoreContext): Promise<StoredBatch> {
+  if (rows.length === 0) return { outcomes: new Map(), namespaces: [], implied: 0 };
+  try {
+    const stored = await inTransaction(db.knex, (trx) => storeBatch(trx, rows, context));
+    remember(context.known, stored.namespaces);
+    return stored;
+  } catch (error) {
+    const state = refusedState(error);
+    if (state === null) throw error;
+    const [row] = rows;
+    if (row !== undefined && rows.length === 1) {
+      const refusal = {
+        code: 'record.refused',
+        pointer: '',
+        message: `the store refuses a value of it (${state})`,
+      } as const;
+      return { outcomes: new Map([[row, refusal]]), namespaces: [], implied: 0 };
+    }
+    return storeOneByOne(db, rows, context);
+  }
+}
+
+async function storeOneByOne(db: Database, rows: readonly LoadRow[], context: StoreContext): Promise<StoredBatch> {
+  const outcomes = new Map<LoadRow, Outcome>();
+  let implied = 0;
+  for (const row of rows) {
+    const stored = await store(db, [row], context);
+    for (const [key, outcome] of stored.outcomes) outcomes.set(key, outcome);
+    implied += stored.implied;
+  }
+  return { outcomes, namespaces: [], implied };
+}
+
+/** SQLSTATE of an error about the values given: data exceptions, violated constraints, sizes beyond a limit. */
+function refusedState(error: unknown): string | null {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null;
+  return /^(?:22|23|54)[0-9A-Z]{3}$/.test(error.code) ? error.code : null;
+}
+
+/** Bounded: forgetting costs a statement that finds them there. */
+function remember(known: Set<string>, namespaces: readonly string[]): void {
+  if (known.size > LOAD_LIMITS.knownNamespaces) known.clear();
+  for (const path of namespaces) known.add(path);
+}
+
+interface Tally {
+  readonly add: (batch: Batch, stored: StoredBatch) => void;
+  readonly report: () => LoadReport;
+}
+
+function makeTally({ onFault, onProgress }: LoadOptions): Tally {
+  const counts = { loaded: 0, replaced: 0, unchanged: 0, bad: 0 };
+  const faults: LineFault[] = [];
+  let implied = 0;
+  const progress = (): LoadProgress => ({
+    lines: counts.loaded + counts.replaced + counts.unchanged + counts.bad,
+    ...counts,
+  });
+  return {
+    add: (batch, stored) => {
+      const bad = [...batch.faults];
+      for (const [{ line }, outcome] of stored.outcomes) {
+        if (typeof outcome === 'string') counts[outcome] += 1;
+        else bad.push({ line, ...outcome });
+      }
+      bad.sort((a, b) => a.line - b.line);
+      counts.bad += bad.length;
+      implied += stored.implied;
+      for (const fault of bad) {
+        if (faults.length < LOAD_LIMITS.keptFaults) faults.push(fault);
+        onFault?.(fault);
+      }
+      onProgress?.(progress());
+    },
+    report: () => ({ ...progress(), implied, faults }),
+  };
+}
+
+const BLANKS: ReadonlySet<number> = new Set([0x20, 0x09, 0x0d]);
+
+function isBlank({ bytes }: DatasetText): boolean {
+  return bytes?.every((byte) => BLANKS.has(byte)) ?? false;
+}
+
+/** Some editors begin a file with a byte order mark. */
+function withoutMark({ number, bytes }: DatasetText): DatasetText {
+  const marked = number === 1 && bytes?.[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return marked ? { number, bytes: bytes.subarray(3) } : { number, bytes };
+}

@@ -1,0 +1,190 @@
+// One line of a dataset, bytes to a row that can be stored, or the first thing that is wrong with it.
+import { canonicalize, parseInstant, ROOT, type Family, type NamespacePath } from '../../engine/index.js';
+import { checkDatasetLine, type DatasetLine } from '../api/dataset-schema.js';
+import { STORED_INSTANTS, storedPath } from '../db/tables.js';
+import { parseStrictJson, pointerTo } from '../json.js';
+import type { DigestCounter } from './digest-counter.js';
+import { LOAD_LIMITS } from './limits.js';
+import { deriveId, nameDigest } from './record-id.js';
+
+export interface Reference {
+  readonly id: string;
+  readonly family: Family;
+  readonly pointer: string;
+}
+
+/** A record as the store takes it; JSON values as texts, instants as RFC 3339 in UTC. */
+export interface LoadRow {
+  readonly line: number;
+  readonly bytes: number;
+  readonly id: string;
+  /** Whether the line gave the id. */
+  readonly given: boolean;
+  readonly family: Family;
+  readonly namespace: NamespacePath;
+  readonly path: string;
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly properties: string;
+  readonly version: string | null;
+  readonly schema: string | null;
+  readonly slots: string | null;
+  readonly template: string | null;
+  readonly parameters: string | null;
+  readonly resources: string | null;
+  readonly state: string | null;
+  /** Null: the line does not say. */
+  readonly createdAt: string | null;
+  readonly archivedAt: string | null;
+  readonly references: readonly Reference[];
+}
+
+/** A line that was skipped. Codes are those of the API where it has one for the same mistake. */
+export interface LineFault {
+  /** Counts from 1. */
+  readonly line: number;
+  readonly code: string;
+  /** RFC 6901, into the line; empty for the line as a whole. */
+  readonly pointer: string;
+  readonly message: string;
+}
+
+export type RowResult =
+  { readonly ok: true; readonly row: LoadRow } | { readonly ok: false; readonly fault: LineFault };
+
+export interface DatasetText {
+  /** Counts from 1. */
+  readonly number: number;
+  /** Without its line end; null: longer than the limit. */
+  readonly bytes: Uint8Array | null;
+}
+
+/** Reads a line that is not blank; `count` knows the names of the lines before. */
+export function readRecordLine({ number, bytes }: DatasetText, count: DigestCounter): RowResult {
+  const refuse = (code: string, pointer: string, message: string): RowResult => ({
+    ok: false,
+    fault: { line: number, code, pointer, message },
+  });
+  if (bytes === null || bytes.length > LOAD_LIMITS.lineBytes) {
+    return refuse('request.too_large', '', `is longer than ${String(LOAD_LIMITS.lineBytes)} bytes`);
+  }
+  const json = parseStrictJson(bytes, { depth: LOAD_LIMITS.jsonDepth });
+  if (!json.ok) return refuse(json.fault.code, json.fault.pointer, json.fault.message);
+  const shape = checkDatasetLine(json.value);
+  if (!shape.ok) {
+    return refuse('request.schema', shape.fault.place.reduce<string>(pointerTo, ''), shape.fault.message);
+  }
+  const path = canonicalize(shape.line.namespace);
+  if (!path.ok) return refuse('namespace.invalid', '/namespace', 'is not a namespace path');
+  const content = readContent(shape.line, path.path);
+  if ('message' in content) return refuse('request.schema', content.pointer, content.message);
+  return { ok: true, row: { line: number, bytes: bytes.length, ...content, ...identify(shape.line, content, count) } };
+}
+
+type Content = Omit<LoadRow, 'line' | 'bytes' | 'id' | 'given'>;
+
+interface Wrong {
+  readonly pointer: string;
+  readonly message: string;
+}
+
+function readContent(line: DatasetLine, namespace: NamespacePath): Content | Wrong {
+  const { family } = line;
+  const name = family === 'namespace' ? namespace : (line.name ?? null);
+  if (family === 'namespace' && line.name !== undefined && line.name !== null && !names(line.name, namespace)) {
+    return { pointer: '/name', message: 'must be the path of the namespace' };
+  }
+  const createdAt = readInstant(line.createdAt);
+  if (createdAt === undefined) return { pointer: '/createdAt', message: INSTANT };
+  const archivedAt = readInstant(line.archivedAt);
+  if (archivedAt === undefined) return { pointer: '/archivedAt', message: INSTANT };
+  if (archivedAt !== null && family === 'namespace' && namespace === ROOT) {
+    return { pointer: '/archivedAt', message: 'the root cannot be archived' };
+  }
+  const twice = repeatedSlot(line);
+  if (twice !== null) return { pointer: `/slots/${String(twice)}/name`, message: 'is the name of a slot before it' };
+  return {
+    family,
+    namespace,
+    path: storedPath(namespace),
+    name,
+    description: line.description ?? null,
+    properties: JSON.stringify(line.properties ?? {}),
+    version: line.version ?? null,
+    schema: line.schema === undefined || line.schema === null ? null : JSON.stringify(line.schema),
+    slots: family === 'process-template' ? JSON.stringify(slotsOf(line)) : null,
+    template: line.template?.toLowerCase() ?? null,
+    parameters: family === 'process-run' ? JSON.stringify(line.parameters ?? {}) : null,
+    resources: family === 'process-run' ? JSON.stringify(resourcesOf(line)) : null,
+    state: family === 'process-run' ? (line.state ?? 'pending') : null,
+    createdAt,
+    archivedAt,
+    references: referencesOf(line),
+  };
+}
+
+function names(name: string, namespace: NamespacePath): boolean {
+  const result = canonicalize(name);
+  return result.ok && result.path === namespace;
+}
+
+const INSTANT = 'must be an instant, like 2027-01-01T00:00:00Z, in the years 1 to 9999';
+
+/** Undefined: not an instant that can be stored. */
+function readInstant(text: string | null | undefined): string | null | undefined {
+  if (text === undefined || text === null) return null;
+  const instant = parseInstant(text);
+  if (instant === null || instant < STORED_INSTANTS.first || instant > STORED_INSTANTS.last) return undefined;
+  return new Date(instant).toISOString();
+}
+
+function repeatedSlot({ slots = [] }: DatasetLine): number | null {
+  const seen = new Set<string>();
+  for (const [index, { name }] of slots.entries()) {
+    if (seen.has(name)) return index;
+    seen.add(name);
+  }
+  return null;
+}
+
+function slotsOf({ slots = [] }: DatasetLine): readonly object[] {
+  return slots.map(({ name, template, required }) => ({
+    name,
+    template: template?.toLowerCase() ?? null,
+    required: required ?? false,
+  }));
+}
+
+function resourcesOf({ resources = {} }: DatasetLine): object {
+  return Object.fromEntries(Object.entries(resources).map(([slot, id]) => [slot, id.toLowerCase()]));
+}
+
+/** Resources are made from resource templates, runs from process templates; slots and runs name what they use. */
+function referencesOf(line: DatasetLine): readonly Reference[] {
+  const references: Reference[] = [];
+  if (line.template !== undefined && line.template !== null) {
+    const family = line.family === 'process-run' ? 'process-template' : 'resource-template';
+    references.push({ id: line.template.toLowerCase(), family, pointer: '/template' });
+  }
+  for (const [index, { template }] of (line.slots ?? []).entries()) {
+    if (template === undefined || template === null) continue;
+    references.push({
+      id: template.toLowerCase(),
+      family: 'resource-template',
+      pointer: `/slots/${String(index)}/template`,
+    });
+  }
+  for (const [slot, id] of Object.entries(line.resources ?? {})) {
+    references.push({ id: id.toLowerCase(), family: 'resource', pointer: pointerTo('/resources', slot) });
+  }
+  return references;
+}
+
+/** Every line that gets here is counted, with an id of its own or not, so that correcting one line moves no other's id. */
+function identify(line: DatasetLine, content: Content, count: DigestCounter): Pick<LoadRow, 'id' | 'given'> {
+  const digest = nameDigest(content);
+  // A namespace is named by its path alone: a second line of it is about the same record.
+  const before = content.family === 'namespace' ? 0 : count(digest);
+  if (line.id !== undefined) return { id: line.id.toLowerCase(), given: true };
+  return { id: deriveId(digest, before), given: false };
+}

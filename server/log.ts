@@ -1,0 +1,75 @@
+// The gateway's own log: JSON lines for the operator, through pino. Errors are described by name, code and place; messages of
+// the database are left out, since they quote stored and bound values (design 6: never a value, SQL or file name to others,
+// and what tenants could read in a shared log is one of those others).
+import type { Writable } from 'node:stream';
+import { pino } from 'pino';
+import type { Logger } from './ports.js';
+
+export interface LogOptions {
+  /** Where lines go; standard error unless said. */
+  readonly destination?: Writable;
+}
+
+export interface ClosableLogger extends Logger {
+  /** Hands over everything that is buffered. */
+  readonly flush: () => void;
+}
+
+const STDERR = 2;
+
+export function makeLogger(options: LogOptions = {}): ClosableLogger {
+  const destination = options.destination ?? pino.destination({ fd: STDERR, sync: false, minLength: 0 });
+  const log = pino(
+    {
+      base: null,
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { error: describeError },
+    },
+    destination,
+  );
+  return {
+    info: (fields, message) => {
+      log.info(fields, message);
+    },
+    warn: (fields, message) => {
+      log.warn(fields, message);
+    },
+    error: (fields, message) => {
+      log.error(fields, message);
+    },
+    flush: () => {
+      if ('flushSync' in destination) destination.flushSync();
+    },
+  };
+}
+
+const SQLSTATE = /^[0-9A-Z]{5}$/;
+const CAUSES = 4;
+
+/** An error as the log tells it: what it is and where it arose, with its causes. */
+export function describeError(error: unknown, causes = CAUSES): unknown {
+  if (!(error instanceof Error)) return typeof error;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  const stack = placesOf(error);
+  const cause = error.cause === undefined || causes === 0 ? undefined : describeError(error.cause, causes - 1);
+  if (code !== undefined && SQLSTATE.test(code)) {
+    return { type: 'DatabaseError', code, ...pick(error, ['routine', 'constraint', 'table']), stack };
+  }
+  return { type: error.name, code, message: error.message, stack, cause };
+}
+
+/** The lines of a stack without its message, which is said, or kept quiet, elsewhere. */
+function placesOf(error: Error): string | undefined {
+  return error.stack
+    ?.split('\n')
+    .filter((line) => line.startsWith('    at '))
+    .join('\n');
+}
+
+function pick(error: Error, names: readonly string[]): Record<string, unknown> {
+  const facts = new Map<string, unknown>(Object.entries(error));
+  return Object.fromEntries(
+    names.flatMap((name) => (typeof facts.get(name) === 'string' ? [[name, facts.get(name)]] : [])),
+  );
+}

@@ -1,0 +1,38 @@
+// The effects that the gateway is given from outside, so that tests can hold them still: time, ids and the log.
+import { type Instant, instantOf } from '../engine/index.js';
+import { randomBytes } from 'node:crypto';
+
+export interface Clock {
+  readonly now: () => Instant;
+}
+
+export const systemClock: Clock = Object.freeze({ now: () => instantOf(Date.now()) });
+
+/** What the gateway says to its operator. Never holds a secret, a bound value or a body. */
+export interface Logger {
+  readonly info: LogLine;
+  readonly warn: LogLine;
+  readonly error: LogLine;
+}
+
+type LogLine = (fields: Readonly<Record<string, unknown>>, message: string) => void;
+
+/** Makes request ids: random, so that they name one request of all processes and say nothing. */
+export type IdSource = () => string;
+
+const ID_BYTES = 12;
+const POOL_IDS = 256;
+
+/** Ids of 96 random bits as 16 characters of base64url, drawn from the system in batches. */
+export function makeIdSource(): IdSource {
+  let pool = randomBytes(ID_BYTES * POOL_IDS);
+  let at = 0;
+  return () => {
+    if (at === pool.length) {
+      pool = randomBytes(pool.length);
+      at = 0;
+    }
+    at += ID_BYTES;
+    return pool.toString('base64url', at - ID_BYTES, at);
+  };
+}

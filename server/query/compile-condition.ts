@@ -1,0 +1,148 @@
+// Conditions as SQL over a row called `x`. Every expression is total: it gives true or false, never NULL and never an
+// error, on whatever JSON is stored, so `not` is plain negation and nothing can be learned from a failure (design 7).
+import { assertNever } from '../../engine/index.js';
+import type { Comparison, Condition, Membership, Operand, OperandType, Pattern } from './condition.js';
+import { propertyValue, type Field, type PropertyField } from './fields.js';
+import { join, sql, type Fragment } from '../db/sql.js';
+
+export function compileCondition(condition: Condition): Fragment {
+  switch (condition.kind) {
+    case 'and':
+      return condition.parts.length === 0 ? sql`TRUE` : sql`(${join(condition.parts.map(compileCondition), ' AND ')})`;
+    case 'or':
+      return condition.parts.length === 0 ? sql`FALSE` : sql`(${join(condition.parts.map(compileCondition), ' OR ')})`;
+    case 'not':
+      return sql`(NOT ${compileCondition(condition.part)})`;
+    case 'isNull':
+      return isNull(condition.field, condition.wanted ? 'absent' : 'present');
+    case 'compare':
+      return total(condition.field, condition.operand.type, (value) =>
+        compare(value, condition.operator, condition.operand),
+      );
+    case 'pattern':
+      return total(condition.field, 'text', (value) => match(value, condition.operator, condition.text));
+    case 'member': {
+      const { field, operator, type, values } = condition;
+      if (type === null) return operator === 'in' ? sql`FALSE` : isNull(field, 'present');
+      return total(field, type, (value) => member(value, operator, { type, values }));
+    }
+    default:
+      return assertNever(condition);
+  }
+}
+
+/** `test` of the field's value where it has one of this type, false everywhere else. */
+function total(field: Field, type: OperandType, test: (value: Fragment) => Fragment): Fragment {
+  if (field.kind === 'core') {
+    return field.optional ? sql`COALESCE(${test(field.value)}, FALSE)` : test(field.value);
+  }
+  // CASE is what PostgreSQL promises to evaluate in order: the cast is reached by values of its type alone.
+  const value = propertyValue(field);
+  return sql`(CASE WHEN jsonb_typeof(${value}) = ${JSON_TYPES[type]} THEN ${test(typed(value, type))} ELSE FALSE END)`;
+}
+
+/** A property's value as SQL, where its JSON type is known to be this one. */
+export function typed(value: Fragment, type: OperandType): Fragment {
+  switch (type) {
+    case 'number':
+      return sql`${value}::numeric`;
+    case 'boolean':
+      return sql`${value}::boolean`;
+    case 'text':
+      return sql`((${value} #>> '{}') COLLATE "C")`;
+    case 'instant':
+      throw new TypeError('a property is never an instant');
+    default:
+      return assertNever(type);
+  }
+}
+
+const JSON_TYPES: Readonly<Record<OperandType, Fragment>> = Object.freeze({
+  number: sql`'number'`,
+  text: sql`'string'`,
+  boolean: sql`'boolean'`,
+  // No JSON type: a property is never an instant.
+  instant: sql`''`,
+});
+
+function isNull(field: Field, wanted: 'absent' | 'present'): Fragment {
+  if (field.kind === 'core') {
+    if (!field.optional) return wanted === 'absent' ? sql`FALSE` : sql`TRUE`;
+    return wanted === 'absent' ? sql`(${field.value} IS NULL)` : sql`(${field.value} IS NOT NULL)`;
+  }
+  const type = typeOrNull(field);
+  return wanted === 'absent' ? sql`(${type} = 'null')` : sql`(${type} <> 'null')`;
+}
+
+function typeOrNull(field: PropertyField): Fragment {
+  return sql`COALESCE(jsonb_typeof(${propertyValue(field)}), 'null')`;
+}
+
+const SYMBOLS: Readonly<Record<Comparison, Fragment>> = Object.freeze({
+  eq: sql`=`,
+  ne: sql`<>`,
+  lt: sql`<`,
+  lte: sql`<=`,
+  gt: sql`>`,
+  gte: sql`>=`,
+});
+
+function compare(value: Fragment, operator: Comparison, operand: Operand): Fragment {
+  return sql`(${value} ${SYMBOLS[operator]} ${bound(operand)})`;
+}
+
+function bound({ type, value }: Operand): Fragment {
+  switch (type) {
+    case 'number':
+      return sql`${value}::numeric`;
+    case 'text':
+      return sql`${value}::text`;
+    case 'boolean':
+      return sql`${value}::boolean`;
+    case 'instant':
+      return sql`${value}::timestamptz`;
+    default:
+      return assertNever(type);
+  }
+}
+
+/** Literal text, compared code point by code point: no pattern language is ever involved. */
+function match(value: Fragment, operator: Pattern, text: string): Fragment {
+  switch (operator) {
+    case 'contains':
+      return sql`(strpos(${value}, ${text}::text) > 0)`;
+    case 'startsWith':
+      return sql`starts_with(${value}, ${text}::text)`;
+    case 'endsWith':
+      return sql`(right(${value}, length(${text}::text)) = ${text}::text)`;
+    default:
+      return assertNever(operator);
+  }
+}
+
+interface OperandList {
+  readonly type: OperandType;
+  readonly values: readonly Operand[];
+}
+
+function member(value: Fragment, operator: Membership, list: OperandList): Fragment {
+  const array = boundList(list);
+  return operator === 'in' ? sql`(${value} = ANY(${array}))` : sql`(${value} <> ALL(${array}))`;
+}
+
+/** One binding, however long the list. */
+function boundList({ type, values }: OperandList): Fragment {
+  const texts = values.map(({ value }) => String(value));
+  switch (type) {
+    case 'number':
+      return sql`${texts}::numeric[]`;
+    case 'text':
+      return sql`${texts}::text[]`;
+    case 'boolean':
+      return sql`${texts}::boolean[]`;
+    case 'instant':
+      return sql`${texts}::timestamptz[]`;
+    default:
+      return assertNever(type);
+  }
+}

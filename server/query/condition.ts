@@ -1,0 +1,246 @@
+// `where` as a tree: read from the request with all its type rules (design 7), every operand already in the form in which
+// it is bound. Whatever this accepts has a meaning on every stored value.
+import { parseInstant, type Family } from '../../engine/index.js';
+import { STORED_INSTANTS } from '../db/tables.js';
+import type { ProblemCode } from '../problem.js';
+import type { Faults, Place } from './faults.js';
+import { isStorableText, parseField, type Field } from './fields.js';
+import { QUERY_LIMITS } from './limits.js';
+
+export type Comparison = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte';
+export type Pattern = 'contains' | 'startsWith' | 'endsWith';
+export type Membership = 'in' | 'notIn';
+
+/** A value as it is bound; the texts of numbers and instants are ours, not the client's. */
+export type Operand =
+  | { readonly type: 'number'; readonly value: string }
+  | { readonly type: 'text'; readonly value: string }
+  | { readonly type: 'boolean'; readonly value: boolean }
+  | { readonly type: 'instant'; readonly value: string };
+
+export type OperandType = Operand['type'];
+
+export type Condition =
+  | { readonly kind: 'and' | 'or'; readonly parts: readonly Condition[] }
+  | { readonly kind: 'not'; readonly part: Condition }
+  | { readonly kind: 'compare'; readonly field: Field; readonly operator: Comparison; readonly operand: Operand }
+  | { readonly kind: 'pattern'; readonly field: Field; readonly operator: Pattern; readonly text: string }
+  | {
+      readonly kind: 'member';
+      readonly field: Field;
+      readonly operator: Membership;
+      /** Of the list's one type; null for the empty list. */
+      readonly type: OperandType | null;
+      readonly values: readonly Operand[];
+    }
+  | { readonly kind: 'isNull'; readonly field: Field; readonly wanted: boolean };
+
+type Operator =
+  | { readonly kind: 'comparison'; readonly operator: Comparison }
+  | { readonly kind: 'pattern'; readonly operator: Pattern }
+  | { readonly kind: 'membership'; readonly operator: Membership }
+  | { readonly kind: 'presence' };
+
+const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
+  ...(['eq', 'ne', 'lt', 'lte', 'gt', 'gte'] as const).map(
+    (operator) => [operator, { kind: 'comparison', operator }] as const,
+  ),
+  ...(['contains', 'startsWith', 'endsWith'] as const).map(
+    (operator) => [operator, { kind: 'pattern', operator }] as const,
+  ),
+  ...(['in', 'notIn'] as const).map((operator) => [operator, { kind: 'membership', operator }] as const),
+  ['isNull', { kind: 'presence' }],
+]);
+
+interface Reading {
+  readonly family: Family;
+  readonly faults: Faults;
+  conditions: number;
+}
+
+/** Everything is true of `{}`; a part that is wrong is told to `faults` and left out. */
+export function parseCondition(where: Readonly<Record<string, unknown>>, family: Family, faults: Faults): Condition {
+  return readGroup(where, { place: ['where'], depth: 0 }, { family, faults, conditions: 0 });
+}
+
+interface At {
+  readonly place: Place;
+  readonly depth: number;
+}
+
+function readGroup(group: Readonly<Record<string, unknown>>, at: At, reading: Reading): Condition {
+  const parts: Condition[] = [];
+  for (const [key, value] of Object.entries(group)) {
+    const place = [...at.place, key];
+    if (key === 'and' || key === 'or') {
+      if (!Array.isArray(value)) reading.faults.add(place, 'request.schema', 'must be a list');
+      else parts.push({ kind: key, parts: readParts(value, { place, depth: at.depth }, reading) });
+    } else if (key === 'not') {
+      const part = readNested(value, { place, depth: at.depth }, reading);
+      if (part !== null) parts.push({ kind: 'not', part });
+    } else {
+      parts.push(...readField(key, value, { place, reading }));
+    }
+    if (reading.conditions > QUERY_LIMITS.conditions) break;
+  }
+  return { kind: 'and', parts };
+}
+
+function readParts(list: readonly unknown[], at: At, reading: Reading): Condition[] {
+  const parts: Condition[] = [];
+  for (const [index, value] of list.entries()) {
+    const part = readNested(value, { place: [...at.place, index], depth: at.depth }, reading);
+    if (part !== null) parts.push(part);
+    if (reading.conditions > QUERY_LIMITS.conditions) break;
+  }
+  return parts;
+}
+
+function readNested(value: unknown, at: At, reading: Reading): Condition | null {
+  if (at.depth >= QUERY_LIMITS.depth) {
+    reading.faults.add(at.place, 'query.too_complex', 'is nested too deeply');
+    return null;
+  }
+  if (!isObject(value)) {
+    reading.faults.add(at.place, 'request.schema', 'must be an object');
+    return null;
+  }
+  // An empty group holds no condition but costs one, or a list of them would be without limit.
+  if (Object.keys(value).length === 0) countOne(at.place, reading);
+  return readGroup(value, { place: at.place, depth: at.depth + 1 }, reading);
+}
+
+interface InField {
+  readonly place: Place;
+  readonly reading: Reading;
+}
+
+function readField(name: string, operators: unknown, { place, reading }: InField): Condition[] {
+  const result = parseField(reading.family, name);
+  const fault = result.ok ? null : result.fault;
+  if (fault !== null) reading.faults.add(place, fault, FIELD_FAULTS[fault]);
+  else if (!isObject(operators)) reading.faults.add(place, 'request.schema', 'must be an object of operators');
+  if (!result.ok || !isObject(operators)) {
+    countOne(place, reading);
+    return [];
+  }
+  // An empty object would hold for every record, most likely by mistake.
+  const entries = Object.entries(operators);
+  if (entries.length === 0) reading.faults.add(place, 'request.schema', 'must have at least one operator');
+  const conditions: Condition[] = [];
+  for (const [operator, operand] of entries) {
+    const here = [...place, operator];
+    if (!countOne(here, reading)) break;
+    const condition = readOperator(result.field, operator, operand);
+    if ('fault' in condition) reading.faults.add(here, condition.fault, condition.message);
+    else conditions.push(condition);
+  }
+  return conditions;
+}
+
+/** False, and a fault, at the first condition too many. */
+function countOne(place: Place, reading: Reading): boolean {
+  reading.conditions += 1;
+  if (reading.conditions <= QUERY_LIMITS.conditions) return true;
+  if (reading.conditions === QUERY_LIMITS.conditions + 1) {
+    reading.faults.add(place, 'query.too_complex', `is one condition more than ${String(QUERY_LIMITS.conditions)}`);
+  }
+  return false;
+}
+
+export const FIELD_FAULTS = Object.freeze({
+  'query.unknown_field': 'is not a field of this family',
+  'query.too_complex': `goes deeper than ${String(QUERY_LIMITS.propertyLevels)} levels`,
+});
+
+interface OperatorFault {
+  readonly fault: ProblemCode;
+  readonly message: string;
+}
+
+function readOperator(field: Field, name: string, operand: unknown): Condition | OperatorFault {
+  const known = OPERATORS.get(name);
+  if (known === undefined) return { fault: 'query.unknown_operator', message: 'is not an operator' };
+  switch (known.kind) {
+    case 'presence':
+      if (typeof operand !== 'boolean') return mismatch('must be true or false');
+      return { kind: 'isNull', field, wanted: operand };
+    case 'pattern':
+      if (field.kind === 'core' && field.type !== 'text') return mismatch('is for text fields only');
+      if (typeof operand !== 'string') return mismatch('must be a text');
+      if (!isStorableText(operand)) return mismatch(UNSTORABLE);
+      return { kind: 'pattern', field, operator: known.operator, text: operand };
+    case 'membership':
+      return readMembership(field, known.operator, operand);
+    case 'comparison': {
+      const value = readOperand(field, operand);
+      if ('fault' in value) return value;
+      if (value.type === 'boolean' && known.operator !== 'eq' && known.operator !== 'ne') {
+        return mismatch('does not order booleans; use eq, ne, in or notIn');
+      }
+      return { kind: 'compare', field, operator: known.operator, operand: value };
+    }
+  }
+}
+
+function readMembership(field: Field, operator: Membership, list: unknown): Condition | OperatorFault {
+  if (!Array.isArray(list)) return mismatch('must be a list');
+  if (list.length > QUERY_LIMITS.listValues) {
+    return { fault: 'query.too_complex', message: `holds more than ${String(QUERY_LIMITS.listValues)} values` };
+  }
+  if (field.kind === 'core' && field.type === 'structure') return mismatch(STRUCTURE);
+  const values: Operand[] = [];
+  for (const item of list as readonly unknown[]) {
+    const value = readOperand(field, item);
+    if ('fault' in value) return value;
+    if (values[0] !== undefined && values[0].type !== value.type) return mismatch('must hold values of one type');
+    values.push(value);
+  }
+  return { kind: 'member', field, operator, type: values[0]?.type ?? null, values };
+}
+
+const UNSTORABLE = 'is a text that no record can hold';
+const STRUCTURE = 'compares with nothing: the field holds an object or a list';
+
+/** The operand in the form in which it is bound, or why the field does not compare with it. */
+function readOperand(field: Field, value: unknown): Operand | OperatorFault {
+  const wanted = field.kind === 'core' ? field.type : null;
+  if (wanted === 'structure') return mismatch(STRUCTURE);
+  switch (typeof value) {
+    case 'number':
+      if (wanted !== null && wanted !== 'number') return mismatch(WANTED[wanted]);
+      return Number.isFinite(value) ? { type: 'number', value: String(value) } : mismatch('must be a finite number');
+    case 'boolean':
+      return wanted === null ? { type: 'boolean', value } : mismatch(WANTED[wanted]);
+    case 'string':
+      if (wanted === 'instant') return readInstant(value);
+      if (wanted === 'number') return mismatch(WANTED.number);
+      return isStorableText(value) ? { type: 'text', value } : mismatch(UNSTORABLE);
+    default:
+      return mismatch(value === null ? 'must not be null; use isNull' : wanted === null ? WANTED.any : WANTED[wanted]);
+  }
+}
+
+const WANTED = Object.freeze({
+  text: 'must be a text',
+  number: 'must be a number',
+  instant: 'must be an instant, like 2027-01-01T00:00:00Z',
+  any: 'must be a number, a text or a boolean',
+});
+
+function readInstant(text: string): Operand | OperatorFault {
+  const instant = parseInstant(text);
+  if (instant === null) return mismatch(WANTED.instant);
+  // Stored instants have years of four digits; outside of them PostgreSQL's own infinities compare as they should.
+  if (instant < STORED_INSTANTS.first) return { type: 'instant', value: '-infinity' };
+  if (instant > STORED_INSTANTS.last) return { type: 'instant', value: 'infinity' };
+  return { type: 'instant', value: new Date(instant).toISOString() };
+}
+
+function mismatch(message: string): OperatorFault {
+  return { fault: 'query.type_mismatch', message };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,75 @@
+// Cursors: the place of the last row of a page, sealed with AES-256-GCM. Actor, query and visibility are the associated data,
+// so a cursor opens only where all three are the same, and any other text is `query.cursor` (design 7).
+//
+// The nonce is a keyed hash of what is sealed, so the same place gives the same cursor: answers can be compared byte for
+// byte, and one nonce never serves two different places.
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
+import { ApiProblem } from '../problem.js';
+import type { Position } from './order.js';
+import type { QueryPlan } from './plan.js';
+
+export interface CursorBinding {
+  /** The secret of the store (server/db/secrets.ts). */
+  readonly secret: Uint8Array;
+  readonly actorId: string;
+  /** The digest of what the actor sees in this query (engine `visibilityDigest`). */
+  readonly visibility: string;
+}
+
+interface Sealing {
+  readonly plan: QueryPlan;
+  readonly binding: CursorBinding;
+}
+
+interface Opening extends Sealing {
+  readonly check: (value: unknown) => value is Position;
+}
+
+const VERSION = 1;
+const NONCE = 12;
+const TAG = 16;
+
+export function sealCursor(position: Position, { plan, binding }: Sealing): string {
+  const plain = Buffer.from(JSON.stringify(position));
+  const context = contextOf(plan, binding);
+  const nonce = createHmac('sha256', key(binding, 'nonce')).update(context).update(plain).digest().subarray(0, NONCE);
+  const cipher = createCipheriv('aes-256-gcm', key(binding, 'seal'), nonce).setAAD(context);
+  const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
+  return Buffer.concat([Buffer.of(VERSION), nonce, sealed, cipher.getAuthTag()]).toString('base64url');
+}
+
+/** The place that a cursor of this query stands for; anything else throws `query.cursor`. */
+export function openCursor(text: string, { plan, binding, check }: Opening): Position {
+  const bytes = Buffer.from(text, 'base64url');
+  // Decoding is lenient: one cursor has one spelling.
+  if (bytes.toString('base64url') !== text || bytes[0] !== VERSION || bytes.length < 1 + NONCE + TAG) throw refusal();
+  const opened = decrypt(bytes, contextOf(plan, binding), key(binding, 'seal'));
+  if (!check(opened)) throw refusal();
+  return opened;
+}
+
+function decrypt(bytes: Buffer, context: Buffer, secret: Buffer): unknown {
+  const sealed = bytes.subarray(1 + NONCE, -TAG);
+  const decipher = createDecipheriv('aes-256-gcm', secret, bytes.subarray(1, 1 + NONCE), { authTagLength: TAG });
+  decipher.setAAD(context).setAuthTag(bytes.subarray(-TAG));
+  try {
+    const plain = Buffer.concat([decipher.update(sealed), decipher.final()]);
+    return JSON.parse(plain.toString('utf8'));
+  } catch (cause) {
+    throw refusal(cause);
+  }
+}
+
+/** Lengths before texts: no two bindings give the same bytes. */
+function contextOf(plan: QueryPlan, { actorId, visibility }: CursorBinding): Buffer {
+  return Buffer.from(JSON.stringify(['bailiwick cursor', VERSION, actorId, plan.digest, visibility]));
+}
+
+function key({ secret }: CursorBinding, purpose: 'seal' | 'nonce'): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, new Uint8Array(0), `bailiwick cursor ${purpose}`, 32));
+}
+
+function refusal(cause?: unknown): ApiProblem {
+  const errors = [{ pointer: '/page/after', code: 'query.cursor' as const, message: 'is not a cursor of this query' }];
+  return new ApiProblem('query.cursor', cause === undefined ? { errors } : { errors, cause });
+}

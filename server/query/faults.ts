@@ -1,0 +1,30 @@
+// Collecting what is wrong with a query: every fault with its place, none with a value of the input (design 6).
+import { pointerTo } from '../json.js';
+import { ApiProblem, type ProblemCode, type ProblemError } from '../problem.js';
+import { QUERY_LIMITS } from './limits.js';
+
+/** The keys from the top of the body to the place. */
+export type Place = readonly (string | number)[];
+
+export interface Faults {
+  add(place: Place, code: ProblemCode, message: string): void;
+  readonly found: readonly ProblemError[];
+}
+
+/** Keeps the first few faults, in the order in which they were found. */
+export function collectFaults(): Faults {
+  const found: ProblemError[] = [];
+  return {
+    found,
+    add: (place, code, message) => {
+      if (found.length < QUERY_LIMITS.errors)
+        found.push({ pointer: place.reduce<string>(pointerTo, ''), code, message });
+    },
+  };
+}
+
+/** Throws the problem of the first fault, with all of them, if there is one. */
+export function throwIfAny(faults: Faults): void {
+  const first = faults.found[0];
+  if (first !== undefined) throw new ApiProblem(first.code, { errors: [...faults.found] });
+}

@@ -1,0 +1,131 @@
+// The total order of a query (design 7) as a list of sort columns, and the place after a given row in it. A property gives
+// three columns, its class (numbers, texts, false, true) and its value as a number and as a text, so that values of
+// different types never meet; absent values are NULL and last in either direction. The id ends every order.
+import type { Direction, SortKey } from './plan.js';
+import { typed } from './compile-condition.js';
+import { instantText, propertyValue, type CoreField, type PropertyField } from './fields.js';
+import { join, numbered, sql, type Fragment } from '../db/sql.js';
+
+export interface SortColumn {
+  /** Over a row called `x`. */
+  readonly value: Fragment;
+  readonly type: SortType;
+  readonly direction: Direction;
+  /** Whether it can be NULL. */
+  readonly optional: boolean;
+}
+
+type SortType = 'text' | 'numeric' | 'smallint' | 'timestamptz' | 'uuid';
+
+/** The columns of an order, the id last. Keys after the id, or named before, decide nothing and are left out. */
+export function sortColumns(keys: readonly SortKey[]): readonly SortColumn[] {
+  const columns: SortColumn[] = [];
+  const seen = new Set<string>();
+  for (const { field, direction } of keys) {
+    if (field.kind === 'core' && field.name === 'id') return [...columns, idColumn(direction)];
+    const name = field.kind === 'core' ? field.name : [field.root, ...field.path].join('.');
+    if (seen.has(name)) continue;
+    seen.add(name);
+    columns.push(...(field.kind === 'core' ? [coreColumn(field, direction)] : propertyColumns(field, direction)));
+  }
+  return [...columns, idColumn('asc')];
+}
+
+function idColumn(direction: Direction): SortColumn {
+  return { value: sql`x.id`, type: 'uuid', direction, optional: false };
+}
+
+const CORE_TYPES = Object.freeze({ text: 'text', number: 'numeric', instant: 'timestamptz' } as const);
+
+function coreColumn({ type, value, optional }: CoreField, direction: Direction): SortColumn {
+  if (type === 'structure') throw new TypeError('an object or a list has no order');
+  return { value, type: CORE_TYPES[type], direction, optional };
+}
+
+function propertyColumns(field: PropertyField, direction: Direction): readonly SortColumn[] {
+  const value = propertyValue(field);
+  const kind = sql`jsonb_typeof(${value})`;
+  return [
+    {
+      value: sql`(CASE ${kind} WHEN 'number' THEN 1 WHEN 'string' THEN 2
+        WHEN 'boolean' THEN CASE WHEN ${typed(value, 'boolean')} THEN 4 ELSE 3 END END)::smallint`,
+      type: 'smallint',
+      direction,
+      optional: true,
+    },
+    {
+      value: sql`(CASE WHEN ${kind} = 'number' THEN ${typed(value, 'number')} END)`,
+      type: 'numeric',
+      direction,
+      optional: true,
+    },
+    {
+      value: sql`(CASE WHEN ${kind} = 'string' THEN ${typed(value, 'text')} END)`,
+      type: 'text',
+      direction,
+      optional: true,
+    },
+  ];
+}
+
+/** `x.created_at AS k0, …`: the columns under the names that the rest of this file uses. */
+export function sortOutputs(columns: readonly SortColumn[]): Fragment {
+  return join(
+    columns.map(({ value }, index) => sql`${value} AS ${numbered(index)}`),
+    ', ',
+  );
+}
+
+/** The values of the sort columns as exact texts, for a cursor: one array called `at`. Over a row called `x`. */
+export function positionOutput(columns: readonly SortColumn[]): Fragment {
+  const texts = columns.map(({ type }, index) =>
+    type === 'timestamptz' ? instantText(sql`x.${numbered(index)}`) : sql`x.${numbered(index)}::text`,
+  );
+  return sql`ARRAY[${join(texts, ', ')}] AS at`;
+}
+
+export function orderBy(columns: readonly SortColumn[]): Fragment {
+  return join(
+    columns.map(({ direction }, index) =>
+      direction === 'asc' ? sql`x.${numbered(index)} ASC NULLS LAST` : sql`x.${numbered(index)} DESC NULLS LAST`,
+    ),
+    ', ',
+  );
+}
+
+/** The exact texts of a row's sort columns; null where the row has no value. */
+export type Position = readonly (string | null)[];
+
+/** Whether a text array that comes out of a cursor can be a position in this order. */
+export function isPosition(value: unknown, columns: readonly SortColumn[]): value is Position {
+  return (
+    Array.isArray(value) &&
+    value.length === columns.length &&
+    columns.every(({ optional }, index) => typeof value[index] === 'string' || (optional && value[index] === null))
+  );
+}
+
+/** True of exactly the rows that stand after `position`. */
+export function isAfter(columns: readonly SortColumn[], position: Position): Fragment {
+  return columns.reduceRight(
+    (rest, column, index) => {
+      const key = sql`x.${numbered(index)}`;
+      const at = position[index] ?? null;
+      // Absent is last: nothing in this column stands after it.
+      if (at === null) return sql`(${key} IS NULL AND ${rest})`;
+      const value = sql`${at}::${TYPE_NAMES[column.type]}`;
+      const later = column.direction === 'asc' ? sql`${key} > ${value}` : sql`${key} < ${value}`;
+      const laterOrAbsent = column.optional ? sql`${later} OR ${key} IS NULL` : later;
+      return sql`(${laterOrAbsent} OR (${key} = ${value} AND ${rest}))`;
+    },
+    sql`FALSE`,
+  );
+}
+
+const TYPE_NAMES: Readonly<Record<SortType, Fragment>> = Object.freeze({
+  text: sql`text`,
+  numeric: sql`numeric`,
+  smallint: sql`smallint`,
+  timestamptz: sql`timestamptz`,
+  uuid: sql`uuid`,
+});

@@ -1,0 +1,127 @@
+// A request's body read into a `QueryPlan`: shape first, then everything that design 7 asks of names, operators, operands,
+// order and sizes. All faults are told; the problem bears the code of the first. Nothing here asks the store or the policy.
+import { createHash } from 'node:crypto';
+import { canonicalize, ROOT, type Family, type NamespacePath, type Reach } from '../../engine/index.js';
+import { checkQueryShape, type QueryEnvelope, type QueryKind } from '../api/query-schema.js';
+import type { ShapeFault } from '../api/shape-fault.js';
+import { FIELD_FAULTS, parseCondition } from './condition.js';
+import { collectFaults, throwIfAny, type Faults, type Place } from './faults.js';
+import { parseField, type Field } from './fields.js';
+import { QUERY_LIMITS } from './limits.js';
+import type { QueryPlan, SortKey } from './plan.js';
+import { projectionOf, type Projection } from './projection.js';
+
+/** The plan of a query or count body that has been parsed from JSON. Throws an `ApiProblem` (400) with every fault. */
+export function parseQuery(body: unknown, kind: QueryKind): QueryPlan {
+  const faults = collectFaults();
+  const envelope = readShape(body, kind, faults);
+  const namespace = readNamespace(envelope.namespace, faults);
+  const reach = readReach(envelope, faults);
+  const where = parseCondition(envelope.where ?? {}, envelope.family, faults);
+  const orderBy = readOrder(envelope, faults);
+  const select = readSelect(envelope, faults);
+  throwIfAny(faults);
+  const includeArchived = envelope.includeArchived ?? false;
+  return {
+    family: envelope.family,
+    namespace,
+    reach,
+    where,
+    orderBy,
+    select,
+    page: { size: envelope.page?.size ?? QUERY_LIMITS.defaultPageSize, after: envelope.page?.after ?? null },
+    includeArchived,
+    digest: digestOf([
+      envelope.family,
+      namespace,
+      reach,
+      envelope.where ?? {},
+      envelope.orderBy ?? [],
+      includeArchived,
+    ]),
+  };
+}
+
+function readShape(body: unknown, kind: QueryKind, faults: Faults): QueryEnvelope {
+  const shape = checkQueryShape(body, kind);
+  if (shape.ok) return shape.envelope;
+  for (const fault of shape.faults) faults.add(fault.place, shapeCode(fault), fault.message);
+  throwIfAny(faults);
+  throw new TypeError('a wrong shape without a fault');
+}
+
+function shapeCode({ place }: ShapeFault): 'query.limit' | 'request.schema' {
+  return place[0] === 'page' && place[1] === 'size' ? 'query.limit' : 'request.schema';
+}
+
+function readNamespace(text: string, faults: Faults): NamespacePath {
+  const result = canonicalize(text);
+  if (result.ok) return result.path;
+  faults.add(['namespace'], 'namespace.invalid', 'is not a namespace path');
+  return ROOT;
+}
+
+/** Process runs are read in their own namespace only (specification 5.2). */
+function readReach({ family, reach }: QueryEnvelope, faults: Faults): Reach {
+  if (family !== 'process-run') return reach ?? 'lineage';
+  if (reach !== undefined && reach !== 'exact') {
+    faults.add(['reach'], 'request.schema', 'must be exact for process runs');
+  }
+  return 'exact';
+}
+
+function readOrder({ family, orderBy = [] }: QueryEnvelope, faults: Faults): readonly SortKey[] {
+  if (orderBy.length > QUERY_LIMITS.orderKeys) {
+    faults.add(['orderBy'], 'query.too_complex', `has more than ${String(QUERY_LIMITS.orderKeys)} keys`);
+    return [];
+  }
+  const keys: SortKey[] = [];
+  for (const [index, item] of orderBy.entries()) {
+    for (const [name, direction] of Object.entries(item)) {
+      const place = ['orderBy', index, name];
+      const field = readField({ family, name, place }, faults);
+      if (field === null) continue;
+      if (field.kind === 'core' && field.type === 'structure') {
+        faults.add(place, 'query.type_mismatch', 'has no order: the field holds an object or a list');
+      } else keys.push({ field, direction });
+    }
+  }
+  return keys;
+}
+
+function readSelect({ family, select }: QueryEnvelope, faults: Faults): Projection | null {
+  if (select === undefined) return null;
+  if (select.length > QUERY_LIMITS.selectFields) {
+    faults.add(['select'], 'query.too_complex', `has more than ${String(QUERY_LIMITS.selectFields)} fields`);
+    return null;
+  }
+  const fields = select.map((name, index) => readField({ family, name, place: ['select', index] }, faults));
+  return projectionOf(fields.filter((field) => field !== null));
+}
+
+interface Named {
+  readonly family: Family;
+  readonly name: string;
+  readonly place: Place;
+}
+
+function readField({ family, name, place }: Named, faults: Faults): Field | null {
+  const result = parseField(family, name);
+  if (result.ok) return result.field;
+  faults.add(place, result.fault, FIELD_FAULTS[result.fault]);
+  return null;
+}
+
+function digestOf(value: unknown): string {
+  return createHash('sha256')
+    .update(JSON.stringify(inKeyOrder(value)))
+    .digest('base64url');
+}
+
+/** The same value whatever order a client writes its keys in. The depth is that of a condition that was accepted. */
+function inKeyOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inKeyOrder);
+  if (typeof value !== 'object' || value === null) return value;
+  const sorted = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return ['object', ...sorted.map(([key, member]) => [key, inKeyOrder(member)])];
+}
