@@ -1,0 +1,161 @@
+import { rm } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { main } from '../../server/cli/main.js';
+import { type Database, openDatabase } from '../../server/db/database.js';
+import { makeIo } from '../support/cli-io.js';
+import { newDataDir } from '../support/stores.js';
+
+let dataDir: string;
+/** Held open, so that the commands share it as they do with a running gateway, and no test waits for a store to start. */
+let held: Database;
+
+beforeAll(async () => {
+  dataDir = await newDataDir();
+  held = await openDatabase({ kind: 'embedded', dataDir });
+});
+
+afterAll(async () => {
+  await held.close();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+interface Ran {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly json: () => Readonly<Record<string, unknown>>;
+}
+
+async function keys(...args: readonly string[]): Promise<Ran> {
+  const made = makeIo({ env: { BAILIWICK_DATA_DIR: dataDir } });
+  const status = await main(['keys', ...args], made.io);
+  const stdout = made.stdout();
+  return { status, stdout, stderr: made.stderr(), json: () => JSON.parse(stdout) as Readonly<Record<string, unknown>> };
+}
+
+/** By the tests before the refusals. */
+const CREATED = 4;
+
+const ADA = ['create', '--actor', 'ada', '--identity', 'orcid:0000-0002-1825-0097'];
+
+describe('keys create', () => {
+  it('prints the key alone on stdout, and what it may do on stderr', async () => {
+    const ran = await keys(...ADA);
+    expect([ran.status, ran.stderr]).toEqual([0, expect.stringContaining('shown this once')]);
+    expect(ran.stdout).toMatch(/^bwk_[0-9a-z]{16}_[A-Za-z0-9_-]{43}\n$/);
+    expect(ran.stderr).not.toContain(ran.stdout.slice(21, 64));
+  });
+
+  it('creates the store where there is none, and tells everything as JSON', async () => {
+    const ran = await keys(
+      ...[...ADA, '--identity', 'github:Ada'],
+      ...['--scope', 'resource:read,namespace:read', '--scope', 'process-run:write'],
+      ...[
+        '--restrict',
+        'labs/optics/,/labs/cryo',
+        '--expires',
+        '2999-01-01T00:00:00+01:00',
+        '--admin',
+        '--format',
+        'json',
+      ],
+    );
+    expect(ran.json()).toEqual({
+      id: expect.stringMatching(/^[0-9a-z]{16}$/),
+      key: expect.stringMatching(/^bwk_/),
+      actor: 'ada',
+      identities: ['github:Ada', 'orcid:0000-0002-1825-0097'],
+      scopes: ['namespace:read', 'resource:read', 'process-run:write'],
+      restrictions: ['/labs/cryo', '/labs/optics'],
+      admin: true,
+      expires: '2998-12-31T23:00:00.000Z',
+      revokedAt: null,
+      lastUsedAt: null,
+      createdAt: expect.stringMatching(/Z$/),
+    });
+  });
+
+  it('keeps nothing and not narrowed apart', async () => {
+    expect((await keys(...ADA, '--scope-none', '--restrict-none', '--format', 'json')).json()).toMatchObject({
+      scopes: [],
+      restrictions: [],
+    });
+    expect((await keys(...ADA, '--format', 'json')).json()).toMatchObject({ scopes: null, restrictions: null });
+  });
+
+  test.each([
+    ['no actor', ['create', '--identity', 'orcid:a'], '--actor'],
+    ['no identity', ['create', '--actor', 'ada'], '--identity'],
+    ['an identity without a provider', [...ADA, '--identity', 'ada'], 'provider:subject'],
+    ['an identity with white space', [...ADA, '--identity', 'orcid: a'], 'white space'],
+    ['a text that is no scope', [...ADA, '--scope', 'resource:delete'], 'is no scope'],
+    ['a misspelt scope', [...ADA, '--scope', 'resource:raed'], 'did you mean `resource:read`'],
+    ['a pattern', [...ADA, '--scope', 'resource:*'], 'is no scope'],
+    ['an empty scope', [...ADA, '--scope', ''], 'is no scope'],
+    ['a scope list with a gap', [...ADA, '--scope', 'resource:read,,'], 'is no scope'],
+    ['scopes and none', [...ADA, '--scope', 'resource:read', '--scope-none'], 'cannot be used with'],
+    ['a path that is no path', [...ADA, '--restrict', '/labs//optics'], 'not a namespace'],
+    ['an empty path', [...ADA, '--restrict', ''], 'not a namespace'],
+    ['restrictions and none', [...ADA, '--restrict', '/labs', '--restrict-none'], 'cannot be used with'],
+    ['a time without offset', [...ADA, '--expires', '2999-01-01'], '--expires'],
+    ['a time that has passed', [...ADA, '--expires', '2020-01-01T00:00:00Z'], 'has passed'],
+    ['an actor with a line end', ['create', '--actor', 'a\nb', '--identity', 'orcid:a'], 'control characters'],
+  ])('refuses %s and creates nothing', async (_, args, message) => {
+    const ran = await keys(...args);
+    expect([ran.status, ran.stdout]).toEqual([2, '']);
+    expect(ran.stderr).toContain(message);
+    const [made] = await held.knex<Readonly<Record<string, string>>>('api_keys').count();
+    expect(Number(made?.['count'])).toBe(CREATED);
+  });
+
+  it('tells every fault at once', async () => {
+    const ran = await keys(
+      'create',
+      '--actor',
+      '',
+      '--identity',
+      'x',
+      '--scope',
+      'y',
+      '--restrict',
+      'Z',
+      '--expires',
+      'w',
+      '--format',
+      'json',
+    );
+    expect(ran.json()).toMatchObject({ error: { code: 'keys.invalid' }, faults: { length: 5 } });
+  });
+});
+
+describe('keys list and revoke', () => {
+  it('lists keys without secrets, oldest first', async () => {
+    const { key, id } = (await keys(...ADA, '--format', 'json')).json();
+    const listed = (await keys('list', '--format', 'json')).json()['keys'];
+    expect(listed).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ id, actor: 'ada', expires: null, revokedAt: null, lastUsedAt: null }),
+      ]),
+    );
+    const text = (await keys('list')).stdout;
+    expect(text).toContain(String(id));
+    expect(text).not.toContain(String(key).slice(-43));
+  });
+
+  it('revokes for ever, once', async () => {
+    const { id } = (await keys(...ADA, '--format', 'json')).json();
+    const first = await keys('revoke', String(id), '--format', 'json');
+    expect(first.json()).toEqual({ id, revokedAt: expect.stringMatching(/Z$/) });
+    expect((await keys('revoke', String(id), '--format', 'json')).stdout).toBe(first.stdout);
+  });
+
+  test.each([
+    ['0'.repeat(16), 'keys.unknown'],
+    ['nonsense', 'keys.id'],
+    ['bwk_0000000000000000_secret-canary', 'keys.id'],
+  ])('refuses %s as %s, without repeating what may be a secret', async (id, code) => {
+    const ran = await keys('revoke', id, '--format', 'json');
+    expect([ran.status, ran.json()]).toEqual([2, { error: expect.objectContaining({ code }) }]);
+    expect(ran.stdout + ran.stderr).not.toContain('canary');
+  });
+});

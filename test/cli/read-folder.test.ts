@@ -1,0 +1,144 @@
+// A folder is read whole or complained about: no entry is passed over without a word, and none can hang or escape.
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { ENGINE_LIMITS } from '../../engine/compiler.js';
+import { readFolder } from '../../server/cli/read-folder.js';
+import { makeFolder } from '../support/temp-folder.js';
+
+async function read(folder: string): Promise<{ files: readonly string[]; found: readonly string[] }> {
+  const { files, diagnostics } = await readFolder(folder, 'policies');
+  return {
+    files: files.map((file) => file.path),
+    found: diagnostics.map((diagnostic) => `${diagnostic.severity} ${diagnostic.code} ${diagnostic.file}`).sort(),
+  };
+}
+
+test('every `.yaml` below is read, in code unit order of the whole path; what the design leaves aside is left aside', async () => {
+  const folder = await makeFolder({
+    'policy.yaml': 'a',
+    'roles/b.yaml': 'b',
+    'roles-2.yaml': 'c',
+    'Z.yaml': 'z',
+    'README.md': '',
+    'roles/CODEOWNERS': '',
+    LICENSE: '',
+    '.schema/policy.json': '',
+    '.githooks.yaml': 'g',
+    '.editorconfig': '',
+    'empty/.keep': '',
+  });
+  expect(await read(folder)).toEqual({ files: ['.githooks.yaml', 'Z.yaml', 'policy.yaml', 'roles-2.yaml', 'roles/b.yaml'], found: [] });
+});
+
+test('bytes are passed on as they are', async () => {
+  const bytes = Uint8Array.from([0xef, 0xbb, 0xbf, 0xff, 0x0d, 0x0a]);
+  const { files } = await readFolder(await makeFolder({ 'a.yaml': bytes }), 'x');
+  expect(files[0]?.bytes).toEqual(Buffer.from(bytes));
+});
+
+describe('warnings', () => {
+  test.each([
+    ['grants/team.yml', 'did you mean `team.yaml`?'],
+    ['grants.json', 'did you mean `grants.yaml`?'],
+    ['team.yaml.bak', 'did you mean `team.yaml`?'],
+    ['notes.txt', 'policy files end in `.yaml`; move other files out of the folder'],
+    ['yaml', 'policy files end in `.yaml`; move other files out of the folder'],
+  ])('%s is not read, and that is said', async (path, help) => {
+    const { files, diagnostics } = await readFolder(await makeFolder({ [path]: 'x' }), 'x');
+    expect(files).toEqual([]);
+    expect(diagnostics).toMatchObject([{ code: 'FILE_IGNORED', severity: 'warning', file: path, help }]);
+  });
+});
+
+describe('links', () => {
+  test('one that stays inside is read, as a mounted ConfigMap needs', async () => {
+    const folder = await makeFolder({ '..2026/policy.yaml': 'name' });
+    await symlink('..2026', join(folder, '..data'));
+    await symlink(join('..data', 'policy.yaml'), join(folder, 'policy.yaml'));
+    expect(await read(folder)).toEqual({ files: ['policy.yaml'], found: [] });
+  });
+
+  test('one that leaves, dangles or turns back is refused', async () => {
+    const outside = await makeFolder({ 'o.yaml': 'x', 'folder/p.yaml': 'y' });
+    const folder = await makeFolder({ 'sub/a.yaml': 'a' });
+    await symlink(join(outside, 'o.yaml'), join(folder, 'out.yaml'));
+    await symlink(join(outside, 'folder'), join(folder, 'outfolder'));
+    await symlink('nothing', join(folder, 'dangling.yaml'));
+    await symlink('..', join(folder, 'sub', 'up'));
+    await symlink('self.yaml', join(folder, 'self.yaml'));
+    await symlink('/dev/zero', join(folder, 'zero.yaml'));
+    expect(await read(folder)).toEqual({
+      files: ['sub/a.yaml'],
+      found: [
+        'error FILE_SYMLINK dangling.yaml',
+        'error FILE_SYMLINK out.yaml',
+        'error FILE_SYMLINK outfolder',
+        'error FILE_SYMLINK self.yaml',
+        'error FILE_SYMLINK sub/up',
+        'error FILE_SYMLINK zero.yaml',
+      ],
+    });
+  });
+
+  test('a folder beside it whose name begins alike is outside', async () => {
+    const parent = await makeFolder({ 'pol/policy.yaml': 'a', 'pol-2/b.yaml': 'b' });
+    await symlink(join(parent, 'pol-2', 'b.yaml'), join(parent, 'pol', 'b.yaml'));
+    expect((await read(join(parent, 'pol'))).found).toEqual(['error FILE_SYMLINK b.yaml']);
+  });
+
+  test('the policy folder itself may be one', async () => {
+    const parent = await makeFolder({ 'real/policy.yaml': 'a' });
+    await symlink('real', join(parent, 'link'));
+    expect(await read(join(parent, 'link'))).toEqual({ files: ['policy.yaml'], found: [] });
+  });
+});
+
+describe('what cannot be read', () => {
+  test('pipes and folders named like files do not hang', async () => {
+    const folder = await makeFolder({ 'x.yaml/inside.yaml': 'a' });
+    execFileSync('mkfifo', [join(folder, 'pipe.yaml')]);
+    expect(await read(folder)).toEqual({ files: [], found: ['error FILE_SPECIAL pipe.yaml', 'error FILE_SPECIAL x.yaml'] });
+  });
+
+  test('names that would break a line of output are refused, also ones that are no Unicode', async () => {
+    const folder = await makeFolder({ 'a\nb.yaml': 'x', 'e\u0301.yaml': 'y' });
+    await writeFile(Buffer.concat([Buffer.from(`${folder}/`), Buffer.from([0xff]), Buffer.from('.yaml')]), 'z');
+    expect(await read(folder)).toEqual({
+      files: [],
+      found: ['error FILE_NAME a\nb.yaml', 'error FILE_NAME e\u0301.yaml', 'error FILE_NAME \ufffd.yaml'].sort(),
+    });
+  });
+
+  (process.getuid?.() === 0 ? test.skip : test)('permissions', async () => {
+    const folder = await makeFolder({ 'closed.yaml': 'x' });
+    await mkdir(join(folder, 'shut'));
+    await chmod(join(folder, 'closed.yaml'), 0);
+    await chmod(join(folder, 'shut'), 0);
+    const reading = await read(folder);
+    await chmod(join(folder, 'shut'), 0o700);
+    expect(reading).toEqual({ files: [], found: ['error FILE_UNREADABLE closed.yaml', 'error FILE_UNREADABLE shut'] });
+  });
+
+  test('a file at the limit is read, one byte more is refused', async () => {
+    const folder = await makeFolder({ 'big.yaml': Buffer.alloc(ENGINE_LIMITS.fileBytes), 'over.yaml': Buffer.alloc(ENGINE_LIMITS.fileBytes + 1) });
+    expect(await read(folder)).toEqual({ files: ['big.yaml'], found: ['error FILE_TOO_LARGE over.yaml'] });
+  });
+
+  test('folders nested without end are refused', async () => {
+    const folder = await makeFolder({ [`${'d/'.repeat(33)}a.yaml`]: 'x', [`${'e/'.repeat(32)}b.yaml`]: 'y' });
+    const { files, found } = await read(folder);
+    expect(files).toEqual([`${'e/'.repeat(32)}b.yaml`]);
+    expect(found).toEqual([`error FILE_UNREADABLE ${'d/'.repeat(32)}d`]);
+  });
+});
+
+test.each([
+  ['missing', 'nothing', 'cli.not_found'],
+  ['a file', 'policy.yaml', 'cli.not_a_folder'],
+  ['below a file', 'policy.yaml/x', 'cli.not_found'],
+])('a path that is %s is a usage error', async (_name, path, code) => {
+  const folder = await makeFolder({ 'policy.yaml': 'a' });
+  await expect(readFolder(join(folder, path), path)).rejects.toMatchObject({ status: 2, code });
+});

@@ -1,0 +1,124 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { makeFolder } from '../support/temp-folder.js';
+import { CLI, runCli } from '../support/run-cli.js';
+import { call } from '../support/gateway.js';
+import { newDataDir } from '../support/stores.js';
+
+const POLICY = {
+  'policy.yaml': 'bailiwick: 1\nname: serve-test\nproviders:\n  orcid: {}\n',
+  'grants.yaml': 'grants:\n  - id: ada\n    identity: orcid:ada\n    namespace: /\n    scopes: [namespace:read]\n',
+};
+
+let dataDir: string;
+let policy: string;
+const running: ChildProcess[] = [];
+
+beforeAll(async () => {
+  dataDir = await newDataDir();
+  policy = await makeFolder(POLICY);
+});
+
+afterAll(async () => {
+  for (const child of running) if (child.exitCode === null) child.kill('SIGKILL');
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+interface Served {
+  readonly child: ChildProcess;
+  readonly ready: Readonly<Record<string, unknown>>;
+  readonly port: number;
+  readonly ended: Promise<number | null>;
+}
+
+/** Starts a gateway as its own process and waits until it says that it listens. */
+async function start(...args: readonly string[]): Promise<Served> {
+  const child = spawn(
+    process.execPath,
+    [CLI, ...args, '--data-dir', dataDir, '--listen', '127.0.0.1:0', '--format', 'json'],
+    {
+      env: { PATH: process.env['PATH'] ?? '' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  running.push(child);
+  const ended = once(child, 'exit').then(([status]: (number | null)[]) => status ?? null);
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  const line = await Promise.race([
+    once(child.stdout, 'data').then(([chunk]: Buffer[]) => String(chunk)),
+    ended.then((status) => Promise.reject(new Error(`ended with ${String(status)}: ${errors}`))),
+  ]);
+  const ready = JSON.parse(line) as Readonly<Record<string, unknown>>;
+  return { child, ready, port: Number(new URL(String(ready['url'])).port), ended };
+}
+
+function bailiwick(...args: readonly string[]): ReturnType<typeof runCli> {
+  return runCli([...args, '--data-dir', dataDir]);
+}
+
+describe('serve', () => {
+  it('compiles a folder, serves it, takes keys made meanwhile, and ends in order on SIGTERM', async () => {
+    const served = await start('serve', '--policy', policy);
+    expect(served.ready).toMatchObject({
+      mode: 'serve',
+      policy: 'serve-test',
+      store: { kind: 'embedded' },
+      snapshot: expect.stringMatching(/^sha256:/),
+    });
+    const key = (await bailiwick('keys', 'create', '--actor', 'ada', '--identity', 'orcid:ada')).stdout.trim();
+    const reply = await call(served.port, { key, body: { family: 'namespace', namespace: '/' } });
+    expect([reply.status, reply.headers['bailiwick-snapshot']]).toEqual([200, served.ready['snapshot']]);
+    const id = key.split('_')[1] ?? '';
+    expect((await bailiwick('keys', 'revoke', id)).status).toBe(0);
+    expect((await call(served.port, { key, body: { family: 'namespace', namespace: '/' } })).status).toBe(401);
+    served.child.kill('SIGTERM');
+    expect(await served.ended).toBe(0);
+  });
+
+  it('needs a policy that can be used', async () => {
+    expect(await bailiwick('serve')).toMatchObject({ status: 2, stderr: expect.stringContaining('--policy') });
+    expect(await bailiwick('serve', '--policy', '/nowhere')).toMatchObject({ status: 2 });
+    const bad = await makeFolder({ ...POLICY, 'grants.yaml': 'grants: 7\n' });
+    expect(await bailiwick('serve', '--policy', bad)).toMatchObject({ status: 3, stdout: '' });
+    const torn = await makeFolder({ 'snapshot.json': '{"bailiwick":1' });
+    expect(await bailiwick('serve', '--policy', `${torn}/snapshot.json`)).toMatchObject({ status: 8 });
+  });
+
+  it('says which port is taken', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const ran = await bailiwick('serve', '--policy', policy, '--listen', `127.0.0.1:${String(port)}`);
+    expect(ran.status).toBe(6);
+    expect(ran.stderr).toContain(`cannot listen on \`127.0.0.1:${String(port)}\`: another process uses the port`);
+    expect(ran.stdout).toBe('');
+    taken.close();
+  });
+
+  it('refuses to start where nobody could authenticate', async () => {
+    const settings = await makeFolder({ 'bailiwick.yaml': 'authentication:\n  keys: { enabled: false }\n' });
+    const ran = await bailiwick('serve', '--policy', policy, '--config', `${settings}/bailiwick.yaml`);
+    expect(ran).toMatchObject({ status: 2, stderr: expect.stringContaining('authenticat') });
+  });
+});
+
+describe('local', () => {
+  it('serves this machine without a key, and ends in order on SIGINT', async () => {
+    const served = await start('local');
+    expect(served.ready).toMatchObject({ mode: 'local', store: { kind: 'embedded' } });
+    expect((await call(served.port, { body: { family: 'namespace', namespace: '/' } })).status).toBe(200);
+    served.child.kill('SIGINT');
+    expect(await served.ended).toBe(0);
+  });
+
+  it('listens on loopback only', async () => {
+    const ran = await bailiwick('local', '--listen', '0.0.0.0:0');
+    expect(ran).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('loopback') });
+  });
+});

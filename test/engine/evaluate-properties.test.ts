@@ -1,0 +1,140 @@
+// Decisions and visibility against the slow evaluator, on generated worlds.
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { compilePolicy } from '../../engine/compiler.js';
+import {
+  comparePaths,
+  decide,
+  type Decision,
+  FAMILIES,
+  heldScopes,
+  isWithin,
+  loadSnapshot,
+  type Policy,
+  type Reach,
+  type Request,
+  SCOPES,
+  visibility,
+  visibilityDigest,
+} from '../../engine/index.js';
+import type { PolicySet } from '../../engine/model/policy-set.js';
+import { oracleDecide, oracleVisible, spell } from './oracle/oracle.js';
+import { anyActor, anyInstant, anyPath, grantBody, UNIVERSE, world } from './oracle/worlds.js';
+
+function load(set: PolicySet): Policy {
+  const compiled = compilePolicy(set);
+  if (!compiled.ok) throw new Error('a generated world compiles');
+  const loaded = loadSnapshot(compiled.snapshot.bytes);
+  if (!loaded.ok) throw new Error(`${loaded.fault.code}: ${loaded.fault.message}`);
+  return loaded.policy;
+}
+
+function plain(decision: Decision): object {
+  return decision.decision === 'allow' ? { ...decision, grants: decision.grants.map((grant) => grant.id) } : decision;
+}
+
+const request: fc.Arbitrary<Request> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('access' as const), scope: fc.constantFrom(...SCOPES), context: anyPath, target: anyPath }) },
+  { weight: 6, arbitrary: fc.record({ scope: fc.constantFrom(...SCOPES), path: anyPath }).map(({ scope, path }) => ({ kind: 'access' as const, scope, context: path, target: path })) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('create-namespace' as const), namespace: anyPath }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('copy' as const), source: anyPath, destination: anyPath }) },
+);
+
+describe('decide', () => {
+  it('answers as the slow evaluator does: decision, step, cause and grants', () => {
+    const seen = new Map<string, number>();
+    fc.assert(
+      fc.property(world, fc.array(fc.record({ actor: anyActor, request, at: anyInstant }), { minLength: 1, maxLength: 20 }), (set, asked) => {
+        const policy = load(set);
+        for (const input of asked) {
+          const expected = oracleDecide(set, input);
+          expect(plain(decide(policy, input))).toEqual(expected);
+          const key = expected.step ?? expected.decision;
+          seen.set(key, (seen.get(key) ?? 0) + 1);
+        }
+      }),
+      { numRuns: 200 },
+    );
+    for (const kind of ['allow', 'restriction', 'no_matching_grant', 'credential_scope', 'target_relationship', 'source_read', 'destination_write', 'canonicalize']) {
+      expect([kind, (seen.get(kind) ?? 0) > 5]).toEqual([kind, true]);
+    }
+  });
+
+  it('never takes an allowed access away when a grant, a scope of the credential or an identity is added', () => {
+    fc.assert(
+      fc.property(world, grantBody, anyActor, anyActor, request, anyInstant, (set, extra, actor, other, asked, at) => {
+        if (decide(load(set), { actor, request: asked, at }).decision === 'deny') return;
+        const more = { ...set, grants: [...set.grants, { ...extra, id: 'more' }] };
+        const wider = { ...actor, identities: [...actor.identities, ...other.identities] };
+        expect(decide(load(more), { actor, request: asked, at }).decision).toBe('allow');
+        expect(decide(load(set), { actor: wider, request: asked, at }).decision).toBe('allow');
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe('visibility', () => {
+  it('is exactly what the slow evaluator allows one by one, minimal and in path order', () => {
+    const kinds = new Map<string, number>();
+    const asked = fc.record({
+      actor: anyActor,
+      request: fc.record({ family: fc.constantFrom(...FAMILIES), context: anyPath, reach: fc.constantFrom<Reach>('lineage', 'exact', 'subtree') }),
+      at: anyInstant,
+    });
+    fc.assert(
+      fc.property(world, fc.array(asked, { minLength: 1, maxLength: 8 }), (set, inputs) => {
+        const policy = load(set);
+        for (const input of inputs) {
+          const answer = visibility(policy, input);
+          kinds.set(answer.kind, (kinds.get(answer.kind) ?? 0) + 1);
+          expect(spell(answer, UNIVERSE)).toEqual(oracleVisible(set, { ...input, universe: UNIVERSE }));
+          const { family, context } = input.request;
+          const own = decide(policy, { ...input, request: { kind: 'access', scope: `${family}:read`, context, target: context } });
+          if (answer.kind === 'none') {
+            expect(own).toEqual({ decision: 'deny', step: answer.step });
+          } else if (answer.kind === 'some') {
+            expect(answer.exact.length + answer.subtrees.length).toBeGreaterThan(0);
+            const all = [...answer.exact, ...answer.subtrees];
+            for (const path of all) {
+              expect(all.filter((other) => other === path || (answer.subtrees.includes(other) && isWithin(path, other)))).toEqual([path]);
+            }
+            expect([...answer.exact].sort(comparePaths)).toEqual(answer.exact);
+            expect([...answer.subtrees].sort(comparePaths)).toEqual(answer.subtrees);
+            expect(answer.subtrees).not.toContain('/');
+          } else {
+            expect(input.request).toMatchObject({ context: '/', reach: 'subtree' });
+          }
+        }
+      }),
+      { numRuns: 150 },
+    );
+    for (const kind of ['none', 'some', 'all']) expect([kind, (kinds.get(kind) ?? 0) > 3]).toEqual([kind, true]);
+  });
+
+  it('has one digest for one visibility', () => {
+    const some = (exact: readonly string[], subtrees: readonly string[]): string =>
+      visibilityDigest({ kind: 'some', exact: exact as never, subtrees: subtrees as never });
+    const digests = [some(['/a'], []), some([], ['/a']), some(['/a'], ['/b']), some(['/a', '/b'], []), visibilityDigest({ kind: 'all' })];
+    expect(new Set(digests).size).toBe(digests.length);
+    expect(some(['/a'], ['/b'])).toBe(some(['/a'], ['/b']));
+    expect(digests[0]).toMatch(/^sha256:[0-9a-f]{64}$/);
+  });
+});
+
+describe('heldScopes', () => {
+  it('lists the scopes that decide allows at the namespace, with the same grants', () => {
+    fc.assert(
+      fc.property(world, anyActor, anyPath, anyInstant, (set, actor, namespace, at) => {
+        const policy = load(set);
+        const held = heldScopes(policy, { actor, namespace, at });
+        const expected = SCOPES.flatMap((scope) => {
+          const answer = oracleDecide(set, { actor, request: { kind: 'access', scope, context: namespace, target: namespace }, at });
+          return answer.decision === 'allow' ? [{ scope, grants: (answer.grants ?? []).map((id) => ({ id })) }] : [];
+        });
+        expect(held).toEqual(expected);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});

@@ -1,0 +1,136 @@
+// The slow, obvious evaluator: design 2 read aloud, over the linked policy. No numbers, no trie, no bits; it shares nothing
+// with the engine but the types.
+import type {
+  Access,
+  Actor,
+  Decision,
+  Identity,
+  NamespacePath,
+  Request,
+  ScopeName,
+  Step,
+  Visibility,
+  VisibilityRequest,
+} from '../../../engine/index.js';
+import { scopeNames } from '../../../engine/index.js';
+import type { PolicyGrant, PolicySet, Principal } from '../../../engine/model/policy-set.js';
+
+/** `/labs/optics` is at or below `/labs`; `/labs2` is not. */
+export function isAtOrBelow(path: string, above: string): boolean {
+  const want = above.split('/').filter((segment) => segment !== '');
+  const have = path.split('/').filter((segment) => segment !== '');
+  return want.every((segment, index) => have[index] === segment);
+}
+
+function isOne(a: Identity, b: Identity): boolean {
+  return a.provider === b.provider && a.subject === b.subject;
+}
+
+function includes(policy: PolicySet, principal: Principal, identity: Identity): boolean {
+  if (principal.kind === 'identity') return isOne(principal.identity, identity);
+  const role = policy.roles.find((candidate) => candidate.name === principal.role);
+  return role !== undefined && role.members.some((member) => includes(policy, member, identity));
+}
+
+/** Steps 3 and 4: the ids of the grants that carry the scope, sorted. */
+export function oracleGrants(
+  policy: PolicySet,
+  asked: { identities: readonly Identity[]; scope: ScopeName; target: string; at: number },
+): readonly string[] {
+  const carries = (grant: PolicyGrant): boolean =>
+    asked.identities.some((identity) => includes(policy, grant.principal, identity)) &&
+    (grant.namespace === asked.target || (grant.inherit && isAtOrBelow(asked.target, grant.namespace))) &&
+    (grant.notBefore === null || grant.notBefore <= asked.at) &&
+    (grant.expires === null || asked.at < grant.expires) &&
+    scopeNames(grant.scopes).includes(asked.scope);
+  return policy.grants.filter(carries).map((grant) => grant.id).sort();
+}
+
+/** The grants of an allowed access, or the step at which it fails. */
+function oracleAccess(policy: PolicySet, actor: Actor, access: Access, at: number): readonly string[] | Step {
+  const { scope, context, target } = access;
+  const local = actor.kind === 'local';
+  const restrictions = actor.namespaceRestrictions;
+  if (!local && restrictions !== null && !restrictions.some((restriction) => isAtOrBelow(target, restriction))) {
+    return 'restriction';
+  }
+  const grants = local ? [] : oracleGrants(policy, { identities: actor.identities, scope, target, at });
+  if (!local && grants.length === 0) return 'no_matching_grant';
+  if (!local && !scopeNames(actor.credentialScopes).includes(scope)) return 'credential_scope';
+  const inherits = ['namespace:read', 'resource-template:read', 'resource:read', 'process-template:read'].includes(scope);
+  const related = inherits ? isAtOrBelow(context, target) : context === target;
+  return related ? grants : 'target_relationship';
+}
+
+/** As `decide`, with grants by id. */
+export function oracleDecide(
+  policy: PolicySet,
+  { actor, request, at }: { actor: Actor; request: Request; at: number },
+): { readonly decision: Decision['decision']; readonly grants?: readonly string[]; readonly step?: Step; readonly cause?: Step } {
+  const access = (scope: ScopeName, namespace: NamespacePath): readonly string[] | Step =>
+    oracleAccess(policy, actor, { kind: 'access', scope, context: namespace, target: namespace }, at);
+  if (request.kind === 'access') return answer(oracleAccess(policy, actor, request, at));
+  if (request.kind === 'create-namespace') {
+    if (request.namespace === '/') return { decision: 'deny', step: 'canonicalize' };
+    const parent = request.namespace.slice(0, request.namespace.lastIndexOf('/')) || '/';
+    return answer(access('namespace:write', parent as NamespacePath));
+  }
+  const source = access('resource:read', request.source);
+  if (typeof source === 'string') return { decision: 'deny', step: 'source_read', cause: source };
+  const destination = access('resource:write', request.destination);
+  if (typeof destination === 'string') return { decision: 'deny', step: 'destination_write', cause: destination };
+  return answer([...new Set([...source, ...destination])].sort());
+}
+
+function answer(judged: readonly string[] | Step): ReturnType<typeof oracleDecide> {
+  return typeof judged === 'string' ? { decision: 'deny', step: judged } : { decision: 'allow', grants: judged };
+}
+
+/** Design 2.4: which of `universe` are visible, one by one. */
+export function oracleVisible(
+  policy: PolicySet,
+  asked: { actor: Actor; request: VisibilityRequest; at: number; universe: readonly NamespacePath[] },
+): ReadonlySet<NamespacePath> {
+  const { actor, request, at, universe } = asked;
+  const { family, context } = request;
+  const reach = family === 'process-run' ? 'exact' : request.reach;
+  const visible = universe.filter((target) => {
+    if (reach === 'exact' && target !== context) return false;
+    if (reach === 'subtree' && !isAtOrBelow(target, context)) return false;
+    // In subtree reach the relation is that the target is the context or below it; asking from the target itself leaves
+    // just the other steps.
+    const from = reach === 'subtree' ? target : context;
+    return typeof oracleAccess(policy, actor, { kind: 'access', scope: `${family}:read`, context: from, target }, at) !== 'string';
+  });
+  return new Set(visible);
+}
+
+/** The members of `universe` that a visibility stands for. */
+export function spell(visibility: Visibility, universe: readonly NamespacePath[]): ReadonlySet<NamespacePath> {
+  if (visibility.kind === 'none') return new Set();
+  if (visibility.kind === 'all') return new Set(universe);
+  const { exact, subtrees } = visibility;
+  return new Set(universe.filter((path) => exact.includes(path) || subtrees.some((root) => isAtOrBelow(path, root))));
+}
+
+/** Everything that is decided at the given places and times, as one text for each place: equal texts, equal decisions. */
+export function oracleCells(
+  policy: PolicySet,
+  asked: { identities: readonly Identity[]; paths: readonly NamespacePath[]; instants: readonly number[] },
+): ReadonlyMap<NamespacePath, string> {
+  const texts = asked.paths.map((target): [NamespacePath, string] => {
+    const above = policy.grants.filter(
+      (grant) => grant.namespace === target || (grant.inherit && isAtOrBelow(target, grant.namespace)),
+    );
+    const lines = asked.identities.flatMap((identity) => {
+      const mine = above.filter((grant) => includes(policy, grant.principal, identity));
+      return asked.instants.map((at) => {
+        const inForce = mine.filter((grant) => (grant.notBefore ?? -Infinity) <= at && at < (grant.expires ?? Infinity));
+        const scopes = new Set(inForce.flatMap((grant) => scopeNames(grant.scopes)));
+        return `${identity.provider} ${identity.subject} ${String(at)} ${[...scopes].sort().join()}`;
+      });
+    });
+    return [target, lines.join('\n')];
+  });
+  return new Map(texts);
+}

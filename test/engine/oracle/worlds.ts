@@ -1,0 +1,104 @@
+// Small worlds for properties: few enough names that grants meet, nest and overlap all the time.
+import fc from 'fast-check';
+import { type Actor, type Identity, type NamespacePath, canonicalize, instantOf, type ScopeSet } from '../../../engine/index.js';
+import type { PolicyGrant, PolicyMember, PolicyRole, PolicySet, Principal } from '../../../engine/model/policy-set.js';
+
+export const IDENTITIES: readonly Identity[] = [
+  { provider: 'github', subject: 'ada' },
+  { provider: 'orcid', subject: 'ada' },
+  { provider: 'orcid', subject: 'bob' },
+  { provider: 'orcid', subject: '\u{1d518}-eve' },
+];
+export const STRANGER: Identity = { provider: 'orcid', subject: 'nobody' };
+/** Before, at and between the instants that windows are cut at. */
+export const INSTANTS: readonly number[] = [-1, 0, 5, 10, 15, 20, 25];
+const CUTS = [0, 10, 20].map(instantOf);
+const ROLES = ['crew', 'leads', 'staff'];
+/** `a-b` and `a.b` sort before `a/…` by code unit and after it by segment; `b` is a sibling of `a`. */
+const SEGMENTS = ['a', 'a-b', 'b'];
+
+export function pathOf(text: string): NamespacePath {
+  const result = canonicalize(text);
+  if (!result.ok) throw new Error(`not a path: ${text}`);
+  return result.path;
+}
+
+const NAMED = [1, 2, 3].reduce<readonly string[][]>(
+  (levels) => [...levels, (levels.at(-1) ?? []).flatMap((path) => SEGMENTS.map((segment) => `${path}/${segment}`))],
+  [['']],
+);
+
+/** Every path that a grant may name, and below each one that none names. */
+export const UNIVERSE: readonly NamespacePath[] = NAMED.flat().flatMap((path) => [pathOf(path || '/'), pathOf(`${path}/z`)]);
+
+const grantPath = fc
+  .array(fc.constantFrom(...SEGMENTS), { maxLength: 3 })
+  .map((segments) => pathOf(`/${segments.join('/')}`));
+export const anyPath: fc.Arbitrary<NamespacePath> = fc
+  .array(fc.constantFrom(...SEGMENTS, 'z'), { maxLength: 4 })
+  .map((segments) => pathOf(`/${segments.join('/')}`));
+
+const identity = fc.constantFrom(...IDENTITIES);
+/** Few scopes, so that grants overlap; sometimes any. */
+const scopes: fc.Arbitrary<ScopeSet> = fc
+  .oneof(fc.constantFrom(1, 2, 3, 16, 48), fc.integer({ min: 1, max: 1023 }))
+  .map((bits) => bits as ScopeSet);
+
+const principal: fc.Arbitrary<Principal> = fc.oneof(
+  identity.map((who): Principal => ({ kind: 'identity', identity: who })),
+  fc.constantFrom(...ROLES).map((role): Principal => ({ kind: 'role', role })),
+);
+
+export const grantBody: fc.Arbitrary<Omit<PolicyGrant, 'id'>> = fc.record({
+  principal,
+  namespace: grantPath,
+  scopes,
+  inherit: fc.oneof({ weight: 3, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
+  notBefore: fc.option(fc.constantFrom(...CUTS), { freq: 3 }),
+  expires: fc.option(fc.constantFrom(...CUTS), { freq: 3 }),
+  reason: fc.constant(null),
+  place: fc.constant(null),
+});
+
+/** A role may hold the roles after it, so there is never a cycle. */
+function roleOf(name: string, index: number): fc.Arbitrary<PolicyRole> {
+  const inner = ROLES.slice(index + 1);
+  return fc
+    .tuple(fc.uniqueArray(identity, { maxLength: 3 }), inner.length === 0 ? fc.constant([]) : fc.subarray(inner))
+    .map(([identities, roles]) => ({
+      name,
+      description: null,
+      members: [
+        ...identities.map((who): PolicyMember => ({ kind: 'identity', identity: who, place: null })),
+        ...roles.map((role): PolicyMember => ({ kind: 'role', role, place: null })),
+      ],
+      place: null,
+    }));
+}
+
+export function policyOf(roles: readonly PolicyRole[], grants: readonly Omit<PolicyGrant, 'id'>[]): PolicySet {
+  return {
+    name: 'world',
+    providers: ['github', 'orcid'].map((name) => ({ name, description: null })),
+    roles,
+    grants: grants.map((grant, index) => ({ ...grant, id: `g${String(index)}` })),
+    tests: [],
+    guardrails: [],
+  };
+}
+
+export const world: fc.Arbitrary<PolicySet> = fc
+  .tuple(fc.tuple(...ROLES.map(roleOf)), fc.array(grantBody, { maxLength: 7 }))
+  .map(([roles, grants]) => policyOf(roles, grants));
+
+export const anyActor: fc.Arbitrary<Actor> = fc.oneof(
+  { weight: 9, arbitrary: fc.record({
+    kind: fc.constant('request' as const),
+    identities: fc.array(fc.oneof({ weight: 5, arbitrary: identity }, { weight: 1, arbitrary: fc.constant(STRANGER) }), { maxLength: 4 }),
+    credentialScopes: fc.oneof(fc.constant(1023), fc.integer({ min: 0, max: 1023 })).map((bits) => bits as ScopeSet),
+    namespaceRestrictions: fc.option(fc.array(grantPath, { maxLength: 3 }), { freq: 2 }),
+  }) },
+  { weight: 1, arbitrary: fc.constant<Actor>({ kind: 'local', identities: [], credentialScopes: 1023 as ScopeSet, namespaceRestrictions: null }) },
+);
+
+export const anyInstant = fc.constantFrom(...INSTANTS).map(instantOf);

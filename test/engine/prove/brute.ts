@@ -1,0 +1,76 @@
+// Exact answers judged one by one: whoever holds what, at every path of the small worlds and at every instant, by the slow
+// evaluator. What the proofs fold into regions is spelled out again here.
+import { compilePolicy } from '../../../engine/compiler.js';
+import { formatIdentity, type Identity, loadSnapshot, type NamespacePath, type Policy, scopeNames, SCOPES, type ScopeName } from '../../../engine/index.js';
+import type { PolicyGrant, PolicySet } from '../../../engine/model/policy-set.js';
+import { isAtOrBelow } from '../oracle/oracle.js';
+import { IDENTITIES, INSTANTS, UNIVERSE } from '../oracle/worlds.js';
+
+export function load(set: PolicySet): Policy {
+  const compiled = compilePolicy(set);
+  if (!compiled.ok) throw new Error('a generated world compiles');
+  const loaded = loadSnapshot(compiled.snapshot.bytes);
+  if (!loaded.ok) throw new Error(`${loaded.fault.code}: ${loaded.fault.message}`);
+  return loaded.policy;
+}
+
+/** One stretch of time between two neighbouring instants at which windows of the small worlds are cut. */
+export const TIMES = INSTANTS;
+
+export interface Cell {
+  readonly identity: Identity;
+  readonly path: NamespacePath;
+  readonly scope: ScopeName;
+  readonly at: number;
+}
+
+export function cellText({ identity, path, scope, at }: Cell): string {
+  return `${formatIdentity(identity)} ${scope} ${path} @${String(at)}`;
+}
+
+/** The ids of the grants by which an identity holds a scope; a table over all cells, made once for a world. */
+export type Held = (identity: Identity, path: NamespacePath, at: number) => ReadonlyMap<ScopeName, readonly string[]>;
+
+export function holds(set: PolicySet): Held {
+  const members = new Map(set.roles.map((role) => [role.name, role.members]));
+  const isIn = (principal: PolicyGrant['principal'], identity: Identity): boolean =>
+    principal.kind === 'identity'
+      ? formatIdentity(principal.identity) === formatIdentity(identity)
+      : (members.get(principal.role) ?? []).some((member) => isIn(member, identity));
+  return (identity, path, at) => {
+    const held = new Map<ScopeName, string[]>();
+    for (const grant of set.grants) {
+      const counts = grant.namespace === path || (grant.inherit && isAtOrBelow(path, grant.namespace));
+      const inForce = (grant.notBefore ?? -Infinity) <= at && at < (grant.expires ?? Infinity);
+      if (!counts || !inForce || !isIn(grant.principal, identity)) continue;
+      for (const scope of scopeNames(grant.scopes)) held.set(scope, [...(held.get(scope) ?? []), grant.id]);
+    }
+    return held;
+  };
+}
+
+/** What a region of an answer stands for. */
+export function isInRegion(
+  region: { readonly namespace: NamespacePath; readonly extent: 'exact' | 'subtree' | 'below'; readonly except?: readonly NamespacePath[] },
+  path: NamespacePath,
+): boolean {
+  if (region.except?.some((left) => isAtOrBelow(path, left)) === true) return false;
+  if (path === region.namespace) return region.extent !== 'below';
+  return region.extent !== 'exact' && isAtOrBelow(path, region.namespace);
+}
+
+export interface Stretch {
+  readonly from: number | null;
+  readonly until: number | null;
+}
+
+export function isDuring({ from, until }: Stretch, at: number): boolean {
+  return (from ?? -Infinity) <= at && at < (until ?? Infinity);
+}
+
+/** All cells of the small worlds. */
+export function* everyCell(paths: readonly NamespacePath[] = UNIVERSE): Iterable<Cell> {
+  for (const identity of IDENTITIES) {
+    for (const path of paths) for (const at of TIMES) for (const scope of SCOPES) yield { identity, path, scope, at };
+  }
+}

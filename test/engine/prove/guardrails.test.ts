@@ -1,0 +1,277 @@
+// Every kind of guardrail against brute force over small worlds with windows, nested roles and grants that do not inherit:
+// held or broken alike, every witness, and a repair that repairs and that cannot spare a grant.
+import { describe, expect, it, test } from '@jest/globals';
+import fc from 'fast-check';
+import { checkGuardrails, type GuardrailViolation } from '../../../engine/prove/guardrails.js';
+import { formatIdentity, type Identity, type NamespacePath, scopeNames, type ScopeSet } from '../../../engine/index.js';
+import type { Exemption, GuardrailRule, PolicyGrant, PolicySet } from '../../../engine/model/policy-set.js';
+import { isAtOrBelow } from '../oracle/oracle.js';
+import { anyPath, IDENTITIES, pathOf, policyOf, STRANGER, UNIVERSE, world } from '../oracle/worlds.js';
+import { holds, isDuring, isInRegion, load, TIMES } from './brute.js';
+
+const RUNS = { numRuns: 100 };
+
+function withRule(set: PolicySet, rule: GuardrailRule): PolicySet {
+  return { ...set, guardrails: [{ id: 'rule', description: null, rule, place: null }] };
+}
+
+function checkOne(set: PolicySet, rule: GuardrailRule): GuardrailViolation | null {
+  const guarded = withRule(set, rule);
+  const report = checkGuardrails(guarded, load(guarded));
+  expect([report.held, report.violated]).toEqual(report.violations.length === 0 ? [1, 0] : [0, 1]);
+  return report.violations[0] ?? null;
+}
+
+function withoutGrants(set: PolicySet, left: readonly string[]): PolicySet {
+  return { ...set, grants: set.grants.filter((grant) => !left.includes(grant.id)) };
+}
+
+const scopeSet = fc.integer({ min: 1, max: 1023 }).map((bits) => bits as ScopeSet);
+const fewScopes = fc.constantFrom(...[1, 2, 3, 16, 32, 48].map((bits) => bits as ScopeSet));
+const exemption: fc.Arbitrary<Exemption> = fc.record({
+  roles: fc.subarray(['crew', 'leads', 'staff'], { maxLength: 1 }),
+  identities: fc.subarray([...IDENTITIES, STRANGER], { maxLength: 1 }),
+});
+
+function isExempt(set: PolicySet, { roles, identities }: Exemption, identity: Identity): boolean {
+  const text = formatIdentity(identity);
+  const isIn = (name: string): boolean =>
+    set.roles.find((role) => role.name === name)?.members.some((member) => (member.kind === 'role' ? isIn(member.role) : formatIdentity(member.identity) === text)) ?? false;
+  return identities.some((other) => formatIdentity(other) === text) || roles.some(isIn);
+}
+
+/** The repair makes the rule hold, and with any one of its grants back it does not. */
+function expectMinimalRepair(set: PolicySet, rule: GuardrailRule, violation: GuardrailViolation, isBroken: (set: PolicySet) => boolean): void {
+  const repair = violation.repair.map((grant) => grant.id);
+  expect(isBroken(withoutGrants(set, repair))).toBe(false);
+  expect(checkOne(withoutGrants(set, repair), rule)).toBeNull();
+  for (const spared of repair) expect(isBroken(withoutGrants(set, repair.filter((id) => id !== spared)))).toBe(true);
+}
+
+/** Of each class at or below a namespace that need not be a node one path at least. */
+function pathsUnder(under: NamespacePath): readonly NamespacePath[] {
+  const all = new Set([...UNIVERSE, under, pathOf(under === '/' ? '/z' : `${under}/z`)]);
+  return [...all].filter((path) => isAtOrBelow(path, under));
+}
+
+/** Cells, as texts with the grants that carry the scope, that break `never` or `separate`. */
+function brokenCells(set: PolicySet, rule: GuardrailRule & { kind: 'never' | 'separate' }): ReadonlyMap<string, readonly string[]> {
+  const held = holds(set);
+  const broken = new Map<string, readonly string[]>();
+  for (const identity of IDENTITIES.filter((who) => !isExempt(set, rule.except, who))) {
+    for (const path of pathsUnder(rule.under)) {
+      for (const at of TIMES) {
+        const here = held(identity, path, at);
+        const sides = rule.kind === 'never' ? [] : rule.sides.filter((side) => scopeNames(side).some((scope) => here.has(scope)));
+        const counted = rule.kind === 'never' ? scopeNames(rule.scopes) : sides.length < 2 ? [] : sides.flatMap(scopeNames);
+        for (const scope of counted) {
+          const grants = here.get(scope);
+          if (grants !== undefined) broken.set(`${formatIdentity(identity)} ${scope} ${path} ${String(at)}`, grants);
+        }
+      }
+    }
+  }
+  return broken;
+}
+
+/** What the witnesses stand for; a cell of two witnesses would show as a repeated text. */
+function witnessedCells(violation: GuardrailViolation | null, under: NamespacePath): readonly string[] {
+  return (violation?.witnesses ?? []).flatMap((witness) =>
+    witness.identities.flatMap((identity) =>
+      pathsUnder(under).filter((path) => isInRegion(witness, path)).flatMap((path) =>
+        TIMES.filter((at) => isDuring(witness, at)).flatMap((at) => witness.scopes.map((scope) => `${identity} ${scope} ${path} ${String(at)}`)),
+      ),
+    ),
+  );
+}
+
+describe('never', () => {
+  it('is broken by exactly the cells of its witnesses, by their grants, and repaired minimally', () => {
+    const outcomes = { broken: 0, held: 0 };
+    const property = fc.property(world, scopeSet, anyPath, exemption, (set, scopes, under, except) => {
+      const rule = { kind: 'never', scopes, under, except } as const;
+      const violation = checkOne(set, rule);
+      const cells = brokenCells(set, rule);
+      expect([...witnessedCells(violation, under)].sort()).toEqual([...cells.keys()].sort());
+      outcomes[violation === null ? 'held' : 'broken'] += 1;
+      if (violation === null) return;
+      expectGrantsOfCells(violation, under, cells);
+      expectMinimalRepair(set, rule, violation, (changed) => brokenCells(changed, rule).size > 0);
+    });
+    fc.assert(property, RUNS);
+    expect(Math.min(outcomes.broken, outcomes.held)).toBeGreaterThan(20);
+  });
+});
+
+describe('separate', () => {
+  it('is broken by exactly the cells of its witnesses, by their grants, and repaired minimally', () => {
+    const outcomes = { broken: 0, held: 0 };
+    const sides = fc.array(fewScopes, { minLength: 2, maxLength: 3 });
+    const property = fc.property(world, sides, anyPath, exemption, (set, chosen, under, except) => {
+      const rule = { kind: 'separate', sides: chosen, under, except } as const;
+      const violation = checkOne(set, rule);
+      const cells = brokenCells(set, rule);
+      expect([...witnessedCells(violation, under)].sort()).toEqual([...cells.keys()].sort());
+      outcomes[violation === null ? 'held' : 'broken'] += 1;
+      if (violation === null) return;
+      expectGrantsOfCells(violation, under, cells);
+      expectMinimalRepair(set, rule, violation, (changed) => brokenCells(changed, rule).size > 0);
+    });
+    fc.assert(property, RUNS);
+    expect(Math.min(outcomes.broken, outcomes.held)).toBeGreaterThan(20);
+  });
+});
+
+/** A witness names the grants that carry one of its cells, and no others. */
+function expectGrantsOfCells(violation: GuardrailViolation, under: NamespacePath, cells: ReadonlyMap<string, readonly string[]>): void {
+  for (const witness of violation.witnesses) {
+    const carrying = witnessedCells({ ...violation, witnesses: [witness] }, under).flatMap((cell) => cells.get(cell) ?? []);
+    const named = witness.grants.map((grant) => grant.id);
+    expect(named).toEqual([...new Set(carrying)].sort());
+  }
+}
+
+describe('atLeast and atMost', () => {
+  const place = fc.oneof(
+    fc.constant({ kind: 'every-top-level' } as const),
+    anyPath.map((path) => ({ kind: 'path', path }) as const),
+  );
+  const rule = fc.record({
+    kind: fc.constantFrom('atLeast' as const, 'atMost' as const),
+    identities: fc.integer({ min: 0, max: 3 }),
+    scopes: fc.oneof(fewScopes, scopeSet),
+    at: place,
+  });
+
+  /** `namespace @instant: who` wherever too few or too many hold. */
+  function brokenPlaces(set: PolicySet, { kind, identities, scopes, at }: GuardrailRule & { kind: 'atLeast' | 'atMost' }): readonly string[] {
+    const held = holds(set);
+    const topLevel = set.grants.map((grant) => grant.namespace.split('/')[1] ?? '').filter((segment) => segment !== '');
+    const places = at.kind === 'path' ? [at.path] : [...new Set(topLevel)].map((segment) => pathOf(segment));
+    return places.flatMap((path) =>
+      TIMES.flatMap((time) => {
+        const holding = IDENTITIES.filter((who) => scopeNames(scopes).some((scope) => held(who, path, time).has(scope)));
+        const broken = kind === 'atLeast' ? holding.length < identities : holding.length > identities;
+        return broken ? [`${path} @${String(time)}: ${holding.map(formatIdentity).sort().join()}`] : [];
+      }),
+    );
+  }
+
+  it('count distinct identities in every interval, and witness each one that breaks them', () => {
+    const outcomes = new Map<string, number>();
+    const property = fc.property(world, rule, (set, chosen) => {
+      const violation = checkOne(set, chosen);
+      const witnessed = (violation?.witnesses ?? []).flatMap((witness) =>
+        TIMES.filter((at) => isDuring(witness, at)).map((at) => `${witness.namespace} @${String(at)}: ${witness.identities.join()}`),
+      );
+      expect([...witnessed].sort()).toEqual([...brokenPlaces(set, chosen)].sort());
+      const key = `${chosen.kind} ${violation === null ? 'held' : 'broken'}`;
+      outcomes.set(key, (outcomes.get(key) ?? 0) + 1);
+      if (violation === null) return;
+      if (chosen.kind === 'atLeast') expect(violation.repair).toEqual([]);
+      else expectMinimalRepair(set, chosen, violation, (changed) => brokenPlaces(changed, chosen).length > 0);
+    });
+    fc.assert(property, { numRuns: 250 });
+    for (const key of ['atLeast held', 'atLeast broken', 'atMost held', 'atMost broken']) expect([key, (outcomes.get(key) ?? 0) > 10]).toEqual([key, true]);
+  });
+});
+
+describe('expires', () => {
+  it('asks a window of every grant that reaches one of the providers, and of no other', () => {
+    const within = fc.constantFrom(5, 10, 20);
+    const providers = fc.subarray(['github', 'orcid', 'nobody'], { minLength: 1 });
+    fc.assert(
+      fc.property(world, within, providers, (set, withinMilliseconds, names) => {
+        const rule = { kind: 'expires', providers: names, withinMilliseconds } as const;
+        const reached = (grant: PolicyGrant): readonly string[] =>
+          IDENTITIES.filter((who) => names.includes(who.provider))
+            .filter((who) => isExempt(set, grant.principal.kind === 'role' ? { roles: [grant.principal.role], identities: [] } : { roles: [], identities: [grant.principal.identity] }, who))
+            .map(formatIdentity)
+            .sort();
+        const tooLong = (grant: PolicyGrant): boolean =>
+          grant.notBefore === null || grant.expires === null || grant.expires - grant.notBefore > withinMilliseconds;
+        const expected = set.grants.filter((grant) => tooLong(grant) && reached(grant).length > 0);
+        const violation = checkOne(set, rule);
+        expect(violation?.repair.map((grant) => grant.id) ?? []).toEqual(expected.map((grant) => grant.id).sort());
+        const witnessed = (violation?.witnesses ?? []).flatMap((witness) => witness.grants.map((grant) => `${grant.id} ${witness.namespace} ${witness.extent}`));
+        expect([...witnessed].sort()).toEqual(expected.map((grant) => `${grant.id} ${grant.namespace} ${grant.inherit ? 'subtree' : 'exact'}`).sort());
+        for (const witness of violation?.witnesses ?? []) {
+          const byIds = expected.filter((grant) => witness.grants.some((ref) => ref.id === grant.id));
+          expect(witness.identities).toEqual([...new Set(byIds.flatMap(reached))].sort());
+        }
+      }),
+      RUNS,
+    );
+  });
+});
+
+const [ada, bob] = IDENTITIES;
+
+function grant(principal: Identity | string | undefined, namespace: string, more: Partial<PolicyGrant> = {}): Omit<PolicyGrant, 'id'> {
+  if (principal === undefined) throw new Error('the worlds have identities');
+  return {
+    principal: typeof principal === 'string' ? { kind: 'role', role: principal } : { kind: 'identity', identity: principal },
+    namespace: pathOf(namespace),
+    scopes: 2 as ScopeSet,
+    inherit: true,
+    notBefore: null,
+    expires: null,
+    reason: null,
+    place: null,
+    ...more,
+  };
+}
+
+const NOBODY: Exemption = { roles: [], identities: [] };
+
+describe('places between and beside the namespaces of grants', () => {
+  const never = (under: NamespacePath): GuardrailRule => ({ kind: 'never', scopes: 2 as ScopeSet, under, except: NOBODY });
+
+  test.each([
+    ['inherited into a path that no grant names', grant(ada, '/a'), '/a/b/c', [['/a/b/c', 'subtree']]],
+    ['not inherited, asked below', grant(ada, '/a', { inherit: false }), '/a/b', []],
+    ['not inherited, asked there', grant(ada, '/a', { inherit: false }), '/a', [['/a', 'exact']]],
+    ['below the asked path', grant(ada, '/a/b/c'), '/a/b', [['/a/b/c', 'subtree']]],
+    ['at a sibling with a longer name', grant(ada, '/a-b'), '/a', []],
+    ['a window without time in it', grant(ada, '/a', { notBefore: 10 as PolicyGrant['notBefore'], expires: 10 as PolicyGrant['expires'] }), '/a', []],
+  ])('%s', (_name, given, under, expected) => {
+    const violation = checkOne(policyOf([], [given]), never(pathOf(under)));
+    expect((violation?.witnesses ?? []).map((witness) => [witness.namespace, witness.extent])).toEqual(expected);
+  });
+
+  it('keeps a wider region whole where a smaller one inside it has more grants, and names both', () => {
+    const violation = checkOne(policyOf([], [grant(ada, '/a'), grant(ada, '/a/b')]), never(pathOf('/')));
+    expect(violation?.witnesses).toEqual([
+      { identities: ['github:ada'], namespace: '/a', extent: 'subtree', scopes: ['namespace:write'], from: null, until: null, grants: [{ id: 'g0' }, { id: 'g1' }] },
+    ]);
+  });
+
+  it('repairs a separation by the one grant that conflicts with many', () => {
+    const write = { scopes: 32 as ScopeSet };
+    const set = policyOf([], [grant(ada, '/a'), grant(ada, '/b'), grant(ada, '/', write), grant(bob, '/', write)]);
+    const violation = checkOne(set, { kind: 'separate', sides: [2, 32].map((bits) => bits as ScopeSet), under: pathOf('/'), except: NOBODY });
+    expect(violation?.repair).toEqual([{ id: 'g2' }]);
+    expect(violation?.witnesses.map((witness) => [witness.namespace, witness.scopes, witness.grants])).toEqual([
+      ['/a', ['namespace:write', 'resource:write'], [{ id: 'g0' }, { id: 'g2' }]],
+      ['/b', ['namespace:write', 'resource:write'], [{ id: 'g1' }, { id: 'g2' }]],
+    ]);
+  });
+
+  it('asks nothing of the top levels of a policy that has none', () => {
+    const rule: GuardrailRule = { kind: 'atLeast', identities: 2, scopes: 2 as ScopeSet, at: { kind: 'every-top-level' } };
+    expect(checkOne(policyOf([], [grant(ada, '/')]), rule)).toBeNull();
+  });
+
+  it('counts time after the last window as time', () => {
+    const body = grant(ada, '/a', { expires: 10 as PolicyGrant['expires'] });
+    const rule: GuardrailRule = { kind: 'atLeast', identities: 1, scopes: 2 as ScopeSet, at: { kind: 'path', path: pathOf('/a') } };
+    expect(checkOne(policyOf([], [body]), rule)?.witnesses).toEqual([
+      { identities: [], namespace: '/a', extent: 'exact', scopes: ['namespace:write'], from: 10, until: null, grants: [] },
+    ]);
+  });
+});
+
+it('checks nothing where nothing is declared', () => {
+  const set = policyOf([], [grant(ada, '/')]);
+  expect(checkGuardrails(set, load(set))).toEqual({ held: 0, violated: 0, violations: [] });
+});

@@ -1,0 +1,102 @@
+// The policy that ships: it is whole, its tests pass, its guardrails hold, and each of them would notice what it is there for.
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { fromRoot } from './support/root.js';
+import { runCli } from './support/run-cli.js';
+import { makeFolder } from './support/temp-folder.js';
+
+interface CheckReport {
+  readonly ok: boolean;
+  readonly policy: string;
+  readonly diagnostics: readonly unknown[];
+  readonly tests: { readonly passed: number; readonly failed: number };
+  readonly guardrails: {
+    readonly held: number;
+    readonly violated: number;
+    readonly violations: readonly { readonly guardrail: string; readonly witnesses: readonly unknown[] }[];
+  };
+}
+
+const POLICIES = fromRoot('policies');
+
+async function check(folder: string): Promise<{ readonly status: number | null; readonly report: CheckReport }> {
+  const { status, stdout } = await runCli(['check', folder, '--format', 'json']);
+  return { status, report: JSON.parse(stdout) as CheckReport };
+}
+
+/** A copy of the policy in which one text of one file is another. */
+async function changed(file: string, from: string, to: string): Promise<string> {
+  const folder = join(await makeFolder(), 'policies');
+  cpSync(POLICIES, folder, { recursive: true });
+  const text = readFileSync(join(folder, file), 'utf8');
+  expect(text).toContain(from);
+  writeFileSync(join(folder, file), text.replace(from, to));
+  return folder;
+}
+
+/** One more grant, in the file that is not bound to a place. */
+const added = (grant: string): readonly [string, string, string] => [
+  'grants/visitors.yaml',
+  'grants:\n',
+  `grants:\n  - { id: added, ${grant} }\n`,
+];
+
+describe('the policy that ships', () => {
+  it('has nothing to complain of, passes its tests and keeps its guardrails', async () => {
+    const { status, report } = await check(POLICIES);
+    expect(report.diagnostics).toEqual([]);
+    expect(report).toMatchObject({
+      ok: true,
+      policy: 'photon-facility',
+      tests: { failed: 0 },
+      guardrails: { violated: 0 },
+    });
+    expect(report.tests.passed).toBeGreaterThanOrEqual(15);
+    expect(report.guardrails.held).toBe(6);
+    expect(status).toBe(0);
+  });
+
+  it.each([
+    {
+      guardrail: 'only-leads-and-curators-change-beamline-templates',
+      change: added('role: lix-staff, namespace: /beamlines/lix, scopes: [resource-template:write]'),
+    },
+    {
+      guardrail: 'who-designs-a-procedure-does-not-run-it',
+      change: added('role: amx-leads, namespace: /beamlines/amx, scopes: [process-run:write]'),
+    },
+    {
+      guardrail: 'two-keepers-everywhere',
+      change: ['grants/facility.yaml', 'process-template:*]\n', 'process-template:*]\n    inherit: false\n'] as const,
+    },
+    {
+      guardrail: 'few-write-at-the-root',
+      change: added('role: user-office, namespace: /, scopes: [resource:write], inherit: false'),
+    },
+    {
+      guardrail: 'proprietary-work-stays-closed',
+      change: added('role: staff, namespace: /industry, scopes: [resource:read]'),
+    },
+    {
+      guardrail: 'visitors-leave',
+      change: added('identity: visitor:2703-0001, namespace: /labs/detector, scopes: [resource:read]'),
+    },
+  ])('notices by $guardrail', async ({ guardrail, change }) => {
+    const { status, report } = await check(await changed(...change));
+    expect(report.diagnostics).toEqual([]);
+    expect(report.guardrails.violations.map((violation) => violation.guardrail)).toEqual([guardrail]);
+    expect(report.guardrails.violations[0]?.witnesses.length).toBeGreaterThan(0);
+    // What breaks a guardrail may break a test as well, which comes first among the exit statuses.
+    expect([4, 5]).toContain(status);
+  });
+
+  it('is of the size that its description says: four beamlines, each in a file that binds its grants', () => {
+    const files = readdirSync(join(POLICIES, 'grants/beamlines')).filter((file) => file !== 'shared.yaml');
+    expect(files).toEqual(['amx.yaml', 'fmx.yaml', 'lix.yaml', 'nyx.yaml']);
+    for (const file of files) {
+      const text = readFileSync(join(POLICIES, 'grants/beamlines', file), 'utf8');
+      expect(text).toContain(`within: /beamlines/${file.replace('.yaml', '')}\n`);
+    }
+  });
+});

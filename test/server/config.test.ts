@@ -1,0 +1,163 @@
+// Settings: precedence, every fault at once with its place, nothing passed over in silence, no secret in a message.
+import { describe, expect, test } from '@jest/globals';
+import { join } from 'node:path';
+import { ConfigError } from '../../server/config-error.js';
+import { type Config, type ConfigSources, loadConfig, storeOf } from '../../server/config.js';
+import { parseAddress, parseDuration } from '../../server/config-values.js';
+import { makeFolder } from '../support/temp-folder.js';
+
+const CANARY = 'hunter2-canary';
+
+async function load(sources: Partial<ConfigSources> & { readonly file?: string } = {}): Promise<Config> {
+  const cwd = await makeFolder(sources.file === undefined ? {} : { 'bailiwick.yaml': sources.file });
+  return loadConfig({ flags: sources.flags ?? {}, env: sources.env ?? {}, cwd });
+}
+
+async function faultsOf(sources: Partial<ConfigSources> & { readonly file?: string }): Promise<readonly string[]> {
+  try {
+    await load(sources);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.faults.map((fault) => `${fault.place}: ${fault.message}`);
+  }
+  return [];
+}
+
+test('defaults', async () => {
+  const cwd = await makeFolder();
+  expect(await loadConfig({ flags: {}, env: {}, cwd })).toEqual({
+    file: null,
+    dataDir: join(cwd, '.bailiwick'),
+    databaseUrl: null,
+    policy: null,
+    listen: { host: '127.0.0.1', port: 8080 },
+    authentication: { keys: { enabled: true } },
+    limits: { rate: { perActor: 0, perAddress: 0, unauthenticated: 50 } },
+  });
+});
+
+describe('precedence', () => {
+  const file = 'listen: 127.0.0.1:1003\n';
+  test.each([
+    ['a flag wins', { listen: '127.0.0.1:1001' }, { BAILIWICK_LISTEN: '127.0.0.1:1002' }, file, 1001],
+    ['then the environment', {}, { BAILIWICK_LISTEN: '127.0.0.1:1002' }, file, 1002],
+    ['then the file', {}, {}, file, 1003],
+  ])('%s', async (_name, flags, env, text, port) => {
+    expect((await load({ flags, env, file: text })).listen.port).toBe(port);
+  });
+});
+
+test('the whole file', async () => {
+  const cwd = await makeFolder({
+    'etc/settings.yaml': [
+      'dataDir: data',
+      'databaseUrl: postgres://localhost/bailiwick',
+      'policy: ../policies',
+      'listen: "[::1]:9000"',
+      'authentication:',
+      '  keys: { enabled: false }',
+      'limits:',
+      '  rate: { unauthenticated: 5 }',
+    ].join('\n'),
+  });
+  const config = await loadConfig({ flags: { config: 'etc/settings.yaml' }, env: {}, cwd });
+  expect(config).toEqual({
+    file: join(cwd, 'etc/settings.yaml'),
+    dataDir: join(cwd, 'etc/data'),
+    databaseUrl: 'postgres://localhost/bailiwick',
+    policy: join(cwd, 'policies'),
+    listen: { host: '::1', port: 9000 },
+    authentication: { keys: { enabled: false } },
+    limits: { rate: { perActor: 0, perAddress: 0, unauthenticated: 5 } },
+  });
+  expect(storeOf(config)).toEqual({ kind: 'external', url: 'postgres://localhost/bailiwick' });
+});
+
+test('an empty file is no settings', async () => {
+  expect((await load({ file: '# nothing yet\n' })).listen.port).toBe(8080);
+});
+
+test('DATABASE_URL is understood, and refused where it contradicts the variable of ours', async () => {
+  const url = 'postgres://localhost/a';
+  expect((await load({ env: { DATABASE_URL: url } })).databaseUrl).toBe(url);
+  expect(await faultsOf({ env: { DATABASE_URL: url, BAILIWICK_DATABASE_URL: 'postgres://localhost/b' } })).toEqual([
+    'DATABASE_URL: says something else than BAILIWICK_DATABASE_URL: set one of the two',
+  ]);
+});
+
+describe('faults', () => {
+  test.each<[string, Partial<ConfigSources> & { file?: string }, readonly (string | RegExp)[]]>([
+    ['an empty variable', { env: { DATABASE_URL: '' } }, [/^DATABASE_URL: is empty/]],
+    ['a misspelt variable', { env: { BAILIWICK_LISTN: 'x' } }, ['BAILIWICK_LISTN: there is no such setting; did you mean `BAILIWICK_LISTEN`?']],
+    ['an address without port', { flags: { listen: 'localhost' } }, [/^--listen: must be `host:port`/]],
+    ['a port that is none', { flags: { listen: '127.0.0.1:70000' } }, [/^--listen: must be/]],
+    ['a missing file that was named', { flags: { config: 'nothing.yaml' } }, ['nothing.yaml: is missing']],
+    ['an unknown key', { file: 'listn: 127.0.0.1:1\n' }, ['bailiwick.yaml:1:1: there is no setting `listn`; did you mean `listen`?']],
+    ['a key of a prototype', { file: 'constructor: 1\n' }, [/^bailiwick.yaml:1:1: /]],
+    ['a text for a boolean', { file: 'authentication:\n  keys: { enabled: "false" }\n' }, [/^bailiwick.yaml:2:20: `authentication.keys.enabled` must be boolean$/]],
+    ['a number for a boolean', { file: 'authentication:\n  keys: { enabled: 0 }\n' }, [/must be boolean$/]],
+    ['a negative rate', { file: 'limits: { rate: { perActor: -1 } }\n' }, [/`limits.rate.perActor` must be >= 0$/]],
+    ['a group of a later version', { file: 'tls: { certFile: a, keyFile: b }\n' }, [/^bailiwick.yaml:1:1: `tls` is not available in this version/]],
+    ['a nested group of a later version', { file: 'authentication:\n  oidc: []\n' }, [/^bailiwick.yaml:2:3: `authentication.oidc` is not available/]],
+    ['a duplicate key', { file: 'listen: 127.0.0.1:1\nlisten: 127.0.0.1:2\n' }, [/^bailiwick.yaml:2:1: /]],
+    ['an anchor', { file: 'listen: &a 127.0.0.1:1\n' }, [/^bailiwick.yaml:1:/]],
+    ['a list', { file: '- listen\n' }, [/^bailiwick.yaml:1:1: /]],
+    ['an empty text', { file: 'dataDir: ""\n' }, ['bailiwick.yaml:1:10: `dataDir` is empty']],
+    [
+      'all sources at once',
+      { flags: { listen: 'x' }, env: { DATABASE_URL: 'mysql://x' }, file: 'policy: ""\n' },
+      [/^DATABASE_URL: /, /^--listen: /, /^bailiwick.yaml:1:/],
+    ],
+  ])('%s', async (_name, sources, expected) => {
+    const faults = await faultsOf(sources);
+    expect(faults).toHaveLength(expected.length);
+    for (const pattern of expected) {
+      expect(faults).toContainEqual(typeof pattern === 'string' ? pattern : expect.stringMatching(pattern));
+    }
+  });
+
+  test('no message holds a password', async () => {
+    const bad = `postgres//bailiwick:${CANARY}@db/x`;
+    const faults = [
+      ...(await faultsOf({ env: { DATABASE_URL: bad } })),
+      ...(await faultsOf({ flags: { databaseUrl: bad } })),
+      ...(await faultsOf({ file: `databaseUrl: ${bad}\n` })),
+      ...(await faultsOf({ file: `databaseUrl: [${bad}]\n` })),
+    ];
+    expect(faults).toHaveLength(4);
+    expect(faults.join('\n')).not.toContain(CANARY);
+  });
+
+  test('variables that an orchestrator sets are left alone', async () => {
+    expect(await faultsOf({ env: { BAILIWICK_SERVICE_HOST: '10.0.0.1', BAILIWICK_PORT_8080_TCP: 'tcp://10.0.0.1:8080' } })).toEqual([]);
+  });
+});
+
+test.each([
+  ['30s', 30_000],
+  ['15m', 900_000],
+  ['24h', 86_400_000],
+  ['90d', 7_776_000_000],
+  ['0s', null],
+  ['1.5h', null],
+  ['30', null],
+  ['', null],
+  ['-1s', null],
+  ['1w', null],
+])('the duration %j', (text, expected) => {
+  const parsed = parseDuration(text);
+  expect(parsed.ok ? parsed.value : null).toBe(expected);
+});
+
+test.each([
+  ['localhost:0', { host: 'localhost', port: 0 }],
+  ['[::1]:8080', { host: '::1', port: 8080 }],
+  ['0.0.0.0:80', { host: '0.0.0.0', port: 80 }],
+  [':8080', null],
+  ['8080', null],
+  ['http://localhost:80', null],
+  ['localhost:80\n', null],
+])('the address %j', (text, expected) => {
+  const parsed = parseAddress(text);
+  expect(parsed.ok ? parsed.value : null).toEqual(expected);
+});

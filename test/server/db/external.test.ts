@@ -1,0 +1,187 @@
+// A PostgreSQL of the operator's: what is told when it cannot be used, and that nothing but a late answer comes of a
+// server that kills connections, restarts or stalls.
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { openDatabase } from '../../../server/db/database.js';
+import type { Database } from '../../../server/db/database.js';
+import { toStoreProblem } from '../../../server/db/problems.js';
+import { inTransaction } from '../../../server/db/transaction.js';
+import type { TestPostgres } from '../../support/postgres.js';
+import { findPostgres, runSql, startPostgres } from '../../support/postgres.js';
+
+const failure = (attempt: Promise<unknown>): Promise<unknown> =>
+  attempt.then(
+    () => 'no failure',
+    (error: unknown) => error,
+  );
+
+/** All of an error that a log might show. */
+function spelled(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return [error.stack, JSON.stringify(error), spelled(error.cause)].join('\n');
+}
+
+describe('a database URL', () => {
+  test.each([
+    ['no URL', 'hunter2-nonsense'],
+    ['of another database', 'mysql://admin:hunter2@localhost/db'],
+    ['with a broken port', 'postgres://admin:hunter2@localhost:99999999/db'],
+    ['with a key file that is not there', 'postgres://admin:hunter2@localhost/db?sslkey=/nowhere/hunter2'],
+  ])('%s is refused without being quoted', async (_, url) => {
+    const error = await failure(openDatabase({ kind: 'external', url }));
+    expect(error).toMatchObject({ name: 'StoreError', code: 'store.url' });
+    expect(spelled(error)).not.toContain('hunter2');
+  });
+
+  it('where nothing listens says where, and no password', async () => {
+    const error = await failure(openDatabase({ kind: 'external', url: 'postgres://admin:hunter2@127.0.0.1:1/db' }));
+    expect(error).toMatchObject({ code: 'store.unreachable' });
+    expect(error).toHaveProperty('message', expect.stringContaining('127.0.0.1:1, database db'));
+    expect(spelled(error)).not.toContain('hunter2');
+  });
+});
+
+if (findPostgres() === null) {
+  test.skip('a PostgreSQL of the operator (none is installed here)', () => undefined);
+} else {
+  describe('a PostgreSQL of the operator', () => {
+    let server: TestPostgres;
+    let database: Database;
+
+    beforeAll(async () => {
+      const started = await startPostgres();
+      if (started === null) throw new Error('PostgreSQL is installed, but there is no account to run it as');
+      server = started;
+      await runSql(server.url, 'create table log (id int primary key)');
+      database = await openDatabase({ kind: 'external', url: server.url, statementTimeout: 400, maxConnections: 2 });
+    });
+    afterAll(async () => {
+      await database.close();
+      await server.stop();
+    });
+
+    const killAll = (): Promise<void> =>
+      runSql(server.url, 'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = \'client backend\'');
+
+    it('sees us by name, with our limits', async () => {
+      const { rows } = (await database.knex.raw(
+        `select application_name, current_setting('statement_timeout') as statement, current_setting('idle_in_transaction_session_timeout') as idle
+         from pg_stat_activity where pid = pg_backend_pid()`,
+      )) as { rows: unknown[] };
+      expect(rows).toEqual([{ application_name: 'bailiwick', statement: '400ms', idle: '10s' }]);
+    });
+
+    it('that has no such database or user refuses us with a code of its own', async () => {
+      expect(await failure(openDatabase({ kind: 'external', url: server.urlOf('nowhere') }))).toMatchObject({ code: 'store.refused' });
+    });
+
+    it('that kills idle connections costs no request', async () => {
+      await Promise.all([database.ping(), database.ping()]);
+      await killAll();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      await database.ping();
+    });
+
+    it('that kills a transaction loses it whole, and never runs the rest outside of it', async () => {
+      const attempt = inTransaction(database.knex, async (trx) => {
+        await trx('log').insert({ id: 1 });
+        await killAll();
+        await trx('log').insert({ id: 2 }).catch(() => undefined); // goes on as if nothing had been
+        await trx('log').insert({ id: 3 });
+      });
+      expect(toStoreProblem(await failure(attempt))).toMatchObject({ code: 'db.unavailable' });
+      expect(await database.knex('log').whereIn('id', [1, 2, 3])).toEqual([]);
+    });
+
+    it('that takes too long is a timeout, and the connection is good again', async () => {
+      const error = await failure(database.knex.raw('select pg_sleep(5)'));
+      expect(toStoreProblem(error)).toMatchObject({ code: 'db.timeout' });
+      await database.ping();
+    });
+
+    it('with all connections in use makes a request wait a second, not longer', async () => {
+      const patient = await openDatabase({ kind: 'external', url: server.url, statementTimeout: 0, maxConnections: 1 });
+      const sleeper = patient.knex.raw('select pg_sleep(1.6)').then(() => 'slept');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      const begun = performance.now();
+      const error = await failure(patient.ping());
+      expect(toStoreProblem(error)).toMatchObject({ code: 'db.unavailable' });
+      expect(performance.now() - begun).toBeLessThan(1_500);
+      expect(await sleeper).toBe('slept');
+      await patient.ping();
+      await patient.close();
+    });
+
+    it('refuses the 65th that would wait, at once', async () => {
+      const narrow = await openDatabase({ kind: 'external', url: server.url, maxConnections: 1, statementTimeout: 0 });
+      const begun = performance.now();
+      const sleeper = narrow.knex.raw('select pg_sleep(0.7)');
+      const first = sleeper.then(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      const waiting = Array.from({ length: 64 }, () => narrow.ping());
+      await new Promise((resolve) => setImmediate(resolve));
+      const error = await failure(narrow.ping());
+      expect(error).toMatchObject({ code: 'store.busy' });
+      expect(performance.now() - begun).toBeLessThan(500);
+      await Promise.all([first, ...waiting]);
+      await narrow.close();
+    });
+
+    it('that goes away and comes back needs no restart of ours', async () => {
+      await database.ping();
+      const restarted = server.restart();
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      const during = await failure(database.ping());
+      if (during !== 'no failure') expect(toStoreProblem(during)).toMatchObject({ code: 'db.unavailable' });
+      await restarted;
+      await database.ping();
+    });
+
+    it('behind a network that goes silent is a timeout, and is given up', async () => {
+      const silent = await silentProxy(server.url);
+      const behind = await openDatabase({ kind: 'external', url: silent.url, statementTimeout: 200, maxConnections: 1 });
+      await behind.ping();
+      silent.mute();
+      const begun = performance.now();
+      expect(toStoreProblem(await failure(behind.ping()))).toMatchObject({ code: 'db.timeout' });
+      expect(performance.now() - begun).toBeLessThan(1_500);
+      silent.unmute();
+      await behind.ping(); // on a new connection
+      await behind.close();
+      silent.close();
+    });
+  });
+}
+
+/** A TCP front of the server that can swallow all traffic of the connections it has. */
+async function silentProxy(serverUrl: string): Promise<{ url: string; mute: () => void; unmute: () => void; close: () => void }> {
+  const { connect } = await import('node:net');
+  const folder = new URL(serverUrl).searchParams.get('host') ?? '';
+  const sockets: Socket[] = [];
+  let muted = false;
+  const proxy = createServer((near) => {
+    const far = connect(`${folder}/.s.PGSQL.5432`);
+    const mutedFromNow = { value: false };
+    for (const [from, to] of [[near, far], [far, near]] as const) {
+      from.on('data', (chunk) => {
+        mutedFromNow.value ||= muted;
+        if (!mutedFromNow.value) to.write(chunk);
+      });
+      from.on('error', () => undefined);
+      from.on('close', () => to.destroy());
+      sockets.push(from);
+    }
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const { port } = proxy.address() as AddressInfo;
+  return {
+    url: `postgres://postgres@127.0.0.1:${String(port)}/postgres`,
+    mute: () => (muted = true),
+    unmute: () => (muted = false),
+    close: () => {
+      proxy.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}

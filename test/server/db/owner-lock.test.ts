@@ -1,0 +1,120 @@
+// The lock of an embedded store's folder: held against the living, taken from the dead, never by two.
+import { afterEach, beforeEach, describe, expect, it, test } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { HEARTBEAT_LOST, createLockFolder, ownsLock, readLock, takeLock } from '../../../server/db/embedded/owner-lock.js';
+import type { HeldLock } from '../../../server/db/embedded/owner-lock.js';
+import { identifyProcess } from '../../../server/db/embedded/process-identity.js';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = join(mkdtempSync(join(tmpdir(), 'bailiwick-lock-')), 'store.lock');
+  createLockFolder(folder);
+});
+afterEach(() => {
+  rmSync(join(folder, '..'), { recursive: true, force: true });
+});
+
+function take(): HeldLock {
+  const state = readLock(folder);
+  if (state.kind !== 'free') throw new Error('the lock is not free');
+  const lock = takeLock(folder, state.next, '/tmp/bailiwick-abcdef');
+  if (lock === null) throw new Error('the lock was taken by another');
+  return lock;
+}
+
+/** A lock file as another process would have left it. */
+function plant(change: Readonly<Record<string, unknown>>, ageMs = 0): void {
+  const record = { ...identifyProcess(), token: 'planted', socketDir: '/tmp/bailiwick-123456', ...change };
+  const file = join(folder, '1');
+  writeFileSync(file, JSON.stringify(record));
+  const then = new Date(Date.now() - ageMs);
+  utimesSync(file, then, then);
+}
+
+describe('an unused lock', () => {
+  it('is free, is held once taken, and is free again once released', () => {
+    expect(readLock(folder)).toMatchObject({ kind: 'free', next: 1 });
+    const lock = take();
+    expect(readLock(folder)).toMatchObject({ kind: 'held', record: { pid: process.pid, token: lock.token, socketDir: '/tmp/bailiwick-abcdef' } });
+    expect(ownsLock(lock.file, lock.token)).toBe(true);
+    lock.release();
+    expect(ownsLock(lock.file, lock.token)).toBe(false);
+    expect(readLock(folder)).toMatchObject({ kind: 'free', next: 2, socketDir: null });
+  });
+
+  it('goes to one of two that found it free', () => {
+    expect(takeLock(folder, 1, '/tmp/a')).not.toBeNull();
+    expect(takeLock(folder, 1, '/tmp/b')).toBeNull();
+    expect(readLock(folder)).toMatchObject({ kind: 'held', record: { socketDir: '/tmp/a' } });
+  });
+
+  it('leaves one file, readable by its owner alone', () => {
+    take().release();
+    take().release();
+    const third = take();
+    expect(readdirSync(folder)).toEqual(['3']);
+    expect(JSON.parse(readFileSync(third.file, 'utf8'))).toMatchObject({ pid: process.pid });
+  });
+
+  it('cannot be taken by one that slept while others came and went', () => {
+    const seen = readLock(folder); // number 1 is free, says this sleeper
+    take().release();
+    const living = take();
+    expect(seen.kind === 'free' && takeLock(folder, seen.next, '/tmp/sleeper')).toBeNull();
+    expect(ownsLock(living.file, living.token)).toBe(true);
+    expect(readLock(folder)).toMatchObject({ kind: 'held', record: { token: living.token } });
+  });
+});
+
+const onLinux = process.platform === 'linux' ? test : test.skip;
+
+describe('a lock that was left behind', () => {
+  onLinux('by a dead process is free at once', async () => {
+    const child = spawn(process.execPath, ['-e', '']);
+    await new Promise((resolve) => child.once('exit', resolve));
+    plant({ pid: child.pid });
+    expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: '/tmp/bailiwick-123456' });
+  });
+
+  onLinux('by a process whose pid another program has by now is free at once', () => {
+    plant({ pid: process.pid, born: '1' });
+    expect(readLock(folder)).toMatchObject({ kind: 'free', next: 2 });
+  });
+
+  onLinux('by a living process is held, however old', () => {
+    plant({}, 10 * HEARTBEAT_LOST);
+    expect(readLock(folder)).toMatchObject({ kind: 'held' });
+  });
+
+  test.each([
+    ['before this machine was started', { space: 'another-boot/pid:[1]' }],
+    ['in another container', { space: `${identifyProcess().space}0` }],
+    ['on a system that says nothing about processes', { born: '', space: '' }],
+  ])('%s is judged by its heartbeat', (_, change) => {
+    plant({ ...change, pid: 1 }, HEARTBEAT_LOST / 2);
+    expect(readLock(folder)).toMatchObject({ kind: 'held' });
+    plant({ ...change, pid: 1 }, 2 * HEARTBEAT_LOST);
+    expect(readLock(folder)).toMatchObject({ kind: 'free', next: 2 });
+  });
+
+  test.each(['', 'not JSON', '{"pid":"1"}', '[]', 'null'])('with the content %j is judged by its heartbeat', (content) => {
+    const file = join(folder, '1');
+    writeFileSync(file, content);
+    expect(readLock(folder)).toMatchObject({ kind: 'held' });
+    utimesSync(file, new Date(0), new Date(0));
+    expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: null });
+  });
+
+  it('is no longer its owner\'s once another has taken it', () => {
+    const sleeper = take();
+    expect(takeLock(folder, 2, '/tmp/other')).not.toBeNull();
+    expect(ownsLock(sleeper.file, sleeper.token)).toBe(false);
+    sleeper.touch();
+    sleeper.release();
+    expect(readLock(folder)).toMatchObject({ kind: 'held', record: { socketDir: '/tmp/other' } });
+  });
+});

@@ -1,0 +1,60 @@
+// Which errors are failures of the store, and what a client is told of them.
+import { describe, expect, it, test } from '@jest/globals';
+import knex from 'knex';
+import pg from 'pg';
+import { toStoreProblem } from '../../../server/db/problems.js';
+import { StoreError } from '../../../server/db/store-error.js';
+
+function databaseError(code: string): pg.DatabaseError {
+  const error = new pg.DatabaseError('told by the server', 10, 'error');
+  error.code = code;
+  return error;
+}
+
+const networkError = (code: string): Error => Object.assign(new Error(`connect ${code}`), { code });
+
+describe('toStoreProblem', () => {
+  test.each([
+    ['57014', 'db.timeout'], ['55P03', 'db.timeout'],
+    ['57P01', 'db.unavailable'], ['57P03', 'db.unavailable'], ['53300', 'db.unavailable'], ['53100', 'db.unavailable'], ['25006', 'db.unavailable'],
+    ['25P03', 'db.unavailable'], ['08006', 'db.unavailable'], ['40001', 'db.unavailable'], ['XX001', 'db.unavailable'], ['28P01', 'db.unavailable'],
+  ])('maps SQLSTATE %s to %s', (state, code) => {
+    const error = databaseError(state);
+    const problem = toStoreProblem(error);
+    expect(problem).toMatchObject({ code, status: code === 'db.timeout' ? 504 : 503 });
+    expect(problem?.cause).toBe(error);
+  });
+
+  test.each(['23505', '42P01', '22P02', 'XX000', '25P02'])('leaves SQLSTATE %s alone: the statement is at fault, not the store', (state) => {
+    expect(toStoreProblem(databaseError(state))).toBeNull();
+  });
+
+  it('maps any error that ends the connection to db.unavailable', () => {
+    const error = databaseError('58P01');
+    error.severity = 'PANIC';
+    expect(toStoreProblem(error)?.code).toBe('db.unavailable');
+  });
+
+  test.each(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'ETIMEDOUT'])('maps %s to db.unavailable', (code) => {
+    expect(toStoreProblem(networkError(code))?.code).toBe('db.unavailable');
+  });
+
+  test.each([
+    'Connection terminated unexpectedly', 'Connection terminated', 'timeout expired', 'aborted',
+    'Client has encountered a connection error and is not queryable', 'Client was closed and is not queryable',
+    'select 1 - Connection terminated unexpectedly',
+  ])('maps the driver\'s "%s" to db.unavailable', (message) => {
+    expect(toStoreProblem(new Error(message))?.code).toBe('db.unavailable');
+  });
+
+  it('maps what the pool and the store say', () => {
+    expect(toStoreProblem(new knex.KnexTimeoutError('Knex: Timeout acquiring a connection.'))?.code).toBe('db.unavailable');
+    expect(toStoreProblem(new StoreError('store.timeout', 'too slow'))?.code).toBe('db.timeout');
+    expect(toStoreProblem(new StoreError('store.busy', 'too many'))?.code).toBe('db.unavailable');
+    expect(toStoreProblem(new StoreError('store.not_committed', 'ours'))).toBeNull();
+  });
+
+  test.each([[new Error('something else')], [new TypeError('x is not a function')], ['text'], [null], [undefined]])('leaves %p alone', (error) => {
+    expect(toStoreProblem(error)).toBeNull();
+  });
+});

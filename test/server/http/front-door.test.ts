@@ -1,0 +1,228 @@
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { HTTP_LIMITS } from '../../../server/limits.js';
+import { call, openGateway, raw, type TestGateway } from '../../support/gateway.js';
+
+let open: TestGateway;
+let key: string;
+
+beforeAll(async () => {
+  open = await openGateway();
+  key = (await open.key()).text;
+});
+
+afterAll(async () => {
+  await open.dispose();
+});
+
+const QUERY = { family: 'resource', namespace: '/' };
+
+/** A whole request as text; the connection is asked to close after it. */
+function text(target: string, headers: readonly string[] = [], method = 'POST'): string {
+  const body = JSON.stringify(QUERY);
+  return [
+    `${method} ${target} HTTP/1.1`,
+    'Host: 127.0.0.1',
+    `Authorization: Bearer ${key}`,
+    'Content-Type: application/json',
+    `Content-Length: ${String(body.length)}`,
+    'Connection: close',
+    ...headers,
+    '',
+    body,
+  ].join('\r\n');
+}
+
+function statusAndCode(answer: string): string {
+  const status = /^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 'none';
+  return `${status} ${/"code":"([^"]+)"/.exec(answer)?.[1] ?? ''}`.trim();
+}
+
+describe('an answer', () => {
+  it('names the policy and the request, and stays out of caches', async () => {
+    const reply = await call(open.port, { key, body: QUERY });
+    expect(reply.status).toBe(200);
+    expect(reply.headers).toMatchObject({
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'bailiwick-snapshot': open.gateway.policies.current().digest,
+    });
+    expect(reply.headers['x-request-id']).toMatch(/^[A-Za-z0-9_-]{16}$/);
+    expect(reply.headers).not.toHaveProperty('etag');
+    expect(reply.headers).not.toHaveProperty('x-powered-by');
+  });
+
+  it.each(['a', 'trace-1.2_3', 'x'.repeat(64)])('keeps the valid request id %s', async (id) => {
+    const reply = await call(open.port, { key, body: QUERY, headers: { 'x-request-id': id } });
+    expect(reply.headers['x-request-id']).toBe(id);
+  });
+
+  it.each([
+    ['spaces', 'a b'],
+    ['an encoded line end', 'a%0d%0aSet-Cookie:x'],
+    ['too much', 'x'.repeat(4_096)],
+    ['nothing', ''],
+  ])('gives an id of its own for one with %s', async (_, id) => {
+    const reply = await call(open.port, { key, body: {}, headers: { 'x-request-id': id } });
+    expect(reply.headers['x-request-id']).toMatch(/^[A-Za-z0-9_-]{16}$/);
+    expect(reply.json?.['requestId']).toBe(reply.headers['x-request-id']);
+  });
+
+  it('of a refusal is a problem document with the same headers', async () => {
+    const reply = await call(open.port, { path: '/nowhere', body: QUERY });
+    expect(reply.status).toBe(404);
+    expect(reply.headers).toMatchObject({
+      'content-type': 'application/problem+json',
+      'cache-control': 'no-store',
+      'bailiwick-snapshot': open.gateway.policies.current().digest,
+    });
+    expect(reply.json).toEqual({
+      type: '/docs/problems#route.not_found',
+      title: 'There is no such route',
+      status: 404,
+      code: 'route.not_found',
+      requestId: reply.headers['x-request-id'],
+    });
+  });
+});
+
+describe('a path is exact', () => {
+  test.each([
+    '/API/V1/QUERY',
+    '/api/v1/Query',
+    '/api/v1/query/',
+    '/api/v1/query/count/',
+    '/api/v1/%71uery',
+    '/api/v1/%2571uery',
+    '//api/v1/query',
+    '/api//v1/query',
+    '///evil/api/v1/query',
+    '/api/v1%2Fquery',
+    '/api/v1%5Cquery',
+    '/api\\v1\\query',
+    '/api/v1/x/../query',
+    '/api/v1/./query',
+    '/api/v1/..;/query',
+    '/api/v1/%c0%ae%c0%ae/query',
+    '/api/v1/%E0%A4%A',
+    '/api/v1/query;admin=1',
+    '/api/v1/query%00',
+    '/__proto__',
+    '/constructor',
+    '/',
+  ])('%s is 404', async (target) => {
+    expect(statusAndCode(await raw(open.port, text(target)))).toBe('404 route.not_found');
+  });
+
+  test.each([
+    ['a query string', '/api/v1/query?actor=adm&limit=1', '400 request.schema'],
+    ['an empty query string', '/api/v1/query?', '400 request.schema'],
+    ['a token in the query string', '/api/v1/query?access_token=canary-1', '400 request.schema'],
+    ['a query string on no route', '/api/v1/nothing?x=1', '404 route.not_found'],
+    ['a fragment', '/api/v1/query#/healthz', '400 request.malformed'],
+    ['the absolute form', 'http://evil.example/api/v1/query', '400 request.malformed'],
+    ['an asterisk', '*', '400'],
+    ['a target at its limit', `/${'a'.repeat(HTTP_LIMITS.targetCharacters - 1)}`, '404 route.not_found'],
+    ['a longer target', `/${'a'.repeat(HTTP_LIMITS.targetCharacters)}`, '414 request.uri_too_long'],
+    [
+      'a target longer than all headers may be',
+      `/${'a'.repeat(HTTP_LIMITS.headerBytes + 10)}`,
+      '414 request.uri_too_long',
+    ],
+  ])('%s is refused', async (_, target, expected) => {
+    expect(statusAndCode(await raw(open.port, text(target)))).toMatch(
+      new RegExp(`^${expected.replaceAll('.', '\\.')}`),
+    );
+  });
+
+  it('logs no query string', () => {
+    expect(JSON.stringify(open.lines)).not.toContain('canary-1');
+  });
+});
+
+describe('a method is exact', () => {
+  test.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'])(
+    '%s is 405 and told what is allowed',
+    async (method) => {
+      const reply = await call(open.port, { method, key });
+      expect(reply.status).toBe(405);
+      expect(reply.headers['allow']).toBe('POST');
+      expect(reply.headers['x-request-id']).toBeDefined();
+      if (method !== 'HEAD') expect(reply.json?.['code']).toBe('request.method');
+    },
+  );
+
+  it('needs no credential to be refused, and HEAD runs no GET', async () => {
+    const reply = await call(open.port, { method: 'HEAD', path: '/api/v1/whoami' });
+    expect([reply.status, reply.headers['allow']]).toEqual([405, 'GET']);
+  });
+
+  test.each([
+    'X-HTTP-Method-Override: DELETE',
+    'X-Original-URL: /nowhere',
+    'X-Forwarded-Uri: /healthz',
+    'X-Forwarded-For: 127.0.0.1',
+    'X-User: adm',
+    'X-Actor: adm',
+  ])('%s changes nothing', async (header) => {
+    expect(statusAndCode(await raw(open.port, text('/api/v1/query', [header])))).toBe('200');
+    expect(statusAndCode(await raw(open.port, text('/api/v1/query', [header]).replace(key, 'x')))).toBe(
+      '401 auth.invalid',
+    );
+  });
+
+  it('knows no upgrade', async () => {
+    const websocket =
+      'GET /api/v1/query HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n';
+    expect(statusAndCode(await raw(open.port, websocket))).toBe('405 request.method');
+    expect(statusAndCode(await raw(open.port, 'CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example\r\n\r\n'))).toBe(
+      '405 request.method',
+    );
+  });
+});
+
+describe('headers', () => {
+  test.each([
+    ['two hosts', ['Host: b'], '400 request.malformed'],
+    ['two credentials', ['Authorization: Bearer x'], '400 request.malformed'],
+    ['the same credential twice', ['authorization: Bearer x'], '400 request.malformed'],
+    ['two media types', ['Content-Type: text/plain'], '400 request.malformed'],
+    ['too many', Array.from({ length: HTTP_LIMITS.headers }, (_, i) => `x-${String(i)}: y`), '400 request.malformed'],
+    ['too much', [`x-long: ${'y'.repeat(HTTP_LIMITS.headerBytes)}`], '431'],
+    ['names of prototypes', ['__proto__: x', 'constructor: x'], '200'],
+  ])('%s', async (_, headers, expected) => {
+    expect(statusAndCode(await raw(open.port, text('/api/v1/query', headers)))).toBe(expected);
+  });
+
+  test.each([
+    ['no host', 'POST /api/v1/query HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['an empty host', 'POST /api/v1/query HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n'],
+    ['user information in the host', 'POST /api/v1/query HTTP/1.1\r\nHost: gateway@evil\r\nConnection: close\r\n\r\n'],
+    ['a line fold', 'POST /api/v1/query HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\nConnection: close\r\n\r\n'],
+    ['a bare line feed', 'POST /api/v1/query HTTP/1.1\nHost: a\n\n'],
+    [
+      'both lengths',
+      'POST /api/v1/query HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    [
+      'the length twice',
+      'POST /api/v1/query HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello',
+    ],
+    [
+      'two transfer codings',
+      'POST /api/v1/query HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n',
+    ],
+    ['a negative chunk', 'POST /api/v1/query HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n\r\n'],
+    ['no HTTP', 'hello\r\n\r\n'],
+  ])('%s is 400 and the end of the connection', async (_, bytes) => {
+    const answer = await raw(open.port, bytes);
+    expect(statusAndCode(answer)).toMatch(/^(?:400 request\.malformed|401 auth\.required|none)$/);
+    expect(answer).not.toContain('HTTP/1.1 200');
+    expect(answer.match(/HTTP\/1\.1/g)?.length ?? 0).toBeLessThanOrEqual(1);
+  });
+});
+
+it('serves on after all of this', async () => {
+  expect((await call(open.port, { key, body: QUERY })).status).toBe(200);
+  expect(open.lines.filter((line) => line.level === 'error')).toEqual([]);
+});

@@ -1,0 +1,63 @@
+import { describe, expect, it, test } from '@jest/globals';
+import { isLoopback, isLoopbackName, loopbackHost } from '../../../server/http/host-guard.js';
+
+describe('loopbackHost', () => {
+  const guard = loopbackHost(8080);
+
+  test.each([
+    ['127.0.0.1:8080', undefined],
+    ['localhost:8080', undefined],
+    ['LOCALHOST:8080', undefined],
+    ['[::1]:8080', undefined],
+    ['localhost:8080', 'http://localhost:8080'],
+    ['localhost:8080', 'http://127.0.0.1:8080'],
+  ])('serves Host %s with Origin %s', (host, origin) => {
+    expect(() => {
+      guard(host, origin);
+    }).not.toThrow();
+  });
+
+  test.each([
+    ['attacker.example', undefined],
+    ['attacker.example:8080', undefined],
+    ['localhost', undefined],
+    ['localhost:8081', undefined],
+    ['127.0.0.1', undefined],
+    ['localhost.attacker.example:8080', undefined],
+    ['localhost:8080', 'https://evil.example'],
+    ['localhost:8080', 'http://localhost:3000'],
+    ['localhost:8080', 'https://localhost:8080'],
+    ['localhost:8080', 'null'],
+  ])('refuses Host %s with Origin %s', (host, origin) => {
+    expect(() => {
+      guard(host, origin);
+    }).toThrow(expect.objectContaining({ code: 'request.host', status: 421 }));
+  });
+
+  it('takes the bare name where http stands for the port', () => {
+    expect(() => {
+      loopbackHost(80)('localhost', undefined);
+    }).not.toThrow();
+  });
+});
+
+test.each([
+  ['127.0.0.1', true],
+  ['127.8.9.1', true],
+  ['::1', true],
+  ['0:0:0:0:0:0:0:1', true],
+  ['::ffff:127.0.0.1', true],
+  ['0.0.0.0', false],
+  ['::', false],
+  ['::2', false],
+  ['::ffff:10.0.0.1', false],
+  ['10.0.0.1', false],
+  ['localhost', false],
+  ['127.0.0.1.example.org', false],
+])('the address %s is loopback: %s', (address, loopback) => {
+  expect(isLoopback(address)).toBe(loopback);
+});
+
+it('takes localhost as a name of this machine, and no other name', () => {
+  expect([isLoopbackName('LocalHost'), isLoopbackName('localhost.example.org')]).toEqual([true, false]);
+});

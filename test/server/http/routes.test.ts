@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { makeRoutes } from '../../../server/http/routes.js';
+import { call, openGateway, type TestGateway } from '../../support/gateway.js';
+
+let open: TestGateway;
+
+beforeAll(async () => {
+  open = await openGateway();
+});
+
+afterAll(async () => {
+  await open.dispose();
+});
+
+describe('the routes', () => {
+  it('are these, each with its access', () => {
+    const listed = makeRoutes({ db: open.db, cursorKey: new Uint8Array(32) }).map(({ method, path, access, body }) => [
+      method,
+      path,
+      access,
+      body,
+    ]);
+    expect(listed).toEqual([
+      ['POST', '/api/v1/query', 'visibility', 'json'],
+      ['POST', '/api/v1/query/count', 'visibility', 'json'],
+      ['GET', '/api/v1/whoami', 'self', 'none'],
+    ]);
+  });
+
+  it('are all there, and none answers without a credential', async () => {
+    const routes = makeRoutes({ db: open.db, cursorKey: new Uint8Array(32) });
+    const replies = await Promise.all(routes.map(({ method, path }) => call(open.port, { method, path })));
+    expect(replies.map((reply) => [reply.status, reply.json?.['code']])).toEqual(
+      routes.map(() => [401, 'auth.required']),
+    );
+  });
+});

@@ -1,0 +1,124 @@
+import { describe, expect, it, test } from '@jest/globals';
+import { parseStrictJson, pointerTo } from '../../server/json.js';
+
+const LIMITS = { depth: 32 };
+
+function parsed(input: string | Uint8Array): unknown {
+  const result = parseStrictJson(input, LIMITS);
+  return result.ok ? { value: result.value } : { code: result.fault.code, pointer: result.fault.pointer };
+}
+
+function nested(depth: number): string {
+  return '['.repeat(depth) + ']'.repeat(depth);
+}
+
+describe('parseStrictJson accepts what JSON.parse accepts', () => {
+  test.each([
+    '{}',
+    '[]',
+    'null',
+    'true',
+    '0',
+    '-0',
+    '1.5e-3',
+    '0.1e1',
+    '"x"',
+    ' \t\r\n{ "a" : [ 1 , { "b" : ":{[" } ] } ',
+    '{"a":{"a":{"a":1}},"b":[{"a":1},{"a":1}]}',
+    '{"":{"":1}}',
+    '"\\u00e9 \\ud83d\\ude00 \\\\ \\" \\/"',
+    '9007199254740991',
+    '-9007199254740991',
+    '{"a\\\\":1,"a":2}',
+    '{"a\\"":1,"a":2}',
+    '"\uffff\u202e"',
+    '{"hasOwnProperty":1,"toString":2,"__defineGetter__":3}',
+    '1e-400',
+  ])('%s', (text) => {
+    const value: unknown = JSON.parse(text);
+    expect(parsed(text)).toEqual({ value });
+    expect(parsed(Buffer.from(text))).toEqual({ value });
+  });
+
+  it('reads a view into a larger buffer', () => {
+    const all = Buffer.from('xx{"a":1}yy');
+    expect(parsed(new Uint8Array(all.buffer, all.byteOffset + 2, 7))).toEqual({ value: { a: 1 } });
+  });
+});
+
+describe('parseStrictJson refuses', () => {
+  test.each([
+    ['', 'request.malformed', ''],
+    ['{', 'request.malformed', ''],
+    ['{}{}', 'request.malformed', ''],
+    ['{} x', 'request.malformed', ''],
+    ['{}//c', 'request.malformed', ''],
+    ['{}\0', 'request.malformed', ''],
+    ['\ufeff{}', 'request.malformed', ''],
+    ['{"a":1,}', 'request.malformed', ''],
+    ["{'a':1}", 'request.malformed', ''],
+    ['01', 'request.malformed', ''],
+    ['+1', 'request.malformed', ''],
+    ['.5', 'request.malformed', ''],
+    ['NaN', 'request.malformed', ''],
+    ['"a\nb"', 'request.malformed', ''],
+    ['{"a":"b', 'request.malformed', ''],
+    ['{"n":9007199254740993}', 'request.malformed', '/n'],
+    ['[1,9007199254740992]', 'request.malformed', '/1'],
+    ['[-9007199254740992]', 'request.malformed', '/0'],
+    ['[[1e400]]', 'request.malformed', '/0/0'],
+    ['1e300', 'request.malformed', ''],
+    ['{"type":"doc","type":"secret"}', 'request.duplicate_key', '/type'],
+    ['{"type":1,"t\\u0079pe":2}', 'request.duplicate_key', '/type'],
+    ['{"a":[{"x":1},{"y":{"z":1,"z":1}}]}', 'request.duplicate_key', '/a/1/y/z'],
+    ['{"a":1,"b":":","a":1}', 'request.duplicate_key', '/a'],
+    ['{"":1,"":1}', 'request.duplicate_key', '/'],
+    ['{"1":1,"0":2,"1":3}', 'request.duplicate_key', '/1'],
+    ['{"a/b~c":1,"a/b~c":1}', 'request.duplicate_key', '/a~1b~0c'],
+    ['{"__proto__":{"namespace":"/b"}}', 'request.forbidden_key', '/__proto__'],
+    ['{"a":[{"constructor":{}}]}', 'request.forbidden_key', '/a/0/constructor'],
+    ['{"\\u005f_proto__":1}', 'request.forbidden_key', '/__proto__'],
+    ['{"prototype":null}', 'request.forbidden_key', '/prototype'],
+    ['{"a":"\\u0000"}', 'request.invalid_unicode', '/a'],
+    ['["\\ud800"]', 'request.invalid_unicode', '/0'],
+    ['["\\udc00\\ud800"]', 'request.invalid_unicode', '/0'],
+    ['{"\\udfff":1}', 'request.invalid_unicode', '/\ufffd'],
+    ['"\ud800"', 'request.invalid_unicode', ''],
+    [nested(33), 'request.too_deep', ''],
+    ['{"filter":' + '['.repeat(40_000), 'request.too_deep', ''],
+    ['{"a":'.repeat(33) + '1' + '}'.repeat(33), 'request.too_deep', ''],
+  ])('case %# as %s at %j', (text, code, pointer) => {
+    expect(parsed(text)).toEqual({ code, pointer });
+    if (text.isWellFormed()) expect(parsed(Buffer.from(text))).toEqual({ code, pointer });
+  });
+
+  test.each([
+    ['a byte that is never UTF-8', [0x22, 0xff, 0xfe, 0x22]],
+    ['an overlong form', [0x22, 0xc0, 0xaf, 0x22]],
+    ['a cut sequence', [0x22, 0xf0, 0x9f, 0x98]],
+    ['an encoded surrogate', [0x22, 0xed, 0xa0, 0x80, 0x22]],
+  ])('%s', (_, bytes) => {
+    expect(parsed(Uint8Array.from(bytes))).toEqual({ code: 'request.invalid_unicode', pointer: '' });
+  });
+
+  it('takes nesting at the limit', () => {
+    expect(parseStrictJson(nested(32), LIMITS).ok).toBe(true);
+  });
+
+  it('leaves Object.prototype alone', () => {
+    parsed('{"__proto__":{"namespace":"/b"}}');
+    expect('namespace' in {}).toBe(false);
+  });
+
+  it('is linear in hostile keys and escapes', () => {
+    const keys = `{${Array.from({ length: 60_000 }, (_, i) => `"${String(i)}":0`).join(',')},"7":1}`;
+    const started = performance.now();
+    expect(parsed(keys)).toEqual({ code: 'request.duplicate_key', pointer: '/7' });
+    expect(parsed(`"${'\\\\'.repeat(400_000)}"`)).toEqual({ value: '\\'.repeat(400_000) });
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+});
+
+it('cuts the keys in a pointer', () => {
+  expect(pointerTo('/a', 'k'.repeat(100))).toBe(`/a/${'k'.repeat(64)}`);
+});

@@ -1,0 +1,26 @@
+// A CliIo whose output is kept, for commands run inside the test.
+import { PassThrough, Readable } from 'node:stream';
+import type { CliIo } from '../../server/cli/io.js';
+
+export interface MadeIo {
+  readonly io: CliIo;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+}
+
+export function makeIo(given: { readonly env?: CliIo['env']; readonly terminal?: boolean; readonly stdin?: string } = {}): MadeIo {
+  const terminal = given.terminal ?? false;
+  const stdout = new PassThrough({ highWaterMark: 1 << 26 });
+  const stderr = new PassThrough({ highWaterMark: 1 << 26 });
+  const io: CliIo = {
+    stdin: Readable.from(given.stdin === undefined ? [] : [Buffer.from(given.stdin)]),
+    stdout,
+    stderr,
+    env: given.env ?? {},
+    cwd: process.cwd(),
+    isTerminal: { stdin: terminal, stdout: terminal, stderr: terminal },
+    setStatus: () => undefined,
+  };
+  const drain = (stream: PassThrough): string => String(stream.read() ?? '');
+  return { io, stdout: () => drain(stdout), stderr: () => drain(stderr) };
+}

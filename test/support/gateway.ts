@@ -1,0 +1,222 @@
+// A gateway on a free port with a store of its own, and ways to talk to it: as a client does, and byte by byte.
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { Agent, request as httpRequest } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { compilePolicy } from '../../engine/compiler.js';
+import {
+  canonicalize,
+  type Identity,
+  instantOf,
+  isScopeName,
+  loadSnapshot,
+  type Policy,
+  scopeSetOf,
+} from '../../engine/index.js';
+import { createKey, type NewKey } from '../../server/auth/api-keys.js';
+import { type Gateway, type GatewayMode, startGateway } from '../../server/compose.js';
+import type { RateLimits } from '../../server/config.js';
+import { type Database, openDatabase } from '../../server/db/database.js';
+import { migrate } from '../../server/db/migrate.js';
+import type { Clock, Logger } from '../../server/ports.js';
+import { newDataDir } from './stores.js';
+
+/** `[identity, namespace, scopes]`; each becomes a grant `g1`, `g2` and so on. */
+export type TestGrant = readonly [identity: Identity, namespace: string, scopes: readonly string[]];
+
+export function policyOf(grants: readonly TestGrant[]): Policy {
+  const compiled = compilePolicy({
+    name: 'test',
+    providers: [...new Set(grants.map(([identity]) => identity.provider))]
+      .sort()
+      .map((name) => ({ name, description: null })),
+    roles: [],
+    grants: grants.map(([identity, namespace, scopes], index) => ({
+      id: `g${String(index + 1)}`,
+      principal: { kind: 'identity', identity },
+      namespace: pathOf(namespace),
+      scopes: scopeSetOf(scopes.filter(isScopeName)),
+      inherit: true,
+      notBefore: null,
+      expires: null,
+      reason: null,
+      place: null,
+    })),
+    tests: [],
+    guardrails: [],
+  });
+  if (!compiled.ok) throw new Error('the test policy does not compile');
+  const loaded = loadSnapshot(compiled.snapshot.bytes);
+  if (!loaded.ok) throw new Error(loaded.fault.code);
+  return loaded.policy;
+}
+
+export function pathOf(text: string): NonNullable<NewKey['restrictions']>[number] {
+  const result = canonicalize(text);
+  if (!result.ok) throw new Error(`not a path: ${text}`);
+  return result.path;
+}
+
+export interface LogLine extends Readonly<Record<string, unknown>> {
+  readonly level: 'info' | 'warn' | 'error';
+  readonly message: string;
+}
+
+export interface TestGateway {
+  readonly gateway: Gateway;
+  readonly db: Database;
+  readonly port: number;
+  readonly lines: readonly LogLine[];
+  /** The text of a new key. */
+  readonly key: (fields?: Partial<NewKey>) => Promise<{ readonly text: string; readonly id: string }>;
+  readonly dispose: () => Promise<void>;
+}
+
+export interface TestGatewayOptions {
+  readonly mode?: GatewayMode;
+  readonly rate?: Partial<RateLimits>;
+  readonly clock?: Clock;
+  /** A migrated store to share; one of its own unless given. */
+  readonly db?: Database;
+}
+
+const ADA: Identity = { provider: 'orcid', subject: 'ada' };
+
+export async function openGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const { db, disposeStore } =
+    options.db === undefined ? await openStore() : { db: options.db, disposeStore: () => Promise.resolve() };
+  const lines: LogLine[] = [];
+  const line =
+    (level: LogLine['level']) =>
+    (fields: Readonly<Record<string, unknown>>, message: string): void => {
+      lines.push({ ...fields, level, message });
+    };
+  const log: Logger = { info: line('info'), warn: line('warn'), error: line('error') };
+  const gateway = await startGateway({
+    mode: options.mode ?? { kind: 'serve', policy: policyOf([[ADA, '/', ['resource:read', 'namespace:read']]]) },
+    db,
+    listen: { host: '127.0.0.1', port: 0 },
+    rate: { perActor: 0, perAddress: 0, unauthenticated: 0, ...options.rate },
+    log,
+    ...(options.clock === undefined ? {} : { clock: options.clock }),
+  });
+  const key: TestGateway['key'] = async (fields = {}) => {
+    const made = await createKey(
+      db,
+      { actor: 'ada', identities: [ADA], scopes: null, restrictions: null, expires: null, admin: false, ...fields },
+      instantOf(Date.now()),
+    );
+    return { text: made.text, id: made.key.id };
+  };
+  const dispose = async (): Promise<void> => {
+    await gateway.close();
+    await disposeStore();
+  };
+  return { gateway, db, port: gateway.address.port, lines, key, dispose };
+}
+
+async function openStore(): Promise<{ readonly db: Database; readonly disposeStore: () => Promise<void> }> {
+  const dataDir = await newDataDir();
+  const db = await openDatabase({ kind: 'embedded', dataDir });
+  await migrate(db);
+  const disposeStore = async (): Promise<void> => {
+    await db.close();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  return { db, disposeStore };
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+  /** The body as JSON, or null where it is empty. */
+  readonly json: Readonly<Record<string, unknown>> | null;
+}
+
+export interface Call {
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
+  readonly key?: string;
+  /** Sent as JSON unless it is a text or bytes already. */
+  readonly body?: unknown;
+  readonly agent?: Agent;
+}
+
+/** POST /api/v1/query unless said. */
+export async function call(
+  port: number,
+  { method = 'POST', path = '/api/v1/query', headers = {}, key, body, agent }: Call,
+): Promise<Reply> {
+  const bytes =
+    body === undefined
+      ? null
+      : typeof body === 'string' || Buffer.isBuffer(body)
+        ? Buffer.from(body)
+        : Buffer.from(JSON.stringify(body));
+  const request = httpRequest({
+    port,
+    host: '127.0.0.1',
+    method,
+    path,
+    agent: agent ?? new Agent(),
+    headers: {
+      ...(bytes === null ? {} : { 'content-type': 'application/json', 'content-length': String(bytes.length) }),
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...headers,
+    },
+  });
+  const replied = new Promise<Reply>((resolve, reject) => {
+    request.on('error', reject);
+    request.on('response', (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString('utf8');
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text,
+          json: text === '' ? null : readObject(text),
+        });
+      });
+    });
+  });
+  if (bytes !== null) request.write(bytes);
+  request.end();
+  return replied;
+}
+
+function readObject(text: string): Readonly<Record<string, unknown>> {
+  const value: unknown = JSON.parse(text);
+  if (typeof value !== 'object' || value === null) throw new Error('the answer is not an object');
+  return Object.fromEntries(Object.entries(value));
+}
+
+/** Writes bytes to a new connection and gives everything that comes back until the other side closes it. */
+export async function raw(port: number, bytes: string | Buffer): Promise<string> {
+  const socket = await openSocket(port);
+  socket.write(bytes);
+  return readToEnd(socket);
+}
+
+export async function openSocket(port: number): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1' });
+  await once(socket, 'connect');
+  return socket;
+}
+
+export async function readToEnd(socket: Socket): Promise<string> {
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  // A reset after the answer is how a refused connection may end.
+  socket.on('error', () => undefined);
+  await new Promise<void>((resolve) => {
+    socket.once('close', () => {
+      resolve();
+    });
+  });
+  return Buffer.concat(chunks).toString('latin1');
+}

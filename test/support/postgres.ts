@@ -1,0 +1,130 @@
+// A real PostgreSQL for tests, where the machine has one: a cluster of its own in a temporary folder, on a Unix socket
+// only, run as an unprivileged account when the tests run as root. Elsewhere there is none, and tests say that they skip.
+import { execFile, spawn } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import pg from 'pg';
+
+export interface TestPostgres {
+  /** Of the database `postgres`, as superuser. */
+  readonly url: string;
+  /** The same server with another database of that name, which must exist. */
+  readonly urlOf: (database: string) => string;
+  /** Stops the server and removes its folder. */
+  stop(): Promise<void>;
+  /** Stops the server at once, as a crash would, and starts it again. */
+  restart(): Promise<void>;
+}
+
+interface Account {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+const START_TIMEOUT = 30_000;
+
+/** The folder of `initdb` and `postgres`, or null. */
+export function findPostgres(): string | null {
+  const versions = '/usr/lib/postgresql';
+  const packaged = existsSync(versions)
+    ? readdirSync(versions)
+        .sort((a, b) => Number(b) - Number(a))
+        .map((version) => join(versions, version, 'bin'))
+    : [];
+  const inPath = (process.env['PATH'] ?? '').split(delimiter);
+  return [...packaged, ...inPath].find((bin) => existsSync(join(bin, 'initdb')) && existsSync(join(bin, 'postgres'))) ?? null;
+}
+
+/** Starts a server of its own; null where none is installed, or where only root is there to run it. */
+export async function startPostgres(): Promise<TestPostgres | null> {
+  const bin = findPostgres();
+  const account = process.getuid?.() === 0 ? unprivilegedAccount() : null;
+  if (bin === null || account === 'none') return null;
+  const folder = mkdtempSync(join(tmpdir(), 'bailiwick-pg-'));
+  if (account !== null) chownSync(folder, account.uid, account.gid);
+  const data = join(folder, 'data');
+  const as = account === null ? {} : { uid: account.uid, gid: account.gid };
+  const options = { cwd: folder, env: { ...process.env, LC_ALL: 'C.UTF-8', HOME: folder }, ...as };
+  await promisify(execFile)(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync'], options);
+
+  let stopServer = run();
+  const killAtExit = (): void => {
+    stopServer('SIGKILL');
+  };
+  process.on('exit', killAtExit);
+  const urlOf = (database: string): string => `postgres://postgres@localhost/${database}?host=${encodeURIComponent(folder)}`;
+  const server: TestPostgres = {
+    url: urlOf('postgres'),
+    urlOf,
+    stop: async () => {
+      process.off('exit', killAtExit);
+      await stopServer('SIGINT').gone;
+      rmSync(folder, { recursive: true, force: true });
+    },
+    restart: async () => {
+      await stopServer('SIGQUIT').gone;
+      stopServer = run();
+      await ready(server.url);
+    },
+  };
+  await ready(server.url);
+  return server;
+
+  function run(): (signal: NodeJS.Signals) => { readonly gone: Promise<void> } {
+    const parameters = ['-D', data, '-k', folder, '-F', '-c', 'listen_addresses=', '-c', 'max_connections=60', '-c', 'shared_buffers=64MB'];
+    const child = spawn(join(bin ?? '', 'postgres'), parameters, { ...options, stdio: 'ignore' });
+    const gone = new Promise<void>((resolve) => {
+      child.once('exit', () => {
+        resolve();
+      });
+    });
+    return (signal) => {
+      child.kill(signal);
+      return { gone };
+    };
+  }
+}
+
+async function ready(url: string): Promise<void> {
+  const until = Date.now() + START_TIMEOUT;
+  for (;;) {
+    const client = new pg.Client({ connectionString: url });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      await client.end();
+      return;
+    } catch (error) {
+      if (Date.now() > until) throw error;
+      await sleep(50);
+    }
+  }
+}
+
+/** PostgreSQL refuses to run as root. */
+function unprivilegedAccount(): Account | 'none' {
+  const accounts = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'));
+  for (const name of ['postgres', 'nobody']) {
+    const entry = accounts.find((fields) => fields[0] === name);
+    if (entry !== undefined) return { name, uid: Number(entry[2]), gid: Number(entry[3]) };
+  }
+  return 'none';
+}
+
+/** Statements run one after the other by a client of their own. */
+export async function runSql(url: string, ...statements: readonly string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

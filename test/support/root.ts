@@ -1,0 +1,7 @@
+// Where the repository is, seen from the compiled tests.
+import { fileURLToPath } from 'node:url';
+
+/** A path of the repository as an absolute one. */
+export function fromRoot(path: string): string {
+  return fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+}
