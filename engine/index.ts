@@ -30,7 +30,17 @@ export type {
   Visible,
 } from './model/decision.js';
 export { assertNever, invariant, InvariantError } from './model/invariant.js';
-export { formatIdentity, type Identity, type IdentityFault, type IdentityResult, isName, makeIdentity, parseIdentity, subjectFault, utf8Length } from './model/identity.js';
+export {
+  formatIdentity,
+  type Identity,
+  type IdentityFault,
+  type IdentityResult,
+  isName,
+  makeIdentity,
+  parseIdentity,
+  subjectFault,
+  utf8Length,
+} from './model/identity.js';
 export { formatInstant, type Instant, instantOf, parseInstant } from './model/instant.js';
 export {
   canonicalize,

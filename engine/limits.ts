@@ -32,7 +32,7 @@ export const ENGINE_LIMITS = Object.freeze({
   /** Bytes of a snapshot file. */
   snapshotBytes: 400 * 1024 * 1024,
   /** Rows of the decision table with roles followed: one for each class of like identities and grant of theirs. */
-  expandedRows: 100_000_000,
+  expandedRows: 250_000_000,
 } satisfies Readonly<Record<string, number>>);
 
 export type EngineLimits = { readonly [Name in keyof typeof ENGINE_LIMITS]: number };

@@ -12,7 +12,9 @@ export class ConfigError extends Error {
   readonly faults: readonly ConfigFault[];
 
   constructor(faults: readonly ConfigFault[]) {
-    super(faults.length === 1 ? 'the configuration has a fault' : `the configuration has ${String(faults.length)} faults`);
+    super(
+      faults.length === 1 ? 'the configuration has a fault' : `the configuration has ${String(faults.length)} faults`,
+    );
     this.faults = faults;
   }
 }

@@ -56,7 +56,8 @@ async function readBytes(path: string): Promise<Uint8Array | 'missing' | 'unread
     const bytes = await readFile(path);
     return bytes.length > MAX_BYTES ? 'too large' : bytes;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'missing' : 'unreadable';
+    const missing = typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
+    return missing ? 'missing' : 'unreadable';
   }
 }
 
@@ -79,7 +80,8 @@ function schemaFaults(errors: readonly ErrorObject[], placeOf: PlaceOf): ConfigF
 }
 
 function unknownKey(path: string, error: ErrorObject): string {
-  if (LATER_KEYS.has(path)) return `\`${path}\` is not available in this version of bailiwick; remove it, it would have no effect`;
+  if (LATER_KEYS.has(path))
+    return `\`${path}\` is not available in this version of bailiwick; remove it, it would have no effect`;
   const key = path.slice(path.lastIndexOf('.') + 1);
   const known: unknown = error.parentSchema?.['properties'];
   const meant = nearest(key, typeof known === 'object' && known !== null ? Object.keys(known) : []);
@@ -87,11 +89,22 @@ function unknownKey(path: string, error: ErrorObject): string {
 }
 
 function dotted(pointer: string): string {
-  return pointer.slice(1).split('/').map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~')).join('.');
+  return pointer
+    .slice(1)
+    .split('/')
+    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .join('.');
 }
 
-function toValues(document: ConfigDocument, base: string, refuse: (key: string, message: string) => void): ConfigFileValues {
-  const read = <T>(key: 'dataDir' | 'databaseUrl' | 'policy' | 'listen', parse: (text: string, base: string) => Parsed<T>): T | undefined => {
+function toValues(
+  document: ConfigDocument,
+  base: string,
+  refuse: (key: string, message: string) => void,
+): ConfigFileValues {
+  const read = <T>(
+    key: 'dataDir' | 'databaseUrl' | 'policy' | 'listen',
+    parse: (text: string, base: string) => Parsed<T>,
+  ): T | undefined => {
     const text = document[key];
     if (text === undefined) return undefined;
     const parsed = parse(text, base);
@@ -99,7 +112,11 @@ function toValues(document: ConfigDocument, base: string, refuse: (key: string, 
     refuse(key, parsed.message);
     return undefined;
   };
-  const [dataDir, databaseUrl, policy] = [read('dataDir', parsePath), read('databaseUrl', parseDatabaseUrl), read('policy', parsePath)];
+  const [dataDir, databaseUrl, policy] = [
+    read('dataDir', parsePath),
+    read('databaseUrl', parseDatabaseUrl),
+    read('policy', parsePath),
+  ];
   const listen = read('listen', parseAddress);
   const keysEnabled = document.authentication?.keys?.enabled;
   const rate = document.limits?.rate;

@@ -1,8 +1,8 @@
 // The documents tell the truth: the README's example is carried out and its output compared, and whatever file, folder,
 // link or make target a document names exists.
 import { execFile } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { fromRoot } from './support/root.js';
@@ -91,15 +91,15 @@ describe.each(DOCUMENTS)('%s', (document) => {
 
   it('names files and folders that exist', () => {
     const text = read(document);
-    const named = [...text.matchAll(/(?<![\w/.-])(?:engine|server|policies|fixtures|test|bench)\/[\w./-]*/g)].map(
-      ([path]) => path,
+    const named = [...text.matchAll(/(?<![\w/.-])(?:engine|server|policies|fixtures|test|bench)\/[\w./-]*/g)];
+    const near = [...text.matchAll(/(?<=`)(?:[\w-]+(?:\/[\w-]+)+\.(?:ts|yaml)|[\w-]+(?:\/[\w-]+)*\/)(?=`)/g)];
+    const alone = [...text.matchAll(/(?<=`)[\w-]+\.ts(?=`)/g)].map(([name]) => name);
+    const paths = [...named, ...near].map(([path]) => path);
+    expect(paths.filter((path) => !existsSync(fromRoot(path)) && !existsSync(fromRoot(join(base, path))))).toEqual([]);
+    if (alone.length === 0) return;
+    const below = new Set(
+      readdirSync(fromRoot(base), { recursive: true, encoding: 'utf8' }).map((path) => basename(path)),
     );
-    const near = [...text.matchAll(/`([\w-]+(?:\/[\w-]+)+\.(?:ts|yaml)|[\w-]+\.ts|[\w-]+(?:\/[\w-]+)*\/)`/g)].map(
-      ([, path = '']) => path,
-    );
-    const missing = [...named, ...near].filter(
-      (path) => !existsSync(fromRoot(path)) && !existsSync(fromRoot(join(base, path))),
-    );
-    expect(missing).toEqual([]);
+    expect(alone.filter((name) => !below.has(name))).toEqual([]);
   });
 });

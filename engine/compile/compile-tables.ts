@@ -135,9 +135,7 @@ function memberColumns(roles: readonly PolicyRole[], numbers: Numbers): MemberCo
 }
 
 function principalOf(member: PolicyMember): Principal {
-  return member.kind === 'role'
-    ? { kind: 'role', role: member.role }
-    : { kind: 'identity', identity: member.identity };
+  return member.kind === 'role' ? { kind: 'role', role: member.role } : { kind: 'identity', identity: member.identity };
 }
 
 function grantColumns(policy: PolicySet, numbers: Numbers, namespaceRow: (path: string) => number): GrantColumns {

@@ -50,7 +50,8 @@ function canonicalActor(actor: RawActor): Actor | null {
   return {
     kind: 'request',
     identities: actor.identities,
-    credentialScopes: actor.credentialScopes === null ? ALL_SCOPES : scopeSetOf(actor.credentialScopes.filter(isScopeName)),
+    credentialScopes:
+      actor.credentialScopes === null ? ALL_SCOPES : scopeSetOf(actor.credentialScopes.filter(isScopeName)),
     namespaceRestrictions: restrictions,
   };
 }

@@ -26,7 +26,10 @@ export function decideAs(actor: ResolvedActor, input: { readonly request: Reques
   return decideResolved(actor as Resolved, input);
 }
 
-function decideResolved(actor: Resolved, { request, at }: { readonly request: Request; readonly at: Instant }): Decision {
+function decideResolved(
+  actor: Resolved,
+  { request, at }: { readonly request: Request; readonly at: Instant },
+): Decision {
   switch (request.kind) {
     case 'access':
       return answer(actor, judge(actor, request, at));
@@ -51,7 +54,10 @@ function decideCopy(actor: Resolved, request: Copy, at: Instant): Decision {
   if (!Array.isArray(source)) return { decision: 'deny', step: 'source_read', cause: source };
   const destination = judge(actor, own('resource:write', request.destination), at);
   if (!Array.isArray(destination)) return { decision: 'deny', step: 'destination_write', cause: destination };
-  return answer(actor, [...new Set([...source, ...destination])].sort((a, b) => a - b));
+  return answer(
+    actor,
+    [...new Set([...source, ...destination])].sort((a, b) => a - b),
+  );
 }
 
 function own(scope: ScopeName, namespace: NamespacePath): Access {

@@ -15,25 +15,28 @@ export interface Wanted {
 
 /** Rows of the grants in force that count at the target, sorted, so by id. */
 export function findGrants(policy: PreparedPolicy, principals: Int32Array, wanted: Wanted): number[] {
-  const { target } = wanted;
   const found: number[] = [];
   if (principals.length === 0) return found;
-  addGrantsAt(policy, principals, { row: 0, isTarget: target.length === 1, wanted, found });
-  let row = 0;
-  for (let start = 1; start < target.length; ) {
-    const slash = target.indexOf('/', start);
-    const end = slash < 0 ? target.length : slash;
-    row = childRow(policy, row, { path: target, start, end });
-    if (row < 0) break;
-    addGrantsAt(policy, principals, { row, isTarget: end === target.length, wanted, found });
-    start = end + 1;
+  const { target } = wanted;
+  // One place and one segment for the whole walk: this runs for every decision.
+  const place: Place = { row: 0, isTarget: target.length === 1, wanted, found };
+  const segment = { path: target, start: 1, end: 1 };
+  addGrantsAt(policy, principals, place);
+  while (segment.start < target.length) {
+    const slash = target.indexOf('/', segment.start);
+    segment.end = slash < 0 ? target.length : slash;
+    place.row = childRow(policy, place.row, segment);
+    if (place.row < 0) break;
+    place.isTarget = segment.end === target.length;
+    addGrantsAt(policy, principals, place);
+    segment.start = segment.end + 1;
   }
   return found.length < 2 ? found : found.sort((a, b) => a - b);
 }
 
 interface Place {
-  readonly row: number;
-  readonly isTarget: boolean;
+  row: number;
+  isTarget: boolean;
   readonly wanted: Wanted;
   readonly found: number[];
 }
@@ -74,7 +77,11 @@ export function isInForce(tables: PolicyTables, grant: number, at: Instant): boo
 }
 
 /** The first index between `from` and `to` whose value in the sorted column is at least `value`, or `to`. */
-export function lowerBound(column: Int32Array, value: number, range: { readonly from: number; readonly to: number }): number {
+export function lowerBound(
+  column: Int32Array,
+  value: number,
+  range: { readonly from: number; readonly to: number },
+): number {
   let low = range.from;
   let high = range.to;
   while (low < high) {

@@ -112,9 +112,15 @@ function indexChildren(tables: PolicyTables): Int32Array {
   return table;
 }
 
-/** The row of the child of `parent` whose segment is `path` from `start` to `end`, or -1. */
-export function childRow(policy: PreparedPolicy, parent: number, segment: { path: string; start: number; end: number }): number {
-  const { path, start, end } = segment;
+/** `path` from `start` to `end`. */
+export interface Segment {
+  readonly path: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The row of the child of `parent` with this segment, or -1. */
+export function childRow(policy: PreparedPolicy, parent: number, { path, start, end }: Segment): number {
   const { childTable, tables } = policy;
   const mask = childTable.length - 1;
   let slot = hashSegment(parent, path, start, end) & mask;

@@ -52,7 +52,9 @@ function principalsOf(policy: PreparedPolicy, identities: readonly Identity[]): 
 function principalsOfOne(policy: PreparedPolicy, identity: Identity): Int32Array {
   const row = policy.identityRows.get(identity.provider)?.get(identity.subject);
   const holder = row === undefined ? -1 : (policy.holders.classOf[row] ?? -1);
-  return holder < 0 ? NOBODY : policy.holders.principals.subarray(policy.holders.start[holder], policy.holders.start[holder + 1]);
+  return holder < 0
+    ? NOBODY
+    : policy.holders.principals.subarray(policy.holders.start[holder], policy.holders.start[holder + 1]);
 }
 
 /** Step 2: unrestricted, or a restriction is the target or an ancestor of it. */

@@ -60,7 +60,11 @@ function visibilityResolved(actor: Resolved, { request, at }: Asked): Visibility
   return { kind: 'none', step: typeof atContext === 'string' ? atContext : 'no_matching_grant' };
 }
 
-function addLineage(actor: Resolved, asked: { scope: ScopeName; context: NamespacePath; at: Instant }, found: Found): void {
+function addLineage(
+  actor: Resolved,
+  asked: { scope: ScopeName; context: NamespacePath; at: Instant },
+  found: Found,
+): void {
   const { scope, context, at } = asked;
   for (const target of lineageOf(context)) {
     const judged = judge(actor, { kind: 'access', scope, context, target }, at);
@@ -103,13 +107,14 @@ function addSubtree(actor: Resolved, { scopes, root, at }: Subtree, found: Found
   if (row >= 0) addGrantsWithin(policy, actor.principals, { row, scopes, at }, found);
 }
 
+/** Of a namespace that has one, otherwise -1. */
 function rowOf(policy: PreparedPolicy, path: NamespacePath): number {
+  const segment = { path, start: 1, end: 1 };
   let row = 0;
-  for (let start = 1; start < path.length && row >= 0; ) {
-    const slash = path.indexOf('/', start);
-    const end = slash < 0 ? path.length : slash;
-    row = childRow(policy, row, { path, start, end });
-    start = end + 1;
+  for (; segment.start < path.length && row >= 0; segment.start = segment.end + 1) {
+    const slash = path.indexOf('/', segment.start);
+    segment.end = slash < 0 ? path.length : slash;
+    row = childRow(policy, row, segment);
   }
   return row;
 }

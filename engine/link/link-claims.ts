@@ -20,9 +20,22 @@ function linkTest(document: PolicyDocument, test: TestDeclaration, names: Names)
     credentialScopes: test.credentialScopes,
     namespaceRestrictions: test.namespaceRestrictions,
     at: test.at,
-    allow: test.allow.map((access) => ({ scope: access.scope, namespace: access.namespace, place: placeOf(document, access) })),
-    deny: test.deny.map((access) => ({ scope: access.scope, namespace: access.namespace, place: placeOf(document, access) })),
-    sees: test.sees.map(({ family, context, namespaces, start, end }) => ({ family, context, namespaces, place: placeOf(document, { start, end }) })),
+    allow: test.allow.map((access) => ({
+      scope: access.scope,
+      namespace: access.namespace,
+      place: placeOf(document, access),
+    })),
+    deny: test.deny.map((access) => ({
+      scope: access.scope,
+      namespace: access.namespace,
+      place: placeOf(document, access),
+    })),
+    sees: test.sees.map(({ family, context, namespaces, start, end }) => ({
+      family,
+      context,
+      namespaces,
+      place: placeOf(document, { start, end }),
+    })),
     place: placeOf(document, test.name),
   };
 }

@@ -24,9 +24,10 @@ export function linkPolicy(documents: readonly PolicyDocument[], limits: EngineL
   const tests = documents.flatMap((document) => linkTests(document, names));
   const guardrails = linkGuardrails(documents, names);
   const header = documents.find((document) => document.header !== null)?.header ?? null;
-  if (sink.failed() || header?.name == null) return null;
-  const providers = header.providers.map(({ name, description }) => ({ name: name.value, description }));
-  return { name: header.name.value, providers, roles, grants, tests, guardrails };
+  const name = header?.name ?? null;
+  if (sink.failed() || header === null || name === null) return null;
+  const providers = header.providers.map((provider) => ({ ...provider, name: provider.name.value }));
+  return { name: name.value, providers, roles, grants, tests, guardrails };
 }
 
 function linkRole(document: PolicyDocument, role: RoleDeclaration, names: Names): PolicyRole {
@@ -106,7 +107,8 @@ function scopesOf(document: PolicyDocument, grant: GrantDeclaration, names: Name
   if (principal.kind === 'role' && role === undefined) return null;
   const inherited = role === undefined ? 'absent' : statedSet(role.scopes);
   if (inherited !== 'absent') return inherited;
-  const help = principal.kind === 'role' ? `add \`scopes\` to the grant, or to the role \`${principal.value}\`` : 'add `scopes`';
+  const help =
+    principal.kind === 'role' ? `add \`scopes\` to the grant, or to the role \`${principal.value}\`` : 'add `scopes`';
   const message = principal.kind === 'role' ? 'neither the grant nor its role has scopes' : 'the grant has no scopes';
   names.sink.add(findingAt(document, id ?? principal, { code: 'GRANT_SCOPES_MISSING', message, help }));
   return null;
@@ -116,4 +118,3 @@ function statedSet(scopes: StatedScopes): ScopeSet | 'absent' | null {
   if (scopes === 'absent') return 'absent';
   return scopes === 'wrong' || scopes.value === NO_SCOPES ? null : scopes.value;
 }
-

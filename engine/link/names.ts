@@ -28,7 +28,13 @@ export function collectNames(documents: readonly PolicyDocument[], sink: Sink): 
       if (before === undefined) roles.set(name.value, { document, role });
       else {
         const related = [{ ...placeOf(before.document, before.role.name), message: 'first declared here' }];
-        sink.add(findingAt(document, name, { code: 'ROLE_DUPLICATE', message: `the role \`${name.value}\` is declared twice`, related }));
+        sink.add(
+          findingAt(document, name, {
+            code: 'ROLE_DUPLICATE',
+            message: `the role \`${name.value}\` is declared twice`,
+            related,
+          }),
+        );
       }
     }
   }

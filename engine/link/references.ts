@@ -18,7 +18,13 @@ export function checkRole(document: PolicyDocument, reference: RoleReference, na
   if (names.roles.has(reference.value) || names.rolesMayBeMissing) return;
   const near = names.suggestRole.nearest(reference.value);
   const help = near === null ? undefined : `did you mean \`${near}\`?`;
-  names.sink.add(findingAt(document, reference, { code: 'ROLE_UNKNOWN', message: `the role \`${reference.value}\` is not declared`, help }));
+  names.sink.add(
+    findingAt(document, reference, {
+      code: 'ROLE_UNKNOWN',
+      message: `the role \`${reference.value}\` is not declared`,
+      help,
+    }),
+  );
 }
 
 export function checkIdentity(document: PolicyDocument, reference: IdentityReference, names: Names): void {
@@ -33,7 +39,13 @@ export function checkProvider(document: PolicyDocument, reference: Located<strin
   if (value.endsWith(GROUP) && providers.has(value.slice(0, -GROUP.length))) return;
   const near = nearest(value, providers);
   const help = near === null ? 'declare it in `policy.yaml`, under `providers`' : `did you mean \`${near}\`?`;
-  names.sink.add(findingAt(document, reference satisfies Span, { code: 'PROVIDER_UNKNOWN', message: `the provider \`${value}\` is not declared`, help }));
+  names.sink.add(
+    findingAt(document, reference satisfies Span, {
+      code: 'PROVIDER_UNKNOWN',
+      message: `the provider \`${value}\` is not declared`,
+      help,
+    }),
+  );
 }
 
 export function identityPrincipal(reference: MemberReference): Principal {

@@ -81,7 +81,8 @@ function reportCycle(cycle: readonly Visit[], sink: Sink): void {
   const [start, ...others] = steps;
   if (start === undefined) return;
   const names = [...turned.map((visit) => visit.name), start.visit.name];
-  const shown = names.length > 10 ? [...names.slice(0, 5), `… ${String(names.length - 8)} more …`, ...names.slice(-3)] : names;
+  const shown =
+    names.length > 10 ? [...names.slice(0, 5), `… ${String(names.length - 8)} more …`, ...names.slice(-3)] : names;
   const message =
     others.length === 0
       ? `the role \`${start.visit.name}\` is a member of itself`
@@ -90,7 +91,14 @@ function reportCycle(cycle: readonly Visit[], sink: Sink): void {
     ...placeOf(visit.declared.document, at),
     message: `\`${next}\` is a member of \`${visit.name}\` here`,
   }));
-  sink.add(findingAt(start.visit.declared.document, start.at, { code: 'ROLE_CYCLE', message, help: 'remove one of the memberships', related }));
+  sink.add(
+    findingAt(start.visit.declared.document, start.at, {
+      code: 'ROLE_CYCLE',
+      message,
+      help: 'remove one of the memberships',
+      related,
+    }),
+  );
 }
 
 function isBefore(a: Visit, b: Visit | undefined): boolean {

@@ -73,7 +73,12 @@ export type CountedPlace =
   { readonly kind: 'path'; readonly path: NamespacePath } | { readonly kind: 'every-top-level' };
 
 export type RuleDeclaration =
-  | { readonly kind: 'never'; readonly scopes: ScopeSet; readonly under: NamespacePath; readonly except: ExemptionDeclaration }
+  | {
+      readonly kind: 'never';
+      readonly scopes: ScopeSet;
+      readonly under: NamespacePath;
+      readonly except: ExemptionDeclaration;
+    }
   | {
       readonly kind: 'separate';
       readonly sides: readonly ScopeSet[];

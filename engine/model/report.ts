@@ -59,7 +59,10 @@ export function makeSink(limit: number): Sink {
       const all = sortDiagnostics(kept);
       if (firstLeft === null) return all;
       const message = `${String(left)} more ${left === 1 ? 'mistake is' : 'mistakes are'} not listed`;
-      return [...all, makeDiagnostic({ code: 'LIMIT_DIAGNOSTICS', file: firstLeft.file, range: firstLeft.range, message })];
+      return [
+        ...all,
+        makeDiagnostic({ code: 'LIMIT_DIAGNOSTICS', file: firstLeft.file, range: firstLeft.range, message }),
+      ];
     },
   };
 }
@@ -71,10 +74,6 @@ export function sortDiagnostics(diagnostics: Iterable<Diagnostic>): readonly Dia
     const before = sorted[index - 1];
     return before === undefined || compareDiagnostics(before, diagnostic) !== 0;
   });
-}
-
-export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
-  return diagnostics.some((diagnostic) => diagnostic.severity === 'error');
 }
 
 function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {

@@ -90,5 +90,7 @@ export function intervalsOf(held: ReadonlySet<PolicyGrant>, namespace: Namespace
 }
 
 export function toGrantRef(grant: PolicyGrant): GrantRef {
-  return grant.place === null ? { id: grant.id } : { id: grant.id, file: grant.place.file, line: grant.place.range.start.line };
+  return grant.place === null
+    ? { id: grant.id }
+    : { id: grant.id, file: grant.place.file, line: grant.place.range.start.line };
 }

@@ -1,9 +1,10 @@
 // `never` and `separate` (design 3.4): what no identity may hold at or below a namespace, for every group of identities
 // that hold the same, every node, and all time.
 import type { Exemption } from '../model/policy-set.js';
-import { ALL_SCOPES, SCOPES } from '../model/scope.js';
+import { ALL_SCOPES } from '../model/scope.js';
+import type { RowRegion } from './cells.js';
 import { makeFold } from './fold.js';
-import { type Group, groupsNear } from './holders-near.js';
+import { type Group, type GroupFilter, groupsNear } from './holders-near.js';
 import { type Holding, holdingOf, holdingsNear, subtreeRows } from './holdings.js';
 import { withMembersBelow } from './membership.js';
 import { endOf } from './nodes.js';
@@ -24,19 +25,41 @@ export interface Prohibition {
   readonly exempt: Uint8Array;
 }
 
+/**
+ * Each grant that gives a forbidden scope breaks the rule by itself, so it is a witness by itself, and the repair is all of
+ * them.
+ */
 export function checkNever(world: World, rule: { under: number; scopes: number; exempt: Uint8Array }): Finding {
-  const prohibition = { ...rule, broken: (held: number) => held & rule.scopes };
-  const planes = SCOPES.map((_, bit) => 1 << bit).filter((scope) => (scope & rule.scopes) !== 0);
-  const broken = findBroken(world, prohibition, planes);
-  // Each grant that gives a forbidden scope breaks the rule by itself, so the repair is all of them.
-  const repair = new Set(broken.flatMap(({ holdings }) => holdings.map((holding) => holding.grant)));
-  return { sightings: broken.flatMap(({ sightings }) => sightings), repair: [...repair].sort((a, b) => a - b) };
+  const { grants } = world.policy.tables;
+  const counts = (identity: number): boolean => rule.exempt[identity] !== 1;
+  const sightings: Sighting[] = [];
+  // Those who hold by a principal are the same for each of its grants.
+  const concerned = new Map<number, Int32Array>();
+  for (let grant = 0; grant < grants.id.length; grant += 1) {
+    const holding = holdingOf(world.rights, grant);
+    const region = regionUnder(world, holding, rule.under);
+    if (region === null || !isRelevant(rule, holding)) continue;
+    const principal = grants.principal[grant] ?? 0;
+    const identities = concerned.get(principal) ?? world.reach(principal).filter(counts);
+    concerned.set(principal, identities);
+    if (identities.length === 0) continue;
+    const { from, until, scopes } = holding;
+    sightings.push({ identities, region, scopes: scopes & rule.scopes, from, until, grants: [grant] });
+  }
+  return { sightings, repair: sightings.flatMap((sighting) => sighting.grants) };
+}
+
+/** Where a grant counts at or below a namespace; null if nowhere. */
+function regionUnder({ nodes }: World, { row, inherit }: Holding, under: number): RowRegion | null {
+  if (under <= row && row < endOf(nodes, under)) return { row, extent: inherit ? 'subtree' : 'exact', except: [] };
+  const above = row < under && under < endOf(nodes, row);
+  return above && inherit ? { row: under, extent: 'subtree', except: [] } : null;
 }
 
 export function checkSeparate(world: World, rule: { under: number; sides: readonly number[]; exempt: Uint8Array }): Finding {
   const scopes = rule.sides.reduce((all, side) => all | side, 0);
   const prohibition = { ...rule, scopes, broken: (held: number) => heldOfSeveral(rule.sides, held) };
-  const broken = findBroken(world, prohibition, [ALL_SCOPES]);
+  const broken = findBroken(world, prohibition);
   return {
     sightings: broken.flatMap(({ sightings }) => sightings),
     repair: separationRepair(world, prohibition, broken),
@@ -56,14 +79,14 @@ export interface Broken {
   readonly sightings: readonly Sighting[];
 }
 
-function findBroken(world: World, prohibition: Prohibition, planes: readonly number[]): readonly Broken[] {
+function findBroken(world: World, prohibition: Prohibition): readonly Broken[] {
   const found: Broken[] = [];
   for (const group of groupsNear(world.policy, relevance(world, prohibition))) {
     const near = holdingsNear(world.rights, group.principals, subtreeRows(world.nodes, prohibition.under));
     const holdings = near.filter((holding) => isRelevant(prohibition, holding));
     // Rights only add: whoever has not the scopes anywhere at all has not broken the rule anywhere.
     if (prohibition.broken(holdings.reduce((all, holding) => all | holding.scopes, 0)) === 0) continue;
-    const sightings = sightingsOf(world, prohibition, { group, holdings, planes });
+    const sightings = sightingsOf(world, prohibition, { group, holdings });
     if (sightings.length > 0) found.push({ group, holdings, sightings });
   }
   return found;
@@ -72,9 +95,10 @@ function findBroken(world: World, prohibition: Prohibition, planes: readonly num
 function sightingsOf(
   { nodes }: World,
   { under, broken }: Prohibition,
-  { group, holdings, planes }: { group: Group; holdings: readonly Holding[]; planes: readonly number[] },
+  { group, holdings }: { group: Group; holdings: readonly Holding[] },
 ): readonly Sighting[] {
-  const fold = makeFold(nodes, planes);
+  // Not scope by scope: a witness is to show both sides.
+  const fold = makeFold(nodes, [ALL_SCOPES]);
   walkRights({ nodes, rows: subtreeRows(nodes, under), sides: [holdings] }, (row, [at], [below]) => {
     if (at !== undefined && below !== undefined) fold.visit(row, mapTimeline(at, broken), mapTimeline(below, broken));
   });
@@ -85,19 +109,17 @@ function sightingsOf(
   });
 }
 
-function isRelevant(prohibition: Prohibition, holding: Holding): boolean {
-  return (holding.scopes & prohibition.scopes) !== 0 && holding.from < holding.until;
+/** Whether a grant gives any of the scopes at any time. */
+function isRelevant({ scopes }: { readonly scopes: number }, holding: Holding): boolean {
+  return (holding.scopes & scopes) !== 0 && holding.from < holding.until;
 }
 
-function relevance({ policy, nodes, rights }: World, prohibition: Prohibition): { principals: Uint8Array; counts: (identity: number) => boolean } {
-  const { grants, roles, identities } = policy.tables;
+function relevance(world: World, prohibition: Prohibition): GroupFilter {
+  const { grants, roles, identities } = world.policy.tables;
   const principals = new Uint8Array(roles.name.length + identities.subject.length);
-  const end = endOf(nodes, prohibition.under);
   for (let grant = 0; grant < grants.id.length; grant += 1) {
-    const holding = holdingOf(rights, grant);
-    const inside = prohibition.under <= holding.row && holding.row < end;
-    const above = holding.row < prohibition.under && prohibition.under < endOf(nodes, holding.row) && holding.inherit;
-    if ((inside || above) && isRelevant(prohibition, holding)) principals[grants.principal[grant] ?? 0] = 1;
+    const holding = holdingOf(world.rights, grant);
+    if (isRelevant(prohibition, holding) && regionUnder(world, holding, prohibition.under) !== null) principals[grants.principal[grant] ?? 0] = 1;
   }
   return { principals, counts: (identity) => prohibition.exempt[identity] !== 1 };
 }

@@ -102,3 +102,15 @@ export function grantsOf(rights: Rights, principal: number): Int32Array {
   const { start, rows } = rights.policy.byPrincipal;
   return rows.subarray(start[principal] ?? 0, start[principal + 1] ?? 0);
 }
+
+/** The index of the first holding at a row or after it; holdings are sorted by node. */
+export function firstAt(holdings: readonly Holding[], row: number): number {
+  let low = 0;
+  let high = holdings.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((holdings[middle]?.row ?? Infinity) >= row) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

@@ -21,8 +21,22 @@ export function makeMembership(tables: PolicyTables): Membership {
   };
 }
 
-export function edgesToMembers(membership: Membership, role: number): Int32Array {
-  return rowsOf(membership.byRole, role);
+/** The edges that name a principal as a member. */
+export function edgesOfMember(membership: Membership, principal: number): Int32Array {
+  return rowsOf(membership.byMember, principal);
+}
+
+/** Whether a role names a principal as a member; edges are sorted by role, then member. */
+export function isMember(membership: Membership, role: number, principal: number): boolean {
+  const edges = rowsOf(membership.byRole, role);
+  let low = 0;
+  let high = edges.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((membership.tables.members.member[edges[middle] ?? 0] ?? 0) < principal) low = middle + 1;
+    else high = middle;
+  }
+  return membership.tables.members.member[edges[low] ?? -1] === principal;
 }
 
 /** These principals and every role that one of them is in, however deep. */

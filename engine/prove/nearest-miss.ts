@@ -28,14 +28,22 @@ export function nearestMiss(miss: Miss, held: ReadonlySet<PolicyGrant>, grants: 
   const { actor, step } = miss;
   if (step === 'restriction') {
     const restrictions = actor.namespaceRestrictions ?? [];
-    const text = restrictions.length === 0 ? 'the credential is restricted to no namespace at all' : `the credential is restricted to ${restrictions.join(', ')}`;
+    const text =
+      restrictions.length === 0
+        ? 'the credential is restricted to no namespace at all'
+        : `the credential is restricted to ${restrictions.join(', ')}`;
     return { grant: null, text };
   }
   if (step === 'credential_scope') {
     const carried = scopeNames(actor.credentialScopes);
-    return { grant: null, text: carried.length === 0 ? 'the credential carries no scope' : `the credential carries only ${carried.join(', ')}` };
+    return {
+      grant: null,
+      text:
+        carried.length === 0 ? 'the credential carries no scope' : `the credential carries only ${carried.join(', ')}`,
+    };
   }
-  if (step === 'target_relationship') return { grant: null, text: 'the namespaces are not related as this access needs' };
+  if (step === 'target_relationship')
+    return { grant: null, text: 'the namespaces are not related as this access needs' };
   return nearestGrant(miss, held, grants);
 }
 
@@ -53,9 +61,11 @@ function nearestGrant(miss: Miss, held: ReadonlySet<PolicyGrant>, grants: readon
   if (narrow !== undefined) return found(narrow, `carries only ${scopeNames(narrow.scopes).join(', ')}`);
   const others = grants.filter((grant) => !held.has(grant) && isWithin(namespace, grant.namespace) && covers(grant));
   const foreign = nearestFirst(others, namespace).find((grant) => hasScope(grant.scopes, scope) && inForce(grant, at));
-  if (foreign !== undefined) return found(foreign, `is for ${principalText(foreign.principal)}, which does not include this actor`);
+  if (foreign !== undefined)
+    return found(foreign, `is for ${principalText(foreign.principal)}, which does not include this actor`);
   const elsewhere = own.find((grant) => hasScope(grant.scopes, scope));
-  if (elsewhere !== undefined) return found(elsewhere, `is bound to ${elsewhere.namespace}, which is not ${namespace} or above it`);
+  if (elsewhere !== undefined)
+    return found(elsewhere, `is bound to ${elsewhere.namespace}, which is not ${namespace} or above it`);
   return { grant: null, text: 'no grant comes near' };
 }
 
@@ -80,7 +90,9 @@ function windowText(grant: PolicyGrant): string {
 }
 
 function principalText(principal: Principal): string {
-  return principal.kind === 'role' ? `role \`${principal.role}\`` : `identity \`${formatIdentity(principal.identity)}\``;
+  return principal.kind === 'role'
+    ? `role \`${principal.role}\``
+    : `identity \`${formatIdentity(principal.identity)}\``;
 }
 
 function found(grant: PolicyGrant, lacks: string): NearestMiss {

@@ -4,7 +4,14 @@ import type { Actor } from '../model/actor.js';
 import type { Decision, GrantRef, Step, Visibility } from '../model/decision.js';
 import type { Instant } from '../model/instant.js';
 import { comparePaths, type NamespacePath } from '../model/namespace.js';
-import type { ExpectedAccess, ExpectedVisibility, Place, PolicyGrant, PolicySet, PolicyTest } from '../model/policy-set.js';
+import type {
+  ExpectedAccess,
+  ExpectedVisibility,
+  Place,
+  PolicyGrant,
+  PolicySet,
+  PolicyTest,
+} from '../model/policy-set.js';
 import type { ScopeName } from '../model/scope.js';
 import { decide } from '../evaluate/decide.js';
 import type { Policy } from '../evaluate/policy.js';
@@ -72,7 +79,11 @@ function runTest(run: Run): readonly PolicyTestFailure[] {
   ].filter((failure) => failure !== null);
 }
 
-function checkAccess(run: Run, { scope, namespace, place }: ExpectedAccess, expected: 'allow' | 'deny'): PolicyTestFailure | null {
+function checkAccess(
+  run: Run,
+  { scope, namespace, place }: ExpectedAccess,
+  expected: 'allow' | 'deny',
+): PolicyTestFailure | null {
   for (const interval of intervals(run, namespace)) {
     const question = { scope, context: namespace, target: namespace, at: interval.at };
     const answer = ask(run, question);
@@ -84,7 +95,10 @@ function checkAccess(run: Run, { scope, namespace, place }: ExpectedAccess, expe
   return null;
 }
 
-function checkVisibility(run: Run, { family, context, namespaces, place }: ExpectedVisibility): PolicyTestFailure | null {
+function checkVisibility(
+  run: Run,
+  { family, context, namespaces, place }: ExpectedVisibility,
+): PolicyTestFailure | null {
   const expected = [...namespaces].sort(comparePaths);
   // A process run is seen from its own namespace only: that is the whole of its reach (design 2.4).
   const reach = family === 'process-run' ? 'exact' : 'lineage';

@@ -1,7 +1,12 @@
 // The repair of `separate`: grants that conflict in pairs, and an inclusion-minimal set of them that leaves no pair.
 import type { Broken, Prohibition } from './guardrail-regions.js';
-import { type Holding, holdingsNear, subtreeRows } from './holdings.js';
+import { firstAt, type Holding, holdingsNear, subtreeRows } from './holdings.js';
+import { rowsAbove } from './nodes.js';
 import type { World } from './witness.js';
+
+const NOBODY: ReadonlySet<number> = new Set();
+/** What looking up the grants of one principal takes, in grants looked at. */
+const LOOKUP_COST = 16;
 
 /** Rows of grants, sorted. Grants that conflict with few others are kept, so that the set is small. */
 export function separationRepair(world: World, prohibition: Prohibition, broken: readonly Broken[]): readonly number[] {
@@ -10,12 +15,21 @@ export function separationRepair(world: World, prohibition: Prohibition, broken:
   for (const { holdings } of broken) for (const holding of holdings) candidates.set(holding.grant, holding);
 
   const principalOf = world.policy.tables.grants.principal;
-  const conflictsOf = (holding: Holding): readonly number[] => {
+  const byNode = [...candidates.values()].sort((a, b) => a.row - b.row || a.grant - b.grant);
+  /** Those that count somewhere where this one counts: looked for among who can be concerned, or where it counts. */
+  const near = (holding: Holding, partners: ReadonlySet<number>): readonly Holding[] => {
     const { row, inherit } = holding;
     const rows = inherit ? subtreeRows(world.nodes, row) : { from: row, until: row + 1 };
-    const partners = together.get(principalOf[holding.grant] ?? 0) ?? [];
-    return holdingsNear(world.rights, partners, rows)
-      .filter((other) => other.grant !== holding.grant && candidates.has(other.grant) && conflict(prohibition, holding, other))
+    const [first, last] = [firstAt(byNode, rows.from), firstAt(byNode, rows.until)];
+    if (last - first > partners.size * LOOKUP_COST) return holdingsNear(world.rights, partners, rows);
+    const above = rowsAbove(world.nodes, row).flatMap((up) => byNode.slice(firstAt(byNode, up), firstAt(byNode, up + 1)));
+    return [...above.filter((other) => other.inherit), ...byNode.slice(first, last)];
+  };
+  const conflictsOf = (holding: Holding): readonly number[] => {
+    const partners = together.get(principalOf[holding.grant] ?? 0) ?? NOBODY;
+    return near(holding, partners)
+      .filter((other) => other.grant !== holding.grant && conflict(prohibition, holding, other))
+      .filter((other) => candidates.has(other.grant) && partners.has(principalOf[other.grant] ?? 0))
       .map((other) => other.grant);
   };
 

@@ -9,7 +9,7 @@ import { compareTexts } from '../model/order.js';
 import { type ScopeName, SCOPES } from '../model/scope.js';
 import type { Extent, RowRegion } from './cells.js';
 import { identityTexts, makeReach } from './holders-near.js';
-import { type Holding, makeRights, namedPaths, type Rights } from './holdings.js';
+import { firstAt, type Holding, makeRights, namedPaths, type Rights } from './holdings.js';
 import { type Membership, makeMembership } from './membership.js';
 import { endOf, makeNodes, type Nodes, pathAt, rowsAbove } from './nodes.js';
 
@@ -29,9 +29,12 @@ export interface Witness {
   readonly grants: readonly GrantRef[];
 }
 
+export type IdentityRows = readonly number[] | Int32Array;
+
 /** A witness in rows and numbers. */
 export interface Sighting {
-  readonly identities: Iterable<number>;
+  /** Rows, sorted. */
+  readonly identities: IdentityRows;
   readonly region: RowRegion;
   readonly scopes: number;
   readonly from: number;
@@ -91,47 +94,71 @@ export function carriers(
   return found;
 }
 
-function firstAt(holdings: readonly Holding[], row: number): number {
-  let low = 0;
-  let high = holdings.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((holdings[middle]?.row ?? Infinity) >= row) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
-
 /** Sightings that differ in their grants or in whom they name alone are joined; the order is that of the tree, then time. */
 export function toWitnesses(world: World, sightings: readonly Sighting[]): readonly Witness[] {
-  const byGrants = joinBy(sightings, (sighting) => sighting.grants.join(), (known, more) => ({
-    ...known,
-    identities: [...new Set([...known.identities, ...more.identities])].sort((a, b) => a - b),
+  const byGrants = joinBy(sightings, ({ grants }) => grants.join(), (first, alike) => ({
+    ...first,
+    identities: unionOfRows(alike.map(({ identities }) => identities)),
   }));
-  const byIdentities = joinBy(byGrants, (sighting) => [...sighting.identities].join(), (known, more) => ({
-    ...known,
-    grants: [...new Set([...known.grants, ...more.grants])].sort((a, b) => a - b),
+  const numberOf = makeNumbering();
+  const byIdentities = joinBy(byGrants, ({ identities }) => String(numberOf(identities)), (first, alike) => ({
+    ...first,
+    grants: unionOfRows(alike.map(({ grants }) => grants)),
   }));
+  const texts = new Map<number, readonly string[]>();
+  const textsOf = (identities: IdentityRows): readonly string[] => {
+    const number = numberOf(identities);
+    const known = texts.get(number) ?? identityTexts(world.policy, identities);
+    texts.set(number, known);
+    return known;
+  };
   return byIdentities
-    .map((sighting) => ({ sighting, witness: toWitness(world, sighting) }))
+    .map((sighting) => ({ sighting, witness: toWitness(world, sighting, textsOf(sighting.identities)) }))
     .sort((a, b) => compareSightings(a.sighting, b.sighting) || compareLists(a.witness.identities, b.witness.identities))
     .map(({ witness }) => witness);
 }
 
+/** Sorted, without repetitions. */
+function unionOfRows(lists: readonly IdentityRows[]): readonly number[] {
+  const rows = new Set<number>();
+  for (const list of lists) for (const row of list) rows.add(row);
+  return [...rows].sort((a, b) => a - b);
+}
+
+/** Equal numbers for lists of the same rows; a list that many sightings share is read once. */
+function makeNumbering(): (identities: IdentityRows) => number {
+  const byList = new Map<IdentityRows, number>();
+  const byContent = new Map<string, number>();
+  return (identities) => {
+    const known = byList.get(identities);
+    if (known !== undefined) return known;
+    const content = identities.join();
+    const number = byContent.get(content) ?? byContent.size;
+    byContent.set(content, number);
+    byList.set(identities, number);
+    return number;
+  };
+}
+
+/** Sightings of one place, one stretch of time and the same scopes that also agree in a key become one. */
 function joinBy(
   sightings: readonly Sighting[],
   keyOf: (sighting: Sighting) => string,
-  join: (known: Sighting, more: Sighting) => Sighting,
+  join: (first: Sighting, alike: readonly Sighting[]) => Sighting,
 ): readonly Sighting[] {
-  const joined = new Map<string, Sighting>();
+  const groups = new Map<string, Sighting[]>();
   for (const sighting of sightings) {
     const { region, scopes, from, until } = sighting;
     const place = `${String(region.row)} ${region.extent} ${region.except.join()} ${String(scopes)} ${String(from)} ${String(until)}`;
     const key = `${place} ${keyOf(sighting)}`;
-    const known = joined.get(key);
-    joined.set(key, known === undefined ? sighting : join(known, sighting));
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [sighting]);
+    else group.push(sighting);
   }
-  return [...joined.values()];
+  return [...groups.values()].flatMap((alike) => {
+    const [first] = alike;
+    return first === undefined ? [] : [alike.length === 1 ? first : join(first, alike)];
+  });
 }
 
 const EXTENT_ORDER: ReadonlyMap<Extent, number> = new Map<Extent, number>([
@@ -169,10 +196,10 @@ export function compareLists(a: readonly string[], b: readonly string[]): number
   return a.length - b.length;
 }
 
-function toWitness({ policy, nodes }: World, sighting: Sighting): Witness {
+function toWitness({ policy, nodes }: World, sighting: Sighting, identities: readonly string[]): Witness {
   const { region, scopes, from, until, grants } = sighting;
   return {
-    identities: identityTexts(policy, sighting.identities),
+    identities,
     ...toRegion(nodes, region),
     scopes: scopesOf(scopes),
     from: openOr(from),

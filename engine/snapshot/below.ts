@@ -92,7 +92,10 @@ export function makeBelowRule(input: BelowInput): BelowRule {
     const [first, ...others] = childrenOf(row).map(givenBy);
     const least = new Map(first);
     for (const [holder, timeline] of least) {
-      const shared = others.reduce((common, given) => timelines.intersection(common, given.get(holder) ?? NEVER), timeline);
+      const shared = others.reduce(
+        (common, given) => timelines.intersection(common, given.get(holder) ?? NEVER),
+        timeline,
+      );
       least.set(holder, shared);
     }
     return least;

@@ -42,8 +42,14 @@ function assertPlainObject(value: object, depth: number): void {
   invariant(prototype === Object.prototype || prototype === null, 'objects of canonical JSON are plain');
   for (const key of Reflect.ownKeys(value)) {
     const property = Object.getOwnPropertyDescriptor(value, key);
-    invariant(typeof key === 'string' && key !== 'toJSON', 'keys of canonical JSON are texts that mean nothing to a serializer');
-    invariant(property !== undefined && property.enumerable === true && 'value' in property, 'canonical JSON has no accessors');
+    invariant(
+      typeof key === 'string' && key !== 'toJSON',
+      'keys of canonical JSON are texts that mean nothing to a serializer',
+    );
+    invariant(
+      property !== undefined && property.enumerable === true && 'value' in property,
+      'canonical JSON has no accessors',
+    );
     assertPlainScalar(key);
     assertPlain(property.value, depth + 1);
   }

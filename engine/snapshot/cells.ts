@@ -6,7 +6,7 @@
 import type { HolderClasses } from '../model/holders.js';
 import { listRows, rowsOf } from '../model/row-lists.js';
 import type { PolicyTables } from '../model/tables.js';
-import { type BelowRule, makeBelowRule } from './below.js';
+import { makeBelowRule } from './below.js';
 import { makeTimelines, NEVER, type Timeline, type Timelines } from './timelines.js';
 
 export interface CellVisitor {
@@ -18,10 +18,10 @@ export interface CellVisitor {
 
 export interface Cells {
   readonly timelines: Timelines;
-  /** Rights of a class at the row just entered. */
-  readonly at: (holder: number) => Timeline;
-  /** Rights of a class below the row just entered; those at it where nothing can be below. */
-  readonly below: (holder: number) => Timeline;
+  /** By class, rights at the row just entered. */
+  readonly at: ArrayLike<Timeline>;
+  /** By class, rights below the row just entered; those at it where nothing can be below. */
+  readonly below: ArrayLike<Timeline>;
   /** Once. False where the visitor has ended it. */
   readonly walk: (visitor: CellVisitor) => boolean;
 }
@@ -36,21 +36,14 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses): Cells {
     timelines.during(grants.scopes[grant] ?? 0, grants.notBefore[grant] ?? 0, grants.expires[grant] ?? 0);
   const rule = makeBelowRule({ tables, timelines, grantsAt, holdersOf, timelineOf });
 
-  const inherited = new Int32Array(holders.count);
+  // INVARIANT: between rows `at` and `below` are both what the next row inherits.
   const at = new Int32Array(holders.count);
   const below = new Int32Array(holders.count);
+  const inherited = new Int32Array(holders.count);
   const touchedBy = new Int32Array(holders.count).fill(-1);
 
-  const touch = (holder: number, row: number, touched: number[]): void => {
-    if (touchedBy[holder] === row) return;
-    touchedBy[holder] = row;
-    touched.push(holder);
-    at[holder] = inherited[holder] ?? NEVER;
-    below[holder] = inherited[holder] ?? NEVER;
-  };
-
-  /** The classes whose rights at or below the row are not what it inherits. The one loop that runs for every row. */
-  const enterRow = (row: number): number[] => {
+  /** The classes that the row's grants reach. The one loop that runs for every row of the decision table. */
+  const applyGrants = (row: number): number[] => {
     const touched: number[] = [];
     for (const grant of grantsAt(row)) {
       const timeline = timelineOf(grant);
@@ -58,57 +51,59 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses): Cells {
       const list = holdersOf(grants.principal[grant] ?? 0);
       for (let i = 0; i < list.length; i += 1) {
         const holder = list[i] ?? 0;
-        touch(holder, row, touched);
+        if (touchedBy[holder] !== row) {
+          touchedBy[holder] = row;
+          touched.push(holder);
+        }
         at[holder] = timelines.union(at[holder] ?? NEVER, timeline);
         if (inherits) below[holder] = timelines.union(below[holder] ?? NEVER, timeline);
       }
     }
-    applyRule(rule, row, touched);
-    let kept = 0;
-    for (const holder of touched) {
-      if (at[holder] === inherited[holder] && below[holder] === inherited[holder]) continue;
-      touched[kept] = holder;
-      kept += 1;
-    }
-    touched.length = kept;
     return touched;
   };
 
-  const applyRule = (belowRule: BelowRule, row: number, touched: number[]): void => {
-    const kind = belowRule.kindOf(row);
+  /** The classes whose rights at or below the row are not what it inherits. */
+  const enterRow = (row: number): readonly number[] => {
+    const touched = applyGrants(row);
+    const kind = rule.kindOf(row);
     if (kind === 'nothing') for (const holder of touched) below[holder] = at[holder] ?? NEVER;
-    if (kind !== 'full') return;
-    for (const [holder, timeline] of belowRule.leastOf(row)) {
-      touch(holder, row, touched);
-      below[holder] = timelines.union(below[holder] ?? NEVER, timeline);
+    if (kind === 'full') {
+      for (const [holder, timeline] of rule.leastOf(row)) {
+        if (touchedBy[holder] !== row) touched.push(holder);
+        below[holder] = timelines.union(below[holder] ?? NEVER, timeline);
+      }
     }
+    return touched.filter((holder) => at[holder] !== inherited[holder] || below[holder] !== inherited[holder]);
   };
 
-  // Between entering a row and the next, a class that the row did not touch has what it inherits.
-  let entered = -1;
-  const open: { readonly row: number; readonly changed: readonly number[]; readonly before: readonly Timeline[] }[] = [];
+  const open: { readonly row: number; readonly changed: readonly number[]; readonly before: Int32Array }[] = [];
+
+  const inherit = (holder: number, timeline: Timeline): void => {
+    inherited[holder] = timeline;
+    at[holder] = timeline;
+    below[holder] = timeline;
+  };
 
   const leaveTo = (parent: number, visitor: CellVisitor): void => {
     for (let last = open.at(-1); last !== undefined && last.row !== parent; last = open.at(-1)) {
       visitor.leave(last.row);
-      for (let i = 0; i < last.changed.length; i += 1) inherited[last.changed[i] ?? 0] = last.before[i] ?? NEVER;
+      for (let i = 0; i < last.changed.length; i += 1) inherit(last.changed[i] ?? 0, last.before[i] ?? NEVER);
       open.pop();
     }
   };
 
   return {
     timelines,
-    at: (holder) => (touchedBy[holder] === entered ? at[holder] : inherited[holder]) ?? NEVER,
-    below: (holder) => (touchedBy[holder] === entered ? below[holder] : inherited[holder]) ?? NEVER,
+    at,
+    below,
     walk: (visitor) => {
       const { parent } = tables.namespaces;
       for (let row = 0; row < parent.length; row += 1) {
         leaveTo(parent[row] ?? -1, visitor);
         const changed = enterRow(row);
-        entered = row;
         if (!visitor.enter(row, changed)) return false;
-        open.push({ row, changed, before: changed.map((holder) => inherited[holder] ?? NEVER) });
-        for (const holder of changed) inherited[holder] = below[holder] ?? NEVER;
+        open.push({ row, changed, before: Int32Array.from(changed, (holder) => inherited[holder] ?? NEVER) });
+        for (const holder of changed) inherit(holder, below[holder] ?? NEVER);
       }
       leaveTo(-1, visitor);
       return true;

@@ -117,7 +117,9 @@ function identityFault({ identities, providers }: SnapshotBody): string | null {
     return 'identities.perProvider: does not count the identities of each provider';
   }
   if (subject.some((text) => subjectFault(text) !== null)) return 'identities.subject: not a subject';
-  return areRunsAscending(perProvider, subject, compareTexts) ? null : 'identities.subject: not sorted within its provider';
+  return areRunsAscending(perProvider, subject, compareTexts)
+    ? null
+    : 'identities.subject: not sorted within its provider';
 }
 
 function memberFault({ files, identities, members, roles }: SnapshotBody): string | null {
@@ -147,7 +149,8 @@ function namespaceFault({ namespaces, segments }: SnapshotBody): string | null {
     const key = `${text}/`;
     if (above.lastChild >= key) return 'namespaces.segment: siblings are not sorted';
     const bytes = above.bytes + 1 + text.length;
-    if (bytes > NAMESPACE_LIMITS.bytes || open.length > NAMESPACE_LIMITS.segments) return 'namespaces: past the limits of a path';
+    if (bytes > NAMESPACE_LIMITS.bytes || open.length > NAMESPACE_LIMITS.segments)
+      return 'namespaces: past the limits of a path';
     above.lastChild = key;
     open.push({ row, bytes, lastChild: '' });
   }
@@ -161,7 +164,8 @@ function grantFault({ files, grants, identities, namespaces, roles }: SnapshotBo
   if (grants.principal.length !== count || grants.principal.some((principal) => principal >= principals)) {
     return 'grants.principal: no such principal';
   }
-  if (grants.namespace.length !== count || grants.namespace.some((row) => row >= rows)) return 'grants.namespace: no such namespace';
+  if (grants.namespace.length !== count || grants.namespace.some((row) => row >= rows))
+    return 'grants.namespace: no such namespace';
   if (grants.scopes.length !== count || grants.scopes.some((scopes) => scopes < 1 || scopes > ALL_SCOPES)) {
     return 'grants.scopes: not a set of scopes';
   }
@@ -175,7 +179,8 @@ function grantFault({ files, grants, identities, namespaces, roles }: SnapshotBo
 function usageFault({ files, grants, identities, members, namespaces, roles, segments }: SnapshotBody): string | null {
   const firstIdentity = roles.name.length;
   const principals = firstIdentity + identities.subject.length;
-  if (!usesAll([members.member, grants.principal], principals, firstIdentity)) return 'identities: one that nothing names';
+  if (!usesAll([members.member, grants.principal], principals, firstIdentity))
+    return 'identities: one that nothing names';
   if (!usesAll([roles.file, members.file, grants.file], files.length + 1, 1)) return 'files: one that nothing names';
   if (!usesAll([namespaces.segment], segments.length, 0)) return 'segments: one that nothing names';
   const parents = namespaces.up.map((up, index) => index + 1 - up);
@@ -193,7 +198,11 @@ function isAscending(texts: readonly string[]): boolean {
   return texts.every((text, row) => row === 0 || compareTexts(texts[row - 1] ?? '', text) < 0);
 }
 
-function areRunsAscending<T>(counts: readonly number[], column: readonly T[], compare: (a: T, b: T) => number): boolean {
+function areRunsAscending<T>(
+  counts: readonly number[],
+  column: readonly T[],
+  compare: (a: T, b: T) => number,
+): boolean {
   let row = 0;
   for (const count of counts) {
     let before: T | undefined;
@@ -208,8 +217,11 @@ function areRunsAscending<T>(counts: readonly number[], column: readonly T[], co
 
 /** Each row stands after the one before; only the first distance may be 0. */
 function areDistances(distances: readonly number[], count: number): boolean {
-  return total(distances) < Math.max(count, 1) && distances.every((distance, index) => index === 0 || distance > 0) &&
-    (distances.length === 0 || count > 0);
+  return (
+    total(distances) < Math.max(count, 1) &&
+    distances.every((distance, index) => index === 0 || distance > 0) &&
+    (distances.length === 0 || count > 0)
+  );
 }
 
 function isSparse(sparse: SparseColumn, count: number): boolean {

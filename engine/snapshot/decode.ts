@@ -42,7 +42,8 @@ export type DecodeResult =
 
 /** Never throws, whatever the bytes are. */
 export function decodeSnapshot(bytes: Uint8Array, limits: EngineLimits = ENGINE_LIMITS): DecodeResult {
-  if (bytes.length > limits.snapshotBytes) return refuse('snapshot.too_large', 'the file is larger than any snapshot may be');
+  if (bytes.length > limits.snapshotBytes)
+    return refuse('snapshot.too_large', 'the file is larger than any snapshot may be');
   const text = sealedText(bytes);
   if (typeof text !== 'string') return { ok: false, fault: text };
   const parsed = parseJson(text);
@@ -52,7 +53,8 @@ export function decodeSnapshot(bytes: Uint8Array, limits: EngineLimits = ENGINE_
     return refuse('snapshot.format', `the file has format ${String(format)}, this program reads format ${reads}`);
   }
   const wrong = shapeFault(parsed, SNAPSHOT_FIELDS);
-  if (wrong !== null) return refuse('snapshot.shape', `the file does not have the fields of its format: ${wrong || 'no object'}`);
+  if (wrong !== null)
+    return refuse('snapshot.shape', `the file does not have the fields of its format: ${wrong || 'no object'}`);
   // Exactly the shape of the table that the type was written from.
   const document = deepFreeze(parsed as SnapshotDocument);
   // Repeated keys, `1.0`, escapes and white space all vanish in parsing, so they show here.

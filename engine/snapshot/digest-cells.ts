@@ -1,10 +1,12 @@
 // The decision digest and the namespace digests (design 4): hashes of a normal form of what is decided, which is the same
 // for two policies exactly if they decide alike. README.md has the argument under "What the digests cover".
 import type { HolderClasses } from '../model/holders.js';
+import { ALL_SCOPES } from '../model/scope.js';
 import type { PolicyTables } from '../model/tables.js';
 import { type Cells, makeCells } from './cells.js';
 import { type Digest, digestOf } from './hash.js';
 import { type HolderSets, makeHolderSets } from './holder-sets.js';
+import { NEVER, type Timeline } from './timelines.js';
 
 const RADIX = 2 ** 26;
 
@@ -48,7 +50,10 @@ export function digestCells(tables: PolicyTables, holders: HolderClasses, limit:
  * For every namespace row, the digest of every cell at it or below it, inherited rights included, for all time. Takes
  * time in proportion to namespaces times those who hold something there: for listings, not for loading.
  */
-export function digestNamespaces(tables: PolicyTables, known: { readonly holders: HolderClasses; readonly changes: readonly (string | null)[] }): readonly Digest[] {
+export function digestNamespaces(
+  tables: PolicyTables,
+  known: { readonly holders: HolderClasses; readonly changes: readonly (string | null)[] },
+): readonly Digest[] {
   const { holders, changes } = known;
   const cells = makeCells(tables, holders);
   const rightsOf = makeRightsText(cells, makeHolderSets(tables, holders, Infinity));
@@ -76,7 +81,10 @@ function namespaceDigest(rights: readonly string[], below: readonly string[]): D
 }
 
 /** Children's digests as they come, taken by their parent: `[segment, digest]` in path order. */
-function makeTree(tables: PolicyTables): { put: (row: number, digest: string) => void; take: (row: number) => readonly string[] } {
+function makeTree(tables: PolicyTables): {
+  put: (row: number, digest: string) => void;
+  take: (row: number) => readonly string[];
+} {
   const { parent, segment } = tables.namespaces;
   const waiting = new Map<number, string[]>();
   return {
@@ -100,27 +108,42 @@ function makeTree(tables: PolicyTables): { put: (row: number, digest: string) =>
  * and those who have nothing are left out. Null past the limit of the sets.
  */
 function makeRightsText(cells: Cells, sets: HolderSets): (classes: readonly number[]) => readonly string[] | null {
+  const { timelines } = cells;
   return (classes) => {
-    const groups = new Map<number, number[]>();
-    // Members of one role mostly have the same rights, one after the other.
-    let lastKey = -1;
-    let last: number[] = [];
+    const groups = new Map<number, Group>();
+    let last: Group | undefined;
     for (const holder of classes) {
-      const key = cells.at(holder) * RADIX + cells.below(holder);
-      if (key === 0) continue;
-      if (key !== lastKey) {
-        lastKey = key;
-        last = groups.get(key) ?? [];
-        if (last.length === 0) groups.set(key, last);
+      const at = cells.at[holder] ?? NEVER;
+      const below = cells.below[holder] ?? NEVER;
+      // Members of one role mostly have the same rights, one after the other.
+      if (last?.at !== at || last.below !== below) {
+        if (at === NEVER && below === NEVER) continue;
+        const key = keyOf(at, below);
+        last = groups.get(key);
+        if (last === undefined) {
+          last = { at, below, classes: [] };
+          groups.set(key, last);
+        }
       }
-      last.push(holder);
+      last.classes.push(holder);
     }
     const texts: string[] = [];
-    for (const [key, group] of groups) {
-      const identities = sets.digestOf(group);
+    for (const group of groups.values()) {
+      const identities = sets.digestOf(group.classes);
       if (identities === null) return null;
-      texts.push(`[${cells.timelines.text(Math.floor(key / RADIX))},${cells.timelines.text(key % RADIX)},"${identities}"]`);
+      texts.push(`[${timelines.text(group.at)},${timelines.text(group.below)},"${identities}"]`);
     }
     return texts.sort();
   };
+}
+
+interface Group {
+  readonly at: Timeline;
+  readonly below: Timeline;
+  readonly classes: number[];
+}
+
+/** One number for the pair: a small one, which is a faster key, where time does not come in. */
+function keyOf(at: Timeline, below: Timeline): number {
+  return (at | below) <= ALL_SCOPES ? at * (ALL_SCOPES + 1) + below : -(at * RADIX + below);
 }

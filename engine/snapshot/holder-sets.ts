@@ -1,13 +1,13 @@
 // Digests of sets of identities, given as the classes that they fall into. The same set comes up again and again (a role's
-// members, at every grant to the role), so what has been hashed lately is remembered.
+// members, at every grant to the role), so short lists that have been hashed lately are remembered.
 import type { HolderClasses } from '../model/holders.js';
 import type { PolicyTables } from '../model/tables.js';
 import { listRows } from '../model/row-lists.js';
 import { type Digest, digestBytesOf, digestOf } from './hash.js';
 
 export interface HolderSets {
-  /** The digest of the identities in these classes, given in any order, or null once more has been hashed than the limit. */
-  readonly digestOf: (classes: number[]) => Digest | null;
+  /** The digest of the identities in these classes, in any order, or null once more has been hashed than the limit. */
+  readonly digestOf: (classes: readonly number[]) => Digest | null;
 }
 
 interface Known {
@@ -15,8 +15,9 @@ interface Known {
   readonly digest: Digest;
 }
 
-/** Classes kept in remembered sets, all together. */
-const REMEMBERED = 4_000_000;
+/** Longer lists than this are rarely met again, and dear to keep. */
+const REMEMBERED_LENGTH = 64;
+const REMEMBERED_SETS = 200_000;
 const TOKEN_WORDS = 8;
 
 /** `limit` is in identities, each counted once for every set that is hashed with it. */
@@ -25,39 +26,46 @@ export function makeHolderSets(tables: PolicyTables, holders: HolderClasses, lim
   // Those who hold nothing are listed under a class of their own, which nobody asks for.
   const classOf = holders.classOf.map((holder) => (holder < 0 ? holders.count : holder));
   const identities = listRows(classOf, holders.count + 1);
-  let scratch = new Uint32Array(1024 * TOKEN_WORDS);
+  // No set has more identities than there are, and a set is done with before the next one begins.
+  const rows = new Int32Array(classOf.length);
+  const buffer = new Uint32Array(classOf.length * TOKEN_WORDS);
+  const known = new Map<number, Known[]>();
   let hashed = 0;
   let remembered = 0;
-  const known = new Map<number, Known[]>();
 
-  const identitiesIn = (classes: readonly number[]): number[] => {
-    const list: number[] = [];
+  /** Fills `rows`; how many there are. Rows are in the order of provider and subject, the same in every policy. */
+  const listIdentities = (classes: readonly number[]): number => {
+    let count = 0;
+    let inOrder = true;
     for (const holder of classes) {
       const end = identities.start[holder + 1] ?? 0;
-      for (let i = identities.start[holder] ?? 0; i < end; i += 1) list.push(identities.rows[i] ?? 0);
+      for (let i = identities.start[holder] ?? 0; i < end; i += 1) {
+        const row = identities.rows[i] ?? 0;
+        if (count > 0 && (rows[count - 1] ?? 0) > row) inOrder = false;
+        rows[count] = row;
+        count += 1;
+      }
     }
-    return sorted(list);
+    if (!inOrder) rows.subarray(0, count).sort();
+    return count;
   };
 
   const hashSet = (classes: readonly number[]): Digest | null => {
-    // Rows of identities are in the order of provider and subject, which is the same in every policy.
-    const list = identitiesIn(classes);
-    hashed += list.length;
+    const count = listIdentities(classes);
+    hashed += count;
     if (hashed > limit) return null;
-    const words = list.length * TOKEN_WORDS;
-    if (scratch.length < words) scratch = new Uint32Array(words * 2);
-    for (let i = 0; i < list.length; i += 1) {
-      const from = (list[i] ?? 0) * TOKEN_WORDS;
-      for (let word = 0; word < TOKEN_WORDS; word += 1) scratch[i * TOKEN_WORDS + word] = tokens[from + word] ?? 0;
+    for (let i = 0, to = 0; i < count; i += 1) {
+      const from = (rows[i] ?? 0) * TOKEN_WORDS;
+      for (let word = from; word < from + TOKEN_WORDS; word += 1, to += 1) buffer[to] = tokens[word] ?? 0;
     }
-    return digestOf(new Uint8Array(scratch.buffer, 0, words * 4));
+    return digestOf(new Uint8Array(buffer.buffer, 0, count * TOKEN_WORDS * 4));
   };
 
   const remember = (key: number, one: Known): void => {
-    remembered += one.classes.length;
-    if (remembered > REMEMBERED) {
+    remembered += 1;
+    if (remembered > REMEMBERED_SETS) {
       known.clear();
-      remembered = one.classes.length;
+      remembered = 1;
     }
     const alike = known.get(key);
     if (alike === undefined) known.set(key, [one]);
@@ -65,16 +73,26 @@ export function makeHolderSets(tables: PolicyTables, holders: HolderClasses, lim
   };
 
   return {
-    digestOf: (given) => {
-      const classes = sorted(given);
-      let key = classes.length;
-      for (const holder of classes) key = (Math.imul(key, 31) + holder) | 0;
-      for (const one of known.get(key) ?? []) if (isSame(one.classes, classes)) return one.digest;
-      const digest = hashSet(classes);
-      if (digest !== null) remember(key, { classes, digest });
+    digestOf: (classes) => {
+      if (classes.length > REMEMBERED_LENGTH) return hashSet(classes);
+      const sorted = [...classes].sort((a, b) => a - b);
+      const key = keyOf(sorted);
+      for (const one of known.get(key) ?? []) if (isSame(one.classes, sorted)) return one.digest;
+      const digest = hashSet(sorted);
+      if (digest !== null) remember(key, { classes: sorted, digest });
       return digest;
     },
   };
+}
+
+/** FNV-1a, cut to what a map takes as a small integer. */
+function keyOf(classes: readonly number[]): number {
+  let key = 0x811c9dc5;
+  for (const holder of classes) {
+    key = Math.imul(key ^ (holder & 0xffff), 0x01000193);
+    key = Math.imul(key ^ (holder >>> 16), 0x01000193);
+  }
+  return key & 0x3fffffff;
 }
 
 /** Of each identity row 32 bytes: SHA-256 of the JSON text `["provider","subject"]`. */
@@ -87,12 +105,6 @@ function tokensOf(tables: PolicyTables): Uint32Array {
     bytes.set(digestBytesOf(pair), row * TOKEN_WORDS * 4);
   });
   return tokens;
-}
-
-/** In place, unless it is in order already, which it mostly is. */
-function sorted(list: number[]): number[] {
-  for (let i = 1; i < list.length; i += 1) if ((list[i - 1] ?? 0) > (list[i] ?? 0)) return list.sort((a, b) => a - b);
-  return list;
 }
 
 function isSame(a: readonly number[], b: readonly number[]): boolean {

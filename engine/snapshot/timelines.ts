@@ -48,7 +48,7 @@ export function makeTimelines(): Timelines {
     const left = stepsOf(a);
     const right = stepsOf(b);
     const joined: number[] = [];
-    for (let i = 0, k = 0; i < left.length || k < right.length; ) {
+    for (let i = 0, k = 0; i < left.length || k < right.length;) {
       const from = Math.min(left[i] ?? Infinity, right[k] ?? Infinity);
       if (left[i] === from) i += 2;
       if (right[k] === from) k += 2;

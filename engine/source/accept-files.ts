@@ -13,11 +13,21 @@ export function acceptFiles(files: readonly SourceFile[], limits: EngineLimits, 
     const { length } = file.bytes;
     invariant(files[index - 1]?.path !== path, `the file ${path} was given twice`);
     if (!path.endsWith('.yaml')) {
-      if (!ASIDE.test(path)) sink.add({ code: 'FILE_IGNORED', file: path, message: 'the file is not read', help: 'policy files end in `.yaml`' });
+      if (!ASIDE.test(path))
+        sink.add({
+          code: 'FILE_IGNORED',
+          file: path,
+          message: 'the file is not read',
+          help: 'policy files end in `.yaml`',
+        });
       continue;
     }
     if (accepted.size === limits.files) {
-      sink.add({ code: 'FILE_TOO_MANY', file: path, message: `the folder has more than ${String(limits.files)} policy files` });
+      sink.add({
+        code: 'FILE_TOO_MANY',
+        file: path,
+        message: `the folder has more than ${String(limits.files)} policy files`,
+      });
       break;
     }
     if (length > limits.fileBytes) {

@@ -3,7 +3,16 @@ import type { GrantDeclaration, MemberReference } from '../model/document.js';
 import type { NamespacePath } from '../model/namespace.js';
 import type { Located } from '../model/span.js';
 import { refuse, type FileContext } from './context.js';
-import { firstLine, readBoolean, readFields, readFreeText, readList, readName, type Fields, type Shape } from './fields.js';
+import {
+  firstLine,
+  readBoolean,
+  readFields,
+  readFreeText,
+  readList,
+  readName,
+  type Fields,
+  type Shape,
+} from './fields.js';
 import { readRoleReference } from './decode-roles.js';
 import { readStatedScopes } from './scope-values.js';
 import type { Node } from './tree.js';
@@ -30,7 +39,10 @@ function decodeGrant(context: FileContext, node: Node, fields: Fields): GrantDec
   const from = notBefore === undefined ? null : readInstant(context, notBefore.value, '`notBefore`');
   const until = expires === undefined ? null : readInstant(context, expires.value, '`expires`');
   if (from !== null && until !== null && expires !== undefined && until <= from) {
-    refuse(context, 'GRANT_WINDOW', { at: expires.value, message: 'the grant expires before it begins, so it is never in force' });
+    refuse(context, 'GRANT_WINDOW', {
+      at: expires.value,
+      message: 'the grant expires before it begins, so it is never in force',
+    });
   }
   return {
     id: id === undefined ? null : readName(context, id.value, '`id`'),
@@ -49,13 +61,20 @@ function readPrincipal(context: FileContext, node: Node, fields: Fields): Member
   const [role, identity] = [fields.get('role'), fields.get('identity')];
   if (role !== undefined && identity !== undefined) {
     const help = 'write two grants, or a role that has the identity as a member';
-    return refuse(context, 'GRANT_PRINCIPAL', { at: identity.key, message: 'a grant names a `role` or an `identity`, not both', help });
+    return refuse(context, 'GRANT_PRINCIPAL', {
+      at: identity.key,
+      message: 'a grant names a `role` or an `identity`, not both',
+      help,
+    });
   }
   if (role !== undefined) return readRoleReference(context, role.value);
   if (identity === undefined) {
     // Where another key is unknown, that may be the misspelt principal.
     if (node.kind === 'mapping' && node.entries.length > fields.size) return null;
-    return refuse(context, 'GRANT_PRINCIPAL', { at: firstLine(context, node), message: 'a grant names a `role` or an `identity`' });
+    return refuse(context, 'GRANT_PRINCIPAL', {
+      at: firstLine(context, node),
+      message: 'a grant names a `role` or an `identity`',
+    });
   }
   return refuseCutOff(context, identity.value) ? null : readIdentity(context, identity.value, '`identity`');
 }

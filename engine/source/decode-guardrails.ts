@@ -1,9 +1,24 @@
 // The section `guardrails` (design 3.4): five kinds of rules, exactly one in each guardrail.
-import type { CountedPlace, ExemptionDeclaration, GuardrailDeclaration, RoleReference, RuleDeclaration } from '../model/document.js';
+import type {
+  CountedPlace,
+  ExemptionDeclaration,
+  GuardrailDeclaration,
+  RoleReference,
+  RuleDeclaration,
+} from '../model/document.js';
 import { ROOT } from '../model/namespace.js';
 import { refuse, type FileContext } from './context.js';
 import { readDescription, readRoleReference } from './decode-roles.js';
-import { firstLine, isRepeated, readFields, readList, readName, readText, refuseRepeated, type Fields } from './fields.js';
+import {
+  firstLine,
+  isRepeated,
+  readFields,
+  readList,
+  readName,
+  readText,
+  refuseRepeated,
+  type Fields,
+} from './fields.js';
 import { readScope, readScopeList, readScopes } from './scope-values.js';
 import type { Entry, Node } from './tree.js';
 import { namespaceOf, readDuration, readIdentities, readNamespace } from './values.js';
@@ -17,7 +32,11 @@ const NOBODY: ExemptionDeclaration = { roles: [], identities: [] };
 export function decodeGuardrails(context: FileContext, node: Node): readonly GuardrailDeclaration[] {
   const guardrails: GuardrailDeclaration[] = [];
   for (const item of readList(context, node, '`guardrails`') ?? []) {
-    const fields = readFields(context, item, { what: 'a guardrail', keys: ['id', 'description', ...KINDS], required: ['id'] });
+    const fields = readFields(context, item, {
+      what: 'a guardrail',
+      keys: ['id', 'description', ...KINDS],
+      required: ['id'],
+    });
     if (fields === null) continue;
     const id = fields.get('id');
     guardrails.push({
@@ -37,11 +56,19 @@ function decodeRule(context: FileContext, node: Node, fields: Fields): RuleDecla
     // Where another key is unknown, that may be the misspelt rule.
     if (node.kind === 'mapping' && node.entries.length > fields.size) return null;
     const at = fields.get('id')?.value ?? firstLine(context, node);
-    return refuse(context, 'GUARDRAIL_KIND', { at, message: 'the guardrail has no rule', help: `rules are ${kindList}` });
+    return refuse(context, 'GUARDRAIL_KIND', {
+      at,
+      message: 'the guardrail has no rule',
+      help: `rules are ${kindList}`,
+    });
   }
   if (second !== undefined) {
     const at = fields.get(second)?.key ?? node;
-    return refuse(context, 'GUARDRAIL_KIND', { at, message: 'a guardrail has one rule, and this is a second', help: 'write two guardrails' });
+    return refuse(context, 'GUARDRAIL_KIND', {
+      at,
+      message: 'a guardrail has one rule, and this is a second',
+      help: 'write two guardrails',
+    });
   }
   const rule = fields.get(kind)?.value;
   return rule === undefined ? null : RULES[kind](context, rule);
@@ -60,7 +87,8 @@ function decodeNever(context: FileContext, node: Node): RuleDeclaration | null {
   const fields = readFields(context, node, { what: '`never`', keys, required: ['scopes', 'under'] });
   const [scopesField, underField] = [fields?.get('scopes'), fields?.get('under')];
   const except = readExemption(context, fields?.get('except'));
-  const scopes = scopesField === undefined ? null : readScopes(context, scopesField.value, { what: '`scopes`', place: 'guardrail' });
+  const scopes =
+    scopesField === undefined ? null : readScopes(context, scopesField.value, { what: '`scopes`', place: 'guardrail' });
   const under = underField === undefined ? null : readNamespace(context, underField.value, '`under`');
   if (scopes === null || under === null || except === null) return null;
   return { kind: 'never', scopes: scopes.value, under: under.value, except };
@@ -86,7 +114,10 @@ function separation(
   const sides = readScopeList(context, node, { what: '`separate`', place: 'guardrail' });
   if (sides === null) return null;
   if (sides.length < 2) {
-    return refuse(context, 'GUARDRAIL_SIDES', { at: firstLine(context, node), message: '`separate` needs at least two scopes or patterns' });
+    return refuse(context, 'GUARDRAIL_SIDES', {
+      at: firstLine(context, node),
+      message: '`separate` needs at least two scopes or patterns',
+    });
   }
   return { kind: 'separate', sides: sides.map((side) => side.value), ...where };
 }
@@ -96,7 +127,8 @@ function decodeCount(context: FileContext, node: Node, kind: 'atLeast' | 'atMost
   const fields = readFields(context, node, { what: `\`${kind}\``, keys, required: ['identities', 'at'] });
   if (fields === null) return null;
   const [identitiesField, atField] = [fields.get('identities'), fields.get('at')];
-  const identities = identitiesField === undefined ? null : readCount(context, identitiesField.value, kind === 'atLeast' ? 1 : 0);
+  const identities =
+    identitiesField === undefined ? null : readCount(context, identitiesField.value, kind === 'atLeast' ? 1 : 0);
   const at = atField === undefined ? null : readCountedPlace(context, atField.value);
   const scopes = readOneOrMoreScopes(context, node, fields);
   if (identities === null || at === null || scopes === null) return null;
@@ -106,18 +138,27 @@ function decodeCount(context: FileContext, node: Node, kind: 'atLeast' | 'atMost
 function readOneOrMoreScopes(context: FileContext, node: Node, fields: Fields): ReturnType<typeof readScopes> {
   const [one, more] = [fields.get('scope'), fields.get('scopes')];
   if (one !== undefined && more === undefined) return readScope(context, one.value, 'guardrail');
-  if (more !== undefined && one === undefined) return readScopes(context, more.value, { what: '`scopes`', place: 'guardrail' });
+  if (more !== undefined && one === undefined)
+    return readScopes(context, more.value, { what: '`scopes`', place: 'guardrail' });
   if (one === undefined && node.kind === 'mapping' && node.entries.length > fields.size) return null;
   const at = more?.key ?? firstLine(context, node);
   const message = one === undefined ? 'the rule names no scope' : 'the rule has both `scope` and `scopes`';
-  return refuse(context, 'GUARDRAIL_SCOPES', { at, message, help: 'write `scope: namespace:write` or `scopes: ["*:write"]`' });
+  return refuse(context, 'GUARDRAIL_SCOPES', {
+    at,
+    message,
+    help: 'write `scope: namespace:write` or `scopes: ["*:write"]`',
+  });
 }
 
 function readCount(context: FileContext, node: Node, least: number): number | null {
   if (node.kind === 'refused') return null;
-  const count = node.kind === 'text' && node.plain && /^(?:0|[1-9][0-9]{0,8})$/.test(node.text) ? Number(node.text) : -1;
+  const count =
+    node.kind === 'text' && node.plain && /^(?:0|[1-9][0-9]{0,8})$/.test(node.text) ? Number(node.text) : -1;
   if (count >= least) return count;
-  return refuse(context, 'VALUE_NOT_COUNT', { at: firstLine(context, node), message: `\`identities\` must be a whole number of at least ${String(least)}` });
+  return refuse(context, 'VALUE_NOT_COUNT', {
+    at: firstLine(context, node),
+    message: `\`identities\` must be a whole number of at least ${String(least)}`,
+  });
 }
 
 function readCountedPlace(context: FileContext, node: Node): CountedPlace | null {
@@ -135,7 +176,8 @@ function decodeExpires(context: FileContext, node: Node): RuleDeclaration | null
   const withinMilliseconds = withinField === undefined ? null : readDuration(context, withinField.value, '`within`');
   const items = providersField === undefined ? null : readList(context, providersField.value, '`providers`');
   if (items === null || providersField === undefined) return null;
-  if (items.length === 0) return refuse(context, 'VALUE_EMPTY', { at: providersField.value, message: '`providers` is an empty list' });
+  if (items.length === 0)
+    return refuse(context, 'VALUE_EMPTY', { at: providersField.value, message: '`providers` is an empty list' });
   const texts = items.map((item) => readText(context, item, 'a provider')).filter((text) => text !== null);
   const providers = refuseRepeated(context, texts).map(({ text, start, end }) => ({ value: text, start, end }));
   return withinMilliseconds === null ? null : { kind: 'expires', providers, withinMilliseconds };
@@ -148,9 +190,19 @@ function readExemption(context: FileContext, entry: Entry | undefined): Exemptio
   if (fields === null) return null;
   const [rolesField, identitiesField] = [fields.get('roles'), fields.get('identities')];
   const roles = rolesField === undefined ? [] : readExemptRoles(context, rolesField.value);
-  const identities = identitiesField === undefined ? [] : readIdentities(context, identitiesField.value, '`identities`');
-  if (rolesField === undefined && identitiesField === undefined && entry.value.kind === 'mapping' && entry.value.entries.length === 0) {
-    return refuse(context, 'VALUE_EMPTY', { at: entry.value, message: '`except` leaves out nobody', help: 'name `roles` or `identities`, or remove it' });
+  const identities =
+    identitiesField === undefined ? [] : readIdentities(context, identitiesField.value, '`identities`');
+  if (
+    rolesField === undefined &&
+    identitiesField === undefined &&
+    entry.value.kind === 'mapping' &&
+    entry.value.entries.length === 0
+  ) {
+    return refuse(context, 'VALUE_EMPTY', {
+      at: entry.value,
+      message: '`except` leaves out nobody',
+      help: 'name `roles` or `identities`, or remove it',
+    });
   }
   return roles === null || identities === null ? null : { roles, identities };
 }

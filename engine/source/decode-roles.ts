@@ -1,5 +1,11 @@
 // The sections `providers` (of `policy.yaml`) and `roles` (design 3).
-import type { MemberReference, PolicyHeader, ProviderDeclaration, RoleDeclaration, RoleReference } from '../model/document.js';
+import type {
+  MemberReference,
+  PolicyHeader,
+  ProviderDeclaration,
+  RoleDeclaration,
+  RoleReference,
+} from '../model/document.js';
 import { formatIdentity, isName } from '../model/identity.js';
 import { refuse, type FileContext } from './context.js';
 import {
@@ -22,8 +28,16 @@ const GROUP = '-group';
 /** What `policy.yaml` says; its keys have been checked. */
 export function decodeHeader(context: FileContext, fields: Fields): PolicyHeader {
   const version = fields.get('bailiwick')?.value;
-  if (version !== undefined && version.kind !== 'refused' && !(version.kind === 'text' && version.plain && version.text === '1')) {
-    refuse(context, 'POLICY_VERSION', { at: version, message: '`bailiwick` must be the number 1', help: 'write `bailiwick: 1`' });
+  if (
+    version !== undefined &&
+    version.kind !== 'refused' &&
+    !(version.kind === 'text' && version.plain && version.text === '1')
+  ) {
+    refuse(context, 'POLICY_VERSION', {
+      at: version,
+      message: '`bailiwick` must be the number 1',
+      help: 'write `bailiwick: 1`',
+    });
   }
   const name = fields.get('name');
   const providers = fields.get('providers');
@@ -38,10 +52,16 @@ function decodeProviders(context: FileContext, node: Node): readonly ProviderDec
   for (const { key, value } of readDeclarations(context, node, '`providers`')) {
     if (!isName(key.text)) refuseName(context, key, 'the provider');
     else if (key.text.endsWith(GROUP)) {
-      refuse(context, 'PROVIDER_RESERVED', { at: key, message: `provider names that end in \`${GROUP}\` are reserved for group claims` });
+      refuse(context, 'PROVIDER_RESERVED', {
+        at: key,
+        message: `provider names that end in \`${GROUP}\` are reserved for group claims`,
+      });
     }
     const fields = readFields(context, value, { what: 'a provider', keys: ['description'], required: [] });
-    providers.push({ name: { value: key.text, start: key.start, end: key.end }, description: readDescription(context, fields) });
+    providers.push({
+      name: { value: key.text, start: key.start, end: key.end },
+      description: readDescription(context, fields),
+    });
   }
   return providers;
 }

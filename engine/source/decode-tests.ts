@@ -2,7 +2,17 @@
 import type { AccessExpectation, TestDeclaration, VisibilityExpectation } from '../model/document.js';
 import { ALL_SCOPES, FAMILIES, isFamily, isScopeName, parseScopePattern, SCOPES } from '../model/scope.js';
 import { refuse, type FileContext } from './context.js';
-import { firstLine, readEntries, readFields, readFreeText, readList, readText, refuseRepeated, type Fields, type Shape } from './fields.js';
+import {
+  firstLine,
+  readEntries,
+  readFields,
+  readFreeText,
+  readList,
+  readText,
+  refuseRepeated,
+  type Fields,
+  type Shape,
+} from './fields.js';
 import { readScopeList, refuseScope, unionOf } from './scope-values.js';
 import type { Node, TextNode } from './tree.js';
 import { namespaceOf, nearestHelp, readIdentities, readInstant, readNamespaces } from './values.js';
@@ -33,9 +43,17 @@ function decodeTest(context: FileContext, node: Node, fields: Fields): TestDecla
   const [name, at, sees] = [fields.get('name'), fields.get('at'), fields.get('sees')];
   const [allow, deny] = [fields.get('allow'), fields.get('deny')];
   const expectations = [allow, deny, sees].filter((entry) => entry !== undefined);
-  if (expectations.every(({ value }) => isEmpty(value)) && node.kind === 'mapping' && node.entries.length === fields.size) {
+  if (
+    expectations.every(({ value }) => isEmpty(value)) &&
+    node.kind === 'mapping' &&
+    node.entries.length === fields.size
+  ) {
     const message = 'the test expects nothing, so it would always pass';
-    refuse(context, 'TEST_EXPECTS_NOTHING', { at: name?.value ?? firstLine(context, node), message, help: 'add `allow`, `deny` or `sees`' });
+    refuse(context, 'TEST_EXPECTS_NOTHING', {
+      at: name?.value ?? firstLine(context, node),
+      message,
+      help: 'add `allow`, `deny` or `sees`',
+    });
   }
   return {
     name: name === undefined ? null : readTestName(context, name.value),
@@ -63,13 +81,19 @@ function decodeActor(
 ): Pick<TestDeclaration, 'identities' | 'credentialScopes' | 'namespaceRestrictions'> {
   const actor = test.get('actor');
   const fields = actor === undefined ? null : readFields(context, actor.value, ACTOR);
-  const [identities, scopes, restrictions] = [fields?.get('identities'), fields?.get('credentialScopes'), fields?.get('namespaceRestrictions')];
+  const [identities, scopes, restrictions] = [
+    fields?.get('identities'),
+    fields?.get('credentialScopes'),
+    fields?.get('namespaceRestrictions'),
+  ];
   const options = { what: '`credentialScopes`', place: 'policy' } as const;
   return {
     identities: identities === undefined ? [] : (readIdentities(context, identities.value, '`identities`') ?? []),
     credentialScopes: scopes === undefined ? ALL_SCOPES : unionOf(readScopeList(context, scopes.value, options) ?? []),
     namespaceRestrictions:
-      restrictions === undefined ? null : (readNamespaces(context, restrictions.value, '`namespaceRestrictions`') ?? []),
+      restrictions === undefined
+        ? null
+        : (readNamespaces(context, restrictions.value, '`namespaceRestrictions`') ?? []),
   };
 }
 
@@ -88,7 +112,11 @@ function readAccess(context: FileContext, text: TextNode): AccessExpectation | n
   const { head } = parts;
   if (!isScopeName(head.text)) {
     if (parseScopePattern(head.text) === null) return refuseScope(context, head, SCOPES);
-    return refuse(context, 'SCOPE_NOT_SINGLE', { at: head, message: `\`${head.text}\` stands for several scopes`, help: 'write one line per scope' });
+    return refuse(context, 'SCOPE_NOT_SINGLE', {
+      at: head,
+      message: `\`${head.text}\` stands for several scopes`,
+      help: 'write one line per scope',
+    });
   }
   const namespace = namespaceOf(context, parts.path, `\`${parts.path.text}\``);
   return namespace === null ? null : { scope: head.text, namespace: namespace.value, start: text.start, end: text.end };
@@ -103,7 +131,8 @@ function readSees(context: FileContext, node: Node): readonly VisibilityExpectat
     const { head, path } = parts;
     const family = isFamily(head.text) ? head.text : null;
     if (family === null) {
-      const help = nearestHelp(head.text, FAMILIES) ?? `families are ${FAMILIES.map((name) => `\`${name}\``).join(', ')}`;
+      const help =
+        nearestHelp(head.text, FAMILIES) ?? `families are ${FAMILIES.map((name) => `\`${name}\``).join(', ')}`;
       refuse(context, 'TEST_EXPECTATION', { at: head, message: `\`${head.text}\` is not a family`, help });
     }
     const namespace = namespaceOf(context, path, `\`${path.text}\``);
@@ -119,11 +148,19 @@ interface Part {
   readonly end: number;
 }
 
-function cutExpectation(context: FileContext, text: TextNode, due: string): { readonly head: Part; readonly path: Part } | null {
+function cutExpectation(
+  context: FileContext,
+  text: TextNode,
+  due: string,
+): { readonly head: Part; readonly path: Part } | null {
   const words = text.text.split(' ');
   const [head, path] = words;
   if (words.length !== 2 || head === undefined || path === undefined || head === '' || path === '') {
-    return refuse(context, 'TEST_EXPECTATION', { at: text, message: `\`${text.text}\` is not an expectation`, help: `write ${due}` });
+    return refuse(context, 'TEST_EXPECTATION', {
+      at: text,
+      message: `\`${text.text}\` is not an expectation`,
+      help: `write ${due}`,
+    });
   }
   // Places within the text, where it is written as it reads.
   const inner = text.plain ? text.start : text.start + 1;

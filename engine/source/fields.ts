@@ -29,9 +29,17 @@ export function readFields(context: FileContext, node: Node, shape: Shape): Fiel
     else {
       const elsewhere = shape.elsewhere?.get(key.text);
       const near = nearest(key.text, shape.keys);
-      if (elsewhere !== undefined) refuse(context, 'KEY_MISPLACED', { at: key, message: `\`${key.text}\` does not belong into this file`, help: elsewhere });
+      if (elsewhere !== undefined)
+        refuse(context, 'KEY_MISPLACED', {
+          at: key,
+          message: `\`${key.text}\` does not belong into this file`,
+          help: elsewhere,
+        });
       else {
-        const help = near === null ? `the keys of ${shape.what} are ${shape.keys.map(quote).join(', ')}` : `did you mean \`${near}\`?`;
+        const help =
+          near === null
+            ? `the keys of ${shape.what} are ${shape.keys.map(quote).join(', ')}`
+            : `did you mean \`${near}\`?`;
         refuse(context, 'KEY_UNKNOWN', { at: key, message: `${shape.what} has no key \`${key.text}\``, help });
       }
     }
@@ -56,7 +64,10 @@ export function readEntries(context: FileContext, node: Node, what: string): rea
   if (node.kind === 'mapping') return node.entries;
   if (node.kind === 'refused') return null;
   if (isNull(node)) return refuseNull(context, node, { what, instead: 'write `{}` for none, or remove the key' });
-  return refuse(context, 'VALUE_NOT_MAPPING', { at: firstLine(context, node), message: `${what} must be a mapping, and this is ${kindOf(node)}` });
+  return refuse(context, 'VALUE_NOT_MAPPING', {
+    at: firstLine(context, node),
+    message: `${what} must be a mapping, and this is ${kindOf(node)}`,
+  });
 }
 
 export function readList(context: FileContext, node: Node, what: string): readonly Node[] | null {
@@ -64,7 +75,11 @@ export function readList(context: FileContext, node: Node, what: string): readon
   if (node.kind === 'refused') return null;
   if (isNull(node)) return refuseNull(context, node, { what, instead: 'write `[]` for none, or remove the key' });
   const help = node.kind === 'text' ? `write \`[${context.text.slice(node.start, node.end)}]\`` : undefined;
-  return refuse(context, 'VALUE_NOT_LIST', { at: firstLine(context, node), message: `${what} must be a list, and this is ${kindOf(node)}`, help: help?.includes('\n') === true ? undefined : help });
+  return refuse(context, 'VALUE_NOT_LIST', {
+    at: firstLine(context, node),
+    message: `${what} must be a list, and this is ${kindOf(node)}`,
+    help: help?.includes('\n') === true ? undefined : help,
+  });
 }
 
 /** A text as such: quoted, or without quotes and nothing but text. */
@@ -78,7 +93,11 @@ export function readText(context: FileContext, node: Node, what: string): TextNo
     return refuse(context, 'VALUE_NOT_TEXT', { at: node, message, help: `put it in quotes: \`"${node.text}"\`` });
   }
   if (node.kind === 'refused') return null;
-  return refuse(context, 'VALUE_NOT_TEXT', { at: firstLine(context, node), message: `${what} must be text, and this is ${kindOf(node)}`, help: pairHelp(node) });
+  return refuse(context, 'VALUE_NOT_TEXT', {
+    at: firstLine(context, node),
+    message: `${what} must be text, and this is ${kindOf(node)}`,
+    help: pairHelp(node),
+  });
 }
 
 /** `resource: read` is a mapping, and was hardly meant to be one. */
@@ -97,8 +116,15 @@ export function readName(context: FileContext, node: Node, what: string): Locate
 }
 
 export function refuseName(context: FileContext, node: TextNode, what: string): null {
-  const folded = node.text.trim().toLowerCase().replaceAll(/[^a-z0-9._-]+/g, '-').replaceAll(/^[^a-z0-9]+|-+$/g, '');
-  const help = isName(folded) && folded !== node.text ? `\`${folded}\` would be one` : 'names are made of `a-z`, `0-9`, `.`, `_`, `-` and begin with a letter or digit';
+  const folded = node.text
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]+/g, '-')
+    .replaceAll(/^[^a-z0-9]+|-+$/g, '');
+  const help =
+    isName(folded) && folded !== node.text
+      ? `\`${folded}\` would be one`
+      : 'names are made of `a-z`, `0-9`, `.`, `_`, `-` and begin with a letter or digit';
   return refuse(context, 'NAME_INVALID', { at: node, message: `${what} is not a name`, help });
 }
 
@@ -116,9 +142,14 @@ export function readFreeText(context: FileContext, node: Node, what: string): Lo
 /** `true` or `false`, without quotes. */
 export function readBoolean(context: FileContext, node: Node, what: string): boolean | null {
   if (node.kind === 'refused') return null;
-  if (node.kind === 'text' && node.plain && (node.text === 'true' || node.text === 'false')) return node.text === 'true';
+  if (node.kind === 'text' && node.plain && (node.text === 'true' || node.text === 'false'))
+    return node.text === 'true';
   if (isNull(node)) return refuseNull(context, node, { what, instead: undefined });
-  return refuse(context, 'VALUE_NOT_BOOLEAN', { at: firstLine(context, node), message: `${what} must be \`true\` or \`false\``, help: 'without quotes, in lower case' });
+  return refuse(context, 'VALUE_NOT_BOOLEAN', {
+    at: firstLine(context, node),
+    message: `${what} must be \`true\` or \`false\``,
+    help: 'without quotes, in lower case',
+  });
 }
 
 /** Reports each text that stands in the list before. Gives the texts that are there for the first time. */
@@ -147,14 +178,24 @@ function reportRepeated(
   before: { readonly start: number; readonly end: number },
 ): void {
   const related = [{ start: before.start, end: before.end, message: 'first written here' }];
-  reportFault(context, { code: 'VALUE_REPEATED', start: entry.start, end: entry.end, message: `\`${entry.text}\` stands twice in this list`, related });
+  reportFault(context, {
+    code: 'VALUE_REPEATED',
+    start: entry.start,
+    end: entry.end,
+    message: `\`${entry.text}\` stands twice in this list`,
+    related,
+  });
 }
 
 export function isNull(node: Node): boolean {
   return node.kind === 'text' && node.plain && plainKind(node.text) === 'null';
 }
 
-function refuseNull(context: FileContext, at: Node, words: { readonly what: string; readonly instead: string | undefined }): null {
+function refuseNull(
+  context: FileContext,
+  at: Node,
+  words: { readonly what: string; readonly instead: string | undefined },
+): null {
   return refuse(context, 'VALUE_NULL', { at, message: `${words.what} has no value`, help: words.instead });
 }
 

@@ -4,7 +4,7 @@ import type { Span } from '../model/span.js';
 import { plainKind, type Entry, type MappingNode, type SourceFault, type TextNode } from './tree.js';
 
 /** What `__proto__` and its like can do to a program that keeps keys in plain objects. */
-export const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 const KIND_WORDS = { null: 'nothing', boolean: 'a truth value', number: 'a number' } as const;
 
@@ -23,7 +23,13 @@ export function makeMapping(entries: readonly Entry[], at: Span, report: (fault:
 export function keyFault(key: TextNode, before: TextNode | undefined): SourceFault | null {
   const { start, end, text } = key;
   if (key.plain && text === '<<') {
-    return { code: 'YAML_MERGE_KEY', start, end, message: 'policy files have no merge keys', help: 'write the keys out' };
+    return {
+      code: 'YAML_MERGE_KEY',
+      start,
+      end,
+      message: 'policy files have no merge keys',
+      help: 'write the keys out',
+    };
   }
   if (FORBIDDEN_KEYS.has(text)) {
     return { code: 'KEY_FORBIDDEN', start, end, message: `\`${text}\` is never accepted as a key` };
@@ -31,9 +37,21 @@ export function keyFault(key: TextNode, before: TextNode | undefined): SourceFau
   const kind = key.plain ? plainKind(text) : 'text';
   if (kind !== 'text') {
     const help = kind === 'null' ? undefined : `put it in quotes: \`"${text}"\``;
-    return { code: 'YAML_KEY_NOT_TEXT', start, end, message: `a key must be text, and this reads as ${KIND_WORDS[kind]}`, help };
+    return {
+      code: 'YAML_KEY_NOT_TEXT',
+      start,
+      end,
+      message: `a key must be text, and this reads as ${KIND_WORDS[kind]}`,
+      help,
+    };
   }
   if (before === undefined) return null;
   const related = [{ start: before.start, end: before.end, message: 'first written here' }];
-  return { code: 'YAML_DUPLICATE_KEY', start, end, message: `the key \`${text}\` stands twice in this mapping`, related };
+  return {
+    code: 'YAML_DUPLICATE_KEY',
+    start,
+    end,
+    message: `the key \`${text}\` stands twice in this mapping`,
+    related,
+  };
 }

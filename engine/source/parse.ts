@@ -32,12 +32,17 @@ export function parseYaml(source: YamlSource): ParsedYaml {
   for (const token of tokens) refuseToken(source, token);
   const second = documents[1];
   if (second !== undefined) {
-    report(source, 'YAML_DOCUMENTS', spanOf(second.start[0] ?? second, 3), { message: 'a second document begins here' });
+    report(source, 'YAML_DOCUMENTS', spanOf(second.start[0] ?? second, 3), {
+      message: 'a second document begins here',
+    });
     return BROKEN;
   }
-  const [document] = new Composer({ version: '1.2', schema: 'failsafe', uniqueKeys: false, logLevel: 'silent' }).compose(
-    tokens.filter((token) => token.type !== 'directive'),
-  );
+  const [document] = new Composer({
+    version: '1.2',
+    schema: 'failsafe',
+    uniqueKeys: false,
+    logLevel: 'silent',
+  }).compose(tokens.filter((token) => token.type !== 'directive'));
   if (document === undefined) return { kind: 'empty' };
   const faults = [...document.errors, ...document.warnings].filter((fault) => !REFUSED_ELSEWHERE.has(fault.code));
   const first = faults.sort((a, b) => a.pos[0] - b.pos[0])[0];
@@ -46,7 +51,7 @@ export function parseYaml(source: YamlSource): ParsedYaml {
     report(source, code, { start, end }, { message, help });
     return BROKEN;
   }
-  const contents = document.contents as ParsedNode | null;
+  const contents = document.contents;
   return contents === null ? { kind: 'empty' } : { kind: 'tree', node: convert(source, contents, null) };
 }
 
@@ -76,12 +81,17 @@ function readTokens(source: YamlSource): readonly CST.Token[] | null {
       report(source, 'LIMIT_DEPTH', { start: at, end: parser.offset }, { message });
       return null;
     }
-    if (lexeme !== SCALAR_FOLLOWS) continue;
+    if (!beginsText(lexeme)) continue;
     texts += 1;
     const limit = texts > limits.pieceTexts ? limits.pieceTexts : takeNode(budget) ? null : limits.nodes;
     if (limit !== null) {
       const message = `more than ${String(limit)} texts in one ${limit === limits.nodes ? 'file' : 'list or mapping'}`;
-      report(source, 'LIMIT_NODES', { start: parser.offset, end: parser.offset + 1 }, { message, help: 'split the file' });
+      report(
+        source,
+        'LIMIT_NODES',
+        { start: parser.offset, end: parser.offset + 1 },
+        { message, help: 'split the file' },
+      );
       return null;
     }
   }
@@ -96,8 +106,11 @@ function openCollections(parser: Parser): number {
   return stack.length - 1 - (top !== undefined && 'items' in top ? 0 : 1);
 }
 
-/** What the package's lexer says before each text. */
-const SCALAR_FOLLOWS = '\u001f';
+/** A quote, or the unit separator that the package's lexer gives before each text without quotes. */
+function beginsText(lexeme: string): boolean {
+  const code = lexeme.charCodeAt(0);
+  return code === 0x1f || code === 0x22 || code === 0x27;
+}
 
 /** Reports directives, and in documents tags, anchors and aliases wherever they stand. */
 function refuseToken(source: YamlSource, top: CST.Token): void {
@@ -113,7 +126,9 @@ function refuseToken(source: YamlSource, top: CST.Token): void {
     if ('props' in token) open.push(...token.props);
     if ('items' in token) {
       for (const item of token.items) {
-        open.push(...[...item.start, item.key ?? null, ...(item.sep ?? []), item.value ?? null].filter((part) => part !== null));
+        open.push(
+          ...[...item.start, item.key ?? null, ...(item.sep ?? []), item.value ?? null].filter((part) => part !== null),
+        );
       }
     }
     if (token.type === 'document' && token.value !== undefined) open.push(token.value);
@@ -127,9 +142,15 @@ interface Refusal {
 }
 
 const REFUSALS: ReadonlyMap<string, Refusal> = new Map<string, Refusal>([
-  ['directive', { code: 'YAML_DIRECTIVE', message: 'policy files have no YAML directives', help: () => 'remove the line' }],
+  [
+    'directive',
+    { code: 'YAML_DIRECTIVE', message: 'policy files have no YAML directives', help: () => 'remove the line' },
+  ],
   ['tag', { code: 'YAML_TAG', message: 'policy files have no YAML tags', help: (tag) => `remove \`${tag}\`` }],
-  ['anchor', { code: 'YAML_ANCHOR', message: 'policy files have no YAML anchors', help: (anchor) => `remove \`${anchor}\`` }],
+  [
+    'anchor',
+    { code: 'YAML_ANCHOR', message: 'policy files have no YAML anchors', help: (anchor) => `remove \`${anchor}\`` },
+  ],
   [
     'alias',
     {
@@ -157,13 +178,13 @@ function convert(source: YamlSource, node: ParsedNode, key: TextNode | null): No
     return { kind: 'text', plain, text, start, end };
   }
   if (isSeq(node)) {
-    const items = (node.items as ParsedNode[]).map((item) => convert(source, item, null));
+    const items = node.items.map((item) => convert(source, item, null));
     return { kind: 'list', items, start, end: node.flow === true ? end : (items.at(-1)?.end ?? end) };
   }
   if (isMap(node)) {
     const entries: Entry[] = [];
     for (const pair of node.items) {
-      const entry = convertPair(source, pair.key as ParsedNode, pair.value as ParsedNode | null);
+      const entry = convertPair(source, pair.key, pair.value);
       if (entry !== null) entries.push(entry);
     }
     const last = entries.at(-1)?.value.end ?? end;

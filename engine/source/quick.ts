@@ -174,7 +174,8 @@ function readInline(cursor: Cursor, column: number, depth: number): Node {
 // The first characters leave out everything that means something to YAML. A colon or hash within is text as long as no
 // space follows or precedes it; a space is text if more text follows.
 const PLAIN_IN_BLOCK = /[A-Za-z0-9/_.+][^ \n:#]*(?:(?::(?![ \n]|$)|(?<! )#| +(?![ \n#]|$))[^ \n:#]*)*/y;
-const PLAIN_IN_FLOW = /[A-Za-z0-9/_.+][^ \n:#,[\]{}]*(?:(?::(?![ \n,[\]{}]|$)|(?<! )#| +(?![ \n#,[\]{}:]|$))[^ \n:#,[\]{}]*)*/y;
+const PLAIN_IN_FLOW =
+  /[A-Za-z0-9/_.+][^ \n:#,[\]{}]*(?:(?::(?![ \n,[\]{}]|$)|(?<! )#| +(?![ \n#,[\]{}:]|$))[^ \n:#,[\]{}]*)*/y;
 const KEY = /[A-Za-z0-9][A-Za-z0-9._-]{0,200}(?=:(?:[ \n]|$))/y;
 const QUOTED_KEY = /"[^"\\\n]{0,200}"(?=:(?:[ \n]|$))/y;
 

@@ -44,7 +44,9 @@ const SECTIONS_SHAPE: Shape = {
   what: 'a policy file',
   keys: SECTION_KEYS,
   required: [],
-  elsewhere: new Map(HEADER_KEYS.map((key) => [key, `\`${key}\` belongs into \`${HEADER_FILE}\` at the root of the folder`])),
+  elsewhere: new Map(
+    HEADER_KEYS.map((key) => [key, `\`${key}\` belongs into \`${HEADER_FILE}\` at the root of the folder`]),
+  ),
 };
 
 /** Faults of the tree that leave out an entry which may declare something. */
@@ -64,7 +66,8 @@ export function readDocument(file: SourceFile, limits: EngineLimits, sink: Sink)
   const node = parsed.kind === 'tree' ? parsed.node : parsed.kind === 'empty' ? emptyFile(context, isHeader) : null;
   const fields = node === null ? null : readFields(context, node, isHeader ? HEADER_SHAPE : SECTIONS_SHAPE);
   // A misspelt section may declare what is then not found.
-  if (fields === null || (node?.kind === 'mapping' && node.entries.length > fields.size)) context.incomplete ||= node !== null;
+  if (fields === null || (node?.kind === 'mapping' && node.entries.length > fields.size))
+    context.incomplete ||= node !== null;
   return { document: isHeader ? headerDocument(context, fields) : sectionsDocument(context, fields), text };
 }
 
@@ -96,7 +99,10 @@ function sectionsDocument(context: FileContext, fields: Fields | null): PolicyDo
   };
   const within = fields?.get('within');
   if (within !== undefined && fields?.has('grants') !== true) {
-    refuse(context, 'WITHIN_UNUSED', { at: within.key, message: '`within` bounds the grants of its own file, and this one has none' });
+    refuse(context, 'WITHIN_UNUSED', {
+      at: within.key,
+      message: '`within` bounds the grants of its own file, and this one has none',
+    });
   }
   const sections = {
     within: within === undefined ? null : readNamespace(context, within.value, '`within`'),

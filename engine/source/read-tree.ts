@@ -21,7 +21,8 @@ export function readTree(source: TreeSource, pieceLength = PIECE_LENGTH): Parsed
   const whole: YamlSource = { ...source, offset: 0, budget: { left: source.limits.nodes } };
   // A first `---` is legal and says nothing. Without it most files are for the quick reader.
   const head = HEAD.exec(source.text)?.[0].length ?? 0;
-  if (head > 0 && !source.text.startsWith('---', head)) return readBody(partOf(whole, head, source.text.length), pieceLength);
+  if (head > 0 && !source.text.startsWith('---', head))
+    return readBody(partOf(whole, head, source.text.length), pieceLength);
   return readBody(whole, pieceLength);
 }
 
@@ -69,7 +70,13 @@ function readEntry(whole: YamlSource, entry: EntryText): Entry | null {
   }
   if (broken) return null;
   const { start, end } = entry.key;
-  const key: TextNode = { kind: 'text', plain: true, text: whole.text.slice(start, end), start: start + whole.offset, end: end + whole.offset };
+  const key: TextNode = {
+    kind: 'text',
+    plain: true,
+    text: whole.text.slice(start, end),
+    start: start + whole.offset,
+    end: end + whole.offset,
+  };
   return { key, value: joinPieces(nodes, whole.report) };
 }
 
@@ -79,7 +86,11 @@ function joinPieces(nodes: readonly Node[], report: (fault: SourceFault) => void
   const mappings = nodes.filter((node): node is MappingNode => node.kind === 'mapping');
   const span = { start: nodes[0]?.start ?? 0, end: nodes.at(-1)?.end ?? 0 };
   if (lists.length > 0) return { kind: 'list', items: lists.flatMap((list) => list.items), ...span };
-  return makeMapping(mappings.flatMap((mapping) => mapping.entries), span, report);
+  return makeMapping(
+    mappings.flatMap((mapping) => mapping.entries),
+    span,
+    report,
+  );
 }
 
 function spanOver(entries: readonly Entry[]): { readonly start: number; readonly end: number } {

@@ -25,7 +25,11 @@ export function readYaml(file: { readonly path: string; readonly bytes: Uint8Arr
   const sink = makeSink(ENGINE_LIMITS.diagnostics);
   const report = (fault: SourceFault): void => {
     const { code, message, help } = fault;
-    const related = (fault.related ?? []).map((place) => ({ file: file.path, range: rangeOf(lines, place), message: place.message }));
+    const related = (fault.related ?? []).map((place) => ({
+      file: file.path,
+      range: rangeOf(lines, place),
+      message: place.message,
+    }));
     sink.add({ code, file: file.path, range: rangeOf(lines, fault), message, help, related });
   };
   for (const fault of faults) report(fault);

@@ -46,9 +46,15 @@ export function refuseScope(
   if (TEMPLATE_PATTERNS.has(text.text)) {
     const action = text.text.slice(text.text.indexOf(':'));
     const help = `write \`resource-template${action}\` and \`process-template${action}\``;
-    return refuse(context, 'SCOPE_TEMPLATE_PATTERN', { at: text, message: `\`${text.text}\` is for guardrails alone`, help });
+    return refuse(context, 'SCOPE_TEMPLATE_PATTERN', {
+      at: text,
+      message: `\`${text.text}\` is for guardrails alone`,
+      help,
+    });
   }
-  const help = nearestHelp(text.text, words) ?? 'a scope is `<family>:read` or `<family>:write`, a pattern `<family>:*`, `*:read` or `*:write`';
+  const help =
+    nearestHelp(text.text, words) ??
+    'a scope is `<family>:read` or `<family>:write`, a pattern `<family>:*`, `*:read` or `*:write`';
   return refuse(context, 'SCOPE_UNKNOWN', { at: text, message: `\`${text.text}\` is not a scope`, help });
 }
 
@@ -61,7 +67,10 @@ export function readScopeList(
   const items = readList(context, node, options.what);
   if (items === null) return null;
   const texts = items.map((item) => readText(context, item, 'a scope'));
-  const known = refuseRepeated(context, texts.filter((text) => text !== null));
+  const known = refuseRepeated(
+    context,
+    texts.filter((text) => text !== null),
+  );
   const scopes = known.map((text) => scopeOf(context, text, options.place)).filter((scope) => scope !== null);
   return scopes.length === items.length ? scopes : null;
 }

@@ -19,8 +19,10 @@ const BARE = /^[A-Za-z]+:\s*(?:#.*)?$/;
 export function splitEntries(text: string, pieceLength: number): readonly EntryText[] | null {
   const starts: { readonly start: number; readonly lineEnd: number }[] = [];
   for (const { start, end } of linesOf(text, { start: 0, end: text.length })) {
-    if (!isContentAt(text, start, end) || isDashAt(text, start)) continue;
-    if (!ENTRY.test(text.slice(start, end))) return null;
+    // Before the first entry nothing may stand, be it indented; what follows one belongs to it.
+    const at = starts.length === 0 ? afterSpaces(text, start) : start;
+    if (!isContentAt(text, at, end) || (starts.length > 0 && isDashAt(text, start))) continue;
+    if (at > start || !ENTRY.test(text.slice(start, end))) return null;
     starts.push({ start, lineEnd: end });
   }
   return starts.map(({ start, lineEnd }, index) => {
@@ -40,8 +42,7 @@ function splitBody(text: string, body: Span, pieceLength: number): readonly Span
   let start = body.start;
   const pieces: Span[] = [];
   for (const line of linesOf(text, body)) {
-    let at = line.start;
-    while (text.charCodeAt(at) === SPACE) at += 1;
+    const at = afterSpaces(text, line.start);
     if (!isContentAt(text, at, line.end)) continue;
     if (indent < 0) {
       indent = at - line.start;
@@ -61,6 +62,12 @@ function splitBody(text: string, body: Span, pieceLength: number): readonly Span
 
 const SPACE = 0x20;
 
+function afterSpaces(text: string, from: number): number {
+  let at = from;
+  while (text.charCodeAt(at) === SPACE) at += 1;
+  return at;
+}
+
 function isContentAt(text: string, at: number, lineEnd: number): boolean {
   return at < lineEnd && text.charCodeAt(at) !== SPACE && text.charCodeAt(at) !== 0x23;
 }
@@ -71,7 +78,7 @@ function isDashAt(text: string, at: number): boolean {
 }
 
 function* linesOf(text: string, span: Span): Generator<Span> {
-  for (let start = span.start; start < span.end; ) {
+  for (let start = span.start; start < span.end;) {
     const found = text.indexOf('\n', start);
     const end = found < 0 || found > span.end ? span.end : found;
     yield { start, end };

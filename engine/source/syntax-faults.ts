@@ -53,7 +53,10 @@ const BY_MESSAGE: readonly (readonly [RegExp, Words])[] = [
   [/^Missing space after :/, { code: 'YAML_UNCLOSED', message: 'a space is missing after the colon' }],
   [/end with a \}/, { code: 'YAML_UNCLOSED', message: '`}` is missing, or a line is not indented far enough' }],
   [/end with a \]/, { code: 'YAML_UNCLOSED', message: '`]` is missing, or a line is not indented far enough' }],
-  [/^Implicit (?:map )?keys need to be followed by map values/, { code: 'YAML_UNCLOSED', message: 'a key without a colon' }],
+  [
+    /^Implicit (?:map )?keys need to be followed by map values/,
+    { code: 'YAML_UNCLOSED', message: 'a key without a colon' },
+  ],
   [/^Sequence item without - indicator/, { code: 'YAML_UNCLOSED', message: 'an entry of a list without its dash' }],
   [/^Comments must be separated/, { code: 'YAML_UNCLOSED', message: 'a space is missing before the comment' }],
 ];

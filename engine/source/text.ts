@@ -16,28 +16,18 @@ export interface DecodedText {
 }
 
 export function decodeText(bytes: Uint8Array): DecodedText {
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    return notUtf8(bytes);
-  }
-  if (text.includes('\r\n')) text = text.replaceAll('\r\n', '\n');
-  return { text, faults: [...characterFaults(text), ...normalFormFaults(text)] };
-}
-
-function notUtf8(bytes: Uint8Array): DecodedText {
-  const lenient = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });
-  const valid = lenient.decode(bytes.subarray(0, firstInvalidByte(bytes))).replaceAll('\r\n', '\n');
-  const text = lenient.decode(bytes).replaceAll('\r\n', '\n');
-  const code = 'TEXT_NOT_UTF8';
+  const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });
+  const invalid = firstInvalidByte(bytes);
+  const text = decoder.decode(bytes).replaceAll('\r\n', '\n');
+  if (invalid === bytes.length) return { text, faults: [...characterFaults(text), ...normalFormFaults(text)] };
+  const start = decoder.decode(bytes.subarray(0, invalid)).replaceAll('\r\n', '\n').length;
   const message = 'the bytes from here on are not UTF-8';
-  return { text, faults: [{ code, start: valid.length, end: valid.length + 1, message, help: 'save the file as UTF-8' }] };
+  const fault = { code: 'TEXT_NOT_UTF8', start, end: start + 1, message, help: 'save the file as UTF-8' } as const;
+  return { text, faults: [fault] };
 }
 
 /** The offset of the first byte that is not part of well-formed UTF-8 (Unicode 15, table 3-7). */
-export function firstInvalidByte(bytes: Uint8Array): number {
+function firstInvalidByte(bytes: Uint8Array): number {
   let at = 0;
   while (at < bytes.length) {
     const length = sequenceLength(bytes, at);
@@ -50,7 +40,8 @@ export function firstInvalidByte(bytes: Uint8Array): number {
 function sequenceLength(bytes: Uint8Array, at: number): number {
   const first = bytes[at] ?? 0;
   if (first < 0x80) return 1;
-  const length = first >= 0xc2 && first <= 0xdf ? 2 : first >= 0xe0 && first <= 0xef ? 3 : first >= 0xf0 && first <= 0xf4 ? 4 : 0;
+  const length =
+    first >= 0xc2 && first <= 0xdf ? 2 : first >= 0xe0 && first <= 0xef ? 3 : first >= 0xf0 && first <= 0xf4 ? 4 : 0;
   if (length === 0) return 0;
   const second = bytes[at + 1] ?? 0;
   const low = first === 0xe0 ? 0xa0 : first === 0xf0 ? 0x90 : 0x80;
@@ -70,16 +61,18 @@ interface CharacterRule {
 /** Written as escapes: the characters themselves are what is refused. */
 const CHARACTER_RULES: readonly CharacterRule[] = [
   { code: 'TEXT_BOM', pattern: /\uFEFF/g, message: 'a byte order mark', help: 'save the file as UTF-8 without one' },
-  // eslint-disable-next-line no-control-regex -- control characters are what is being refused
-  { code: 'TEXT_NUL', pattern: /\u0000/g, message: 'a NUL character', help: 'remove it' },
+  { code: 'TEXT_NUL', pattern: /\0/g, message: 'a NUL character', help: 'remove it' },
   { code: 'TEXT_TAB', pattern: /\t+/g, message: 'a tab', help: 'use spaces' },
   { code: 'TEXT_LONE_CR', pattern: /\r/g, message: 'a carriage return without a line feed', help: 'end lines with LF' },
-  // eslint-disable-next-line no-control-regex -- control characters are what is being refused
-  { code: 'TEXT_CONTROL', pattern: /[\u0001-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F]/g, message: 'a control character', help: 'remove it' },
+  {
+    code: 'TEXT_CONTROL',
+    pattern: /(?![\0\t\n\r])\p{Cc}/gu,
+    message: 'a control character',
+    help: 'remove it',
+  },
 ];
 
-// eslint-disable-next-line no-control-regex -- control characters are what is being refused
-const ANY_FAULTY = /[\u0000-\u0009\u000B-\u001F\u007F-\u009F\uFEFF]/;
+const ANY_FAULTY = /(?!\n)[\p{Cc}\uFEFF]/u;
 
 /** One fault per kind, at its first place, with the number of the others. */
 function characterFaults(text: string): TextFault[] {
@@ -94,7 +87,13 @@ function characterFaults(text: string): TextFault[] {
     }
     if (first === null) continue;
     const more = count === 1 ? '' : `, and ${String(count - 1)} more in this file`;
-    faults.push({ code, start: first.index ?? 0, end: (first.index ?? 0) + first[0].length, message: message + more, help });
+    faults.push({
+      code,
+      start: first.index ?? 0,
+      end: (first.index ?? 0) + first[0].length,
+      message: message + more,
+      help,
+    });
   }
   return faults;
 }
@@ -119,11 +118,22 @@ function normalFormFault(line: string, normal: string, offset: number): TextFaul
   for (const segment of line.match(/\P{M}\p{M}*|\p{M}+/gu) ?? []) {
     if (segment.normalize('NFC') !== segment || !normal.startsWith(segment, from)) {
       const [start, end] = [offset + from, offset + from + segment.length];
-      return { code: 'TEXT_NOT_NFC', start, end, message: 'text that is not in normal form C', help: `write it as \`${segment.normalize('NFC')}\`` };
+      return {
+        code: 'TEXT_NOT_NFC',
+        start,
+        end,
+        message: 'text that is not in normal form C',
+        help: `write it as \`${segment.normalize('NFC')}\``,
+      };
     }
     from += segment.length;
   }
-  return { code: 'TEXT_NOT_NFC', start: offset, end: offset + line.length, message: 'text that is not in normal form C' };
+  return {
+    code: 'TEXT_NOT_NFC',
+    start: offset,
+    end: offset + line.length,
+    message: 'text that is not in normal form C',
+  };
 }
 
 /** What is wrong with a text that was written with escapes, or null. */
@@ -131,11 +141,19 @@ export function escapedTextFault(
   text: string,
 ): { readonly code: DiagnosticCode; readonly message: string; readonly help: string } | null {
   if (!text.isWellFormed()) {
-    return { code: 'TEXT_SURROGATE', message: 'an escape for half of a surrogate pair', help: 'write the character itself' };
+    return {
+      code: 'TEXT_SURROGATE',
+      message: 'an escape for half of a surrogate pair',
+      help: 'write the character itself',
+    };
   }
   for (const { code, pattern, message } of CHARACTER_RULES) {
     if (text.search(pattern) >= 0) return { code, message: `an escape for ${message}`, help: 'remove the escape' };
   }
   if (text.normalize('NFC') === text) return null;
-  return { code: 'TEXT_NOT_NFC', message: 'escapes for text that is not in normal form C', help: 'write the text itself' };
+  return {
+    code: 'TEXT_NOT_NFC',
+    message: 'escapes for text that is not in normal form C',
+    help: 'write the text itself',
+  };
 }

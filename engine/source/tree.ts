@@ -55,7 +55,8 @@ export type PlainKind = 'text' | 'null' | 'boolean' | 'number';
 
 const NULL = /^(?:~|null|Null|NULL|)$/;
 const BOOLEAN = /^(?:true|True|TRUE|false|False|FALSE)$/;
-const NUMBER = /^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
+const NUMBER =
+  /^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
 
 /** What the core schema of YAML 1.2 (section 10.3.2) makes of a text without quotes. */
 export function plainKind(text: string): PlainKind {

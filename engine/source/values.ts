@@ -40,7 +40,11 @@ export function namespaceOf(
   }
   const lower = canonicalize(text.text.trim().toLowerCase());
   const help = lower.ok ? `did you mean \`${lower.path}\`?` : undefined;
-  return refuse(context, 'NAMESPACE_INVALID', { at: text, message: `${what} is not a namespace: ${PATH_FAULTS[result.fault]}`, help });
+  return refuse(context, 'NAMESPACE_INVALID', {
+    at: text,
+    message: `${what} is not a namespace: ${PATH_FAULTS[result.fault]}`,
+    help,
+  });
 }
 
 /** A list of namespaces, none twice. */
@@ -68,8 +72,13 @@ export function readIdentity(context: FileContext, node: Node, what: string): Id
   if (text === null) return null;
   const result = parseIdentity(text.text);
   if (result.ok) return { kind: 'identity', value: result.identity, start: text.start, end: text.end };
-  const help = result.fault === 'no_colon' ? 'write `provider:subject`; to name a role, write `{ role: … }`' : undefined;
-  return refuse(context, 'IDENTITY_INVALID', { at: text, message: `\`${text.text}\` is not an identity: ${IDENTITY_FAULTS[result.fault]}`, help });
+  const help =
+    result.fault === 'no_colon' ? 'write `provider:subject`; to name a role, write `{ role: … }`' : undefined;
+  return refuse(context, 'IDENTITY_INVALID', {
+    at: text,
+    message: `\`${text.text}\` is not an identity: ${IDENTITY_FAULTS[result.fault]}`,
+    help,
+  });
 }
 
 /** A list of identities, each a text or, as in requests, a mapping of provider and subject; none twice. */
@@ -79,7 +88,8 @@ export function readIdentities(context: FileContext, node: Node, what: string): 
   const seen = new Map<string, { text: string; start: number; end: number }>();
   const identities: IdentityReference[] = [];
   for (const item of items) {
-    const identity = item.kind === 'mapping' ? readIdentityParts(context, item) : readIdentity(context, item, `an entry of ${what}`);
+    const identity =
+      item.kind === 'mapping' ? readIdentityParts(context, item) : readIdentity(context, item, `an entry of ${what}`);
     if (identity === null) continue;
     const text = formatIdentity(identity.value);
     if (!isRepeated(context, { text, start: identity.start, end: identity.end }, seen)) identities.push(identity);
@@ -96,8 +106,12 @@ function readIdentityParts(context: FileContext, node: Node): IdentityReference 
   const subject = readText(context, subjectField.value, '`subject`');
   if (provider === null || subject === null) return null;
   const result = makeIdentity(provider.value, subject.text);
-  if (result.ok) return { kind: 'identity', value: result.identity satisfies Identity, start: node.start, end: node.end };
-  return refuse(context, 'IDENTITY_INVALID', { at: subject, message: `not an identity: ${IDENTITY_FAULTS[result.fault]}` });
+  if (result.ok)
+    return { kind: 'identity', value: result.identity satisfies Identity, start: node.start, end: node.end };
+  return refuse(context, 'IDENTITY_INVALID', {
+    at: subject,
+    message: `not an identity: ${IDENTITY_FAULTS[result.fault]}`,
+  });
 }
 
 export function readInstant(context: FileContext, node: Node, what: string): Instant | null {
@@ -110,7 +124,14 @@ export function readInstant(context: FileContext, node: Node, what: string): Ins
 }
 
 function instantHelp(text: string): string {
-  const attempts = [`${text}T00:00:00Z`, `${text}Z`, `${text}:00Z`, text.toUpperCase(), text.replace(' ', 'T'), `${text.replace(' ', 'T')}Z`];
+  const attempts = [
+    `${text}T00:00:00Z`,
+    `${text}Z`,
+    `${text}:00Z`,
+    text.toUpperCase(),
+    text.replace(' ', 'T'),
+    `${text.replace(' ', 'T')}Z`,
+  ];
   const fitting = attempts.find((attempt) => parseInstant(attempt) !== null);
   return fitting === undefined ? 'write it as `2026-12-01T00:00:00Z`' : `did you mean \`${fitting}\`?`;
 }
@@ -130,13 +151,22 @@ export function readDuration(context: FileContext, node: Node, what: string): nu
   const match = DURATION.exec(text.text);
   const unit = UNIT_MILLISECONDS.get(match?.[2] ?? '');
   if (match !== null && unit !== undefined) return Number(match[1]) * unit;
-  return refuse(context, 'DURATION_INVALID', { at: text, message: `${what} is not a duration`, help: 'write it as `30s`, `15m`, `24h` or `90d`' });
+  return refuse(context, 'DURATION_INVALID', {
+    at: text,
+    message: `${what} is not a duration`,
+    help: 'write it as `30s`, `15m`, `24h` or `90d`',
+  });
 }
 
 /** Refuses a text that ends where the file does, without quotes: what was cut off may have made it another one. */
 export function refuseCutOff(context: FileContext, node: Node): boolean {
   const cutOff = node.kind === 'text' && node.plain && node.text !== '' && node.end === context.text.length;
-  if (cutOff) refuse(context, 'TEXT_CUT_OFF', { at: node, message: `the file ends within \`${node.text}\``, help: 'end the last line with a line break' });
+  if (cutOff)
+    refuse(context, 'TEXT_CUT_OFF', {
+      at: node,
+      message: `the file ends within \`${node.text}\``,
+      help: 'end the last line with a line break',
+    });
   return cutOff;
 }
 
@@ -145,4 +175,3 @@ export function nearestHelp(text: string, words: Iterable<string>): string | und
   const near = nearest(text, words);
   return near === null ? undefined : `did you mean \`${near}\`?`;
 }
-

@@ -95,10 +95,10 @@ const OWN: Readonly<Record<Family, { readonly properties: object; readonly requi
   });
 
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: false });
-const VALIDATORS: ReadonlyMap<Family, ValidateFunction> = new Map(
+const VALIDATORS: ReadonlyMap<Family, ValidateFunction<DatasetLine>> = new Map(
   FAMILIES.map((family) => [
     family,
-    ajv.compile({
+    ajv.compile<DatasetLine>({
       type: 'object',
       required: ['namespace', ...OWN[family].required],
       properties: { ...COMMON, ...OWN[family].properties },
@@ -119,7 +119,7 @@ export function checkDatasetLine(
   if (validate === undefined) {
     return { ok: false, fault: { place: ['family'], message: `must be one of ${FAMILIES.join(', ')}` } };
   }
-  if (validate(value)) return { ok: true, line: value as DatasetLine };
+  if (validate(value)) return { ok: true, line: value };
   const error = validate.errors?.[0];
   return {
     ok: false,

@@ -60,15 +60,21 @@ export const QUERY_SCHEMAS = Object.freeze({
   count: { type: 'object', required: REQUIRED, properties: COMMON, additionalProperties: false },
 });
 
-// Each part has a validator of its own that stops at its first fault: all parts are told, and no body makes a long list.
+// A right body passes the whole schema. Of a wrong one each part is asked by itself and stops at its first fault: all parts
+// are told, and no body makes a long list.
 const ajv = new Ajv2020({ strict: true, allErrors: false });
-const PARTS: Readonly<Record<QueryKind, ReadonlyMap<string, ValidateFunction>>> = Object.freeze({
-  query: compileParts(QUERY_SCHEMAS.query.properties),
-  count: compileParts(QUERY_SCHEMAS.count.properties),
-});
+const VALIDATORS = Object.freeze({ query: compile(QUERY_SCHEMAS.query), count: compile(QUERY_SCHEMAS.count) });
 
-function compileParts(properties: Readonly<Record<string, object>>): ReadonlyMap<string, ValidateFunction> {
-  return new Map(Object.entries(properties).map(([name, schema]) => [name, ajv.compile(schema)]));
+interface Validators {
+  readonly whole: ValidateFunction<QueryEnvelope>;
+  readonly parts: ReadonlyMap<string, ValidateFunction>;
+}
+
+function compile(schema: { readonly properties: Readonly<Record<string, object>> }): Validators {
+  return {
+    whole: ajv.compile<QueryEnvelope>(schema),
+    parts: new Map(Object.entries(schema.properties).map(([name, part]) => [name, ajv.compile(part)])),
+  };
 }
 
 /** The envelope, or what its shape lacks: parts that are missing first, then the parts in the order of the body. */
@@ -78,6 +84,8 @@ export function checkQueryShape(
 ):
   | { readonly ok: true; readonly envelope: QueryEnvelope }
   | { readonly ok: false; readonly faults: readonly ShapeFault[] } {
+  const { whole, parts } = VALIDATORS[kind];
+  if (whole(body)) return { ok: true, envelope: body };
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     return { ok: false, faults: [{ place: [], message: 'must be an object' }] };
   }
@@ -86,9 +94,9 @@ export function checkQueryShape(
     message: 'is required',
   }));
   for (const [name, value] of Object.entries(body)) {
-    const validate = PARTS[kind].get(name);
+    const validate = parts.get(name);
     if (validate === undefined) faults.push({ place: [name], message: 'is not known here' });
     else if (!validate(value)) faults.push(...(validate.errors ?? []).map((error) => toShapeFault(error, [name])));
   }
-  return faults.length > 0 ? { ok: false, faults } : { ok: true, envelope: body as QueryEnvelope };
+  return { ok: false, faults };
 }

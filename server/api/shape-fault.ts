@@ -10,7 +10,7 @@ export interface ShapeFault {
 /** A fault of a value that stands at `place` in something larger. */
 export function toShapeFault(error: ErrorObject, place: readonly string[]): ShapeFault {
   const here = [...place, ...error.instancePath.split('/').slice(1).map(unescapeKey)];
-  const parameters = error.params as Readonly<Record<string, unknown>>;
+  const parameters: Readonly<Record<string, unknown>> = error.params;
   switch (error.keyword) {
     case 'additionalProperties':
       return { place: [...here, String(parameters['additionalProperty'])], message: 'is not known here' };

@@ -14,10 +14,15 @@ export function answerLine(policy: Policy, bytes: Uint8Array | null, at: Instant
   if (bytes === null) return { id: null, error: { code: 'request.too_large', message: 'the line is too long' } };
   const line = parseDecideLine(bytes);
   if (!line.ok) return { id: line.id, error: line.error };
-  return { id: line.id, ...toAnswer(decideRaw(policy, { actor: line.actor, request: line.request, at: line.at ?? at })) };
+  return {
+    id: line.id,
+    ...toAnswer(decideRaw(policy, { actor: line.actor, request: line.request, at: line.at ?? at })),
+  };
 }
 
-function toAnswer(decision: Decision): { decision: 'allow'; grants: readonly string[] } | { decision: 'deny'; step: Step; cause?: Step } {
+function toAnswer(
+  decision: Decision,
+): { decision: 'allow'; grants: readonly string[] } | { decision: 'deny'; step: Step; cause?: Step } {
   if (decision.decision === 'allow') return { decision: 'allow', grants: decision.grants.map((grant) => grant.id) };
   const { step, cause } = decision;
   return { decision: 'deny', step, ...(cause === undefined ? {} : { cause }) };

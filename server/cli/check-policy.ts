@@ -55,10 +55,11 @@ export async function checkPolicy({ folder, shown, ...request }: CheckRequest): 
   const bytes = reading.files.reduce((sum, file) => sum + file.bytes.length, 0);
   const onPhase = (bytes < LARGE ? undefined : request.onPhase) ?? ((): void => undefined);
   onPhase(`reading ${count(reading.files.length, 'file')}`);
-  const { diagnostics, policy: set, sources } = readPolicy([
-    ...reading.files,
-    ...reading.unread.map((path) => ({ path, bytes: null })),
-  ]);
+  const {
+    diagnostics,
+    policy: set,
+    sources,
+  } = readPolicy([...reading.files, ...reading.unread.map((path) => ({ path, bytes: null }))]);
   const read = {
     policy: set?.name ?? null,
     files: reading.files.map((file) => file.path),
@@ -69,7 +70,8 @@ export async function checkPolicy({ folder, shown, ...request }: CheckRequest): 
   if (set === null || read.diagnostics.some(isError)) return { ...read, ...refused };
   onPhase(`compiling ${count(set.grants.length, 'grant')}`);
   const result = compilePolicy(set);
-  if (!result.ok) return { ...read, ...refused, diagnostics: sortDiagnostics([...read.diagnostics, ...result.diagnostics]) };
+  if (!result.ok)
+    return { ...read, ...refused, diagnostics: sortDiagnostics([...read.diagnostics, ...result.diagnostics]) };
   const handle = load(result.snapshot.bytes);
   onPhase(`running ${count(set.tests.length, 'test')}`);
   const tests = runPolicyTests(set, handle);
@@ -87,5 +89,9 @@ function load(bytes: Uint8Array): Policy {
   const loaded = loadSnapshot(bytes);
   if (loaded.ok) return loaded.policy;
   const message = `the compiled snapshot does not load: ${loaded.fault.code}: ${loaded.fault.message}`;
-  throw new CliFailure(EXIT.unexpected, { code: 'cli.unexpected', message }, { help: 'this is a bug of bailiwick: please report it with the policy' });
+  throw new CliFailure(
+    EXIT.unexpected,
+    { code: 'cli.unexpected', message },
+    { help: 'this is a bug of bailiwick: please report it with the policy' },
+  );
 }

@@ -21,7 +21,13 @@ export interface LineError {
 }
 
 export type DecideLine =
-  | { readonly ok: true; readonly id: LineId; readonly actor: RawActor; readonly request: RawRequest; readonly at: Instant | null }
+  | {
+      readonly ok: true;
+      readonly id: LineId;
+      readonly actor: RawActor;
+      readonly request: RawRequest;
+      readonly at: Instant | null;
+    }
   | { readonly ok: false; readonly id: LineId; readonly error: LineError };
 
 /** `at` is null where the line names none. */
@@ -54,7 +60,11 @@ function decodeLine(value: unknown): { actor: RawActor; request: RawRequest; at:
   const line = fields(value, '', ['id', 'actor', 'request', 'at']);
   const { id, at } = line;
   if (id !== undefined && typeof id !== 'string' && typeof id !== 'number') throw fault('/id', 'must be a text');
-  return { actor: decodeActor(line['actor']), request: decodeRequest(line['request']), at: at === undefined ? null : decodeInstant(at) };
+  return {
+    actor: decodeActor(line['actor']),
+    request: decodeRequest(line['request']),
+    at: at === undefined ? null : decodeInstant(at),
+  };
 }
 
 function decodeInstant(value: unknown): Instant {
@@ -69,12 +79,16 @@ function decodeActor(value: unknown): RawActor {
   const restrictions = actor['namespaceRestrictions'] ?? null;
   return {
     kind: 'request',
-    identities: list(actor['identities'], '/actor/identities').map((item, i) => decodeIdentity(item, pointerTo('/actor/identities', i))),
+    identities: list(actor['identities'], '/actor/identities').map((item, i) =>
+      decodeIdentity(item, pointerTo('/actor/identities', i)),
+    ),
     credentialScopes: decodeScopes(actor['credentialScopes']),
     namespaceRestrictions:
       restrictions === null
         ? null
-        : list(restrictions, '/actor/namespaceRestrictions').map((item, i) => text(item, pointerTo('/actor/namespaceRestrictions', i))),
+        : list(restrictions, '/actor/namespaceRestrictions').map((item, i) =>
+            text(item, pointerTo('/actor/namespaceRestrictions', i)),
+          ),
   };
 }
 
@@ -113,7 +127,11 @@ function decodeRequest(value: unknown): RawRequest {
     }
     case 'copy': {
       const request = fields(value, '/request', ['kind', 'source', 'destination']);
-      return { kind, source: text(request['source'], '/request/source'), destination: text(request['destination'], '/request/destination') };
+      return {
+        kind,
+        source: text(request['source'], '/request/source'),
+        destination: text(request['destination'], '/request/destination'),
+      };
     }
     default:
       throw fault('/request/kind', 'must be `access`, `create-namespace` or `copy`');

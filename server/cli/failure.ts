@@ -18,7 +18,11 @@ export class CliFailure extends Error {
   readonly code: string;
   readonly detail: FailureDetail;
 
-  constructor(status: ExitStatus, failure: { readonly code: string; readonly message: string }, detail: FailureDetail = {}) {
+  constructor(
+    status: ExitStatus,
+    failure: { readonly code: string; readonly message: string },
+    detail: FailureDetail = {},
+  ) {
     super(failure.message, detail.cause === undefined ? undefined : { cause: detail.cause });
     this.status = status;
     this.code = failure.code;

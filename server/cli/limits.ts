@@ -9,6 +9,4 @@ export const CLI_LIMITS = Object.freeze({
   requestBytes: 1024 * 1024,
   /** Arrays and objects inside one another in a line of requests. */
   requestDepth: 16,
-  /** Output is gathered to this many characters before it is written. */
-  outputChunk: 64 * 1024,
 });

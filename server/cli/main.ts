@@ -2,6 +2,7 @@
 // The command line: argv to a verb to an exit status (design 5). Verbs register here and load what they need when they run;
 // every failure of every verb is shown here, in one form.
 import { readFileSync, realpathSync } from 'node:fs';
+import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config-error.js';
@@ -54,7 +55,9 @@ export async function main(argv: readonly string[], io: Omit<CliIo, 'setStatus'>
 
 function makeProgram(io: CliIo): Command {
   const program = new Command('bailiwick')
-    .description('Policy as data, compiled into decision tables, and a gateway whose queries return only what the actor may see.')
+    .description(
+      'Policy as data, compiled into decision tables, and a gateway whose queries return only what the actor may see.',
+    )
     .version(version(), '--version', 'print the version')
     .exitOverride()
     .configureOutput({
@@ -79,7 +82,8 @@ function registerHelp(program: Command): void {
       let command = program;
       for (const verb of verbs) {
         const found = command.commands.find((candidate) => candidate.name() === verb);
-        if (found === undefined) throw new CliFailure(EXIT.usage, { code: 'cli.usage', message: `there is no verb \`${verb}\`` });
+        if (found === undefined)
+          throw new CliFailure(EXIT.usage, { code: 'cli.usage', message: `there is no verb \`${verb}\`` });
         command = found;
       }
       command.outputHelp();
@@ -92,7 +96,9 @@ function statusTable(): string {
 
 function version(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
-  return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : 'unknown';
+  return typeof manifest === 'object' && manifest !== null && 'version' in manifest
+    ? String(manifest.version)
+    : 'unknown';
 }
 
 /** Whether the command line asks for JSON, also where it could not be parsed. */
@@ -114,7 +120,8 @@ async function showFailure(error: unknown, io: CliIo, json: boolean): Promise<Ex
     await write(io.stderr, `error: ${escapeText(failure.message)}\n`);
     if (help !== undefined) await write(io.stderr, `  help: ${escapeText(help)}\n`);
   }
-  if (io.env['BAILIWICK_DEBUG'] !== undefined && !(error instanceof CommanderError)) await write(io.stderr, stackOf(error));
+  if (io.env['BAILIWICK_DEBUG'] !== undefined && !(error instanceof CommanderError))
+    await write(io.stderr, stackOf(error));
   return failure.status;
 }
 
@@ -124,7 +131,11 @@ async function toFailure(error: unknown): Promise<CliFailure | 'shown'> {
   if (error instanceof CommanderError) return error.code === 'commander.help' ? 'shown' : usageFailure(error);
   if (error instanceof ConfigError) {
     const text = error.faults.map((fault) => `${escapeText(fault.place)}: ${escapeText(fault.message)}`).join('\n');
-    return new CliFailure(EXIT.usage, { code: 'config.invalid', message: error.message }, { text, report: { faults: error.faults } });
+    return new CliFailure(
+      EXIT.usage,
+      { code: 'config.invalid', message: error.message },
+      { text, report: { faults: error.faults } },
+    );
   }
   if (error instanceof StoreError) {
     const { storeFailure } = await import('./open-store.js');
@@ -133,7 +144,10 @@ async function toFailure(error: unknown): Promise<CliFailure | 'shown'> {
   }
   return new CliFailure(
     EXIT.unexpected,
-    { code: 'cli.unexpected', message: `unexpected failure: ${error instanceof Error ? error.message : String(error)}` },
+    {
+      code: 'cli.unexpected',
+      message: `unexpected failure: ${error instanceof Error ? error.message : String(error)}`,
+    },
     {
       help: 'this is a bug of bailiwick: please report it with the command line and the output of the same command with BAILIWICK_DEBUG=1 set',
       cause: error,
@@ -149,7 +163,9 @@ function usageFailure(error: CommanderError): CliFailure {
 }
 
 function stackOf(error: unknown): string {
-  return error instanceof Error ? `${error.stack ?? error.message}\n${error.cause === undefined ? '' : `caused by ${stackOf(error.cause)}`}` : '';
+  return error instanceof Error
+    ? `${error.stack ?? error.message}\n${error.cause === undefined ? '' : `caused by ${stackOf(error.cause)}`}`
+    : '';
 }
 
 /** Runs as the program `bailiwick`. */
@@ -161,10 +177,11 @@ async function run(): Promise<void> {
   };
   stdout.on('error', ignoreClosedPipe);
   stderr.on('error', ignoreClosedPipe);
-  const isTerminal = { stdin: Boolean(stdin.isTTY), stdout: Boolean(stdout.isTTY), stderr: Boolean(stderr.isTTY) };
+  const isTerminal = { stdin: isatty(0), stdout: isatty(1), stderr: isatty(2) };
   const argv = process.argv.slice(2);
   const io = { stdin, stdout, stderr, env, cwd: '/', isTerminal };
-  const fail = (error: unknown): Promise<ExitStatus> => showFailure(error, { ...io, setStatus: () => undefined }, wantsJson(argv));
+  const fail = (error: unknown): Promise<ExitStatus> =>
+    showFailure(error, { ...io, setStatus: () => undefined }, wantsJson(argv));
   // What nobody awaited is told like everything else.
   process.on('uncaughtException', (error) => {
     void fail(error).finally(() => process.exit(EXIT.unexpected));

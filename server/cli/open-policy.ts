@@ -84,5 +84,8 @@ async function readAll(stream: Readable): Promise<Uint8Array> {
 }
 
 function tooLarge(shown: string): CliFailure {
-  return new CliFailure(EXIT.usage, { code: 'cli.too_large', message: `\`${shown}\` is larger than ${String(CLI_LIMITS.snapshotBytes)} bytes` });
+  return new CliFailure(EXIT.usage, {
+    code: 'cli.too_large',
+    message: `\`${shown}\` is larger than ${String(CLI_LIMITS.snapshotBytes)} bytes`,
+  });
 }

@@ -6,9 +6,17 @@ import { CliFailure } from './failure.js';
 export function fileFailure(error: unknown, shown: string): CliFailure {
   const code = codeOf(error);
   if (code === 'ENOENT' || code === 'ENOTDIR') {
-    return new CliFailure(EXIT.usage, { code: 'cli.not_found', message: `\`${shown}\` does not exist` }, { cause: error });
+    return new CliFailure(
+      EXIT.usage,
+      { code: 'cli.not_found', message: `\`${shown}\` does not exist` },
+      { cause: error },
+    );
   }
-  return new CliFailure(EXIT.usage, { code: 'cli.unreadable', message: `\`${shown}\` cannot be read (${code})` }, { cause: error });
+  return new CliFailure(
+    EXIT.usage,
+    { code: 'cli.unreadable', message: `\`${shown}\` cannot be read (${code})` },
+    { cause: error },
+  );
 }
 
 /** The system's code of an error, such as `EACCES`. */

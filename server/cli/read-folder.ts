@@ -4,7 +4,13 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { isUtf8 } from 'node:buffer';
-import { type Diagnostic, type DiagnosticCode, makeDiagnostic, ENGINE_LIMITS, type SourceFile } from '../../engine/compiler.js';
+import {
+  type Diagnostic,
+  type DiagnosticCode,
+  makeDiagnostic,
+  ENGINE_LIMITS,
+  type SourceFile,
+} from '../../engine/compiler.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { CLI_LIMITS } from './limits.js';
@@ -20,7 +26,14 @@ export interface FolderReading {
 
 /** Reads the folder at an absolute path; `shown` is how the user named it. Throws `CliFailure` where there is no such folder. */
 export async function readFolder(folder: string, shown: string): Promise<FolderReading> {
-  const walk: Walk = { root: await openFolder(folder, shown), files: [], diagnostics: [], unread: [], bytes: 0, stopped: false };
+  const walk: Walk = {
+    root: await openFolder(folder, shown),
+    files: [],
+    diagnostics: [],
+    unread: [],
+    bytes: 0,
+    stopped: false,
+  };
   await visitFolder(walk, walk.root, '', [walk.root]);
   walk.files.sort((a, b) => (a.path < b.path ? -1 : 1));
   return { files: walk.files, diagnostics: walk.diagnostics, unread: walk.unread };
@@ -40,7 +53,8 @@ interface Walk {
 async function openFolder(folder: string, shown: string): Promise<string> {
   try {
     const facts = await stat(folder);
-    if (!facts.isDirectory()) throw new CliFailure(EXIT.usage, { code: 'cli.not_a_folder', message: `\`${shown}\` is not a folder` });
+    if (!facts.isDirectory())
+      throw new CliFailure(EXIT.usage, { code: 'cli.not_a_folder', message: `\`${shown}\` is not a folder` });
     return await realpath(folder);
   } catch (error) {
     if (error instanceof CliFailure) throw error;
@@ -57,13 +71,16 @@ async function visitFolder(walk: Walk, folder: string, prefix: string, above: re
     report(walk, 'FILE_UNREADABLE', prefix, `the folder cannot be read (${codeOf(error)})`);
     return;
   }
-  for (const raw of names.sort(Buffer.compare)) {
+  for (const raw of names.sort((a, b) => a.compare(b))) {
     if (walk.stopped) return;
     const name = raw.toString('utf8');
     const path = prefix === '' ? name : `${prefix}/${name}`;
     if (isAside(name)) continue;
     if (!isUtf8(raw) || !isPlainName(name)) {
-      report(walk, 'FILE_NAME', path, 'the name is not plain NFC text', 'rename it without control characters and in composed (NFC) form');
+      report(walk, 'FILE_NAME', path, {
+        message: 'the name is not plain NFC text',
+        help: 'rename it without control characters and in composed (NFC) form',
+      });
     } else await visitEntry(walk, { real: join(folder, name), name, path }, above);
   }
 }
@@ -93,8 +110,10 @@ async function visitEntry(walk: Walk, entry: Entry, above: readonly string[]): P
   const isPolicy = entry.name.endsWith('.yaml');
   if (resolved.kind === 'folder') {
     if (isPolicy) report(walk, 'FILE_SPECIAL', entry.path, 'is a folder, though it is named like a policy file');
-    else if (above.includes(resolved.real)) report(walk, 'FILE_SYMLINK', entry.path, 'is a symbolic link to a folder that it is in');
-    else if (above.length > CLI_LIMITS.folderDepth) report(walk, 'FILE_UNREADABLE', entry.path, `is nested deeper than ${String(CLI_LIMITS.folderDepth)} folders`);
+    else if (above.includes(resolved.real))
+      report(walk, 'FILE_SYMLINK', entry.path, 'is a symbolic link to a folder that it is in');
+    else if (above.length > CLI_LIMITS.folderDepth)
+      report(walk, 'FILE_UNREADABLE', entry.path, `is nested deeper than ${String(CLI_LIMITS.folderDepth)} folders`);
     else await visitFolder(walk, resolved.real, entry.path, [...above, resolved.real]);
   } else if (!isPolicy) ignore(walk, entry);
   else if (resolved.kind === 'other') report(walk, 'FILE_SPECIAL', entry.path, 'is not a regular file');
@@ -102,11 +121,17 @@ async function visitEntry(walk: Walk, entry: Entry, above: readonly string[]): P
 }
 
 /** What an entry is after following links; null (and a diagnostic) where it cannot be used. */
-async function resolveInside(walk: Walk, entry: Entry): Promise<{ readonly kind: 'file' | 'folder' | 'other'; readonly real: string } | null> {
+async function resolveInside(
+  walk: Walk,
+  entry: Entry,
+): Promise<{ readonly kind: 'file' | 'folder' | 'other'; readonly real: string } | null> {
   try {
     const real = await realpath(entry.real);
     if (real !== walk.root && !real.startsWith(walk.root === sep ? sep : walk.root + sep)) {
-      report(walk, 'FILE_SYMLINK', entry.path, 'is a symbolic link that leaves the policy folder', 'put the file itself into the folder');
+      report(walk, 'FILE_SYMLINK', entry.path, {
+        message: 'is a symbolic link that leaves the policy folder',
+        help: 'put the file itself into the folder',
+      });
       return null;
     }
     const facts = await stat(real);
@@ -122,8 +147,11 @@ async function resolveInside(walk: Walk, entry: Entry): Promise<{ readonly kind:
 
 function ignore(walk: Walk, entry: Entry): void {
   const renamed = /^(.+)\.(?:yml|json|ya?ml\..*|YAML|YML)$/.exec(entry.name)?.[1];
-  const help = renamed === undefined ? 'policy files end in `.yaml`; move other files out of the folder' : `did you mean \`${renamed}.yaml\`?`;
-  report(walk, 'FILE_IGNORED', entry.path, 'is not read', help);
+  const help =
+    renamed === undefined
+      ? 'policy files end in `.yaml`; move other files out of the folder'
+      : `did you mean \`${renamed}.yaml\`?`;
+  report(walk, 'FILE_IGNORED', entry.path, { message: 'is not read', help });
 }
 
 async function readSource(walk: Walk, real: string, path: string): Promise<void> {
@@ -138,7 +166,10 @@ async function readSource(walk: Walk, real: string, path: string): Promise<void>
     }
     const bytes = facts.size > ENGINE_LIMITS.fileBytes ? null : await readUpTo(handle, ENGINE_LIMITS.fileBytes);
     if (bytes === null) {
-      report(walk, 'FILE_TOO_LARGE', path, `is larger than ${String(ENGINE_LIMITS.fileBytes)} bytes`, 'split it');
+      report(walk, 'FILE_TOO_LARGE', path, {
+        message: `is larger than ${String(ENGINE_LIMITS.fileBytes)} bytes`,
+        help: 'split it',
+      });
       return;
     }
     add(walk, { path, bytes });
@@ -165,15 +196,32 @@ async function readUpTo(handle: FileHandle, limit: number): Promise<Uint8Array |
 function add(walk: Walk, file: SourceFile): void {
   walk.bytes += file.bytes.length;
   if (walk.files.length >= ENGINE_LIMITS.files) {
-    report(walk, 'FILE_TOO_MANY', file.path, `the policy has more than ${String(ENGINE_LIMITS.files)} files; this one and all after it were not read`);
+    report(
+      walk,
+      'FILE_TOO_MANY',
+      file.path,
+      `the policy has more than ${String(ENGINE_LIMITS.files)} files; this one and all after it were not read`,
+    );
     walk.stopped = true;
   } else if (walk.bytes > ENGINE_LIMITS.totalBytes) {
-    report(walk, 'FILE_TOTAL_TOO_LARGE', file.path, `the policy has more than ${String(ENGINE_LIMITS.totalBytes)} bytes; this file and all after it were not read`);
+    report(
+      walk,
+      'FILE_TOTAL_TOO_LARGE',
+      file.path,
+      `the policy has more than ${String(ENGINE_LIMITS.totalBytes)} bytes; this file and all after it were not read`,
+    );
     walk.stopped = true;
   } else walk.files.push(file);
 }
 
-function report(walk: Walk, code: DiagnosticCode, file: string, message: string, help?: string): void {
+/** What is wrong, and how to put it right. */
+interface Advice {
+  readonly message: string;
+  readonly help: string;
+}
+
+function report(walk: Walk, code: DiagnosticCode, file: string, text: string | Advice): void {
+  const { message, help } = typeof text === 'string' ? { message: text, help: undefined } : text;
   const diagnostic = makeDiagnostic({ code, file: file === '' ? '.' : file, message, help });
   walk.diagnostics.push(diagnostic);
   if (diagnostic.severity === 'error') walk.unread.push(file.endsWith('.yaml') ? file : `${file}/*.yaml`);

@@ -52,7 +52,11 @@ function append(pending: Pending, bytes: Uint8Array, maxBytes: number): void {
 
 function take(pending: Pending): Uint8Array | null {
   const [only] = pending.chunks;
-  const line = pending.tooLong ? null : pending.chunks.length === 1 && only !== undefined ? only : Buffer.concat(pending.chunks);
+  const line = pending.tooLong
+    ? null
+    : pending.chunks.length === 1 && only !== undefined
+      ? only
+      : Buffer.concat(pending.chunks);
   pending.chunks = [];
   pending.length = 0;
   pending.tooLong = false;

@@ -31,7 +31,11 @@ export async function writeWhole(path: string, bytes: Uint8Array, target: WriteT
     await syncFolder(dirname(place));
   } catch (error) {
     if (error instanceof CliFailure) throw error;
-    throw new CliFailure(EXIT.usage, { code: 'cli.unwritable', message: `\`${target.shown}\` cannot be written (${codeOf(error)})` }, { cause: error });
+    throw new CliFailure(
+      EXIT.usage,
+      { code: 'cli.unwritable', message: `\`${target.shown}\` cannot be written (${codeOf(error)})` },
+      { cause: error },
+    );
   }
 }
 
@@ -49,7 +53,10 @@ async function placeOf(path: string, target: WriteTarget): Promise<string> {
   const place = await realpath(path);
   const sources = await Promise.all(target.protectedFiles.map((file) => realpath(file).catch(() => file)));
   if (sources.includes(place)) {
-    throw new CliFailure(EXIT.usage, { code: 'cli.unwritable', message: `\`${target.shown}\` is a file of the policy and would be overwritten` });
+    throw new CliFailure(EXIT.usage, {
+      code: 'cli.unwritable',
+      message: `\`${target.shown}\` is a file of the policy and would be overwritten`,
+    });
   }
   return place;
 }

@@ -59,7 +59,8 @@ async function connect(options: ExternalOptions): Promise<pg.Client> {
 }
 
 function client({ url, statementTimeout, idleInTransaction }: ExternalOptions): pg.Client {
-  if (!/^postgres(?:ql)?:\/\//.test(url)) throw new StoreError('store.url', 'the database URL does not begin with postgres:// or postgresql://');
+  if (!/^postgres(?:ql)?:\/\//.test(url))
+    throw new StoreError('store.url', 'the database URL does not begin with postgres:// or postgresql://');
   try {
     return new pg.Client({
       connectionString: url,
@@ -78,5 +79,5 @@ function client({ url, statementTimeout, idleInTransaction }: ExternalOptions): 
 /** Where the store is, for messages: host and database, nothing secret. */
 function placeOf(options: ExternalOptions): string {
   const { host, port, database } = client(options);
-  return `${host}:${String(port)}, database ${database ?? 'of the user\'s name'}`;
+  return `${host}:${String(port)}, database ${database ?? "of the user's name"}`;
 }

@@ -24,8 +24,22 @@ const SQL_STATES: ReadonlyMap<string, ProblemCode> = new Map<string, ProblemCode
 ]);
 
 const NETWORK_CODES: ReadonlySet<string> = new Set([
-  'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH',
-  'ENETDOWN', 'EADDRNOTAVAIL', 'EMFILE', 'ENFILE', 'ERR_SOCKET_CLOSED', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ENOENT',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EADDRNOTAVAIL',
+  'EMFILE',
+  'ENFILE',
+  'ERR_SOCKET_CLOSED',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
 ]);
 
 /** pg gives these no code. */
@@ -50,7 +64,9 @@ function problemCode(error: unknown): ProblemCode | null {
   const code = codeOf(error);
   if (code !== null) {
     if (NETWORK_CODES.has(code)) return 'db.unavailable';
-    return SQL_STATES.get(code) ?? SQL_STATES.get(code.slice(0, 2)) ?? (endsConnection(error) ? 'db.unavailable' : null);
+    return (
+      SQL_STATES.get(code) ?? SQL_STATES.get(code.slice(0, 2)) ?? (endsConnection(error) ? 'db.unavailable' : null)
+    );
   }
   return DRIVER_MESSAGES.test(reasonOf(error)) ? 'db.unavailable' : null;
 }

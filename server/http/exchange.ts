@@ -88,19 +88,19 @@ interface Outgoing extends Answer {
 
 function send(exchange: Exchange, outgoing: Outgoing, around: Surroundings): void {
   const { response, policy, requestId, awaitsLeave } = exchange;
-  const body = Buffer.from(outgoing.json);
   const head = [
     'Content-Type',
     outgoing.contentType,
     'Content-Length',
-    String(body.length),
+    String(Buffer.byteLength(outgoing.json)),
     ...answerHeaders(policy?.digest ?? around.currentDigest(), requestId),
     ...outgoing.headers,
   ];
   // After a refusal, a client without leave may send its body or not: only a new connection is clear about where it ends.
   if (awaitsLeave || around.isDraining()) head.push('Connection', 'close');
   response.writeHead(outgoing.status, head);
-  response.end(body);
+  // As a text, which Node writes together with the head.
+  response.end(outgoing.json);
 }
 
 /** The headers of every answer of this listener. */

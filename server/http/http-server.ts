@@ -92,25 +92,21 @@ interface ClientError extends Error {
 }
 
 /**
- * Express sets the prototypes of every request and response it sees, which costs more than all its routing (perf-peers.md):
- * these are made with them, so that there is nothing left to set.
+ * Express sets the prototypes of every request and response it sees, which costs more than all its routing (perf-peers.md).
+ * These are made with them, so that there is nothing left to set. Derived classes, because only for those does V8 keep the
+ * hidden class from one object to the next.
  */
 function bornAsExpress(app: Express): {
   IncomingMessage: typeof IncomingMessage;
-  ServerResponse: typeof ServerResponse;
+  ServerResponse: typeof ServerResponse<IncomingMessage>;
 } {
-  return {
-    IncomingMessage: subclass(IncomingMessage, app.request),
-    ServerResponse: subclass(ServerResponse, app.response),
-  };
-}
-
-function subclass<Base extends typeof IncomingMessage | typeof ServerResponse>(base: Base, prototype: object): Base {
-  const born = function (...parameters: unknown[]): object {
-    return Reflect.construct(base, parameters, born) as object;
-  };
-  born.prototype = prototype;
-  return born as unknown as Base;
+  class GatewayRequest extends IncomingMessage {}
+  class GatewayResponse extends ServerResponse {}
+  Object.setPrototypeOf(GatewayRequest.prototype, app.request);
+  Object.setPrototypeOf(GatewayResponse.prototype, app.response);
+  Reflect.set(app, 'request', GatewayRequest.prototype);
+  Reflect.set(app, 'response', GatewayResponse.prototype);
+  return { IncomingMessage: GatewayRequest, ServerResponse: GatewayResponse };
 }
 
 /** Whether what overflowed is the request line alone. */

@@ -1,6 +1,6 @@
 // A request's body: its framing is checked before a byte is read (identity encoding, media type, size), then the bytes, then
 // strict JSON (design 6). Also what becomes of a body that nobody wants to read.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { parseStrictJson } from '../json.js';
 import { HTTP_LIMITS } from '../limits.js';
 import { ApiProblem } from '../problem.js';
@@ -26,8 +26,8 @@ export async function readJsonBody(request: IncomingMessage, proceed: () => void
 }
 
 /** What a route that takes no body is given. */
-export function refuseBody(request: IncomingMessage): undefined {
-  if (!hasBody(request)) return undefined;
+export function readNoBody(request: IncomingMessage): null {
+  if (!hasBody(request)) return null;
   throw new ApiProblem('request.schema', {
     errors: [{ pointer: '', code: 'request.schema', message: 'this route takes no body' }],
   });
@@ -76,22 +76,24 @@ function readBytes(request: IncomingMessage): Promise<Buffer> {
  * Lets a refused request's body run out, so that the client can read its answer and use the connection again; past a bound
  * the connection is cut.
  */
-export function discardBody(request: IncomingMessage, response: ServerResponse): void {
+export function discardBody(request: IncomingMessage): void {
   if (request.complete || !hasBody(request)) return;
+  const { socket } = request;
   let left = HTTP_LIMITS.discardBytes;
   const cut = (): void => {
-    request.destroy();
+    socket.destroy();
   };
   const timer = setTimeout(cut, HTTP_LIMITS.discardTimeout);
+  // A request that was answered hears no more of its socket, so the socket itself is listened to.
+  const stop = (): void => {
+    clearTimeout(timer);
+    socket.off('close', stop);
+  };
   request.on('error', () => undefined);
   request.on('data', (chunk: Buffer) => {
     left -= chunk.length;
     if (left < 0) cut();
   });
-  const stop = (): void => {
-    clearTimeout(timer);
-  };
   request.once('end', stop);
-  request.once('close', stop);
-  response.once('close', stop);
+  socket.once('close', stop);
 }

@@ -10,7 +10,7 @@ import { ApiProblem } from '../problem.js';
 import { chooseRequestId, type Exchange, sendAnswer, sendProblem, type Surroundings } from './exchange.js';
 import type { HostGuard } from './host-guard.js';
 import { addressName, type RateLimiter } from './rate-limit.js';
-import { discardBody, readJsonBody, refuseBody, RequestAborted } from './request-body.js';
+import { discardBody, readJsonBody, readNoBody, RequestAborted } from './request-body.js';
 import { checkHeaders, checkTarget } from './request-line.js';
 import type { Route } from './route.js';
 
@@ -151,7 +151,7 @@ function limit(limiter: RateLimiter, policy: string, name: string): void {
 }
 
 async function readBody(route: Route, exchange: Exchange): Promise<unknown> {
-  if (route.body === 'none') return refuseBody(exchange.request);
+  if (route.body === 'none') return readNoBody(exchange.request);
   return readJsonBody(exchange.request, () => {
     if (!exchange.awaitsLeave) return;
     exchange.awaitsLeave = false;
@@ -165,7 +165,7 @@ function fail(keeper: Gatekeeper, exchange: Exchange, error: unknown): void {
     return;
   }
   const problem = toProblem(error);
-  discardBody(exchange.request, exchange.response);
+  discardBody(exchange.request);
   sendProblem(exchange, problem, keeper.around);
   if (problem.code === 'limit.rate') keeper.floodNotice();
   else logAnswer(keeper.log, exchange, problem.status, problem);

@@ -219,10 +219,11 @@ async function implyNamespaces(
     if (known.has(path) || missing.has(path)) continue;
     for (const above of lineageOf(namespace)) missing.set(storedPath(above), above);
   }
-  const paths = [...missing.keys()].filter((path) => !known.has(path)).sort();
-  if (paths.length === 0) return { namespaces: [], implied: 0 };
-  const names = paths.map((path) => missing.get(path) ?? path);
-  const ids = names.map((name) => namespaceId(name as NamespacePath));
+  const fresh = [...missing].filter(([path]) => !known.has(path)).sort(([a], [b]) => (a < b ? -1 : 1));
+  if (fresh.length === 0) return { namespaces: [], implied: 0 };
+  const paths = fresh.map(([path]) => path);
+  const names = fresh.map(([, name]) => name);
+  const ids = names.map(namespaceId);
   const at = sql`${formatInstant(now)}::timestamptz`;
   const made = await rowsOf<{ readonly id: string }>(
     trx,

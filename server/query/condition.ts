@@ -189,8 +189,9 @@ function readMembership(field: Field, operator: Membership, list: unknown): Cond
     return { fault: 'query.too_complex', message: `holds more than ${String(QUERY_LIMITS.listValues)} values` };
   }
   if (field.kind === 'core' && field.type === 'structure') return mismatch(STRUCTURE);
+  const items: readonly unknown[] = list;
   const values: Operand[] = [];
-  for (const item of list as readonly unknown[]) {
+  for (const item of items) {
     const value = readOperand(field, item);
     if ('fault' in value) return value;
     if (values[0] !== undefined && values[0].type !== value.type) return mismatch('must hold values of one type');

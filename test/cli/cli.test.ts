@@ -24,13 +24,16 @@ test('help on stdout, and exit 0', async () => {
   }
 });
 
-test.each([...VERBS, 'keys create', 'keys list', 'keys revoke'])('`help %s` has examples that name the verb', async (verb) => {
-  const run = await runCli(['help', ...verb.split(' ')]);
-  expect([run.status, run.stderr]).toEqual([0, '']);
-  expect(run.stdout).toContain(`Usage: bailiwick ${verb}`);
-  const examples = run.stdout.slice(run.stdout.indexOf('Examples:'));
-  expect(examples).toContain(`bailiwick ${verb}`);
-});
+test.each([...VERBS, 'keys create', 'keys list', 'keys revoke'])(
+  '`help %s` has examples that name the verb',
+  async (verb) => {
+    const run = await runCli(['help', ...verb.split(' ')]);
+    expect([run.status, run.stderr]).toEqual([0, '']);
+    expect(run.stdout).toContain(`Usage: bailiwick ${verb}`);
+    const examples = run.stdout.slice(run.stdout.indexOf('Examples:'));
+    expect(examples).toContain(`bailiwick ${verb}`);
+  },
+);
 
 test('--version prints the version of the package', async () => {
   const manifest = JSON.parse(readFileSync(fromRoot('package.json'), 'utf8')) as { version: string };
@@ -42,14 +45,38 @@ describe('wrong usage is exit 2, with what was probably meant', () => {
     ['an unknown verb', ['chek'], "unknown command 'chek'", 'did you mean `check`?'],
     ['an unknown option', ['check', '.', '--formt', 'json'], "unknown option '--formt'", 'did you mean `--format`?'],
     ['a missing argument', ['check'], "missing required argument 'dir'", 'see `bailiwick help`'],
-    ['a missing option', ['compile', '.'], "required option '-o, --output <file>' not specified", 'see `bailiwick help`'],
-    ['a wrong choice', ['check', '.', '--format', 'xml'], "option '--format <format>' argument 'xml' is invalid. Allowed choices are text, json.", 'see `bailiwick help`'],
-    ['too many arguments', ['check', 'a', 'b'], "too many arguments for 'check'. Expected 1 argument but got 2.", 'see `bailiwick help`'],
+    [
+      'a missing option',
+      ['compile', '.'],
+      "required option '-o, --output <file>' not specified",
+      'see `bailiwick help`',
+    ],
+    [
+      'a wrong choice',
+      ['check', '.', '--format', 'xml'],
+      "option '--format <format>' argument 'xml' is invalid. Allowed choices are text, json.",
+      'see `bailiwick help`',
+    ],
+    [
+      'too many arguments',
+      ['check', 'a', 'b'],
+      "too many arguments for 'check'. Expected 1 argument but got 2.",
+      'see `bailiwick help`',
+    ],
     ['help for no verb', ['help', 'nothing'], 'there is no verb `nothing`', ''],
   ])('%s', async (_name, args, message, help) => {
     const run = await runCli(args);
-    expect(run).toEqual({ status: 2, stdout: '', stderr: `error: ${message}\n${help === '' ? '' : `  help: ${help}\n`}` });
-    const json = await runCli([...args.filter((arg) => arg !== '--format' && arg !== 'xml'), '--format', args.includes('xml') ? 'xml' : 'json', '--format=json']);
+    expect(run).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: `error: ${message}\n${help === '' ? '' : `  help: ${help}\n`}`,
+    });
+    const json = await runCli([
+      ...args.filter((arg) => arg !== '--format' && arg !== 'xml'),
+      '--format',
+      args.includes('xml') ? 'xml' : 'json',
+      '--format=json',
+    ]);
     expect(json.stderr).toBe('');
     expect(JSON.parse(json.stdout)).toMatchObject({ error: { code: expect.any(String), message: expect.any(String) } });
   });
@@ -69,7 +96,8 @@ describe('wrong usage is exit 2, with what was probably meant', () => {
 });
 
 test('a reader that goes away is no error', async () => {
-  const requests = '{"id":"r","actor":"local","request":{"kind":"access","scope":"resource:read","target":"/"}}\n'.repeat(20_000);
+  const requests =
+    '{"id":"r","actor":"local","request":{"kind":"access","scope":"resource:read","target":"/"}}\n'.repeat(20_000);
   const folder = await makeFolder({
     'policy/policy.yaml': 'bailiwick: 1\nname: p\nproviders: {}\n',
     'requests.jsonl': requests,
@@ -88,7 +116,10 @@ test('an unexpected failure is exit 1 and one line, with the stack only on reque
   const script = `process.cwd = () => { throw new Error('the ground is gone'); }; await import(${JSON.stringify(CLI)});`;
   const run = (env: Record<string, string>): Promise<{ status: number | null; stderr: string }> =>
     new Promise((resolve) => {
-      const child = spawn(process.execPath, ['--input-type=module', '-e', script, CLI], { cwd: folder, env: { PATH: process.env['PATH'] ?? '', ...env } });
+      const child = spawn(process.execPath, ['--input-type=module', '-e', script, CLI], {
+        cwd: folder,
+        env: { PATH: process.env['PATH'] ?? '', ...env },
+      });
       let stderr = '';
       child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
       child.on('close', (status) => {
@@ -97,6 +128,8 @@ test('an unexpected failure is exit 1 and one line, with the stack only on reque
     });
   const quiet = await run({});
   expect(quiet.status).toBe(1);
-  expect(quiet.stderr).toMatch(/^error: unexpected failure: the ground is gone\n {2}help: this is a bug of bailiwick: [^\n]*\n$/);
+  expect(quiet.stderr).toMatch(
+    /^error: unexpected failure: the ground is gone\n {2}help: this is a bug of bailiwick: [^\n]*\n$/,
+  );
   expect((await run({ BAILIWICK_DEBUG: '1' })).stderr).toContain(' at ');
 });

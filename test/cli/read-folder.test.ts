@@ -29,7 +29,10 @@ test('every `.yaml` below is read, in code unit order of the whole path; what th
     '.editorconfig': '',
     'empty/.keep': '',
   });
-  expect(await read(folder)).toEqual({ files: ['.githooks.yaml', 'Z.yaml', 'policy.yaml', 'roles-2.yaml', 'roles/b.yaml'], found: [] });
+  expect(await read(folder)).toEqual({
+    files: ['.githooks.yaml', 'Z.yaml', 'policy.yaml', 'roles-2.yaml', 'roles/b.yaml'],
+    found: [],
+  });
 });
 
 test('bytes are passed on as they are', async () => {
@@ -99,7 +102,10 @@ describe('what cannot be read', () => {
   test('pipes and folders named like files do not hang', async () => {
     const folder = await makeFolder({ 'x.yaml/inside.yaml': 'a' });
     execFileSync('mkfifo', [join(folder, 'pipe.yaml')]);
-    expect(await read(folder)).toEqual({ files: [], found: ['error FILE_SPECIAL pipe.yaml', 'error FILE_SPECIAL x.yaml'] });
+    expect(await read(folder)).toEqual({
+      files: [],
+      found: ['error FILE_SPECIAL pipe.yaml', 'error FILE_SPECIAL x.yaml'],
+    });
   });
 
   test('names that would break a line of output are refused, also ones that are no Unicode', async () => {
@@ -122,7 +128,10 @@ describe('what cannot be read', () => {
   });
 
   test('a file at the limit is read, one byte more is refused', async () => {
-    const folder = await makeFolder({ 'big.yaml': Buffer.alloc(ENGINE_LIMITS.fileBytes), 'over.yaml': Buffer.alloc(ENGINE_LIMITS.fileBytes + 1) });
+    const folder = await makeFolder({
+      'big.yaml': Buffer.alloc(ENGINE_LIMITS.fileBytes),
+      'over.yaml': Buffer.alloc(ENGINE_LIMITS.fileBytes + 1),
+    });
     expect(await read(folder)).toEqual({ files: ['big.yaml'], found: ['error FILE_TOO_LARGE over.yaml'] });
   });
 

@@ -6,7 +6,11 @@ async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
   for (let at = 0; at < bytes.length; at += size) yield await Promise.resolve(bytes.subarray(at, at + size));
 }
 
-async function linesOf(text: string, size: number, maxBytes = 100): Promise<readonly (readonly [number, string | null])[]> {
+async function linesOf(
+  text: string,
+  size: number,
+  maxBytes = 100,
+): Promise<readonly (readonly [number, string | null])[]> {
   const lines: Line[] = [];
   for await (const batch of readLines(inPieces(Buffer.from(text), size), maxBytes)) lines.push(...batch);
   return lines.map((line) => [line.number, line.bytes === null ? null : Buffer.from(line.bytes).toString()]);
@@ -16,9 +20,32 @@ describe.each([1, 2, 3, 7, 1000])('in pieces of %d bytes', (size) => {
   test.each<[string, string, (readonly [number, string | null])[]]>([
     ['nothing', '', []],
     ['a line without end', 'a', [[1, 'a']]],
-    ['line ends of both kinds', 'a\nb\r\nc\n', [[1, 'a'], [2, 'b'], [3, 'c']]],
-    ['empty lines keep their numbers', '\n\na', [[1, ''], [2, ''], [3, 'a']]],
-    ['characters of several bytes', 'é光\n🙂', [[1, 'é光'], [2, '🙂']]],
+    [
+      'line ends of both kinds',
+      'a\nb\r\nc\n',
+      [
+        [1, 'a'],
+        [2, 'b'],
+        [3, 'c'],
+      ],
+    ],
+    [
+      'empty lines keep their numbers',
+      '\n\na',
+      [
+        [1, ''],
+        [2, ''],
+        [3, 'a'],
+      ],
+    ],
+    [
+      'characters of several bytes',
+      'é光\n🙂',
+      [
+        [1, 'é光'],
+        [2, '🙂'],
+      ],
+    ],
   ])('%s', async (_name, text, expected) => {
     expect(await linesOf(text, size)).toEqual(expected);
   });

@@ -33,14 +33,33 @@ describe('on one store', () => {
     const loaded = await runCli(['load', 'records.jsonl', '--format', 'json'], { cwd });
     expect([loaded.status, loaded.stderr]).toEqual([0, '']);
     expect(JSON.parse(loaded.stdout)).toEqual({
-      ok: true, lines: 4, loaded: 4, replaced: 0, unchanged: 0, bad: 0, implied: 2, faults: [],
+      ok: true,
+      lines: 4,
+      loaded: 4,
+      replaced: 0,
+      unchanged: 0,
+      bad: 0,
+      implied: 2,
+      faults: [],
     });
 
     const again = await runCli(['load', 'again.jsonl', '--format', 'json'], { cwd });
     expect(again.status).toBe(2);
-    expect(again.stderr.trim().split('\n').map((line) => line.split(' ')[0])).toEqual(['again.jsonl:2:', 'again.jsonl:4:', 'again.jsonl:6:']);
+    expect(
+      again.stderr
+        .trim()
+        .split('\n')
+        .map((line) => line.split(' ')[0]),
+    ).toEqual(['again.jsonl:2:', 'again.jsonl:4:', 'again.jsonl:6:']);
     const report = JSON.parse(again.stdout) as { faults: { line: number }[] };
-    expect(report).toMatchObject({ ok: false, lines: 5, loaded: 0, unchanged: 2, bad: 3, error: { code: 'load.bad_lines', message: '3 bad lines skipped' } });
+    expect(report).toMatchObject({
+      ok: false,
+      lines: 5,
+      loaded: 0,
+      unchanged: 2,
+      bad: 3,
+      error: { code: 'load.bad_lines', message: '3 bad lines skipped' },
+    });
     expect(report.faults.map((fault) => fault.line)).toEqual([2, 4, 6]);
 
     expect(await runCli(['load', '-', '--replace'], { cwd, stdin: `${given('two')}\n${LINES[2] ?? ''}` })).toEqual({
@@ -67,7 +86,11 @@ describe('start-up failures print no secret', () => {
     ['another database', { DATABASE_URL: `mysql://u:${CANARY}@127.0.0.1/x` }, 2],
     ['a port that is none', { DATABASE_URL: `postgres://u:${CANARY}@127.0.0.1:99999999/x` }, 2],
     ['nobody there', { DATABASE_URL: `postgres://u:${CANARY}@127.0.0.1:9/x` }, 6],
-    ['two that differ', { DATABASE_URL: `postgres://u:${CANARY}@a/x`, BAILIWICK_DATABASE_URL: `postgres://u:${CANARY}@b/x` }, 2],
+    [
+      'two that differ',
+      { DATABASE_URL: `postgres://u:${CANARY}@a/x`, BAILIWICK_DATABASE_URL: `postgres://u:${CANARY}@b/x` },
+      2,
+    ],
   ])('%s', async (_name, env, status) => {
     const cwd = await makeFolder();
     for (const more of [{}, { BAILIWICK_DEBUG: '1' }]) {

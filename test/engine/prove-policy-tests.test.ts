@@ -106,16 +106,48 @@ describe('a failure says where, what and why', () => {
   });
 
   test('two wrong expectations of one test are two failures and one failed test', () => {
-    const report = run(`  - name: wrong\n    ${ANA}\n    deny: [ "resource:read /labs" ]\n    allow: [ "resource:write /" ]\n`);
+    const report = run(
+      `  - name: wrong\n    ${ANA}\n    deny: [ "resource:read /labs" ]\n    allow: [ "resource:write /" ]\n`,
+    );
     expect([report.failed, report.failures.length]).toEqual([1, 2]);
   });
 
   test.each([
-    ['a grant that lacks the scope', ANA, 'resource:write /labs', 'staff-reads', 'grant `staff-reads` carries only resource:read, process-run:read'],
-    ['a grant that is not inherited', ANA, 'resource-template:read /labs', 'shared', 'grant `shared` counts at / only (`inherit: false`)'],
-    ['a grant of others', ANA, 'resource:write /labs/optics', 'staff-reads', 'grant `staff-reads` carries only resource:read, process-run:read'],
-    ['a grant of a role that the actor is not in', 'actor: { identities: [orcid:zoe] }', 'namespace:read /labs/optics', 'kim-only', 'grant `kim-only` is for role `outsiders`, which does not include this actor'],
-    ['a grant elsewhere', 'actor: { identities: [github:kim] }', 'namespace:read /labs', 'kim-only', 'grant `kim-only` is bound to /labs/optics, which is not /labs or above it'],
+    [
+      'a grant that lacks the scope',
+      ANA,
+      'resource:write /labs',
+      'staff-reads',
+      'grant `staff-reads` carries only resource:read, process-run:read',
+    ],
+    [
+      'a grant that is not inherited',
+      ANA,
+      'resource-template:read /labs',
+      'shared',
+      'grant `shared` counts at / only (`inherit: false`)',
+    ],
+    [
+      'a grant of others',
+      ANA,
+      'resource:write /labs/optics',
+      'staff-reads',
+      'grant `staff-reads` carries only resource:read, process-run:read',
+    ],
+    [
+      'a grant of a role that the actor is not in',
+      'actor: { identities: [orcid:zoe] }',
+      'namespace:read /labs/optics',
+      'kim-only',
+      'grant `kim-only` is for role `outsiders`, which does not include this actor',
+    ],
+    [
+      'a grant elsewhere',
+      'actor: { identities: [github:kim] }',
+      'namespace:read /labs',
+      'kim-only',
+      'grant `kim-only` is bound to /labs/optics, which is not /labs or above it',
+    ],
     ['nothing', 'actor: { identities: [github:kim] }', 'process-template:read /', null, 'no grant comes near'],
   ])('the nearest miss: %s', (_name, actor, request, grant, text) => {
     const [failure] = run(`  - name: t\n    ${actor}\n    allow: ["${request}"]\n`).failures;
@@ -130,7 +162,9 @@ describe('a failure says where, what and why', () => {
     ['credentialScopes: [resource:write]', 'credential_scope', 'the credential carries only resource:write'],
     ['credentialScopes: []', 'credential_scope', 'the credential carries no scope'],
   ])('a credential with %s', (narrowed, step, text) => {
-    const [failure] = run(`  - name: t\n    actor: { identities: [orcid:ana], ${narrowed} }\n    allow: ["resource:read /labs/optics"]\n`).failures;
+    const [failure] = run(
+      `  - name: t\n    actor: { identities: [orcid:ana], ${narrowed} }\n    allow: ["resource:read /labs/optics"]\n`,
+    ).failures;
     expect(failure).toMatchObject({ step, nearest: { grant: null, text } });
   });
 });
@@ -140,16 +174,27 @@ describe('sees', () => {
 
   test('something seen that should not be: the grants that show it', () => {
     const [failure] = sees('"resource /labs/optics": [/labs/optics]').failures;
-    expect(failure).toMatchObject({ request: 'resource /labs/optics', expected: ['/labs/optics'], actual: ['/labs', '/labs/optics'] });
+    expect(failure).toMatchObject({
+      request: 'resource /labs/optics',
+      expected: ['/labs/optics'],
+      actual: ['/labs', '/labs/optics'],
+    });
     expect(failure?.grants?.map((grant) => grant.id)).toEqual(['staff-reads']);
   });
 
   test('something that should be seen and is not: the step and the nearest miss', () => {
     const [failure] = sees('"resource /labs/optics": [/, /labs, /labs/optics]').failures;
-    expect(failure).toMatchObject({ actual: ['/labs', '/labs/optics'], step: 'no_matching_grant', nearest: { grant: { id: 'shared' } } });
+    expect(failure).toMatchObject({
+      actual: ['/labs', '/labs/optics'],
+      step: 'no_matching_grant',
+      nearest: { grant: { id: 'shared' } },
+    });
   });
 
   test('process runs are seen from their own namespace only', () => {
-    expect(sees('"process-run /labs/optics": [/labs, /labs/optics]').failures[0]).toMatchObject({ actual: ['/labs/optics'], step: 'target_relationship' });
+    expect(sees('"process-run /labs/optics": [/labs, /labs/optics]').failures[0]).toMatchObject({
+      actual: ['/labs/optics'],
+      step: 'target_relationship',
+    });
   });
 });

@@ -3,7 +3,15 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { compilePolicy } from '../../engine/compiler.js';
-import { ALL_SCOPES, instantOf, loadSnapshot, namespaceDigests, type NamespacePath, ROOT, type ScopeSet } from '../../engine/index.js';
+import {
+  ALL_SCOPES,
+  instantOf,
+  loadSnapshot,
+  namespaceDigests,
+  type NamespacePath,
+  ROOT,
+  type ScopeSet,
+} from '../../engine/index.js';
 import type { PolicyGrant, PolicyMember, PolicyRole, PolicySet } from '../../engine/model/policy-set.js';
 import { countSegments } from '../../engine/snapshot/below.js';
 import { isAtOrBelow, oracleCells } from './oracle/oracle.js';
@@ -40,27 +48,51 @@ function renumber(set: PolicySet): PolicySet {
 /** One small edit, which may or may not change a decision. */
 const edit: fc.Arbitrary<(set: PolicySet) => PolicySet> = fc.oneof(
   grantBody.map((grant) => (set: PolicySet) => ({ ...set, grants: [...set.grants, { ...grant, id: 'new' }] })),
-  fc.nat().map((n) => (set: PolicySet) => ({ ...set, grants: set.grants.filter((_, index) => index !== n % (set.grants.length || 1)) })),
-  fc.tuple(fc.nat(), grantBody).map(([n, change]) => (set: PolicySet) => withGrant(set, n, (grant) => [{ ...grant, scopes: change.scopes }])),
-  fc.tuple(fc.nat(), grantBody).map(([n, change]) => (set: PolicySet) => withGrant(set, n, (grant) => [{ ...grant, expires: change.expires }])),
+  fc.nat().map((n) => (set: PolicySet) => ({
+    ...set,
+    grants: set.grants.filter((_, index) => index !== n % (set.grants.length || 1)),
+  })),
+  fc.tuple(fc.nat(), grantBody).map(
+    ([n, change]) =>
+      (set: PolicySet) =>
+        withGrant(set, n, (grant) => [{ ...grant, scopes: change.scopes }]),
+  ),
+  fc.tuple(fc.nat(), grantBody).map(
+    ([n, change]) =>
+      (set: PolicySet) =>
+        withGrant(set, n, (grant) => [{ ...grant, expires: change.expires }]),
+  ),
   fc.nat().map((n) => (set: PolicySet) => withGrant(set, n, (grant) => [{ ...grant, inherit: !grant.inherit }])),
-  fc.tuple(fc.nat(), fc.constantFrom(...IDENTITIES)).map(([n, who]) => (set: PolicySet) => withRole(set, n, (role) => toggle(role, who))),
+  fc.tuple(fc.nat(), fc.constantFrom(...IDENTITIES)).map(
+    ([n, who]) =>
+      (set: PolicySet) =>
+        withRole(set, n, (role) => toggle(role, who)),
+  ),
 );
 
 /** One edit that cannot change a decision. */
 const refactoring: fc.Arbitrary<(set: PolicySet) => PolicySet> = fc.oneof(
   fc.constant(renameRoles),
-  fc.constant((set: PolicySet) => ({ ...set, name: 'other', grants: set.grants.map((grant) => ({ ...grant, id: `x-${grant.id}` })).reverse() })),
+  fc.constant((set: PolicySet) => ({
+    ...set,
+    name: 'other',
+    grants: set.grants.map((grant) => ({ ...grant, id: `x-${grant.id}` })).reverse(),
+  })),
   fc.nat().map((n) => (set: PolicySet) => withGrant(set, n, (grant) => [grant, { ...grant, id: 'again' }])),
   fc.nat().map((n) => (set: PolicySet) => withGrant(set, n, (grant) => splitScopes(grant))),
   fc.nat().map((n) => (set: PolicySet) => withGrant(set, n, (grant) => splitWindow(grant))),
   fc.nat().map((n) => (set: PolicySet) => withGrant(set, n, (grant) => toMembers(set, grant))),
-  fc.nat().map((n) => (set: PolicySet) => withGrant(set, n, (grant) => (grant.inherit ? [grant, ...below(grant)] : [grant]))),
+  fc
+    .nat()
+    .map((n) => (set: PolicySet) => withGrant(set, n, (grant) => (grant.inherit ? [grant, ...below(grant)] : [grant]))),
   fc.constant((set: PolicySet) => ({ ...set, roles: [...set.roles, roleOf('idle', [STRANGER])] })),
   fc.constant((set: PolicySet) => ({
     ...set,
     roles: [...set.roles, roleOf('empty', [])],
-    grants: [...set.grants, { ...anyGrant, id: 'to-nobody', principal: { kind: 'role' as const, role: 'empty' }, namespace: pathOf('/q/r') }],
+    grants: [
+      ...set.grants,
+      { ...anyGrant, id: 'to-nobody', principal: { kind: 'role' as const, role: 'empty' }, namespace: pathOf('/q/r') },
+    ],
   })),
 );
 
@@ -77,11 +109,19 @@ const anyGrant: PolicyGrant = {
 };
 
 function roleOf(name: string, members: readonly (typeof IDENTITIES)[number][]): PolicyRole {
-  return { name, description: null, members: members.map((identity) => ({ kind: 'identity', identity, place: null })), place: null };
+  return {
+    name,
+    description: null,
+    members: members.map((identity) => ({ kind: 'identity', identity, place: null })),
+    place: null,
+  };
 }
 
 function withGrant(set: PolicySet, n: number, change: (grant: PolicyGrant) => readonly PolicyGrant[]): PolicySet {
-  return { ...set, grants: set.grants.flatMap((grant, index) => (index === n % set.grants.length ? change(grant) : [grant])) };
+  return {
+    ...set,
+    grants: set.grants.flatMap((grant, index) => (index === n % set.grants.length ? change(grant) : [grant])),
+  };
 }
 
 function withRole(set: PolicySet, n: number, change: (role: PolicyRole) => PolicyRole): PolicySet {
@@ -90,7 +130,8 @@ function withRole(set: PolicySet, n: number, change: (role: PolicyRole) => Polic
 
 function toggle(role: PolicyRole, identity: (typeof IDENTITIES)[number]): PolicyRole {
   const others = role.members.filter((member) => member.kind === 'role' || member.identity !== identity);
-  const members: readonly PolicyMember[] = others.length < role.members.length ? others : [...others, { kind: 'identity', identity, place: null }];
+  const members: readonly PolicyMember[] =
+    others.length < role.members.length ? others : [...others, { kind: 'identity', identity, place: null }];
   return { ...role, members };
 }
 
@@ -101,10 +142,14 @@ function renameRoles(set: PolicySet): PolicySet {
     roles: set.roles.map((role) => ({
       ...role,
       name: renamed(role.name),
-      members: role.members.map((member) => (member.kind === 'role' ? { ...member, role: renamed(member.role) } : member)),
+      members: role.members.map((member) =>
+        member.kind === 'role' ? { ...member, role: renamed(member.role) } : member,
+      ),
     })),
     grants: set.grants.map((grant) =>
-      grant.principal.kind === 'role' ? { ...grant, principal: { kind: 'role', role: renamed(grant.principal.role) } } : grant,
+      grant.principal.kind === 'role'
+        ? { ...grant, principal: { kind: 'role', role: renamed(grant.principal.role) } }
+        : grant,
     ),
   };
 }
@@ -159,7 +204,7 @@ describe('the decision digest', () => {
           if (equal && !same) namespacesAlike += 1;
         }
       }),
-      { numRuns: 200 },
+      { numRuns: 150 },
     );
     expect([alike > 20, different > 20, namespacesAlike > 20]).toEqual([true, true, true]);
   });
@@ -171,14 +216,22 @@ describe('the decision digest', () => {
         expect(areAlike(cellsOf(set), cellsOf(other), ROOT)).toBe(true);
         expect(digest(other).decisions).toBe(digest(set).decisions);
       }),
-      { numRuns: 200 },
+      { numRuns: 150 },
     );
   });
 
   it('tells a namespace by what is decided there, wherever in a tree and beside whatever else it stands', () => {
     const [, ada] = IDENTITIES;
     const here = digest(policyOf([], [anyGrant])).namespaces.get(pathOf('/a'));
-    const inherited = digest(policyOf([], [{ ...anyGrant, namespace: pathOf('/') }, { ...anyGrant, namespace: pathOf('/a/b') }]));
+    const inherited = digest(
+      policyOf(
+        [],
+        [
+          { ...anyGrant, namespace: pathOf('/') },
+          { ...anyGrant, namespace: pathOf('/a/b') },
+        ],
+      ),
+    );
     expect(ada?.subject).toBe('ada');
     expect(inherited.namespaces.get(pathOf('/a'))).toBe(here);
     expect(inherited.namespaces.get(pathOf('/a/b'))).toBe(here);
@@ -207,7 +260,7 @@ describe('paths at the limits', () => {
     expect(inheriting.namespaces.get(namespace) === exact.namespaces.get(namespace)).toBe(same);
   });
 
-  const FIRST = [...'abcdefghijklmnopqrstuvwxyz0123456789_~-'];
+  const FIRST = Array.from('abcdefghijklmnopqrstuvwxyz0123456789_~-');
 
   it('counts the segments that there are', () => {
     expect([0, 1, 2, 3].map(countSegments)).toEqual([0, FIRST.length, 39 + 1600 - 1, 39 + 1599 + 64_000]);

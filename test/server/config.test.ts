@@ -88,17 +88,42 @@ test('DATABASE_URL is understood, and refused where it contradicts the variable 
 describe('faults', () => {
   test.each<[string, Partial<ConfigSources> & { file?: string }, readonly (string | RegExp)[]]>([
     ['an empty variable', { env: { DATABASE_URL: '' } }, [/^DATABASE_URL: is empty/]],
-    ['a misspelt variable', { env: { BAILIWICK_LISTN: 'x' } }, ['BAILIWICK_LISTN: there is no such setting; did you mean `BAILIWICK_LISTEN`?']],
+    [
+      'a misspelt variable',
+      { env: { BAILIWICK_LISTN: 'x' } },
+      ['BAILIWICK_LISTN: there is no such setting; did you mean `BAILIWICK_LISTEN`?'],
+    ],
+    [
+      'a variable of a later version',
+      { env: { BAILIWICK_REQUIRE_SIGNATURE: 'true' } },
+      [/^BAILIWICK_REQUIRE_SIGNATURE: is not available/],
+    ],
     ['an address without port', { flags: { listen: 'localhost' } }, [/^--listen: must be `host:port`/]],
     ['a port that is none', { flags: { listen: '127.0.0.1:70000' } }, [/^--listen: must be/]],
     ['a missing file that was named', { flags: { config: 'nothing.yaml' } }, ['nothing.yaml: is missing']],
-    ['an unknown key', { file: 'listn: 127.0.0.1:1\n' }, ['bailiwick.yaml:1:1: there is no setting `listn`; did you mean `listen`?']],
+    [
+      'an unknown key',
+      { file: 'listn: 127.0.0.1:1\n' },
+      ['bailiwick.yaml:1:1: there is no setting `listn`; did you mean `listen`?'],
+    ],
     ['a key of a prototype', { file: 'constructor: 1\n' }, [/^bailiwick.yaml:1:1: /]],
-    ['a text for a boolean', { file: 'authentication:\n  keys: { enabled: "false" }\n' }, [/^bailiwick.yaml:2:20: `authentication.keys.enabled` must be boolean$/]],
+    [
+      'a text for a boolean',
+      { file: 'authentication:\n  keys: { enabled: "false" }\n' },
+      [/^bailiwick.yaml:2:20: `authentication.keys.enabled` must be boolean$/],
+    ],
     ['a number for a boolean', { file: 'authentication:\n  keys: { enabled: 0 }\n' }, [/must be boolean$/]],
     ['a negative rate', { file: 'limits: { rate: { perActor: -1 } }\n' }, [/`limits.rate.perActor` must be >= 0$/]],
-    ['a group of a later version', { file: 'tls: { certFile: a, keyFile: b }\n' }, [/^bailiwick.yaml:1:1: `tls` is not available in this version/]],
-    ['a nested group of a later version', { file: 'authentication:\n  oidc: []\n' }, [/^bailiwick.yaml:2:3: `authentication.oidc` is not available/]],
+    [
+      'a group of a later version',
+      { file: 'tls: { certFile: a, keyFile: b }\n' },
+      [/^bailiwick.yaml:1:1: `tls` is not available in this version/],
+    ],
+    [
+      'a nested group of a later version',
+      { file: 'authentication:\n  oidc: []\n' },
+      [/^bailiwick.yaml:2:3: `authentication.oidc` is not available/],
+    ],
     ['a duplicate key', { file: 'listen: 127.0.0.1:1\nlisten: 127.0.0.1:2\n' }, [/^bailiwick.yaml:2:1: /]],
     ['an anchor', { file: 'listen: &a 127.0.0.1:1\n' }, [/^bailiwick.yaml:1:/]],
     ['a list', { file: '- listen\n' }, [/^bailiwick.yaml:1:1: /]],
@@ -129,7 +154,9 @@ describe('faults', () => {
   });
 
   test('variables that an orchestrator sets are left alone', async () => {
-    expect(await faultsOf({ env: { BAILIWICK_SERVICE_HOST: '10.0.0.1', BAILIWICK_PORT_8080_TCP: 'tcp://10.0.0.1:8080' } })).toEqual([]);
+    expect(
+      await faultsOf({ env: { BAILIWICK_SERVICE_HOST: '10.0.0.1', BAILIWICK_PORT_8080_TCP: 'tcp://10.0.0.1:8080' } }),
+    ).toEqual([]);
   });
 });
 

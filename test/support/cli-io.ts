@@ -8,7 +8,9 @@ export interface MadeIo {
   readonly stderr: () => string;
 }
 
-export function makeIo(given: { readonly env?: CliIo['env']; readonly terminal?: boolean; readonly stdin?: string } = {}): MadeIo {
+export function makeIo(
+  given: { readonly env?: CliIo['env']; readonly terminal?: boolean; readonly stdin?: string } = {},
+): MadeIo {
   const terminal = given.terminal ?? false;
   const stdout = new PassThrough({ highWaterMark: 1 << 26 });
   const stderr = new PassThrough({ highWaterMark: 1 << 26 });

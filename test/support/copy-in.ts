@@ -25,9 +25,9 @@ export function copyIn(client: pg.Client, sql: string, lines: readonly string[])
       handleReadyForQuery: () => {
         if (!failed) resolve();
       },
-      handleError: (error: unknown) => {
+      handleError: (error: Error) => {
         failed = true;
-        reject(error as Error);
+        reject(error);
       },
     });
     client.query(submittable as unknown as pg.Submittable);

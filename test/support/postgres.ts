@@ -36,7 +36,9 @@ export function findPostgres(): string | null {
         .map((version) => join(versions, version, 'bin'))
     : [];
   const inPath = (process.env['PATH'] ?? '').split(delimiter);
-  return [...packaged, ...inPath].find((bin) => existsSync(join(bin, 'initdb')) && existsSync(join(bin, 'postgres'))) ?? null;
+  return (
+    [...packaged, ...inPath].find((bin) => existsSync(join(bin, 'initdb')) && existsSync(join(bin, 'postgres'))) ?? null
+  );
 }
 
 /** Starts a server of its own; null where none is installed, or where only root is there to run it. */
@@ -49,14 +51,19 @@ export async function startPostgres(): Promise<TestPostgres | null> {
   const data = join(folder, 'data');
   const as = account === null ? {} : { uid: account.uid, gid: account.gid };
   const options = { cwd: folder, env: { ...process.env, LC_ALL: 'C.UTF-8', HOME: folder }, ...as };
-  await promisify(execFile)(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync'], options);
+  await promisify(execFile)(
+    join(bin, 'initdb'),
+    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync'],
+    options,
+  );
 
   let stopServer = run();
   const killAtExit = (): void => {
     stopServer('SIGKILL');
   };
   process.on('exit', killAtExit);
-  const urlOf = (database: string): string => `postgres://postgres@localhost/${database}?host=${encodeURIComponent(folder)}`;
+  const urlOf = (database: string): string =>
+    `postgres://postgres@localhost/${database}?host=${encodeURIComponent(folder)}`;
   const server: TestPostgres = {
     url: urlOf('postgres'),
     urlOf,
@@ -75,7 +82,19 @@ export async function startPostgres(): Promise<TestPostgres | null> {
   return server;
 
   function run(): (signal: NodeJS.Signals) => { readonly gone: Promise<void> } {
-    const parameters = ['-D', data, '-k', folder, '-F', '-c', 'listen_addresses=', '-c', 'max_connections=60', '-c', 'shared_buffers=64MB'];
+    const parameters = [
+      '-D',
+      data,
+      '-k',
+      folder,
+      '-F',
+      '-c',
+      'listen_addresses=',
+      '-c',
+      'max_connections=60',
+      '-c',
+      'shared_buffers=64MB',
+    ];
     const child = spawn(join(bin ?? '', 'postgres'), parameters, { ...options, stdio: 'ignore' });
     const gone = new Promise<void>((resolve) => {
       child.once('exit', () => {

@@ -5,16 +5,18 @@ import { toStoreProblem } from '../../server/db/problems.js';
 import { inTransaction } from '../../server/db/transaction.js';
 
 const [dataDir = '', name = ''] = process.argv.slice(2);
-let stopping = false;
+const told = { toStop: false };
 process.stdin.once('data', () => {
-  stopping = true;
+  told.toStop = true;
   process.stdin.destroy();
 });
 
 const database = await openDatabase({ kind: 'embedded', dataDir });
 process.stdout.write('opened\n');
-await database.knex.raw('create table if not exists acknowledged (writer text, n int, primary key (writer, n))').catch(ignoreRace);
-for (let n = 1; !stopping; n += 1) {
+await database.knex
+  .raw('create table if not exists acknowledged (writer text, n int, primary key (writer, n))')
+  .catch(ignoreRace);
+for (let n = 1; !told.toStop; n += 1) {
   try {
     await inTransaction(database.knex, async (trx) => {
       // a commit whose answer was lost may have happened: the row then stands already

@@ -59,8 +59,7 @@ export const POLICY_PAGES = {
     severity: 'error',
     title: 'a grant id that is used twice',
     explanation: 'Explanations and the log cite grants by id, so an id names one grant.',
-    wrong:
-      'grants:\n  - { id: a, role: staff, namespace: /labs }\n  - { id: a, role: staff, namespace: /beamlines }\n',
+    wrong: 'grants:\n  - { id: a, role: staff, namespace: /labs }\n  - { id: a, role: staff, namespace: /beamlines }\n',
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs }\n  - { id: b, role: staff, namespace: /beamlines }\n',
   },
   GRANT_PRINCIPAL: {

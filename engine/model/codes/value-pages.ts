@@ -42,7 +42,8 @@ export const VALUE_PAGES = {
   VALUE_NOT_TEXT: {
     severity: 'error',
     title: 'a value that is not text',
-    explanation: 'YAML reads the value as a number, a truth value, a list or a mapping. Text that looks so needs quotes.',
+    explanation:
+      'YAML reads the value as a number, a truth value, a list or a mapping. Text that looks so needs quotes.',
     wrong: 'roles:\n  optics: { description: 0123 }\n',
     right: 'roles:\n  optics: { description: "0123" }\n',
   },

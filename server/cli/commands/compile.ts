@@ -22,19 +22,26 @@ export function registerCompile(program: Command, io: CliIo): void {
   withExamples(command, [
     ['a snapshot that `serve`, `decide` and `inspect` take', 'bailiwick compile policies -o snapshot.json'],
     ['the snapshot digest is the SHA-256 of the file', 'sha256sum snapshot.json'],
-    ['whether two checkouts decide alike', 'bailiwick compile policies -o snapshot.json --format json | jq -r .decisions'],
+    [
+      'whether two checkouts decide alike',
+      'bailiwick compile policies -o snapshot.json --format json | jq -r .decisions',
+    ],
   ]);
 }
 
 async function compile(io: CliIo, dir: string, { output, format }: Options): Promise<void> {
   if (output === '-' && format === 'json') {
-    throw new CliFailure(EXIT.usage, { code: 'cli.usage', message: 'with `-o -` stdout is the snapshot, so `--format json` has no place' });
+    throw new CliFailure(EXIT.usage, {
+      code: 'cli.usage',
+      message: 'with `-o -` stdout is the snapshot, so `--format json` has no place',
+    });
   }
   const { checkVisibly } = await import('../check-visibly.js');
   const report = await checkVisibly(io, dir);
   io.setStatus(report.status);
   const written = report.status === EXIT.ok && report.compiled !== null ? report.compiled.snapshot : null;
-  if (written !== null) await writeSnapshot(io, written.bytes, { output, folder: pathOf(io, dir), sources: report.files });
+  if (written !== null)
+    await writeSnapshot(io, written.bytes, { output, folder: pathOf(io, dir), sources: report.files });
   await print(io, report, { output, format });
 }
 
@@ -55,10 +62,16 @@ async function writeSnapshot(io: CliIo, bytes: Uint8Array, target: Target): Prom
 }
 
 async function print(io: CliIo, report: CheckReport, { output, format }: Options): Promise<void> {
-  const [{ renderCheck, toJson }, { paintFor }] = await Promise.all([import('../render/report.js'), import('../render/palette.js')]);
+  const [{ renderCheck, toJson }, { paintFor }] = await Promise.all([
+    import('../render/report.js'),
+    import('../render/palette.js'),
+  ]);
   const snapshot = report.status === EXIT.ok ? (report.compiled?.snapshot ?? null) : null;
   if (format === 'json') {
-    const facts = snapshot === null ? {} : { file: output, snapshot: snapshot.digest, decisions: snapshot.decisions, counts: snapshot.counts };
+    const facts =
+      snapshot === null
+        ? {}
+        : { file: output, snapshot: snapshot.digest, decisions: snapshot.decisions, counts: snapshot.counts };
     await writeJson(io, { ...toJson(report), ...facts });
     return;
   }

@@ -27,8 +27,14 @@ export function registerDecide(program: Command, io: CliIo): void {
       'one request',
       `echo '{"id":"r1","actor":{"identities":["orcid:0000-0002-1825-0097"]},"request":{"kind":"access","scope":"resource:read","target":"/beamlines/amx"}}' | bailiwick decide policies`,
     ],
-    ['many requests, as they were decided at a given time', 'bailiwick decide snapshot.json --requests requests.jsonl --at 2027-01-01T00:00:00Z'],
-    ['what was denied, and why', "bailiwick decide snapshot.json --requests requests.jsonl | jq 'select(.decision == \"deny\")'"],
+    [
+      'many requests, as they were decided at a given time',
+      'bailiwick decide snapshot.json --requests requests.jsonl --at 2027-01-01T00:00:00Z',
+    ],
+    [
+      'what was denied, and why',
+      'bailiwick decide snapshot.json --requests requests.jsonl | jq \'select(.decision == "deny")\'',
+    ],
   ]);
 }
 
@@ -48,7 +54,8 @@ async function decide(io: CliIo, policyPath: string, options: Options): Promise<
   ]);
   const { policy } = await openPolicy(io, policyPath);
   const input = await openInput(io, options.requests);
-  if (options.requests === '-' && io.isTerminal.stdin) await write(io.stderr, 'reading requests, one a line; end with Ctrl-D\n');
+  if (options.requests === '-' && io.isTerminal.stdin)
+    await write(io.stderr, 'reading requests, one a line; end with Ctrl-D\n');
   for await (const lines of readLines(input, CLI_LIMITS.requestBytes)) {
     const answers = lines.filter((line) => line.bytes?.length !== 0).map((line) => answerLine(policy, line.bytes, at));
     if (answers.some((answer) => 'error' in answer)) io.setStatus(EXIT.usage);

@@ -18,7 +18,10 @@ export function registerInspect(program: Command, io: CliIo): void {
     .action((policy: string, options: Options) => inspect(io, policy, options));
   withExamples(command, [
     ['what a file is', 'bailiwick inspect snapshot.json'],
-    ['which subtrees two policies decide differently', 'diff <(bailiwick inspect old.json --namespaces) <(bailiwick inspect new.json --namespaces)'],
+    [
+      'which subtrees two policies decide differently',
+      'diff <(bailiwick inspect old.json --namespaces) <(bailiwick inspect new.json --namespaces)',
+    ],
   ]);
 }
 

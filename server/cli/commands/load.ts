@@ -24,7 +24,10 @@ export function registerLoad(program: Command, io: CliIo): void {
   withSettings(command, ['config', 'dataDir', 'databaseUrl']);
   withExamples(command, [
     ['a file into the embedded store', 'bailiwick load fixtures/records.jsonl'],
-    ['from another program, into an external PostgreSQL', 'zcat records.jsonl.gz | DATABASE_URL=postgres://db.example.org/bailiwick bailiwick load -'],
+    [
+      'from another program, into an external PostgreSQL',
+      'zcat records.jsonl.gz | DATABASE_URL=postgres://db.example.org/bailiwick bailiwick load -',
+    ],
     ['one line', `echo '{"family":"resource","namespace":"/labs/optics","name":"lens"}' | bailiwick load -`],
   ]);
 }

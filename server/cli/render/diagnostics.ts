@@ -21,7 +21,8 @@ export function renderDiagnostics(diagnostics: readonly Diagnostic[], sources: S
 
 /** `2 errors, 1 warning in 14 files`, or the empty text if there are none. */
 export function summarize(diagnostics: readonly Diagnostic[], files: number): string {
-  const bySeverity = (severity: Severity): number => diagnostics.filter((diagnostic) => diagnostic.severity === severity).length;
+  const bySeverity = (severity: Severity): number =>
+    diagnostics.filter((diagnostic) => diagnostic.severity === severity).length;
   const parts = [
     [bySeverity('error'), 'error'] as const,
     [bySeverity('warning'), 'warning'] as const,
@@ -66,9 +67,14 @@ function renderSnippet(line: string | null, range: Range, mark: (text: string) =
   if (line === null || line.trim() === '') return '';
   const from = Math.min(range.start.column - 1, line.length);
   // A range over several lines is underlined to the end of its first.
-  const to = range.end.line > range.start.line ? line.length : Math.min(Math.max(range.end.column - 1, from), line.length);
+  const to =
+    range.end.line > range.start.line ? line.length : Math.min(Math.max(range.end.column - 1, from), line.length);
   const window = windowOf(line, from, to);
-  const [before, meant, after] = [show(line.slice(window.start, from)), show(line.slice(from, to)), show(line.slice(to, window.end))];
+  const [before, meant, after] = [
+    show(line.slice(window.start, from)),
+    show(line.slice(from, to)),
+    show(line.slice(to, window.end)),
+  ];
   const number = String(range.start.line).padStart(4);
   const prefix = window.start > 0 ? '…' : '';
   const visible = clip(`${prefix}${before}${meant}${after}`, MAX_WIDTH);
@@ -81,7 +87,10 @@ function renderSnippet(line: string | null, range: Range, mark: (text: string) =
 function windowOf(line: string, from: number, to: number): { readonly start: number; readonly end: number } {
   if (line.length <= MAX_WIDTH) return { start: 0, end: line.length };
   const start = whole(line, from < MAX_WIDTH / 2 ? 0 : from - 40);
-  return { start, end: whole(line, Math.max(Math.min(line.length, start + MAX_WIDTH), Math.min(to, from + MAX_WIDTH))) };
+  return {
+    start,
+    end: whole(line, Math.max(Math.min(line.length, start + MAX_WIDTH), Math.min(to, from + MAX_WIDTH))),
+  };
 }
 
 /** An index that does not split a surrogate pair. */

@@ -1,9 +1,8 @@
 // Text that came from outside (file names, policy text, command line) must not be able to steer a terminal or to look like
 // a line of ours: control characters, terminal escapes and marks that reorder text are shown as escapes.
 
-// C0, DEL, C1, line and paragraph separators, bidirectional marks, zero-width marks, byte order mark, interlinear and tag characters.
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
-const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
+// Control, format (bidirectional and zero-width marks, byte order mark, tags), line and paragraph separator, half of a pair.
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 const NAMED: ReadonlyMap<string, string> = new Map([
   ['\n', '\\n'],
   ['\r', '\\r'],
@@ -25,6 +24,9 @@ function escapeCharacter(character: string): string {
 /** JSON text in which such characters stand as JSON escapes; it parses to the same value. */
 export function escapeJson(json: string): string {
   return json.replace(UNSAFE, (character) =>
-    Array.from({ length: character.length }, (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`).join(''),
+    Array.from(
+      { length: character.length },
+      (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`,
+    ).join(''),
   );
 }

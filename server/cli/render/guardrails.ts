@@ -55,7 +55,11 @@ function violationJson({ description, file, line, witnesses, ...violation }: Gua
     ...violation,
     ...(description === null ? {} : { description }),
     ...(file === null ? {} : { file, line }),
-    witnesses: witnesses.map((witness) => ({ ...witness, from: instantText(witness.from), until: instantText(witness.until) })),
+    witnesses: witnesses.map((witness) => ({
+      ...witness,
+      from: instantText(witness.from),
+      until: instantText(witness.until),
+    })),
   };
 }
 

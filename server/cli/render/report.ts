@@ -51,7 +51,10 @@ export function errorOf(report: CheckReport): { readonly code: string; readonly 
     case EXIT.testsFailed:
       return { code: 'policy.tests_failed', message: `${count(report.tests.failed, 'policy test')} failed` };
     default:
-      return { code: 'policy.guardrail_violated', message: `${count(report.guardrails.violated, 'guardrail')} violated` };
+      return {
+        code: 'policy.guardrail_violated',
+        message: `${count(report.guardrails.violated, 'guardrail')} violated`,
+      };
   }
 }
 
@@ -61,7 +64,9 @@ function summaryOf(report: CheckReport, paint: Paint): string {
   if (report.status === EXIT.policyInvalid) return paint('error', found);
   const parts = [
     found === '' ? `no mistakes in ${count(report.files.length, 'file')}` : found,
-    tests.failed === 0 ? `${count(tests.passed, 'test')} passed` : `${String(tests.failed)} of ${count(tests.passed + tests.failed, 'test')} failed`,
+    tests.failed === 0
+      ? `${count(tests.passed, 'test')} passed`
+      : `${String(tests.failed)} of ${count(tests.passed + tests.failed, 'test')} failed`,
     guardrails.violated === 0
       ? guardrails.held === 0
         ? ''

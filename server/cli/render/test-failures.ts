@@ -24,7 +24,10 @@ function renderFailure(failure: PolicyTestFailure, paint: Paint): string {
     ...(failure.grants ?? []).map((grant) => `  ${paint('info', 'grant')}: ${grantText(grant)}`),
   ];
   const { nearest } = failure;
-  if (nearest !== undefined) lines.push(`  ${paint('info', 'nearest')}: ${escapeText(nearest.text)}${nearest.grant === null ? '' : placeText(nearest.grant)}`);
+  if (nearest !== undefined)
+    lines.push(
+      `  ${paint('info', 'nearest')}: ${escapeText(nearest.text)}${nearest.grant === null ? '' : placeText(nearest.grant)}`,
+    );
   return `${lines.join('\n')}\n`;
 }
 

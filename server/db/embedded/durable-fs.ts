@@ -15,7 +15,10 @@ interface OpenFile {
 /** What of Emscripten's module is reached into; the place of NODEFS differs between PGlite's releases. */
 interface EmscriptenModule {
   readonly NODEFS?: NodeFileSystem;
-  readonly FS: { readonly ErrnoError: new (errno: number) => Error; readonly filesystems?: { readonly NODEFS?: NodeFileSystem } };
+  readonly FS: {
+    readonly ErrnoError: new (errno: number) => Error;
+    readonly filesystems?: { readonly NODEFS?: NodeFileSystem };
+  };
 }
 
 interface NodeFileSystem {
@@ -37,7 +40,7 @@ export class DurableFS extends NodeFS {
   override async init(engine: PGlite, options: FileSystemOptions): ReturnType<NodeFS['init']> {
     const ready = await super.init(engine, options);
     ready.emscriptenOpts.preRun?.push((module) => {
-      this.#hook(module as unknown as EmscriptenModule);
+      this.#hook(module);
     });
     return ready;
   }

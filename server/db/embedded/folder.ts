@@ -1,6 +1,16 @@
 // The folder of the embedded store: what state it is in, and making a new one so that a crash at any moment leaves either
 // no store or a whole one. Only who holds the folder's lock may call this.
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StoreError } from '../store-error.js';
@@ -43,11 +53,18 @@ function checkVersion(store: string): void {
   try {
     version = readFileSync(join(store, 'PG_VERSION'), 'utf8').trim();
   } catch (error) {
-    throw new StoreError('store.corrupt', `${store} is not empty and has no readable PG_VERSION: it is not a whole store`, { cause: error });
+    throw new StoreError(
+      'store.corrupt',
+      `${store} is not empty and has no readable PG_VERSION: it is not a whole store`,
+      { cause: error },
+    );
   }
   if (!/^\d+$/.test(version)) throw new StoreError('store.corrupt', `PG_VERSION in ${store} is damaged`);
   if (version !== ENGINE_VERSION) {
-    throw new StoreError('store.version', `the store in ${store} is of PostgreSQL ${version}, this release runs ${ENGINE_VERSION}`);
+    throw new StoreError(
+      'store.version',
+      `the store in ${store} is of PostgreSQL ${version}, this release runs ${ENGINE_VERSION}`,
+    );
   }
 }
 

@@ -5,7 +5,17 @@
 // The lock is a folder of numbered files. Number n+1 may be taken by whoever finds that n has been released or that its
 // owner is dead; link() lets one of them through. The newest file is never removed, only superseded, so no process can
 // take a number on the strength of something it saw before others came and went.
-import { linkSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { codeOf } from '../error-facts.js';
@@ -16,11 +26,18 @@ export interface LockRecord extends ProcessIdentity {
   readonly token: string;
   /** Folder of the socket that the owner serves the store on. */
   readonly socketDir: string;
+  /** The lock's own folder, by name and by inode: a lock that was copied with its folder is about another store. */
+  readonly path: string;
+  readonly inode: number;
 }
 
 export type LockState =
   | { readonly kind: 'held'; readonly record: LockRecord }
-  | { readonly kind: 'free'; /** The number to take. */ readonly next: number; /** Of a dead owner, to be tidied away. */ readonly socketDir: string | null };
+  | {
+      readonly kind: 'free';
+      /** The number to take. */ readonly next: number;
+      /** Of a dead owner, to be tidied away. */ readonly socketDir: string | null;
+    };
 
 export interface HeldLock {
   readonly file: string;
@@ -34,6 +51,18 @@ export interface HeldLock {
 export const HEARTBEAT = 2_000;
 export const HEARTBEAT_LOST = 30_000;
 
+/** Whoever wrote a lock that says nothing to us. */
+const NOBODY: LockRecord = {
+  pid: 0,
+  born: '',
+  space: '',
+  host: 'an unknown host',
+  token: '',
+  socketDir: '',
+  path: '',
+  inode: 0,
+};
+
 const RELEASED = 'released\n';
 const DIGITS = /^\d{1,15}$/;
 
@@ -44,19 +73,20 @@ export function readLock(folder: string): LockState {
   const text = readText(file);
   if (text === null) return readLock(folder); // superseded and tidied away between the two looks
   if (text === RELEASED) return { kind: 'free', next: newest + 1, socketDir: null };
-  const record = decodeRecord(text);
-  // a record that cannot be read is one whose writing a power failure cut short, or not ours: its heartbeat decides
+  const decoded = decodeRecord(text);
+  const record = decoded !== null && isAbout(decoded, folder) ? decoded : null;
+  // what cannot be read was cut short by a power failure, or is not ours: its heartbeat decides
   const life = record === null ? 'unknown' : lifeOf(record);
   if (life === 'dead' || (life === 'unknown' && !beats(folder, file))) {
     return { kind: 'free', next: newest + 1, socketDir: record?.socketDir ?? null };
   }
-  return { kind: 'held', record: record ?? { ...identifyProcess(), pid: 0, host: 'an unknown host', token: '', socketDir: '' } };
+  return { kind: 'held', record: record ?? NOBODY };
 }
 
 /** Takes the number that `readLock` found free; null if another process was quicker. */
 export function takeLock(folder: string, next: number, socketDir: string): HeldLock | null {
   const token = randomUUID();
-  const record: LockRecord = { ...identifyProcess(), token, socketDir };
+  const record: LockRecord = { ...identifyProcess(), token, socketDir, path: folder, inode: statSync(folder).ino };
   const draft = join(folder, `draft-${token}`);
   const file = join(folder, String(next));
   writeFileSync(draft, JSON.stringify(record), { mode: 0o600 });
@@ -96,11 +126,20 @@ export function takeLock(folder: string, next: number, socketDir: string): HeldL
 /** Whether the lock is still held by who took it with this token. */
 export function ownsLock(file: string, token: string): boolean {
   const text = readText(file);
-  return text !== null && decodeRecord(text)?.token === token && newestNumber(join(file, '..')) === Number(file.slice(file.lastIndexOf('/') + 1));
+  return (
+    text !== null &&
+    decodeRecord(text)?.token === token &&
+    newestNumber(join(file, '..')) === Number(file.slice(file.lastIndexOf('/') + 1))
+  );
 }
 
 export function createLockFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+}
+
+/** One of the two may differ: another mount of the same folder, a file system without lasting inodes. */
+function isAbout(record: LockRecord, folder: string): boolean {
+  return record.path === folder || record.inode === statSync(folder).ino;
 }
 
 function newestNumber(folder: string): number {
@@ -150,8 +189,9 @@ function decodeRecord(text: string): LockRecord | null {
     return null;
   }
   if (typeof value !== 'object' || value === null) return null;
-  const { pid, born, space, host, token, socketDir } = value as Partial<Record<keyof LockRecord, unknown>>;
+  const { pid, born, space, host, token, socketDir, path, inode } = value as Partial<Record<keyof LockRecord, unknown>>;
   if (typeof pid !== 'number' || typeof born !== 'string' || typeof space !== 'string') return null;
   if (typeof host !== 'string' || typeof token !== 'string' || typeof socketDir !== 'string') return null;
-  return { pid, born, space, host, token, socketDir };
+  if (typeof path !== 'string' || typeof inode !== 'number') return null;
+  return { pid, born, space, host, token, socketDir, path, inode };
 }

@@ -2,6 +2,7 @@
 // is reused and means something else in another container or after a restart of the machine.
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { codeOf } from '../error-facts.js';
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -19,10 +20,20 @@ export function identifyProcess(): ProcessIdentity {
 /** `unknown`: it runs, or ran, where its pid says nothing to us. */
 export function lifeOf(other: ProcessIdentity): 'alive' | 'dead' | 'unknown' {
   const space = pidSpace();
-  if (space === '' || other.space !== space || other.born === '') return 'unknown';
+  if (other.space !== space) return 'unknown';
+  if (space === '' || other.born === '') return other.host === hostname() && isGone(other.pid) ? 'dead' : 'unknown';
   const stat = statOf(other.pid);
   if (stat === null || stat.born !== other.born) return 'dead';
   return isGhost(other.pid, stat.state) ? 'dead' : 'alive';
+}
+
+function isGone(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return codeOf(error) === 'ESRCH';
+  }
 }
 
 /** Killed, not yet collected by its parent, and with no thread left that could still write. */

@@ -2,14 +2,27 @@
 // transaction keeps the engine until it is out of it, or idle in it for too long, or gone.
 import type { Engine } from './engine.js';
 import type { Session, Unit } from './session.js';
-import { READY_IDLE, STATUS, SYNC, TYPE, closeStatement, errorFields, errorFrame, framesOf, notificationChannel, queryFrame } from './wire.js';
+import {
+  READY_IDLE,
+  STATUS,
+  SYNC,
+  TYPE,
+  closeStatement,
+  errorFields,
+  errorFrame,
+  framesOf,
+  notificationChannel,
+  queryFrame,
+} from './wire.js';
 
 export interface SchedulerOptions {
   readonly engine: Engine;
   /** Milliseconds a client may do nothing inside a transaction. */
   readonly idleLimit: number;
-  /** Called before the engine is used; throws if it must not be. */
+  /** Called before the engine is used; does not return if it must not be. */
   readonly guard: () => void;
+  /** Called before a client's unit with the time (ms) that its client waits for a statement, and after it with 0. */
+  readonly mark: (limit: number) => void;
   readonly onBroken: (error: unknown) => never;
 }
 
@@ -44,7 +57,9 @@ export class Scheduler {
   enqueue(session: Session, unit: Unit): void {
     if (session !== this.#owner && session.queue.length === 0) {
       if (this.#waiting.length >= MAX_WAITING_UNITS) {
-        session.send(errorFrame('ERROR', '53300', `more than ${String(MAX_WAITING_UNITS)} clients wait for the embedded store`));
+        session.send(
+          errorFrame('ERROR', '53300', `more than ${String(MAX_WAITING_UNITS)} clients wait for the embedded store`),
+        );
         session.send(READY_IDLE);
         return;
       }
@@ -118,7 +133,10 @@ export class Scheduler {
   #serve(session: Session, unit: Unit): void {
     this.#stopTimer();
     this.#owner = session;
-    const answer = this.#read(this.#run(unit.messages), unit.copy);
+    this.#options.mark(session.statementTimeout);
+    const output = this.#run(unit.messages);
+    this.#options.mark(0);
+    const answer = this.#read(output, unit.copy);
     session.send(answer.output);
     if (answer.fatal !== null) this.#options.onBroken(new Error(answer.fatal));
     if (!answer.failed) this.#noteChannels(session, unit);

@@ -4,16 +4,24 @@ import type { Socket } from 'node:net';
 import { classify, mentionsCopyIn } from './statements.js';
 import type { Statement } from './statements.js';
 import {
-  COPY_IN, FrameReader, ProtocolError, STARTUP, TYPE,
-  copyFail, errorFrame, queryFrame, statementName, textAt, withStatementPrefix,
+  COPY_IN,
+  FrameReader,
+  ProtocolError,
+  STARTUP,
+  TYPE,
+  copyFail,
+  errorFrame,
+  queryFrame,
+  startupParameter,
+  statementName,
+  textAt,
+  withStatementPrefix,
 } from './wire.js';
 
 export interface Unit {
   readonly messages: Buffer;
   /** Its COPY data is in it and its client has been asked for them already. */
   readonly copy: boolean;
-  /** False after a Flush: more of the same follows before the engine is free. */
-  readonly whole: boolean;
   /** Channels it listens to or not from then on. */
   readonly channels: readonly Statement[];
 }
@@ -33,6 +41,8 @@ const COPY_GUARD = copyFail('COPY FROM STDIN must be sent as a statement of its 
 export class Session {
   readonly id: number;
   readonly queue: Unit[] = [];
+  /** Milliseconds that the client says it waits for a statement; 0 is for ever. */
+  statementTimeout = 0;
   /** Prepared statements, by the names they have in the engine. */
   readonly statements = new Set<string>();
   readonly channels = new Set<string>();
@@ -103,6 +113,10 @@ export class Session {
       case STARTUP.version3:
         this.#reader.startupDone();
         this.#state = 'ready';
+        this.statementTimeout = Math.max(
+          0,
+          Number.parseInt(startupParameter(message, 'statement_timeout') ?? '0', 10) || 0,
+        );
         this.#host.greet(this);
         return;
       case STARTUP.ssl:
@@ -147,12 +161,12 @@ export class Session {
         return;
       case TYPE.flush:
         this.#add(message);
-        this.#finish({ copy: false, whole: false });
+        this.#finish('plain'); // more of the same follows before the engine is free
         return;
       case TYPE.sync:
       case TYPE.functionCall:
         this.#add(message);
-        this.#finish({ copy: false, whole: true });
+        this.#finish('plain');
         return;
       case TYPE.copyData:
       case TYPE.copyDone:
@@ -175,7 +189,7 @@ export class Session {
     this.#note(statement);
     // without this an engine that wants COPY data after all would find its input at an end, and exit
     if (mentionsCopyIn(text)) this.#add(COPY_GUARD);
-    this.#finish({ copy: false, whole: true });
+    this.#finish('plain');
   }
 
   #takeParse(message: Buffer): void {
@@ -201,7 +215,7 @@ export class Session {
       case TYPE.copyFail:
         this.#add(message);
         this.#state = 'ready';
-        this.#finish({ copy: true, whole: true });
+        this.#finish('copy');
         return;
       case TYPE.sync:
       case TYPE.flush:
@@ -243,12 +257,13 @@ export class Session {
     this.#bytes = 0;
   }
 
-  #finish(end: { readonly copy: boolean; readonly whole: boolean }): void {
+  #finish(kind: 'plain' | 'copy'): void {
     const refusal = this.#refusal;
-    const unit: Unit =
-      refusal === null
-        ? { messages: Buffer.concat(this.#messages, this.#bytes), channels: this.#channels, ...end }
-        : { messages: raise(refusal), channels: [], copy: end.copy, whole: true };
+    const unit: Unit = {
+      messages: refusal === null ? Buffer.concat(this.#messages, this.#bytes) : raise(refusal),
+      channels: refusal === null ? this.#channels : [],
+      copy: kind === 'copy',
+    };
     this.#refusal = null;
     this.#channels = [];
     this.#drop();

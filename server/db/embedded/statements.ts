@@ -33,9 +33,13 @@ export function classify(text: string): Statement {
     case 'discard':
       return refused('DISCARD would drop what other clients use');
     case 'deallocate':
-      return /^\s+(?:prepare\s+)?all\b/i.test(rest) ? refused('DEALLOCATE ALL would drop the statements of other clients') : PLAIN;
+      return /^\s+(?:prepare\s+)?all\b/i.test(rest)
+        ? refused('DEALLOCATE ALL would drop the statements of other clients')
+        : PLAIN;
     case 'set':
-      return TRANSACTION_SET.test(rest) ? PLAIN : refused('SET would change the settings of other clients: use SET LOCAL');
+      return TRANSACTION_SET.test(rest)
+        ? PLAIN
+        : refused('SET would change the settings of other clients: use SET LOCAL');
     default:
       return refused('RESET would change the settings of other clients: use SET LOCAL');
   }
@@ -46,7 +50,9 @@ export const mentionsCopyIn = (text: string): boolean => /\bcopy\b/i.test(text) 
 
 function copy(sql: string): Statement {
   if (!COPY_FROM_CLIENT.test(sql)) return PLAIN;
-  return ANOTHER_STATEMENT.test(sql) ? refused('COPY FROM STDIN must be sent as a statement of its own') : { kind: 'copy-in' };
+  return ANOTHER_STATEMENT.test(sql)
+    ? refused('COPY FROM STDIN must be sent as a statement of its own')
+    : { kind: 'copy-in' };
 }
 
 function listen(rest: string): Statement {

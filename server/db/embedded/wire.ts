@@ -126,6 +126,18 @@ export function textAt(message: Buffer, start: number): string {
   return message.toString('utf8', start, end);
 }
 
+/** A parameter that the client names in its startup message; null if it does not. */
+export function startupParameter(message: Buffer, name: string): string | null {
+  for (let at = 8; at < message.length && message[at] !== 0;) {
+    const key = textAt(message, at);
+    at += Buffer.byteLength(key) + 1;
+    const value = textAt(message, at);
+    if (key === name) return value;
+    at += Buffer.byteLength(value) + 1;
+  }
+  return null;
+}
+
 /** Where a message names a prepared statement, or -1. */
 function statementNameAt(message: Buffer): number {
   switch (message[0]) {
@@ -152,12 +164,15 @@ export function statementName(message: Buffer): string | null {
 export function withStatementPrefix(message: Buffer, prefix: string): Buffer {
   const at = statementNameAt(message);
   if (at < 0 || message[at] === 0) return message;
-  return frame(message[0] ?? 0, Buffer.concat([message.subarray(HEADER, at), Buffer.from(prefix), message.subarray(at)]));
+  return frame(
+    message[0] ?? 0,
+    Buffer.concat([message.subarray(HEADER, at), Buffer.from(prefix), message.subarray(at)]),
+  );
 }
 
 /** The messages of an engine's output, in order. */
 export function* framesOf(output: Buffer): Generator<Buffer> {
-  for (let at = 0; at + HEADER <= output.length; ) {
+  for (let at = 0; at + HEADER <= output.length;) {
     const end = at + 1 + output.readInt32BE(at + 1);
     yield output.subarray(at, end);
     at = end;
@@ -170,7 +185,7 @@ export const notificationChannel = (message: Buffer): string => textAt(message, 
 /** The fields of an error, by their letter. */
 export function errorFields(message: Buffer): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
-  for (let at = HEADER; at < message.length && message[at] !== 0; ) {
+  for (let at = HEADER; at < message.length && message[at] !== 0;) {
     const value = textAt(message, at + 1);
     fields.set(String.fromCharCode(message[at] ?? 0), value);
     at += 2 + Buffer.byteLength(value);

@@ -8,6 +8,8 @@ export interface WorkerInput {
   readonly lockToken: string;
   /** Milliseconds a client may idle inside a transaction. */
   readonly idleLimit: number;
+  /** One 64-bit integer: when (process.hrtime) the statement that runs now has run for too long; 0 for none. */
+  readonly runaway: SharedArrayBuffer;
 }
 
 export type WorkerMessage =
@@ -15,6 +17,5 @@ export type WorkerMessage =
   | { readonly kind: 'refused'; readonly code: StoreErrorCode; readonly message: string }
   | { readonly kind: 'broken'; readonly message: string };
 
-export interface WorkerOrder {
-  readonly kind: 'close';
-}
+/** The one order: finish, close the store, and end. */
+export type WorkerOrder = 'close';

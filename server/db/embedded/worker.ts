@@ -11,15 +11,17 @@ import { finishFolder, prepareFolder, storeFolder } from './folder.js';
 import { ownsLock } from './owner-lock.js';
 import { Scheduler } from './scheduler.js';
 import { Session } from './session.js';
-import type { WorkerInput, WorkerMessage, WorkerOrder } from './worker-messages.js';
+import type { WorkerInput, WorkerMessage } from './worker-messages.js';
 import { greeting } from './wire.js';
 
-const { dataDir, socketPath, lockFile, lockToken, idleLimit } = workerData as WorkerInput;
+const { dataDir, socketPath, lockFile, lockToken, idleLimit, runaway } = workerData as WorkerInput;
 
 const MAX_SESSIONS = 512;
 /** For this long the lock is believed to be ours without another look. */
 const LOCK_TRUST = 5_000;
 const DRAIN_PATIENCE = 3_000;
+/** A statement that still runs long after its client gave up ends the engine: nothing else can. Milliseconds. */
+const runawayAfter = (statementTimeout: number): number => 10 * statementTimeout + 5_000;
 
 const PARAMETERS: ReadonlyMap<string, string> = new Map([
   ['server_version', '18.6'],
@@ -50,19 +52,27 @@ async function open(): Promise<Engine> {
     return engine;
   } catch (error) {
     const reason = reasonOf(error);
-    if (state === 'new') throw new StoreError('store.start', `the store cannot be created: ${reason}`, { cause: error });
-    throw new StoreError('store.corrupt', `the store in ${storeFolder(dataDir)} cannot be opened: ${reason}`, { cause: error });
+    if (state === 'new')
+      throw new StoreError('store.start', `the store cannot be created: ${reason}`, { cause: error });
+    throw new StoreError('store.corrupt', `the store in ${storeFolder(dataDir)} cannot be opened: ${reason}`, {
+      cause: error,
+    });
   }
 }
 
 async function serve(): Promise<void> {
   const engine = await open();
   const durable = isDurable(engine);
+  const runawayAt = new BigInt64Array(runaway);
   let trustedUntil = 0;
   const scheduler = new Scheduler({
     engine,
     idleLimit,
     onBroken: abandon,
+    mark: (limit) => {
+      const due = limit === 0 ? 0n : process.hrtime.bigint() + BigInt(runawayAfter(limit)) * 1_000_000n;
+      Atomics.store(runawayAt, 0, due);
+    },
     guard: () => {
       const now = performance.now();
       if (now < trustedUntil) return;
@@ -90,15 +100,13 @@ async function serve(): Promise<void> {
     scheduler.add(session);
   });
   server.on('error', abandon);
-  parentPort?.once('message', (order: WorkerOrder) => {
-    if (order.kind === 'close') void close();
-  });
   const close = async (): Promise<void> => {
     server.close();
     await scheduler.drain(DRAIN_PATIENCE);
     await engine.close();
-    parentPort?.close();
+    process.exit(0);
   };
+  parentPort?.once('message', () => void close()); // there is no other order
   server.listen(socketPath, () => {
     chmodSync(socketPath, 0o600);
     say({ kind: 'ready', durable });
@@ -110,5 +118,5 @@ try {
 } catch (error) {
   if (error instanceof StoreError) say({ kind: 'refused', code: error.code, message: error.message });
   else say({ kind: 'refused', code: 'store.start', message: `the store cannot be started: ${reasonOf(error)}` });
-  parentPort?.close();
+  process.exit(1);
 }

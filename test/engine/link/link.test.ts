@@ -26,14 +26,27 @@ describe('a policy with everything in it', () => {
 
   it('has its providers and roles', () => {
     expect(policy.providers).toContainEqual({ name: 'orcid', description: 'ORCID sign-in' });
-    expect(policy.roles.map((role) => [role.name, role.members.length])).toEqual([['amx-staff', 3], ['amx-leads', 2], ['guests', 0]]);
-    expect(policy.roles[0]?.members[2]).toMatchObject({ kind: 'role', role: 'amx-leads', place: { file: 'roles/amx.yaml', range: { start: { line: 8 } } } });
+    expect(policy.roles.map((role) => [role.name, role.members.length])).toEqual([
+      ['amx-staff', 3],
+      ['amx-leads', 2],
+      ['guests', 0],
+    ]);
+    expect(policy.roles[0]?.members[2]).toMatchObject({
+      kind: 'role',
+      role: 'amx-leads',
+      place: { file: 'roles/amx.yaml', range: { start: { line: 8 } } },
+    });
     expect(policy.roles[1]?.description).toBe('The two who answer for the beamline');
     expect(policy.roles[1]?.members[1]).toMatchObject({ identity: { provider: 'github-group', subject: 'amx' } });
   });
 
   it('gives a grant the scopes of its role where it names none', () => {
-    expect(scopeNames(grant('amx-staff')?.scopes ?? NO_SCOPES)).toEqual(['resource:read', 'resource:write', 'process-run:read', 'process-run:write']);
+    expect(scopeNames(grant('amx-staff')?.scopes ?? NO_SCOPES)).toEqual([
+      'resource:read',
+      'resource:write',
+      'process-run:read',
+      'process-run:write',
+    ]);
     expect(grant('amx-staff')).toMatchObject({ inherit: true, notBefore: null, expires: null, reason: null });
   });
 
@@ -55,7 +68,9 @@ describe('a policy with everything in it', () => {
       at: Date.UTC(2027, 0, 1),
       identities: [{ provider: 'orcid' }, { provider: 'github', subject: 'octocat' }],
       allow: [{ scope: 'resource:write', namespace: '/beamlines/amx', place: { range: { start: { line: 5 } } } }, {}],
-      sees: [{ family: 'resource', context: '/beamlines/amx/run-7', namespaces: ['/beamlines/amx', '/beamlines/amx/run-7'] }],
+      sees: [
+        { family: 'resource', context: '/beamlines/amx/run-7', namespaces: ['/beamlines/amx', '/beamlines/amx/run-7'] },
+      ],
     });
     expect(narrow).toMatchObject({ credentialScopes: NO_SCOPES, namespaceRestrictions: [], at: null, allow: [] });
   });
@@ -63,7 +78,11 @@ describe('a policy with everything in it', () => {
   it('reads guardrails', () => {
     const rules = policy.guardrails.map((guardrail) => guardrail.rule);
     expect(rules).toMatchObject([
-      { kind: 'never', under: '/beamlines', except: { roles: ['amx-leads'], identities: [{ provider: 'orcid', subject: 'x' }] } },
+      {
+        kind: 'never',
+        under: '/beamlines',
+        except: { roles: ['amx-leads'], identities: [{ provider: 'orcid', subject: 'x' }] },
+      },
       { kind: 'separate', under: '/', sides: [8, 512], except: { roles: [], identities: [] } },
       { kind: 'separate', under: '/beamlines/amx', except: { roles: ['amx-leads'] } },
       { kind: 'atLeast', identities: 2, at: { kind: 'every-top-level' } },
@@ -76,7 +95,10 @@ describe('a policy with everything in it', () => {
 describe('the order of files', () => {
   it('has no meaning', () => {
     const files = filesOf(fromRoot('fixtures/policies/good/everything'));
-    const broken = [...files, { path: 'a/x.yaml', bytes: new TextEncoder().encode('grants:\n  - { id: amx-staff, role: x }\n') }];
+    const broken = [
+      ...files,
+      { path: 'a/x.yaml', bytes: new TextEncoder().encode('grants:\n  - { id: amx-staff, role: x }\n') },
+    ];
     for (const given of [files, broken]) {
       const first = JSON.stringify(readPolicy(given));
       for (let turn = 1; turn < given.length; turn += 1) {
@@ -94,19 +116,32 @@ describe('the order of files', () => {
 
 describe('roles within roles', () => {
   const roles = (edges: Readonly<Record<string, readonly string[]>>): string =>
-    JSON.stringify({ roles: Object.fromEntries(Object.entries(edges).map(([name, members]) => [name, { members: members.map((role) => ({ role })) }])) });
+    JSON.stringify({
+      roles: Object.fromEntries(
+        Object.entries(edges).map(([name, members]) => [name, { members: members.map((role) => ({ role })) }]),
+      ),
+    });
 
   test.each<[string, Record<string, string[]>, string[]]>([
     ['of itself', { a: ['a'] }, ['the role `a` is a member of itself']],
     ['by two steps', { b: ['c'], a: ['b'], c: ['a'] }, ['roles are members of each other: `b` → `c` → `a` → `b`']],
-    ['twice over', { a: ['b', 'c'], b: ['a'], c: ['a'] }, ['roles are members of each other: `a` → `b` → `a`', 'roles are members of each other: `a` → `c` → `a`']],
+    [
+      'twice over',
+      { a: ['b', 'c'], b: ['a'], c: ['a'] },
+      ['roles are members of each other: `a` → `b` → `a`', 'roles are members of each other: `a` → `c` → `a`'],
+    ],
     ['not, in a diamond', { a: ['b', 'c'], b: ['d'], c: ['d'], d: [] }, []],
   ])('a cycle %s', (_, edges, messages) => {
     expect(readExample(roles(edges)).diagnostics.map((diagnostic) => diagnostic.message)).toEqual(messages);
   });
 
   it('may be a chain up to the limit, however long it is', () => {
-    const chain = (length: number): string => roles(Object.fromEntries(Array.from({ length }, (_, i) => [`r${String(i)}`, i + 1 < length ? [`r${String(i + 1)}`] : []])));
+    const chain = (length: number): string =>
+      roles(
+        Object.fromEntries(
+          Array.from({ length }, (_, i) => [`r${String(i)}`, i + 1 < length ? [`r${String(i + 1)}`] : []]),
+        ),
+      );
     expect(summary(readExample(chain(64)))).toEqual([]);
     expect(summary(readExample(chain(65)))).toEqual(['LIMIT_ROLE_DEPTH "r0"']);
     expect(summary(readExample(chain(20_000)))).toEqual(['LIMIT_ROLE_DEPTH "r19935"']);
@@ -142,8 +177,12 @@ describe('a file that was cut off', () => {
     '',
   ].join('\n');
   const rights = (policy: PolicySet): ReadonlySet<string> => {
-    const members = policy.roles.flatMap((role) => role.members.map((member) => JSON.stringify([role.name, { ...member, place: null }])));
-    const grants = policy.grants.flatMap((grant) => scopeNames(grant.scopes).map((scope) => JSON.stringify({ ...grant, scope, scopes: 0, reason: 0, place: 0 })));
+    const members = policy.roles.flatMap((role) =>
+      role.members.map((member) => JSON.stringify([role.name, { ...member, place: null }])),
+    );
+    const grants = policy.grants.flatMap((grant) =>
+      scopeNames(grant.scopes).map((scope) => JSON.stringify({ ...grant, scope, scopes: 0, reason: 0, place: 0 })),
+    );
     return new Set([...members, ...grants]);
   };
 
@@ -156,7 +195,8 @@ describe('a file that was cut off', () => {
       const { policy } = readExample(full.slice(0, length));
       if (policy === null) continue;
       loaded += 1;
-      for (const right of rights(policy)) expect([length, all.has(right), right]).toEqual([length, true, right]);
+      const more = [...rights(policy)].filter((right) => !all.has(right));
+      expect([length, more]).toEqual([length, []]);
     }
     expect(loaded).toBeGreaterThan(5);
   });
@@ -167,7 +207,11 @@ describe('what a grant may leave out', () => {
     ['its scopes, to a role that has some', 'role: staff', []],
     ['not its scopes, to a role that has none', 'role: leads', ['GRANT_SCOPES_MISSING a']],
     ['not its scopes, to an identity', 'identity: github:octocat', ['GRANT_SCOPES_MISSING a']],
-    ['not its principal', 'scopes: [resource:read]', ['GRANT_PRINCIPAL { id: a, namespace: /labs, scopes: [resource:read] }']],
+    [
+      'not its principal',
+      'scopes: [resource:read]',
+      ['GRANT_PRINCIPAL { id: a, namespace: /labs, scopes: [resource:read] }'],
+    ],
     ['nothing more is said of a role that is unknown', 'role: gone', ['ROLE_UNKNOWN gone']],
   ])('%s', (_, rest, expected) => {
     expect(summary(readExample(`grants:\n  - { id: a, namespace: /labs, ${rest} }\n`))).toEqual(expected);
@@ -177,7 +221,7 @@ describe('what a grant may leave out', () => {
 describe('the policy of the Kubernetes enhancements', () => {
   const folder = fromRoot('../shared/data/kubernetes-enhancements/policy');
   const present = existsSync(folder);
-  if (!present) console.log('skipped: ../shared/data/kubernetes-enhancements is not here');
+  if (!present) process.stderr.write('skipped: ../shared/data/kubernetes-enhancements is not here\n');
 
   (present ? it : it.skip)('loads without a word, hidden files included', () => {
     const { policy, diagnostics } = readPolicy(filesOf(folder));
@@ -188,5 +232,8 @@ describe('the policy of the Kubernetes enhancements', () => {
 });
 
 it('takes a header and files of any names and folders', () => {
-  expect(readFolder({ 'policy.yaml': POLICY, 'a/b/c/.hidden.yaml': ROLES, 'README.md': 'x', CODEOWNERS: '* @x' }).diagnostics).toEqual([]);
+  expect(
+    readFolder({ 'policy.yaml': POLICY, 'a/b/c/.hidden.yaml': ROLES, 'README.md': 'x', CODEOWNERS: '* @x' })
+      .diagnostics,
+  ).toEqual([]);
 });

@@ -43,7 +43,10 @@ export function oracleGrants(
     (grant.notBefore === null || grant.notBefore <= asked.at) &&
     (grant.expires === null || asked.at < grant.expires) &&
     scopeNames(grant.scopes).includes(asked.scope);
-  return policy.grants.filter(carries).map((grant) => grant.id).sort();
+  return policy.grants
+    .filter(carries)
+    .map((grant) => grant.id)
+    .sort();
 }
 
 /** The grants of an allowed access, or the step at which it fails. */
@@ -57,7 +60,9 @@ function oracleAccess(policy: PolicySet, actor: Actor, access: Access, at: numbe
   const grants = local ? [] : oracleGrants(policy, { identities: actor.identities, scope, target, at });
   if (!local && grants.length === 0) return 'no_matching_grant';
   if (!local && !scopeNames(actor.credentialScopes).includes(scope)) return 'credential_scope';
-  const inherits = ['namespace:read', 'resource-template:read', 'resource:read', 'process-template:read'].includes(scope);
+  const inherits = ['namespace:read', 'resource-template:read', 'resource:read', 'process-template:read'].includes(
+    scope,
+  );
   const related = inherits ? isAtOrBelow(context, target) : context === target;
   return related ? grants : 'target_relationship';
 }
@@ -66,7 +71,12 @@ function oracleAccess(policy: PolicySet, actor: Actor, access: Access, at: numbe
 export function oracleDecide(
   policy: PolicySet,
   { actor, request, at }: { actor: Actor; request: Request; at: number },
-): { readonly decision: Decision['decision']; readonly grants?: readonly string[]; readonly step?: Step; readonly cause?: Step } {
+): {
+  readonly decision: Decision['decision'];
+  readonly grants?: readonly string[];
+  readonly step?: Step;
+  readonly cause?: Step;
+} {
   const access = (scope: ScopeName, namespace: NamespacePath): readonly string[] | Step =>
     oracleAccess(policy, actor, { kind: 'access', scope, context: namespace, target: namespace }, at);
   if (request.kind === 'access') return answer(oracleAccess(policy, actor, request, at));
@@ -100,7 +110,10 @@ export function oracleVisible(
     // In subtree reach the relation is that the target is the context or below it; asking from the target itself leaves
     // just the other steps.
     const from = reach === 'subtree' ? target : context;
-    return typeof oracleAccess(policy, actor, { kind: 'access', scope: `${family}:read`, context: from, target }, at) !== 'string';
+    return (
+      typeof oracleAccess(policy, actor, { kind: 'access', scope: `${family}:read`, context: from, target }, at) !==
+      'string'
+    );
   });
   return new Set(visible);
 }
@@ -125,7 +138,9 @@ export function oracleCells(
     const lines = asked.identities.flatMap((identity) => {
       const mine = above.filter((grant) => includes(policy, grant.principal, identity));
       return asked.instants.map((at) => {
-        const inForce = mine.filter((grant) => (grant.notBefore ?? -Infinity) <= at && at < (grant.expires ?? Infinity));
+        const inForce = mine.filter(
+          (grant) => (grant.notBefore ?? -Infinity) <= at && at < (grant.expires ?? Infinity),
+        );
         const scopes = new Set(inForce.flatMap((grant) => scopeNames(grant.scopes)));
         return `${identity.provider} ${identity.subject} ${String(at)} ${[...scopes].sort().join()}`;
       });

@@ -1,6 +1,13 @@
 // Small worlds for properties: few enough names that grants meet, nest and overlap all the time.
 import fc from 'fast-check';
-import { type Actor, type Identity, type NamespacePath, canonicalize, instantOf, type ScopeSet } from '../../../engine/index.js';
+import {
+  type Actor,
+  type Identity,
+  type NamespacePath,
+  canonicalize,
+  instantOf,
+  type ScopeSet,
+} from '../../../engine/index.js';
 import type { PolicyGrant, PolicyMember, PolicyRole, PolicySet, Principal } from '../../../engine/model/policy-set.js';
 
 export const IDENTITIES: readonly Identity[] = [
@@ -29,7 +36,10 @@ const NAMED = [1, 2, 3].reduce<readonly string[][]>(
 );
 
 /** Every path that a grant may name, and below each one that none names. */
-export const UNIVERSE: readonly NamespacePath[] = NAMED.flat().flatMap((path) => [pathOf(path || '/'), pathOf(`${path}/z`)]);
+export const UNIVERSE: readonly NamespacePath[] = NAMED.flat().flatMap((path) => [
+  pathOf(path || '/'),
+  pathOf(`${path}/z`),
+]);
 
 const grantPath = fc
   .array(fc.constantFrom(...SEGMENTS), { maxLength: 3 })
@@ -54,8 +64,8 @@ export const grantBody: fc.Arbitrary<Omit<PolicyGrant, 'id'>> = fc.record({
   namespace: grantPath,
   scopes,
   inherit: fc.oneof({ weight: 3, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
-  notBefore: fc.option(fc.constantFrom(...CUTS), { freq: 3 }),
-  expires: fc.option(fc.constantFrom(...CUTS), { freq: 3 }),
+  notBefore: fc.option(fc.constantFrom(...CUTS), { freq: 1 }),
+  expires: fc.option(fc.constantFrom(...CUTS), { freq: 1 }),
   reason: fc.constant(null),
   place: fc.constant(null),
 });
@@ -88,17 +98,31 @@ export function policyOf(roles: readonly PolicyRole[], grants: readonly Omit<Pol
 }
 
 export const world: fc.Arbitrary<PolicySet> = fc
-  .tuple(fc.tuple(...ROLES.map(roleOf)), fc.array(grantBody, { maxLength: 7 }))
+  .tuple(fc.tuple(...ROLES.map(roleOf)), fc.array(grantBody, { maxLength: 8, size: 'max' }))
   .map(([roles, grants]) => policyOf(roles, grants));
 
 export const anyActor: fc.Arbitrary<Actor> = fc.oneof(
-  { weight: 9, arbitrary: fc.record({
-    kind: fc.constant('request' as const),
-    identities: fc.array(fc.oneof({ weight: 5, arbitrary: identity }, { weight: 1, arbitrary: fc.constant(STRANGER) }), { maxLength: 4 }),
-    credentialScopes: fc.oneof(fc.constant(1023), fc.integer({ min: 0, max: 1023 })).map((bits) => bits as ScopeSet),
-    namespaceRestrictions: fc.option(fc.array(grantPath, { maxLength: 3 }), { freq: 2 }),
-  }) },
-  { weight: 1, arbitrary: fc.constant<Actor>({ kind: 'local', identities: [], credentialScopes: 1023 as ScopeSet, namespaceRestrictions: null }) },
+  {
+    weight: 9,
+    arbitrary: fc.record({
+      kind: fc.constant('request' as const),
+      identities: fc.array(
+        fc.oneof({ weight: 5, arbitrary: identity }, { weight: 1, arbitrary: fc.constant(STRANGER) }),
+        { maxLength: 4 },
+      ),
+      credentialScopes: fc.oneof(fc.constant(1023), fc.integer({ min: 0, max: 1023 })).map((bits) => bits as ScopeSet),
+      namespaceRestrictions: fc.oneof(fc.constant(null), fc.array(grantPath, { maxLength: 3 })),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constant<Actor>({
+      kind: 'local',
+      identities: [],
+      credentialScopes: 1023 as ScopeSet,
+      namespaceRestrictions: null,
+    }),
+  },
 );
 
 export const anyInstant = fc.constantFrom(...INSTANTS).map(instantOf);

@@ -92,14 +92,17 @@ describe('never', () => {
       const rule = { kind: 'never', scopes, under, except } as const;
       const violation = checkOne(set, rule);
       const cells = brokenCells(set, rule);
-      expect([...witnessedCells(violation, under)].sort()).toEqual([...cells.keys()].sort());
+      expect([...new Set(witnessedCells(violation, under))].sort()).toEqual([...cells.keys()].sort());
       outcomes[violation === null ? 'held' : 'broken'] += 1;
       if (violation === null) return;
-      expectGrantsOfCells(violation, under, cells);
+      for (const witness of violation.witnesses) {
+        const carrying = witnessedCells({ ...violation, witnesses: [witness] }, under).map((cell) => cells.get(cell) ?? []);
+        for (const { id } of witness.grants) expect(carrying.every((grants) => grants.includes(id))).toBe(true);
+      }
       expectMinimalRepair(set, rule, violation, (changed) => brokenCells(changed, rule).size > 0);
     });
     fc.assert(property, RUNS);
-    expect(Math.min(outcomes.broken, outcomes.held)).toBeGreaterThan(20);
+    expect(Math.min(outcomes.broken, outcomes.held)).toBeGreaterThan(8);
   });
 });
 
@@ -118,7 +121,7 @@ describe('separate', () => {
       expectMinimalRepair(set, rule, violation, (changed) => brokenCells(changed, rule).size > 0);
     });
     fc.assert(property, RUNS);
-    expect(Math.min(outcomes.broken, outcomes.held)).toBeGreaterThan(20);
+    expect(Math.min(outcomes.broken, outcomes.held)).toBeGreaterThan(8);
   });
 });
 
@@ -239,10 +242,12 @@ describe('places between and beside the namespaces of grants', () => {
     expect((violation?.witnesses ?? []).map((witness) => [witness.namespace, witness.extent])).toEqual(expected);
   });
 
-  it('keeps a wider region whole where a smaller one inside it has more grants, and names both', () => {
-    const violation = checkOne(policyOf([], [grant(ada, '/a'), grant(ada, '/a/b')]), never(pathOf('/')));
+  it('names each grant that breaks a prohibition by itself, and those that do so alike together', () => {
+    const violation = checkOne(policyOf([], [grant(ada, '/a'), grant(ada, '/a/b'), grant(ada, '/a')]), never(pathOf('/')));
+    const common = { identities: ['github:ada'], extent: 'subtree', scopes: ['namespace:write'], from: null, until: null };
     expect(violation?.witnesses).toEqual([
-      { identities: ['github:ada'], namespace: '/a', extent: 'subtree', scopes: ['namespace:write'], from: null, until: null, grants: [{ id: 'g0' }, { id: 'g1' }] },
+      { ...common, namespace: '/a', grants: [{ id: 'g0' }, { id: 'g2' }] },
+      { ...common, namespace: '/a/b', grants: [{ id: 'g1' }] },
     ]);
   });
 

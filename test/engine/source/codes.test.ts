@@ -2,7 +2,13 @@
 import { describe, expect, it, test } from '@jest/globals';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
-import { codePage, DIAGNOSTIC_CODES, type DiagnosticCode, ENGINE_LIMITS, readPolicy } from '../../../engine/compiler.js';
+import {
+  codePage,
+  DIAGNOSTIC_CODES,
+  type DiagnosticCode,
+  ENGINE_LIMITS,
+  readPolicy,
+} from '../../../engine/compiler.js';
 import { fromRoot } from '../../support/root.js';
 import { POLICY, readFolder, ROLES, textUnder } from './support.js';
 

@@ -14,13 +14,28 @@ describe('at the limit a policy loads, and above it is refused', () => {
     ['fileBytes', size(LONG), LONG, 'FILE_TOO_LARGE'],
     ['totalBytes', size(POLICY) + size(ROLES) + size(LONG), LONG, 'FILE_TOTAL_TOO_LARGE'],
     ['depth', 5, 'roles: { a: { members: [{ role: staff }] } }\n', 'LIMIT_DEPTH'],
-    ['nodes', 14, 'guardrails:\n- { id: a, atLeast: { identities: 2, scopes: ["*:read", "*:write"], at: / }, description: a b }\n', 'LIMIT_NODES'],
-    ['pieceTexts', 13, 'guardrails:\n- { id: a, atLeast: { identities: 2, scopes: ["*:read"], at: / }, description: a b, }\n', 'LIMIT_NODES'],
+    [
+      'nodes',
+      13,
+      'guardrails:\n- { id: a, atLeast: { identities: 2, scopes: ["*:read", "*:write"], at: / }, description: a b }\n',
+      'LIMIT_NODES',
+    ],
+    [
+      'pieceTexts',
+      12,
+      'guardrails:\n- { id: a, atLeast: { identities: 2, scopes: ["*:read"], at: / }, description: a b, }\n',
+      'LIMIT_NODES',
+    ],
     ['providers', 2, 'roles: {}\n', 'LIMIT_COUNT'],
     ['roles', 4, 'roles: { a: {}, b: {} }\n', 'LIMIT_COUNT'],
     ['members', 4, 'roles: { a: { members: [github:x] }, b: { members: [github:x] } }\n', 'LIMIT_COUNT'],
     ['roleDepth', 2, 'roles: { a: { members: [{ role: staff }] } }\n', 'LIMIT_ROLE_DEPTH'],
-    ['grants', 2, 'grants: [{ id: a, role: staff, namespace: / }, { id: b, role: staff, namespace: / }]\n', 'LIMIT_COUNT'],
+    [
+      'grants',
+      2,
+      'grants: [{ id: a, role: staff, namespace: / }, { id: b, role: staff, namespace: / }]\n',
+      'LIMIT_COUNT',
+    ],
     ['tests', 2, JSON.stringify({ tests: [ONE_TEST, ONE_TEST] }), 'LIMIT_COUNT'],
     ['expectations', 2, JSON.stringify({ tests: [ONE_TEST] }), 'LIMIT_COUNT'],
     ['guardrails', 1, 'guardrails: [{ id: a, separate: [resource:read, resource:write] }]\n', 'LIMIT_COUNT'],
@@ -32,7 +47,11 @@ describe('at the limit a policy loads, and above it is refused', () => {
 
   test('diagnostics', () => {
     const text = 'grant: []\nrole: []\ntest: []\n';
-    expect(summary(readExample(text, { diagnostics: 3 }))).toEqual(['KEY_UNKNOWN grant', 'KEY_UNKNOWN role', 'KEY_UNKNOWN test']);
+    expect(summary(readExample(text, { diagnostics: 3 }))).toEqual([
+      'KEY_UNKNOWN grant',
+      'KEY_UNKNOWN role',
+      'KEY_UNKNOWN test',
+    ]);
     expect(summary(readExample(text, { diagnostics: 1 }))).toEqual(['KEY_UNKNOWN grant', 'LIMIT_DIAGNOSTICS role']);
     expect(readExample('', { diagnostics: 0 }).policy).toBeNull();
   });
@@ -43,7 +62,11 @@ describe('hostile sizes', () => {
     ['5,000 lists in flow style', `grants: ${'['.repeat(5_000)}${']'.repeat(5_000)}\n`, 'LIMIT_DEPTH'],
     ['a million open brackets', '['.repeat(1_000_000), 'LIMIT_DEPTH'],
     ['a million dashes', '- '.repeat(1_000_000), 'LIMIT_DEPTH'],
-    ['5,000 mappings inside each other', Array.from({ length: 5_000 }, (_, i) => `${' '.repeat(i)}a:`).join('\n'), 'LIMIT_DEPTH'],
+    [
+      '5,000 mappings inside each other',
+      Array.from({ length: 5_000 }, (_, i) => `${' '.repeat(i)}a:`).join('\n'),
+      'LIMIT_DEPTH',
+    ],
     ['a text of 10 MiB', `roles:\n  a: { description: "${'x'.repeat(10 * 1024 * 1024)}" }\n`, 'VALUE_TOO_LONG'],
     ['an alias bomb', `roles:\n  a: &a [${'x, '.repeat(1_000)}x]\n  b: [${'*a, '.repeat(99)}*a]\n`, 'YAML_ANCHOR'],
   ])('%s: refused soon', (_, text, code) => {

@@ -17,7 +17,11 @@ describe('refused', () => {
     ['null in a list of scopes', grant('scopes: [null]'), ['VALUE_NULL null']],
     ['an unquoted pattern that is an alias', grant('scopes: [*:read]'), ['YAML_ALIAS *:read']],
     ['a scope with a space in it', grant('scopes: [resource: read]'), ['VALUE_NOT_TEXT resource: read']],
-    ['other wildcards', grant('scopes: ["*", "**:read", "resource:re*"]'), ['SCOPE_UNKNOWN "*"', 'SCOPE_UNKNOWN "**:read"', 'SCOPE_UNKNOWN "resource:re*"']],
+    [
+      'other wildcards',
+      grant('scopes: ["*", "**:read", "resource:re*"]'),
+      ['SCOPE_UNKNOWN "*"', 'SCOPE_UNKNOWN "**:read"', 'SCOPE_UNKNOWN "resource:re*"'],
+    ],
     ['a scope twice', grant('scopes: [resource:read, "resource:read"]'), ['VALUE_REPEATED "resource:read"']],
     ['an instant without offset', grant('expires: 2027-06-30T00:00:00'), ['INSTANT_INVALID 2027-06-30T00:00:00']],
     ['a leap second', grant('expires: 2016-12-31T23:59:60Z'), ['INSTANT_INVALID 2016-12-31T23:59:60Z']],
@@ -25,22 +29,50 @@ describe('refused', () => {
     ['an anchor and its alias', 'roles:\n  a: &x { members: [] }\n  b: *x\n', ['YAML_ANCHOR &x', 'YAML_ALIAS *x']],
     ['a merge of an alias', 'roles:\n  a: { <<: *x }\n', ['YAML_MERGE_KEY <<', 'YAML_ALIAS *x']],
     ['tags of every kind', 'roles:\n  a: !!map { description: !x y }\n', ['YAML_TAG !!map', 'YAML_TAG !x']],
-    ['a key twice under different spellings', 'roles:\n  role: {}\n  "r\\x6fle": {}\n', ['YAML_DUPLICATE_KEY "r\\x6fle"']],
+    [
+      'a key twice under different spellings',
+      'roles:\n  role: {}\n  "r\\x6fle": {}\n',
+      ['YAML_DUPLICATE_KEY "r\\x6fle"'],
+    ],
     ['a number key and its quoted twin', 'roles:\n  1: {}\n  "1": {}\n', ['YAML_KEY_NOT_TEXT 1']],
     ['a list as a key', 'roles:\n  [a]: {}\n', ['YAML_KEY_NOT_TEXT [a]']],
-    ['keys that programs trip over', 'roles:\n  __proto__: {}\n  prototype: {}\n', ['KEY_FORBIDDEN __proto__', 'KEY_FORBIDDEN prototype']],
+    [
+      'keys that programs trip over',
+      'roles:\n  __proto__: {}\n  prototype: {}\n',
+      ['KEY_FORBIDDEN __proto__', 'KEY_FORBIDDEN prototype'],
+    ],
     ['a directive before the document', '%TAG ! x:\n---\ngrants: []\n', ['YAML_DIRECTIVE %TAG ! x:']],
     ['a list at the top', '- a\n', ['VALUE_NOT_MAPPING - a']],
     ['a text at the top', 'hello\n', ['VALUE_NOT_MAPPING hello']],
     ['nothing in a list', 'roles:\n  a:\n    members:\n      -\n', ['VALUE_NULL ']],
-    ['text that a colon makes a mapping', 'roles:\n  a: { description: "x" }\n  b:\n    description: a: b\n', ['YAML_KEY_SYNTAX a']],
+    [
+      'text that a colon makes a mapping',
+      'roles:\n  a: { description: "x" }\n  b:\n    description: a: b\n',
+      ['YAML_KEY_SYNTAX a'],
+    ],
     ['an unclosed quote', 'roles:\n  a: { description: "x }\n', ['YAML_UNCLOSED }']],
     ['a principal of both kinds', grant('identity: orcid:x'), ['GRANT_PRINCIPAL identity']],
     ['text that looks like a template, as a scope', grant('scopes: ["{{x}}"]'), ['SCOPE_UNKNOWN "{{x}}"']],
-    ['a role that is an Object property', 'grants:\n  - { id: a, role: constructor, namespace: / }\n', ['ROLE_UNKNOWN constructor']],
-    ['a subject with white space at its end', 'roles:\n  a: { members: ["orcid:x "] }\n', ['IDENTITY_INVALID "orcid:x "']],
-    ['a group of a provider that is not declared', 'roles:\n  a: { members: [ldap-group:x] }\n', ['PROVIDER_UNKNOWN ldap-group:x']],
-    ['a family pattern in a role', 'roles:\n  a: { members: [], scopes: ["*-template:*"] }\n', ['SCOPE_TEMPLATE_PATTERN "*-template:*"']],
+    [
+      'a role that is an Object property',
+      'grants:\n  - { id: a, role: constructor, namespace: / }\n',
+      ['ROLE_UNKNOWN constructor'],
+    ],
+    [
+      'a subject with white space at its end',
+      'roles:\n  a: { members: ["orcid:x "] }\n',
+      ['IDENTITY_INVALID "orcid:x "'],
+    ],
+    [
+      'a group of a provider that is not declared',
+      'roles:\n  a: { members: [ldap-group:x] }\n',
+      ['PROVIDER_UNKNOWN ldap-group:x'],
+    ],
+    [
+      'a family pattern in a role',
+      'roles:\n  a: { members: [], scopes: ["*-template:*"] }\n',
+      ['SCOPE_TEMPLATE_PATTERN "*-template:*"'],
+    ],
     ['sections of policy.yaml elsewhere', 'bailiwick: 1\ngrants: []\n', ['KEY_MISPLACED bailiwick']],
   ])('%s', (_, text, expected) => {
     const reading = readExample(text);
@@ -87,7 +119,8 @@ describe('accepted', () => {
 describe('all mistakes of one run', () => {
   it('are reported in order of file and place, once, and do not cascade', () => {
     const reading = readFolder({
-      'b.yaml': 'grants:\n  - { id: x, role: nobody, namespace: /Labs, scopes: [resource:red], expire: 1 }\n  - { id: x, role: a, namespace: /l }\n',
+      'b.yaml':
+        'grants:\n  - { id: x, role: nobody, namespace: /Labs, scopes: [resource:red], expire: 1 }\n  - { id: x, role: a, namespace: /l }\n',
       'policy.yaml': POLICY,
       'a.yaml': 'roles:\n  a: { members: [gihub:x], scopes: [resource:raed] }\n',
     });
@@ -110,7 +143,15 @@ describe('all mistakes of one run', () => {
   });
 
   it('refer to where a name was first declared', () => {
-    const [duplicate] = readFolder({ 'policy.yaml': POLICY, 'a.yaml': 'roles: { x: {} }\n', 'b.yaml': 'roles: { x: {} }\n' }).diagnostics;
-    expect(duplicate).toMatchObject({ code: 'ROLE_DUPLICATE', file: 'b.yaml', related: [{ file: 'a.yaml', range: { start: { line: 1, column: 10 } } }] });
+    const [duplicate] = readFolder({
+      'policy.yaml': POLICY,
+      'a.yaml': 'roles: { x: {} }\n',
+      'b.yaml': 'roles: { x: {} }\n',
+    }).diagnostics;
+    expect(duplicate).toMatchObject({
+      code: 'ROLE_DUPLICATE',
+      file: 'b.yaml',
+      related: [{ file: 'a.yaml', range: { start: { line: 1, column: 10 } } }],
+    });
   });
 });

@@ -1,5 +1,11 @@
 // Reading policy texts in tests: a folder of texts, the diagnostics with the source text under each span.
-import { type Diagnostic, ENGINE_LIMITS, type EngineLimits, type PolicyReading, readPolicy } from '../../../engine/compiler.js';
+import {
+  type Diagnostic,
+  ENGINE_LIMITS,
+  type EngineLimits,
+  type PolicyReading,
+  readPolicy,
+} from '../../../engine/compiler.js';
 
 export const POLICY = 'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\n';
 

@@ -24,16 +24,72 @@ function inPieces(text: string, pieceLength: number): Node | null {
 }
 
 const SOUP = [
-  ...['- ', 'a: ', 'b: ', 'c:', 'a:b', '"x"', "'y'", '"q r": ', '[', ']', '{', '}', ',', ', ', 'text', 'two words', ' # c'],
-  ...['#c', ': ', ':', '\n', '\n  ', '\n    ', '\n- ', '\n  - ', '\n    - ', '\n a: ', '\n  b: ', '\n\n', '\n# k\n', '-', '?'],
-  ...['|', '>', '~', 'null', '0123', '/x/y', '1: ', '"', "'", '*a', '&a', '!t', '---', '...', '%', 'x#y', '\\', '@', '<<: '],
+  ...[
+    '- ',
+    'a: ',
+    'b: ',
+    'c:',
+    'a:b',
+    '"x"',
+    "'y'",
+    '"q r": ',
+    '[',
+    ']',
+    '{',
+    '}',
+    ',',
+    ', ',
+    'text',
+    'two words',
+    ' # c',
+  ],
+  ...[
+    '#c',
+    ': ',
+    ':',
+    '\n',
+    '\n  ',
+    '\n    ',
+    '\n- ',
+    '\n  - ',
+    '\n    - ',
+    '\n a: ',
+    '\n  b: ',
+    '\n\n',
+    '\n# k\n',
+    '-',
+    '?',
+  ],
+  ...[
+    '|',
+    '>',
+    '~',
+    'null',
+    '0123',
+    '/x/y',
+    '1: ',
+    '"',
+    "'",
+    '*a',
+    '&a',
+    '!t',
+    '---',
+    '...',
+    '%',
+    'x#y',
+    '\\',
+    '@',
+    '<<: ',
+  ],
   ...['true', '.5', '  ', 'é', ' ]', '\n]', '"k":1', '{a: b}', '[a, b]', '- - x', '- a: 1'],
 ];
 
 describe('the quick reader', () => {
   it('gives the tree of the whole parser, or gives up', () => {
     let understood = 0;
-    const text = fc.array(fc.constantFrom(...SOUP), { minLength: 1, maxLength: 14 }).map((parts) => `a: ${parts.join('')}`);
+    const text = fc
+      .array(fc.constantFrom(...SOUP), { minLength: 1, maxLength: 14 })
+      .map((parts) => `a: ${parts.join('')}`);
     fc.assert(
       fc.property(text, (source) => {
         const quick = readQuickly({ text: source, offset: 0, depth: limits.depth, budget: { left: 1e6 } });
@@ -41,9 +97,9 @@ describe('the quick reader', () => {
         understood += 1;
         expect(quick).toEqual(wholly(source));
       }),
-      { numRuns: 20_000 },
+      { numRuns: 4_000 },
     );
-    expect(understood).toBeGreaterThan(500);
+    expect(understood).toBeGreaterThan(100);
   });
 
   it('understands what policies are written in', () => {
@@ -95,7 +151,15 @@ describe('a file read in pieces', () => {
     items: fc.array(item, { maxLength: 6 }),
     tail: fc.constantFrom('', '', '', '# c\n', '- x\n', '...\n', '---\n', '}\n'),
   });
-  const file = fc.tuple(fc.constantFrom('', '', '# head\n', '---\n'), fc.array(section, { minLength: 1, maxLength: 4 }));
+  const file = fc.tuple(
+    fc.constantFrom('', '', '# head\n', '---\n', '- x\n', '  grants: []\n', ' # c\n'),
+    fc.array(section, { minLength: 1, maxLength: 4 }),
+  );
+
+  it.each(['  grants: []\n', '- a\n- b\n', '  # c\n  text\n', '{ grants: [] }\n'])('is all of it: %j', (text) => {
+    expect(inPieces(text, 1)).toEqual(wholly(text));
+    expect(wholly(text)).not.toBeNull();
+  });
 
   it('has the tree of the whole, and is refused where the whole is', () => {
     let accepted = 0;
@@ -110,8 +174,8 @@ describe('a file read in pieces', () => {
         if (whole !== null) accepted += 1;
         expect(inPieces(text, pieceLength)).toEqual(whole);
       }),
-      { numRuns: 6_000 },
+      { numRuns: 500 },
     );
-    expect(accepted).toBeGreaterThan(200);
+    expect(accepted).toBeGreaterThan(20);
   });
 });

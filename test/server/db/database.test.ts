@@ -1,11 +1,10 @@
 // The door to the store, the same on the embedded engine and on a real server.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createKnex } from '../../../server/db/connection.js';
 import type { OpenedStore } from '../../support/stores.js';
 import { testStores } from '../../support/stores.js';
+import { openDatabase } from '../../../server/db/database.js';
 import { inTransaction } from '../../../server/db/transaction.js';
 import { toStoreProblem } from '../../../server/db/problems.js';
-import { StoreError } from '../../../server/db/store-error.js';
 
 for (const store of testStores()) {
   describe(`a database on ${store.name}`, () => {
@@ -26,7 +25,9 @@ for (const store of testStores()) {
 
     it('commits what a transaction did and returns its result', async () => {
       const { knex } = opened.database;
-      expect(await inTransaction(knex, async (trx) => trx('things').insert({ id: 1, name: 'one' }).returning('id'))).toEqual([{ id: 1 }]);
+      expect(
+        await inTransaction(knex, async (trx) => trx('things').insert({ id: 1, name: 'one' }).returning('id')),
+      ).toEqual([{ id: 1 }]);
       expect(await knex('things').where({ id: 1 }).first()).toEqual({ id: 1, name: 'one' });
     });
 
@@ -45,7 +46,9 @@ for (const store of testStores()) {
       const { knex } = opened.database;
       const attempt = inTransaction(knex, async (trx) => {
         await trx('things').insert({ id: 3, name: 'three' });
-        await trx('things').insert({ id: 3, name: 'three again' }).catch(() => undefined);
+        await trx('things')
+          .insert({ id: 3, name: 'three again' })
+          .catch(() => undefined);
         return 'done';
       });
       await expect(attempt).rejects.toMatchObject({ code: 'store.not_committed' });
@@ -53,12 +56,22 @@ for (const store of testStores()) {
       expect(toStoreProblem(await attempt.catch((error: unknown) => error))).toBeNull();
     });
 
+    it('says so after it has been closed', async () => {
+      const second = await openDatabase(opened.config);
+      await second.close();
+      await second.close();
+      const error: unknown = await second.ping().catch((failure: unknown) => failure);
+      expect(toStoreProblem(error)).toMatchObject({ code: 'db.unavailable' });
+    });
+
     it('keeps values out of error messages', async () => {
-      const failure: unknown = await opened.database.knex('things').insert({ id: 1, name: 'a-secret-value' }).catch((error: unknown) => error);
+      const failure: unknown = await opened.database
+        .knex('things')
+        .insert({ id: 1, name: 'a-secret-value' })
+        .catch((error: unknown) => error);
       expect(failure).toBeInstanceOf(Error);
       expect(String(failure)).not.toContain('a-secret-value');
       expect(toStoreProblem(failure)).toBeNull();
     });
   });
 }
-void createKnex; void StoreError;

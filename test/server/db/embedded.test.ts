@@ -64,7 +64,10 @@ describe('clients side by side', () => {
     await Promise.all(
       clients.map(async (each, index) => {
         for (let turn = 0; turn < 25; turn += 1) {
-          const { rows } = await each.query<{ me: number; turn: number }>('select $1::int as me, $2::int as turn', [index, turn]);
+          const { rows } = await each.query<{ me: number; turn: number }>('select $1::int as me, $2::int as turn', [
+            index,
+            turn,
+          ]);
           expect(rows).toEqual([{ me: index, turn }]);
         }
       }),
@@ -72,13 +75,16 @@ describe('clients side by side', () => {
     await Promise.all(clients.map((each) => each.end()));
   });
 
-  it('keep their prepared statements apart, and may use each other\'s names', async () => {
+  it("keep their prepared statements apart, and may use each other's names", async () => {
     const [one, two] = await Promise.all([client(), client()]);
     for (let turn = 0; turn < 3; turn += 1) {
       expect((await one.query({ name: 'mine', text: 'select 1 as n' })).rows).toEqual([{ n: 1 }]);
-      expect((await two.query({ name: 'mine', text: 'select $1::text as t', values: ['two'] })).rows).toEqual([{ t: 'two' }]);
+      expect((await two.query({ name: 'mine', text: 'select $1::text as t', values: ['two'] })).rows).toEqual([
+        { t: 'two' },
+      ]);
     }
-    const named = async (): Promise<number> => (await two.query('select name from pg_prepared_statements')).rowCount ?? 0;
+    const named = async (): Promise<number> =>
+      (await two.query('select name from pg_prepared_statements')).rowCount ?? 0;
     expect(await named()).toBe(2);
     await one.end();
     await sleep(30);
@@ -114,7 +120,7 @@ describe('clients side by side', () => {
     await Promise.all(databases.map((each) => each.close()));
   });
 
-  it('get errors of their own, which end nobody\'s session', async () => {
+  it("get errors of their own, which end nobody's session", async () => {
     const [one, two] = await Promise.all([client(), client()]);
     const [wrong, right] = await Promise.all([failure(one.query('select 1/0')), two.query('select 2 as n')]);
     expect(wrong).toMatchObject({ code: '22012' });
@@ -137,7 +143,9 @@ describe('COPY FROM STDIN', () => {
 
   it('tells what is wrong with them, and the session goes on', async () => {
     const copier = await client();
-    expect(await failure(copyIn(copier, 'copy rows (id) from stdin', ['7000\n', 'seven\n']))).toMatchObject({ code: '22P02' });
+    expect(await failure(copyIn(copier, 'copy rows (id) from stdin', ['7000\n', 'seven\n']))).toMatchObject({
+      code: '22P02',
+    });
     expect(await failure(copyIn(copier, 'copy nowhere from stdin', ['1\n']))).toMatchObject({ code: '42P01' });
     expect((await copier.query('select count(*)::int as n from rows where id = 7000')).rows).toEqual([{ n: 0 }]);
     await copier.end();
@@ -152,16 +160,21 @@ describe('COPY FROM STDIN', () => {
     await copier.end();
   });
 
-  test.each(['select 1; copy rows (id) from stdin', 'do $$ begin null; end $$; copy rows (id) from stdin'])('hidden in "%s" is refused and harms nobody', async (sql) => {
-    const copier = await client();
-    expect(await failure(copier.query(sql))).toBeInstanceOf(pg.DatabaseError);
-    expect((await copier.query('select 1 as n')).rows).toEqual([{ n: 1 }]);
-    await copier.end();
-  });
+  test.each(['select 1; copy rows (id) from stdin', 'do $$ begin null; end $$; copy rows (id) from stdin'])(
+    'hidden in "%s" is refused and harms nobody',
+    async (sql) => {
+      const copier = await client();
+      expect(await failure(copier.query(sql))).toBeInstanceOf(pg.DatabaseError);
+      expect((await copier.query('select 1 as n')).rows).toEqual([{ n: 1 }]);
+      await copier.end();
+    },
+  );
 
   it('cannot be prepared', async () => {
     const copier = await client();
-    expect(await failure(copier.query({ name: 'copier', text: 'copy rows (id) from stdin' }))).toMatchObject({ code: '0A000' });
+    expect(await failure(copier.query({ name: 'copier', text: 'copy rows (id) from stdin' }))).toMatchObject({
+      code: '0A000',
+    });
     await copier.query('select 1');
     await copier.end();
   });
@@ -234,7 +247,9 @@ describe('a transaction that its client leaves', () => {
     expect(await database.knex('rows').where({ id: 201 })).toEqual([]); // waits for the idler
     expect(performance.now() - begun).toBeGreaterThan(300);
     expect((await told)[0]).toMatchObject({ code: '25P03' });
-    expect(toStoreProblem(await failure(idler.query('insert into rows (id) values (202)')))).toMatchObject({ code: 'db.unavailable' });
+    expect(toStoreProblem(await failure(idler.query('insert into rows (id) values (202)')))).toMatchObject({
+      code: 'db.unavailable',
+    });
     expect(await database.knex('rows').where({ id: 202 })).toEqual([]);
   });
 
@@ -249,14 +264,17 @@ describe('a transaction that its client leaves', () => {
 });
 
 describe('what one session cannot give many clients', () => {
-  test.each(['set timezone = \'Asia/Tokyo\'', 'reset all', 'discard all', 'deallocate all'])('"%s" is refused', async (sql) => {
-    const one = await client();
-    expect(await failure(one.query(sql))).toMatchObject({ code: '0A000' });
-    expect((await one.query('show timezone')).rows).toEqual([{ TimeZone: 'UTC' }]);
-    await one.end();
-  });
+  test.each(["set timezone = 'Asia/Tokyo'", 'reset all', 'discard all', 'deallocate all'])(
+    '"%s" is refused',
+    async (sql) => {
+      const one = await client();
+      expect(await failure(one.query(sql))).toMatchObject({ code: '0A000' });
+      expect((await one.query('show timezone')).rows).toEqual([{ TimeZone: 'UTC' }]);
+      await one.end();
+    },
+  );
 
-  it('SET LOCAL is a transaction\'s own', async () => {
+  it("SET LOCAL is a transaction's own", async () => {
     const one = await client();
     await one.query('begin');
     await one.query("set local timezone = 'Asia/Tokyo'");
@@ -277,6 +295,17 @@ describe('a slow statement', () => {
     await hasty.ping();
     await hasty.close();
   });
+
+  it('that runs on long after it was given up ends the engine, which starts again', async () => {
+    const folder = await newDataDir();
+    const hasty = await openDatabase({ kind: 'embedded', dataDir: folder, statementTimeout: 50 });
+    const error = await failure(hasty.knex.raw('select count(*) from generate_series(1, 1000000000000)'));
+    expect(toStoreProblem(error)).toMatchObject({ code: 'db.timeout' });
+    const patient = await openDatabase({ kind: 'embedded', dataDir: folder, statementTimeout: 0 });
+    await patient.ping();
+    await Promise.all([hasty.close(), patient.close()]);
+    rmSync(folder, { recursive: true, force: true });
+  }, 60_000);
 
   it('in a transaction takes the transaction with it', async () => {
     const hasty = await openDatabase({ kind: 'embedded', dataDir, statementTimeout: 150 });

@@ -62,18 +62,23 @@ if (findPostgres() === null) {
     });
 
     const killAll = (): Promise<void> =>
-      runSql(server.url, 'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = \'client backend\'');
+      runSql(
+        server.url,
+        "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'",
+      );
 
     it('sees us by name, with our limits', async () => {
-      const { rows } = (await database.knex.raw(
+      const { rows } = await database.knex.raw<{ rows: unknown[] }>(
         `select application_name, current_setting('statement_timeout') as statement, current_setting('idle_in_transaction_session_timeout') as idle
          from pg_stat_activity where pid = pg_backend_pid()`,
-      )) as { rows: unknown[] };
+      );
       expect(rows).toEqual([{ application_name: 'bailiwick', statement: '400ms', idle: '10s' }]);
     });
 
     it('that has no such database or user refuses us with a code of its own', async () => {
-      expect(await failure(openDatabase({ kind: 'external', url: server.urlOf('nowhere') }))).toMatchObject({ code: 'store.refused' });
+      expect(await failure(openDatabase({ kind: 'external', url: server.urlOf('nowhere') }))).toMatchObject({
+        code: 'store.refused',
+      });
     });
 
     it('that kills idle connections costs no request', async () => {
@@ -87,7 +92,9 @@ if (findPostgres() === null) {
       const attempt = inTransaction(database.knex, async (trx) => {
         await trx('log').insert({ id: 1 });
         await killAll();
-        await trx('log').insert({ id: 2 }).catch(() => undefined); // goes on as if nothing had been
+        await trx('log')
+          .insert({ id: 2 })
+          .catch(() => undefined); // goes on as if nothing had been
         await trx('log').insert({ id: 3 });
       });
       expect(toStoreProblem(await failure(attempt))).toMatchObject({ code: 'db.unavailable' });
@@ -140,7 +147,12 @@ if (findPostgres() === null) {
 
     it('behind a network that goes silent is a timeout, and is given up', async () => {
       const silent = await silentProxy(server.url);
-      const behind = await openDatabase({ kind: 'external', url: silent.url, statementTimeout: 200, maxConnections: 1 });
+      const behind = await openDatabase({
+        kind: 'external',
+        url: silent.url,
+        statementTimeout: 200,
+        maxConnections: 1,
+      });
       await behind.ping();
       silent.mute();
       const begun = performance.now();
@@ -155,7 +167,9 @@ if (findPostgres() === null) {
 }
 
 /** A TCP front of the server that can swallow all traffic of the connections it has. */
-async function silentProxy(serverUrl: string): Promise<{ url: string; mute: () => void; unmute: () => void; close: () => void }> {
+async function silentProxy(
+  serverUrl: string,
+): Promise<{ url: string; mute: () => void; unmute: () => void; close: () => void }> {
   const { connect } = await import('node:net');
   const folder = new URL(serverUrl).searchParams.get('host') ?? '';
   const sockets: Socket[] = [];
@@ -163,7 +177,10 @@ async function silentProxy(serverUrl: string): Promise<{ url: string; mute: () =
   const proxy = createServer((near) => {
     const far = connect(`${folder}/.s.PGSQL.5432`);
     const mutedFromNow = { value: false };
-    for (const [from, to] of [[near, far], [far, near]] as const) {
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
       from.on('data', (chunk) => {
         mutedFromNow.value ||= muted;
         if (!mutedFromNow.value) to.write(chunk);

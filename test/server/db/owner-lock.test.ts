@@ -1,10 +1,16 @@
 // The lock of an embedded store's folder: held against the living, taken from the dead, never by two.
 import { afterEach, beforeEach, describe, expect, it, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HEARTBEAT_LOST, createLockFolder, ownsLock, readLock, takeLock } from '../../../server/db/embedded/owner-lock.js';
+import {
+  HEARTBEAT_LOST,
+  createLockFolder,
+  ownsLock,
+  readLock,
+  takeLock,
+} from '../../../server/db/embedded/owner-lock.js';
 import type { HeldLock } from '../../../server/db/embedded/owner-lock.js';
 import { identifyProcess } from '../../../server/db/embedded/process-identity.js';
 
@@ -28,7 +34,14 @@ function take(): HeldLock {
 
 /** A lock file as another process would have left it. */
 function plant(change: Readonly<Record<string, unknown>>, ageMs = 0): void {
-  const record = { ...identifyProcess(), token: 'planted', socketDir: '/tmp/bailiwick-123456', ...change };
+  const record = {
+    ...identifyProcess(),
+    token: 'planted',
+    socketDir: '/tmp/bailiwick-123456',
+    path: folder,
+    inode: statSync(folder).ino,
+    ...change,
+  };
   const file = join(folder, '1');
   writeFileSync(file, JSON.stringify(record));
   const then = new Date(Date.now() - ageMs);
@@ -39,7 +52,10 @@ describe('an unused lock', () => {
   it('is free, is held once taken, and is free again once released', () => {
     expect(readLock(folder)).toMatchObject({ kind: 'free', next: 1 });
     const lock = take();
-    expect(readLock(folder)).toMatchObject({ kind: 'held', record: { pid: process.pid, token: lock.token, socketDir: '/tmp/bailiwick-abcdef' } });
+    expect(readLock(folder)).toMatchObject({
+      kind: 'held',
+      record: { pid: process.pid, token: lock.token, socketDir: '/tmp/bailiwick-abcdef' },
+    });
     expect(ownsLock(lock.file, lock.token)).toBe(true);
     lock.release();
     expect(ownsLock(lock.file, lock.token)).toBe(false);
@@ -93,23 +109,27 @@ describe('a lock that was left behind', () => {
   test.each([
     ['before this machine was started', { space: 'another-boot/pid:[1]' }],
     ['in another container', { space: `${identifyProcess().space}0` }],
-    ['on a system that says nothing about processes', { born: '', space: '' }],
+    ['on a system that says nothing about processes', { born: '', space: '', host: 'another' }],
+    ['by the living owner of the folder it was copied from', { pid: process.pid, path: '/elsewhere', inode: 1 }],
   ])('%s is judged by its heartbeat', (_, change) => {
-    plant({ ...change, pid: 1 }, HEARTBEAT_LOST / 2);
+    plant({ pid: 1, ...change }, HEARTBEAT_LOST / 2);
     expect(readLock(folder)).toMatchObject({ kind: 'held' });
-    plant({ ...change, pid: 1 }, 2 * HEARTBEAT_LOST);
+    plant({ pid: 1, ...change }, 2 * HEARTBEAT_LOST);
     expect(readLock(folder)).toMatchObject({ kind: 'free', next: 2 });
   });
 
-  test.each(['', 'not JSON', '{"pid":"1"}', '[]', 'null'])('with the content %j is judged by its heartbeat', (content) => {
-    const file = join(folder, '1');
-    writeFileSync(file, content);
-    expect(readLock(folder)).toMatchObject({ kind: 'held' });
-    utimesSync(file, new Date(0), new Date(0));
-    expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: null });
-  });
+  test.each(['', 'not JSON', '{"pid":"1"}', '[]', 'null'])(
+    'with the content %j is judged by its heartbeat',
+    (content) => {
+      const file = join(folder, '1');
+      writeFileSync(file, content);
+      expect(readLock(folder)).toMatchObject({ kind: 'held' });
+      utimesSync(file, new Date(0), new Date(0));
+      expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: null });
+    },
+  );
 
-  it('is no longer its owner\'s once another has taken it', () => {
+  it("is no longer its owner's once another has taken it", () => {
     const sleeper = take();
     expect(takeLock(folder, 2, '/tmp/other')).not.toBeNull();
     expect(ownsLock(sleeper.file, sleeper.token)).toBe(false);

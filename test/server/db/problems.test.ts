@@ -15,9 +15,18 @@ const networkError = (code: string): Error => Object.assign(new Error(`connect $
 
 describe('toStoreProblem', () => {
   test.each([
-    ['57014', 'db.timeout'], ['55P03', 'db.timeout'],
-    ['57P01', 'db.unavailable'], ['57P03', 'db.unavailable'], ['53300', 'db.unavailable'], ['53100', 'db.unavailable'], ['25006', 'db.unavailable'],
-    ['25P03', 'db.unavailable'], ['08006', 'db.unavailable'], ['40001', 'db.unavailable'], ['XX001', 'db.unavailable'], ['28P01', 'db.unavailable'],
+    ['57014', 'db.timeout'],
+    ['55P03', 'db.timeout'],
+    ['57P01', 'db.unavailable'],
+    ['57P03', 'db.unavailable'],
+    ['53300', 'db.unavailable'],
+    ['53100', 'db.unavailable'],
+    ['25006', 'db.unavailable'],
+    ['25P03', 'db.unavailable'],
+    ['08006', 'db.unavailable'],
+    ['40001', 'db.unavailable'],
+    ['XX001', 'db.unavailable'],
+    ['28P01', 'db.unavailable'],
   ])('maps SQLSTATE %s to %s', (state, code) => {
     const error = databaseError(state);
     const problem = toStoreProblem(error);
@@ -25,9 +34,12 @@ describe('toStoreProblem', () => {
     expect(problem?.cause).toBe(error);
   });
 
-  test.each(['23505', '42P01', '22P02', 'XX000', '25P02'])('leaves SQLSTATE %s alone: the statement is at fault, not the store', (state) => {
-    expect(toStoreProblem(databaseError(state))).toBeNull();
-  });
+  test.each(['23505', '42P01', '22P02', 'XX000', '25P02'])(
+    'leaves SQLSTATE %s alone: the statement is at fault, not the store',
+    (state) => {
+      expect(toStoreProblem(databaseError(state))).toBeNull();
+    },
+  );
 
   it('maps any error that ends the connection to db.unavailable', () => {
     const error = databaseError('58P01');
@@ -40,21 +52,30 @@ describe('toStoreProblem', () => {
   });
 
   test.each([
-    'Connection terminated unexpectedly', 'Connection terminated', 'timeout expired', 'aborted',
-    'Client has encountered a connection error and is not queryable', 'Client was closed and is not queryable',
+    'Connection terminated unexpectedly',
+    'Connection terminated',
+    'timeout expired',
+    'aborted',
+    'Client has encountered a connection error and is not queryable',
+    'Client was closed and is not queryable',
     'select 1 - Connection terminated unexpectedly',
   ])('maps the driver\'s "%s" to db.unavailable', (message) => {
     expect(toStoreProblem(new Error(message))?.code).toBe('db.unavailable');
   });
 
   it('maps what the pool and the store say', () => {
-    expect(toStoreProblem(new knex.KnexTimeoutError('Knex: Timeout acquiring a connection.'))?.code).toBe('db.unavailable');
+    expect(toStoreProblem(new knex.KnexTimeoutError('Knex: Timeout acquiring a connection.'))?.code).toBe(
+      'db.unavailable',
+    );
     expect(toStoreProblem(new StoreError('store.timeout', 'too slow'))?.code).toBe('db.timeout');
     expect(toStoreProblem(new StoreError('store.busy', 'too many'))?.code).toBe('db.unavailable');
     expect(toStoreProblem(new StoreError('store.not_committed', 'ours'))).toBeNull();
   });
 
-  test.each([[new Error('something else')], [new TypeError('x is not a function')], ['text'], [null], [undefined]])('leaves %p alone', (error) => {
-    expect(toStoreProblem(error)).toBeNull();
-  });
+  test.each([[new Error('something else')], [new TypeError('x is not a function')], ['text'], [null], [undefined]])(
+    'leaves %p alone',
+    (error) => {
+      expect(toStoreProblem(error)).toBeNull();
+    },
+  );
 });

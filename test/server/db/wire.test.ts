@@ -3,7 +3,18 @@
 import { describe, expect, it, test } from '@jest/globals';
 import fc from 'fast-check';
 import { classify } from '../../../server/db/embedded/statements.js';
-import { FrameReader, ProtocolError, TYPE, errorFields, errorFrame, frame, framesOf, queryFrame, statementName, withStatementPrefix } from '../../../server/db/embedded/wire.js';
+import {
+  FrameReader,
+  ProtocolError,
+  TYPE,
+  errorFields,
+  errorFrame,
+  frame,
+  framesOf,
+  queryFrame,
+  statementName,
+  withStatementPrefix,
+} from '../../../server/db/embedded/wire.js';
 
 function startup(): Buffer {
   const message = Buffer.alloc(8);
@@ -41,7 +52,8 @@ describe('FrameReader', () => {
     const large = frame(TYPE.copyData, Buffer.alloc(64 * 1024 * 1024));
     const begun = performance.now();
     let read = 0;
-    for (let at = 0; at < large.length; at += 16_384) for (const message of reader.push(large.subarray(at, at + 16_384))) read += message.length;
+    for (let at = 0; at < large.length; at += 16_384)
+      for (const message of reader.push(large.subarray(at, at + 16_384))) read += message.length;
     expect(read).toBe(large.length);
     expect(performance.now() - begun).toBeLessThan(2_000); // joined per chunk these would be 128 GiB
   });
@@ -61,8 +73,16 @@ describe('statement names', () => {
   const text = (value: string): Buffer => Buffer.from(`${value}\0`);
   const rest = Buffer.from([0, 0, 0, 0, 0, 0]);
   test.each([
-    ['Parse', frame(TYPE.parse, Buffer.concat([text('list'), text('select 1'), rest])), frame(TYPE.parse, Buffer.concat([text('c7_list'), text('select 1'), rest]))],
-    ['Bind', frame(TYPE.bind, Buffer.concat([text('portal'), text('list'), rest])), frame(TYPE.bind, Buffer.concat([text('portal'), text('c7_list'), rest]))],
+    [
+      'Parse',
+      frame(TYPE.parse, Buffer.concat([text('list'), text('select 1'), rest])),
+      frame(TYPE.parse, Buffer.concat([text('c7_list'), text('select 1'), rest])),
+    ],
+    [
+      'Bind',
+      frame(TYPE.bind, Buffer.concat([text('portal'), text('list'), rest])),
+      frame(TYPE.bind, Buffer.concat([text('portal'), text('c7_list'), rest])),
+    ],
     ['Describe', frame(TYPE.describe, text('Slist')), frame(TYPE.describe, text('Sc7_list'))],
     ['Close', frame(TYPE.close, text('Slist')), frame(TYPE.close, text('Sc7_list'))],
   ])('are prefixed in %s', (_, before, after) => {
@@ -82,7 +102,14 @@ describe('statement names', () => {
 
 it('reads the fields of an error', () => {
   const [message] = [...framesOf(errorFrame('FATAL', '57P01', 'über'))];
-  expect(message && errorFields(message)).toEqual(new Map([['S', 'FATAL'], ['V', 'FATAL'], ['C', '57P01'], ['M', 'über']]));
+  expect(message && errorFields(message)).toEqual(
+    new Map([
+      ['S', 'FATAL'],
+      ['V', 'FATAL'],
+      ['C', '57P01'],
+      ['M', 'über'],
+    ]),
+  );
 });
 
 describe('classify', () => {
@@ -107,8 +134,15 @@ describe('classify', () => {
   });
 
   test.each([
-    'copy t from stdin; select 1', 'listen a; select 1', 'unlisten a; select 1', 'discard all', 'deallocate all', 'DEALLOCATE PREPARE ALL',
-    'set search_path = x', 'set session characteristics as transaction read only', 'reset all',
+    'copy t from stdin; select 1',
+    'listen a; select 1',
+    'unlisten a; select 1',
+    'discard all',
+    'deallocate all',
+    'DEALLOCATE PREPARE ALL',
+    'set search_path = x',
+    'set session characteristics as transaction read only',
+    'reset all',
   ])('refuses %j', (sql) => {
     expect(classify(sql).kind).toBe('refused');
   });

@@ -169,6 +169,14 @@ describe('a body that nobody reads', () => {
     expect(sent).toBeLessThan(32 * 1024 * 1024);
   });
 
+  it('is waited for only a moment', async () => {
+    const socket = await openSocket(open.port);
+    const started = performance.now();
+    socket.write(`${head(['Content-Length: 100']).replace(key, 'nobody')}{`);
+    expect(await readToEnd(socket)).toMatch(/^HTTP\/1\.1 401 /);
+    expect(performance.now() - started).toBeLessThan(HTTP_LIMITS.discardTimeout + 3_000);
+  });
+
   it('in chunks without end is refused at the limit', async () => {
     const socket = await openSocket(open.port);
     const answer = readToEnd(socket);

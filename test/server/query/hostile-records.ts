@@ -61,18 +61,22 @@ export function hostileRecords(): readonly Json[] {
 
 const FAMILIES = ['namespace', 'resource-template', 'resource', 'process-template', 'process-run'];
 
-/** Puts records into the table as they are. */
-export async function plant(db: Database, records: readonly Json[]): Promise<void> {
+/** Puts records into the table as they are; fields that a record lacks are NULL. */
+export async function plant(db: Pick<Database, 'knex'>, records: readonly Json[]): Promise<void> {
   const rows = records.map((record) => ({
     ...record,
     family: FAMILIES.indexOf(String(record['family'])),
     path: record['namespace'] === '/' ? '/' : `${String(record['namespace'])}/`,
   }));
   await db.knex.raw(
-    `INSERT INTO records (id, family, path, name, description, properties, parameters, revision, created_at, updated_at, archived_at, created_by)
-     SELECT id, family, path, name, description, properties, parameters, revision, "createdAt", "updatedAt", "archivedAt", "createdBy"
-     FROM jsonb_to_recordset(?::jsonb) AS r (id uuid, family smallint, path text, name text, description text, properties jsonb,
-       parameters jsonb, revision int, "createdAt" timestamptz, "updatedAt" timestamptz, "archivedAt" timestamptz, "createdBy" text)`,
+    `INSERT INTO records (id, family, path, name, description, properties, version, schema, slots, template, copied_from,
+       parameters, resources, state, revision, created_at, updated_at, archived_at, created_by)
+     SELECT id, family, path, name, description, properties, version, schema, slots, template, "copiedFrom",
+       parameters, resources, state, revision, "createdAt", "updatedAt", "archivedAt", "createdBy"
+     FROM jsonb_to_recordset(?::jsonb) AS r (id uuid, family smallint, path text, name text, description text,
+       properties jsonb, version text, schema jsonb, slots jsonb, template uuid, "copiedFrom" uuid, parameters jsonb,
+       resources jsonb, state text, revision int, "createdAt" timestamptz, "updatedAt" timestamptz,
+       "archivedAt" timestamptz, "createdBy" text)`,
     [JSON.stringify(rows)],
   );
 }

@@ -182,7 +182,7 @@ for (const store of testStores()) {
             nonEmpty += expected.length > 0 ? 1 : 0;
           },
         ),
-        { numRuns: Number(process.env['BAILIWICK_TEST_RUNS'] ?? 80), seed: 20261121 },
+        { numRuns: Number(process.env['BAILIWICK_TEST_RUNS'] ?? 60), seed: 20261121 },
       );
       // Neither everything nor nothing: a generator that matches no record would prove nothing.
       expect(nonEmpty).toBeGreaterThan(20);
@@ -301,21 +301,25 @@ for (const store of testStores()) {
     // The embedded engine is one backend: a setting of one connection would be everyone's.
     const plans =
       store.name === 'postgres' ? ['enable_nestloop', 'enable_indexscan', 'enable_seqscan', 'enable_sort'] : [];
-    it.each(plans)('are the same whatever the planner may do: without %s', async (setting) => {
-      const set: Visible = { kind: 'some', exact: [path('/a')], subtrees: [path('/a/b'), path('/b')] };
-      const where = { 'properties.rank': { gte: 0 }, not: { 'properties.deep.a': { eq: 'a' } } };
-      const body = { family: 'resource', namespace: '/a', where, orderBy: [{ 'properties.label': 'asc' }] };
-      const expected = await readAll(db, set, { body, size: 4 });
-      expect(expected.items.length).toBeGreaterThan(5);
-      await db.knex.raw(`ALTER DATABASE ?? SET ${setting} = off`, [await databaseName(db)]);
-      const other = await openDatabase(opened.config);
-      try {
-        expect(await readAll(other, set, { body, size: 4 })).toEqual(expected);
-      } finally {
-        await other.close();
-        await db.knex.raw(`ALTER DATABASE ?? RESET ${setting}`, [await databaseName(db)]);
-      }
-    });
+    for (const setting of plans) {
+      it(`are the same whatever the planner may do: without ${setting}`, async () => {
+        const set: Visible = { kind: 'some', exact: [path('/a')], subtrees: [path('/a/b'), path('/b')] };
+        const where = { 'properties.rank': { gte: 0 }, not: { 'properties.deep.a': { eq: 'a' } } };
+        const body = { family: 'resource', namespace: '/a', where, orderBy: [{ 'properties.label': 'asc' }] };
+        const expected = await readAll(db, set, { body, size: 4 });
+        expect(expected.items.length).toBeGreaterThan(5);
+        const name = await databaseName(db);
+        await db.knex.raw(`ALTER DATABASE ?? SET ${setting} = off`, [name]);
+        await db.knex.raw('ALTER DATABASE ?? SET jit = off', [name]); // a forbidden step costs so much that all is compiled
+        const other = await openDatabase(opened.config);
+        try {
+          expect(await readAll(other, set, { body, size: 4 })).toEqual(expected);
+        } finally {
+          await other.close();
+          await db.knex.raw('ALTER DATABASE ?? RESET ALL', [name]);
+        }
+      });
+    }
 
     it('leave nothing behind in a pooled connection', async () => {
       const state = `SELECT current_setting('search_path') AS path, current_setting('TimeZone') AS zone,

@@ -1,0 +1,189 @@
+// One access, step by step: what each step of design 2.3 found, the grants that carry the scope, and for a denial the edits
+// that would allow it. It says what `decide` decides: every verdict here is checked against it by a test.
+import { grantRefs, findGrants } from '../evaluate/find-grants.js';
+import { type Policy, preparedOf } from '../evaluate/policy.js';
+import type { PreparedPolicy } from '../evaluate/prepare.js';
+import type { AccessStep, GrantRef } from '../model/decision.js';
+import { formatIdentity, type Identity } from '../model/identity.js';
+import { formatInstant, type Instant } from '../model/instant.js';
+import { invariant } from '../model/invariant.js';
+import { canonicalize, isWithin, type NamespacePath, type PathFault } from '../model/namespace.js';
+import { isScopeName, scopeBit, type ScopeName } from '../model/scope.js';
+import { type Change, type CredentialChange, type Edit, policyEdits } from './edits.js';
+import { principalsOf } from './what-can.js';
+
+/** As somebody typed it. */
+export interface ExplainRequest {
+  readonly identities: readonly Identity[];
+  /** Null is all ten. */
+  readonly credentialScopes: readonly ScopeName[] | null;
+  /** Null is none; an empty list allows nothing. */
+  readonly namespaceRestrictions: readonly string[] | null;
+  readonly scope: string;
+  readonly context: string;
+  readonly target: string;
+  readonly at: Instant;
+}
+
+export interface ExplainedStep {
+  readonly step: AccessStep;
+  readonly passed: boolean;
+  readonly text: string;
+}
+
+export interface Explanation {
+  readonly decision: 'allow' | 'deny';
+  /** The step that failed; absent where it is allowed. */
+  readonly step?: AccessStep;
+  /** In order, up to the one that failed. */
+  readonly steps: readonly ExplainedStep[];
+  /** All that carry the scope there and then, also where a later step denies. */
+  readonly grants: readonly GrantRef[];
+  /** Ordered by how much else they open; empty where it is allowed, or where no edit helps. */
+  readonly edits: readonly Edit[];
+}
+
+/** Under a compiled policy. */
+export function explain(policy: Policy, request: ExplainRequest): Explanation {
+  const prepared = preparedOf(policy);
+  invariant(prepared !== null, 'only a compiled policy has grants to explain');
+  const paths = canonicalPaths(request);
+  if (typeof paths === 'string') return denial([fail('canonicalize', paths)]);
+  const first = pass('canonicalize', canonicalText(request, paths));
+  const { scope } = request;
+  if (!isScopeName(scope)) return denial([first, fail('unknown_scope', `\`${scope}\` is not a scope`)]);
+  const access: Access = { ...request, scope, ...paths, carrying: [] };
+  access.carrying.push(...findCarrying(prepared, access));
+  const steps = [first];
+  for (const step of STEPS.map((explainStep) => explainStep(access))) {
+    steps.push(step);
+    if (!step.passed) break;
+  }
+  const grants = steps.some(({ step, passed }) => step === 'no_matching_grant' && passed) ? grantRefs(prepared.tables, access.carrying) : [];
+  const failed = steps.find(({ passed }) => !passed);
+  if (failed === undefined) return { decision: 'allow', steps, grants, edits: [] };
+  return { decision: 'deny', step: failed.step, steps, grants, edits: editsFor(prepared, access) };
+}
+
+function denial(steps: readonly ExplainedStep[]): Explanation {
+  const step = steps.at(-1)?.step;
+  return { decision: 'deny', ...(step === undefined ? {} : { step }), steps, grants: [], edits: [] };
+}
+
+function pass(step: AccessStep, text: string): ExplainedStep {
+  return { step, passed: true, text };
+}
+
+function fail(step: AccessStep, text: string): ExplainedStep {
+  return { step, passed: false, text };
+}
+
+interface Paths {
+  readonly context: NamespacePath;
+  readonly target: NamespacePath;
+  readonly namespaceRestrictions: readonly NamespacePath[] | null;
+}
+
+/** The request in paths, with the grants that carry it. */
+interface Access extends Omit<ExplainRequest, keyof Paths | 'scope'>, Paths {
+  readonly scope: ScopeName;
+  readonly carrying: number[];
+}
+
+const FAULTS: Readonly<Record<PathFault, string>> = Object.freeze({
+  not_text: 'it is not a text',
+  empty: 'it is empty; the root is `/`',
+  too_long: 'it is too long',
+  too_deep: 'it has too many segments',
+  empty_segment: 'a segment is empty',
+  dot_segment: '`.` and `..` are not segments',
+  segment_too_long: 'a segment is too long',
+  character: 'segments are made of a-z, 0-9 and . _ ~ -',
+});
+
+/** The paths, or the first text that is none and why. */
+function canonicalPaths({ context, target, namespaceRestrictions }: ExplainRequest): Paths | string {
+  const restrictions: NamespacePath[] = [];
+  for (const [what, text] of [
+    ...(namespaceRestrictions ?? []).map((restriction) => ['restriction', restriction] as const),
+    ['context', context] as const,
+    ['namespace', target] as const,
+  ]) {
+    const result = canonicalize(text);
+    if (!result.ok) return `the ${what} \`${text}\` is not a namespace: ${FAULTS[result.fault]}`;
+    restrictions.push(result.path);
+  }
+  const [canonicalTarget, canonicalContext] = [restrictions.pop(), restrictions.pop()];
+  invariant(canonicalTarget !== undefined && canonicalContext !== undefined, 'context and target were just read');
+  return { context: canonicalContext, target: canonicalTarget, namespaceRestrictions: namespaceRestrictions === null ? null : restrictions };
+}
+
+function canonicalText(request: ExplainRequest, { context, target }: Paths): string {
+  if (target !== request.target) return `\`${request.target}\` is read as ${target}`;
+  return context === target ? `${target} is a canonical path` : `${target} and ${context} are canonical paths`;
+}
+
+/** Rows, sorted by id. */
+function findCarrying(policy: PreparedPolicy, { identities, scope, target, at }: Access): readonly number[] {
+  const principals = new Set(identities.flatMap((identity) => [...principalsOf(policy, identity)]));
+  return findGrants(policy, Int32Array.from(principals).sort(), { target, scopes: scopeBit(scope), at });
+}
+
+/** Steps 2 to 6. */
+const STEPS: readonly ((access: Access) => ExplainedStep)[] = [
+  (access) => {
+    const { target, namespaceRestrictions: restrictions } = access;
+    if (restrictions === null) return pass('restriction', 'the credential is not restricted to namespaces');
+    const allowing = restrictions.find((restriction) => isWithin(target, restriction));
+    if (allowing !== undefined) return pass('restriction', `the credential is restricted to ${allowing}, which is ${target} or above it`);
+    const listed = restrictions.length === 0 ? 'no namespace at all' : restrictions.join(', ');
+    return fail('restriction', `the credential is restricted to ${listed}, and ${target} is not there`);
+  },
+  ({ identities, scope, target, at, carrying }) => {
+    const who = identities.length === 0 ? 'nobody' : identities.map(formatIdentity).join(', ');
+    const what = `${scope} at ${target}`;
+    if (carrying.length === 0) return fail('no_matching_grant', `no grant in force at ${formatInstant(at)} gives ${who} ${what}`);
+    return pass('no_matching_grant', `${String(carrying.length)} ${carrying.length === 1 ? 'grant gives' : 'grants give'} ${who} ${what}`);
+  },
+  ({ scope, credentialScopes }) => {
+    if (credentialScopes === null) return pass('credential_scope', 'the credential carries every scope');
+    if (credentialScopes.includes(scope)) return pass('credential_scope', `the credential carries ${scope}`);
+    const carried = credentialScopes.length === 0 ? 'no scope at all' : `only ${credentialScopes.join(', ')}`;
+    return fail('credential_scope', `the credential carries ${carried}`);
+  },
+  (access) => {
+    const { context, target, scope } = access;
+    if (context === target) return pass('target_relationship', 'the record is in the namespace that is asked from');
+    if (isRelated(access)) return pass('target_relationship', `${target} is above ${context}, and this is visible from below`);
+    const rule = readsFromBelow(scope) ? `${scope} reaches the namespace that is asked from and those above it` : `${scope} stays in the namespace that is asked from`;
+    return fail('target_relationship', `${rule}, and ${target} is not ${readsFromBelow(scope) ? 'one of those' : context}`);
+  },
+];
+
+function readsFromBelow(scope: ScopeName): boolean {
+  return scope.endsWith(':read') && scope !== 'process-run:read';
+}
+
+function isRelated({ scope, context, target }: Access): boolean {
+  return context === target || (readsFromBelow(scope) && isWithin(context, target));
+}
+
+/** No edit makes unrelated namespaces related. Everything else that is missing is found, not only what failed first. */
+function editsFor(policy: PreparedPolicy, access: Access): readonly Edit[] {
+  if (!isRelated(access)) return [];
+  const { scope, target, credentialScopes, namespaceRestrictions } = access;
+  const lacksScope = credentialScopes !== null && !credentialScopes.includes(scope);
+  const lacksPlace = namespaceRestrictions !== null && !namespaceRestrictions.some((restriction) => isWithin(target, restriction));
+  const credential: CredentialChange = {
+    ...(lacksScope ? { credentialScopes: [scope] } : {}),
+    ...(lacksPlace ? { namespaceRestrictions: [target] } : {}),
+  };
+  const needs = [...(lacksScope ? [`carry ${scope}`] : []), ...(lacksPlace ? [`be allowed at ${target}`] : [])].join(' and ');
+  if (access.carrying.length > 0) {
+    const change: Change = { kind: 'credential', ...credential };
+    return [{ text: `let the credential ${needs}`, change, opens: { cells: 0n } }];
+  }
+  const edits = policyEdits(policy, access);
+  if (needs === '') return edits;
+  return edits.map((edit) => ({ ...edit, text: `${edit.text}, and let the credential ${needs}`, change: { ...edit.change, credential } }));
+}

@@ -1,0 +1,61 @@
+// The whole tree for one identity: in which regions it holds which scopes, and by which grants (design 5).
+import { grantRefs } from '../evaluate/find-grants.js';
+import { type Policy, preparedOf } from '../evaluate/policy.js';
+import type { PreparedPolicy } from '../evaluate/prepare.js';
+import type { GrantRef } from '../model/decision.js';
+import type { Identity } from '../model/identity.js';
+import type { Instant } from '../model/instant.js';
+import { invariant } from '../model/invariant.js';
+import { ROOT } from '../model/namespace.js';
+import { type ScopeName, SCOPES } from '../model/scope.js';
+import { makeFold } from './fold.js';
+import { grantsOf, holdingsNear, makeRights, type Rights, subtreeRows } from './holdings.js';
+import { makeNodes } from './nodes.js';
+import { walkRights } from './walk.js';
+import { carriers, compareExtents, type Region, scopesOf, toRegion } from './witness.js';
+
+export interface HeldRegion extends Region {
+  readonly scopes: readonly ScopeName[];
+  /** Those that give any of the scopes somewhere in the region, sorted by id. */
+  readonly grants: readonly GrantRef[];
+}
+
+/** In path order. A scope is in one region at most of those that hold a namespace; together they are exactly what is held. */
+export function whatCan(policy: Policy, { identity, at }: { readonly identity: Identity; readonly at: Instant }): readonly HeldRegion[] {
+  const prepared = preparedOf(policy);
+  invariant(prepared !== null, 'only a compiled policy names identities');
+  const principals = principalsOf(prepared, identity);
+  const rights = rightsOf(prepared, principals);
+  const { nodes } = rights;
+  const rows = subtreeRows(nodes, 0);
+  const inForce = holdingsNear(rights, principals, rows).filter((holding) => holding.from <= at && at < holding.until);
+  // At one instant there is no time: what is in force is so for ever.
+  const holdings = inForce.map((holding) => ({ ...holding, from: -Infinity, until: Infinity }));
+  const fold = makeFold(nodes, SCOPES.map((_, bit) => 1 << bit));
+  walkRights({ nodes, rows, sides: [holdings] }, (row, [here], [below]) => {
+    if (here !== undefined && below !== undefined) fold.visit(row, here, below);
+  });
+  return [...fold.finish()]
+    .sort((a, b) => a.region.row - b.region.row || compareExtents(a.region.extent, b.region.extent) || a.value - b.value)
+    .map((patch) => {
+      const grants = new Set(carriers(nodes, holdings, patch).map((holding) => holding.grant));
+      const refs = grantRefs(prepared.tables, [...grants].sort((a, b) => a - b));
+      return { ...toRegion(nodes, patch.region), scopes: scopesOf(patch.value), grants: refs };
+    });
+}
+
+/** The rows of the principals with grants that an identity is or is in; none for one that the policy does not name. */
+export function principalsOf({ identityRows, holders }: PreparedPolicy, { provider, subject }: Identity): Int32Array {
+  const row = identityRows.get(provider)?.get(subject);
+  const holder = row === undefined ? -1 : (holders.classOf[row] ?? -1);
+  return holder < 0 ? new Int32Array(0) : holders.principals.subarray(holders.start[holder], holders.start[holder + 1]);
+}
+
+/** Over the namespaces of these principals' grants alone: where others have grants is nothing to this identity. */
+function rightsOf(policy: PreparedPolicy, principals: Int32Array): Rights {
+  const all = makeRights(policy, makeNodes([]));
+  const paths = [...principals].flatMap((principal) =>
+    Array.from(grantsOf(all, principal), (grant) => policy.paths[policy.tables.grants.namespace[grant] ?? 0] ?? ROOT),
+  );
+  return makeRights(policy, makeNodes(paths));
+}

@@ -1,0 +1,116 @@
+// Owning the store of a folder: the worker thread, the heartbeat of the lock, and the watch over statements that never end.
+// The thread does not keep the process alive; whoever owns a store and wants it closed cleanly says so.
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { StoreError } from '../store-error.js';
+import { HEARTBEAT } from './owner-lock.js';
+import type { HeldLock } from './owner-lock.js';
+import { removeSocketDir, socketPath } from './socket-dir.js';
+import type { WorkerInput, WorkerMessage, WorkerOrder } from './worker-messages.js';
+
+export interface Owner {
+  readonly socketDir: string;
+  /** Settles when the thread is gone and the lock released. */
+  readonly ended: Promise<void>;
+  /** Lets clients finish what they have begun, closes the store, and releases the folder. */
+  close(): Promise<void>;
+}
+
+export interface OwnerOptions {
+  /** Canonical. */
+  readonly dataDir: string;
+  readonly lock: HeldLock;
+  readonly socketDir: string;
+  /** Milliseconds a client may idle inside a transaction. */
+  readonly idleLimit: number;
+}
+
+const CLOSE_TIMEOUT = 15_000;
+
+/** Resolves when the store serves. Throws `StoreError`; the lock is released then. */
+export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerOptions): Promise<Owner> {
+  // nanoseconds of the monotonic clock at which the statement that runs now has run for too long; 0 for none
+  const runaway = new BigInt64Array(new SharedArrayBuffer(8));
+  const workerData: WorkerInput = {
+    dataDir,
+    socketPath: socketPath(socketDir),
+    lockFile: lock.file,
+    lockToken: lock.token,
+    idleLimit,
+    runaway: runaway.buffer,
+  };
+  const script = fileURLToPath(new URL('./worker.js', import.meta.url));
+  const worker = new Worker(script, { workerData, execArgv: [], name: 'bailiwick-store' });
+
+  const watch = setInterval(() => {
+    lock.touch();
+    const due = Atomics.load(runaway, 0);
+    if (due === 0n || process.hrtime.bigint() < due) return;
+    Atomics.store(runaway, 0, 0n);
+    warn('RUNAWAY', 'a statement ran on long after it was given up: the embedded store is started again');
+    void worker.terminate();
+  }, HEARTBEAT);
+  watch.unref();
+
+  const ended = new Promise<void>((resolve) => {
+    worker.once('exit', () => {
+      clearInterval(watch);
+      removeSocketDir(socketDir);
+      lock.release();
+      resolve();
+    });
+  });
+  await readiness(worker);
+  worker.unref();
+  return {
+    socketDir,
+    ended,
+    close: async () => {
+      const order: WorkerOrder = 'close';
+      worker.ref();
+      worker.postMessage(order);
+      const timer = setTimeout(() => void worker.terminate(), CLOSE_TIMEOUT);
+      await ended;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Settles when the worker serves, or says why it does not. What goes wrong later is told to the operator. */
+function readiness(worker: Worker): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const broken = (reason: string): void => {
+      warn('BROKEN', `the embedded store has failed and will be started again: ${reason}`);
+      reject(new StoreError('store.start', `the embedded store has failed: ${reason}`));
+    };
+    worker.on('message', (message: WorkerMessage) => {
+      switch (message.kind) {
+        case 'ready':
+          if (!message.durable) {
+            warn(
+              'NOT_DURABLE',
+              'the embedded store does not reach the disk: a power failure will lose what was acknowledged',
+            );
+          }
+          resolve();
+          return;
+        case 'refused':
+          reject(new StoreError(message.code, message.message));
+          return;
+        case 'broken':
+          broken(message.message);
+          return;
+      }
+    });
+    worker.once('error', (error) => {
+      broken(error.message);
+    });
+    worker.once('exit', () => {
+      reject(new StoreError('store.start', 'the embedded store ended while it was starting'));
+    });
+  });
+}
+
+function warn(code: string, message: string): void {
+  process.emitWarning(message, { code: `BAILIWICK_STORE_${code}` });
+}

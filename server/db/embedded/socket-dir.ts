@@ -1,0 +1,42 @@
+// The folder of the socket that an owner serves its store on: fresh for each owner, for this user alone, and with a name
+// short enough for a socket. It is not in the data folder, whose file system may know no sockets and whose name may be long.
+import { lstatSync, mkdtempSync, readdirSync, rmSync, rmdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { reasonOf } from '../error-facts.js';
+import { StoreError } from '../store-error.js';
+
+/** pg connects to `<folder>/.s.PGSQL.<port>`. */
+export const SOCKET_PORT = 5432;
+const SOCKET_NAME = `.s.PGSQL.${String(SOCKET_PORT)}`;
+/** The least that any system allows for the path of a socket, less its final NUL. */
+const MAX_SOCKET_PATH = 103;
+const FOLDER_NAME = /^bailiwick-[A-Za-z0-9]{6}$/;
+
+export const socketPath = (folder: string): string => join(folder, SOCKET_NAME);
+
+/** Throws `store.socket`. */
+export function createSocketDir(): string {
+  const parent = [tmpdir(), '/tmp'].find(
+    (folder) => Buffer.byteLength(socketPath(join(folder, 'bailiwick-XXXXXX'))) <= MAX_SOCKET_PATH,
+  );
+  if (parent === undefined)
+    throw new StoreError('store.socket', 'the temporary folder has too long a name for a socket');
+  try {
+    return mkdtempSync(join(parent, 'bailiwick-')); // 0700, and a name that nobody can have made before
+  } catch (error) {
+    throw new StoreError('store.socket', `no socket can be made in ${parent}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** The name may come from a file, so only what looks like ours goes: a folder of that name with nothing but a socket. */
+export function removeSocketDir(folder: string): void {
+  try {
+    if (!FOLDER_NAME.test(basename(folder)) || !lstatSync(folder).isDirectory()) return;
+    if (readdirSync(folder).some((name) => name !== SOCKET_NAME)) return;
+    rmSync(socketPath(folder), { force: true });
+    rmdirSync(folder);
+  } catch {
+    return; // gone already, or another user's: nothing depends on it
+  }
+}

@@ -1,0 +1,187 @@
+// check as a user runs it: every mistake, failed test and violated guardrail, and the exit statuses (design 5, interfaces.md).
+import { symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { escapeText } from '../../server/cli/render/escape.js';
+import { runCli } from '../support/run-cli.js';
+import { makeFolder } from '../support/temp-folder.js';
+import { BROKEN, FAILING, PASSING, POLICY } from './policies.js';
+
+describe('check', () => {
+  test('a sound policy', async () => {
+    const cwd = await makeFolder({ ...POLICY, 'tests.yaml': PASSING });
+    expect(await runCli(['check', '.'], { cwd })).toEqual({
+      status: 0,
+      stdout: 'no mistakes in 4 files, 1 test passed\n',
+      stderr: '',
+    });
+    const json = await runCli(['check', '.', '--format', 'json'], { cwd });
+    expect(JSON.parse(json.stdout)).toEqual({
+      ok: true,
+      policy: 'facility',
+      diagnostics: [],
+      tests: { passed: 1, failed: 0, failures: [] },
+      guardrails: { held: 0, violated: 0, violations: [] },
+    });
+  });
+
+  test('every mistake with its place and its line underlined, a summary, and exit 3', async () => {
+    const cwd = await makeFolder({ ...POLICY, 'grants/broken.yaml': BROKEN, 'grants/ignored.yml': '' });
+    const run = await runCli(['check', '.'], { cwd });
+    expect([run.status, run.stderr]).toEqual([3, '']);
+    const lines = run.stdout.split('\n');
+    const at = lines.findIndex((line) => line.startsWith('grants/broken.yaml:5:14 error SCOPE_UNKNOWN '));
+    expect(lines.slice(at + 1, at + 4)).toEqual([
+      '   5 |     scopes: [resource:raed]',
+      '     |              ^^^^^^^^^^^^^',
+      '  help: did you mean `resource:read`?',
+    ]);
+    expect(run.stdout).toMatch(/^grants\/ignored\.yml:1:1 warning FILE_IGNORED is not read$/m);
+    expect(lines.at(-2)).toBe('2 errors, 1 warning in 4 files');
+  });
+
+  test('the same as JSON', async () => {
+    const cwd = await makeFolder({ ...POLICY, 'grants/broken.yaml': BROKEN });
+    const run = await runCli(['check', '.', '--format=json'], { cwd });
+    expect([run.status, run.stderr]).toEqual([3, '']);
+    const report = JSON.parse(run.stdout) as { diagnostics: readonly object[] };
+    expect(report).toMatchObject({ ok: false, error: { code: 'policy.invalid', message: '2 errors in 4 files' } });
+    expect(report.diagnostics).toContainEqual({
+      code: 'SCOPE_UNKNOWN',
+      severity: 'error',
+      file: 'grants/broken.yaml',
+      range: { start: { line: 5, column: 14 }, end: { line: 5, column: 27 } },
+      message: expect.any(String),
+      help: 'did you mean `resource:read`?',
+      related: [],
+    });
+  });
+
+  test('a failed policy test is exit 4, with what was expected, what came and why', async () => {
+    const cwd = await makeFolder({ ...POLICY, 'tests.yaml': FAILING });
+    const run = await runCli(['check', '.'], { cwd });
+    expect(run).toEqual({
+      status: 4,
+      stdout: [
+        'tests.yaml:4 failed too much: resource:write /labs/optics',
+        '  expected: deny',
+        '  actual:   allow',
+        '  grant: staff (grants/optics.yaml:3)',
+        'no mistakes in 4 files, 1 of 1 test failed',
+        '',
+      ].join('\n'),
+      stderr: '',
+    });
+    const json = await runCli(['check', '.', '--format', 'json'], { cwd });
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      ok: false,
+      tests: {
+        passed: 0,
+        failed: 1,
+        failures: [
+          {
+            test: 'too much',
+            file: 'tests.yaml',
+            line: 4,
+            request: 'resource:write /labs/optics',
+            expected: 'deny',
+            actual: 'allow',
+            grants: [{ id: 'staff', file: 'grants/optics.yaml', line: 3 }],
+          },
+        ],
+      },
+      error: { code: 'policy.tests_failed' },
+    });
+  });
+
+  const VIOLATED =
+    'guardrails:\n  - id: nobody-writes\n    never: { scopes: [resource:write], under: /labs }\n  - id: nobody-runs\n    never: { scopes: [process-run:write], under: /labs }\n';
+
+  test('a violated guardrail is exit 5, with all witnesses, their grants and what to remove', async () => {
+    const cwd = await makeFolder({ ...POLICY, 'guardrails.yaml': VIOLATED });
+    const run = await runCli(['check', '.'], { cwd });
+    expect(run).toEqual({
+      status: 5,
+      stdout: [
+        'guardrails.yaml:2 violated guardrail nobody-writes',
+        '  orcid:ana: resource:write at and below /labs/optics',
+        '    grant: staff (grants/optics.yaml:3)',
+        '  holds without: staff (grants/optics.yaml:3)',
+        'no mistakes in 4 files, 0 tests passed, 1 of 2 guardrails violated',
+        '',
+      ].join('\n'),
+      stderr: '',
+    });
+    const grant = { id: 'staff', file: 'grants/optics.yaml', line: 3 };
+    expect(JSON.parse((await runCli(['check', '.', '--format', 'json'], { cwd })).stdout)).toMatchObject({
+      ok: false,
+      error: { code: 'policy.guardrail_violated', message: '1 guardrail violated' },
+      guardrails: {
+        held: 1,
+        violated: 1,
+        violations: [
+          {
+            guardrail: 'nobody-writes',
+            file: 'guardrails.yaml',
+            line: 2,
+            witnesses: [
+              {
+                identities: ['orcid:ana'],
+                namespace: '/labs/optics',
+                extent: 'subtree',
+                scopes: ['resource:write'],
+                from: null,
+                until: null,
+                grants: [grant],
+              },
+            ],
+            repair: [grant],
+          },
+        ],
+      },
+    });
+  });
+
+  test('of several exit statuses the smallest wins, and everything is told', async () => {
+    const cwd = await makeFolder({ ...POLICY, 'guardrails.yaml': VIOLATED, 'tests.yaml': FAILING });
+    const run = await runCli(['check', '.', '--format', 'json'], { cwd });
+    expect(run.status).toBe(4);
+    expect(JSON.parse(run.stdout)).toMatchObject({
+      tests: { failed: 1 },
+      guardrails: { violated: 1 },
+      error: { code: 'policy.tests_failed' },
+    });
+  });
+
+  test('what an unreadable file may declare is not called missing as well', async () => {
+    const cwd = await makeFolder({ 'grants/optics.yaml': POLICY['grants/optics.yaml'] });
+    await symlink('/etc/hostname', join(cwd, 'policy.yaml'));
+    await symlink('/etc', join(cwd, 'roles'));
+    const { stdout, status } = await runCli(['check', '.', '--format', 'json'], { cwd });
+    const { diagnostics } = JSON.parse(stdout) as { diagnostics: { code: string; file: string }[] };
+    expect(status).toBe(3);
+    expect(diagnostics.map(({ code, file }) => `${file} ${code}`)).toEqual([
+      'policy.yaml FILE_SYMLINK',
+      'roles FILE_SYMLINK',
+    ]);
+  });
+
+  test('names and text of a policy cannot steer the terminal', async () => {
+    const cwd = await makeFolder({ ...POLICY, 'grants/\u202eevil\u009b.yaml': '\u202e: "\u009b2J"\n' });
+    for (const format of ['text', 'json']) {
+      const { stdout } = await runCli(['check', '.', '--format', format], { cwd });
+      expect(stdout.length).toBeGreaterThan(100);
+      // Line ends aside, nothing is left that would be escaped.
+      expect(escapeText(stdout).replaceAll('\\n', '\n')).toBe(stdout.replaceAll('\\n', '\n'));
+    }
+  });
+
+  test('a missing folder is exit 2', async () => {
+    const run = await runCli(['check', 'nothing', '--format', 'json']);
+    expect(run).toEqual({
+      status: 2,
+      stdout: '{"error":{"code":"cli.not_found","message":"`nothing` does not exist"}}\n',
+      stderr: '',
+    });
+  });
+});

@@ -1,0 +1,89 @@
+// A policy in which every field of the snapshot format holds something, and ways to look into the file it compiles to.
+import { compilePolicy } from '../../engine/compiler.js';
+import { ALL_SCOPES, instantOf, type ScopeSet } from '../../engine/index.js';
+import type { Place, PolicyGrant, PolicySet } from '../../engine/model/policy-set.js';
+import { type Field, type FieldTable, isField, SNAPSHOT_FIELDS } from '../../engine/snapshot/document.js';
+import { pathOf } from './oracle/worlds.js';
+
+export function place(file: string, line: number): Place {
+  return { file, range: { start: { line, column: 1 }, end: { line, column: 2 } } };
+}
+
+const ADA = { provider: 'orcid', subject: 'ada' };
+const BOB = { provider: 'orcid', subject: 'bób' };
+
+const GRANT: PolicyGrant = {
+  id: 'crew-read',
+  principal: { kind: 'role', role: 'crew' },
+  namespace: pathOf('/labs/optics'),
+  scopes: 1 as ScopeSet,
+  inherit: true,
+  notBefore: instantOf(-5),
+  expires: instantOf(1_800_000_000_000),
+  reason: null,
+  place: place('grants/labs.yaml', 7),
+};
+
+/** Every field of the format holds something. */
+export const FULL: PolicySet = {
+  name: 'full',
+  providers: [
+    { name: 'github', description: null },
+    { name: 'orcid', description: null },
+  ],
+  roles: [
+    {
+      name: 'crew',
+      description: null,
+      members: [
+        { kind: 'identity', identity: ADA, place: place('roles/a.yaml', 3) },
+        { kind: 'role', role: 'leads', place: place('roles/a.yaml', 3) },
+      ],
+      place: place('roles/a.yaml', 2),
+    },
+    {
+      name: 'leads',
+      description: null,
+      members: [{ kind: 'identity', identity: BOB, place: place('roles/b.yaml', 4) }],
+      place: place('roles/b.yaml', 1),
+    },
+  ],
+  grants: [
+    GRANT,
+    {
+      ...GRANT,
+      id: 'bob-all',
+      principal: { kind: 'identity', identity: BOB },
+      namespace: pathOf('/labs'),
+      scopes: ALL_SCOPES,
+      inherit: false,
+      notBefore: null,
+      expires: null,
+    },
+  ],
+  tests: [],
+  guardrails: [],
+};
+
+export function compile(set: PolicySet): {
+  readonly bytes: Uint8Array;
+  readonly text: string;
+  readonly digest: string;
+  readonly decisions: string;
+} {
+  const compiled = compilePolicy(set);
+  if (!compiled.ok) throw new Error('the policy compiles');
+  return { ...compiled.snapshot, text: new TextDecoder().decode(compiled.snapshot.bytes) };
+}
+
+function leavesOf(table: FieldTable, path = ''): readonly (readonly [string, Field])[] {
+  return Object.entries(table).flatMap(([key, entry]) =>
+    isField(entry) ? [[`${path}${key}`, entry] as const] : leavesOf(entry, `${path}${key}.`),
+  );
+}
+
+export const LEAVES = leavesOf(SNAPSHOT_FIELDS);
+
+export function valueAt(value: unknown, path: string): unknown {
+  return path.split('.').reduce<unknown>((inner, key) => (inner as Record<string, unknown>)[key], value);
+}

@@ -1,0 +1,57 @@
+// Canonical JSON admits plain JSON and nothing else, and freezing reaches everything.
+import { describe, expect, it } from '@jest/globals';
+import { canonicalJson } from '../../engine/snapshot/canonical.js';
+import { deepFreeze } from '../../engine/snapshot/deep-freeze.js';
+
+describe('canonical JSON', () => {
+  class Odd {
+    readonly value = 1;
+  }
+  const cyclic: unknown[] = [];
+  cyclic.push(cyclic);
+  it.each<[string, unknown]>([
+    ['a map', new Map([['a', 1]])],
+    ['a set', new Set([1])],
+    ['a date', new Date(0)],
+    ['an instance of a class', new Odd()],
+    ['a typed array', new Uint8Array(2)],
+    ['undefined', undefined],
+    ['a function', (): number => 1],
+    ['a symbol', Symbol('a')],
+    ['a big integer', 1n],
+    ['NaN', Number.NaN],
+    ['minus zero', -0],
+    ['a fraction', 1.5],
+    ['a number that is not safe', 2 ** 53],
+    ['a lone surrogate', '\ud800'],
+    ['a sparse array', Object.assign(new Array<number>(2), { 1: 1 })],
+    ['an array with other keys', Object.assign([1], { a: 1 })],
+    ['an accessor', Object.defineProperty({}, 'a', { get: () => 1, enumerable: true })],
+    ['a hidden property', Object.defineProperty({}, 'a', { value: 1, enumerable: false })],
+    ['a symbol for a key', { [Symbol('a')]: 1 }],
+    ['a toJSON', { toJSON: 1 }],
+    ['a cycle', cyclic],
+  ])('refuses %s', (_, value) => {
+    expect(() => canonicalJson({ value })).toThrow('canonical JSON');
+  });
+
+  it('orders keys by code unit and writes the rest as it is', () => {
+    expect(canonicalJson({ b: [true, null, 'é"'], a: { z: -1, A: 0 }, '\ue000': 1, '\u{10000}': 2 })).toBe(
+      '{"a":{"A":0,"z":-1},"b":[true,null,"é\\""],"\u{10000}":2,"\ue000":1}',
+    );
+  });
+});
+
+describe('deepFreeze', () => {
+  it('does not stop at what is frozen already', () => {
+    const inner = { list: [[1]] };
+    const outer = deepFreeze({ held: Object.freeze({ inner }) });
+    expect([outer, outer.held, inner, inner.list, inner.list[0]].map((value) => Object.isFrozen(value))).toEqual([
+      true,
+      true,
+      true,
+      true,
+      true,
+    ]);
+  });
+});

@@ -1,0 +1,122 @@
+// Ways to ask a query and take the answer byte for byte: at the routes' own doors, which is everything but the socket and the
+// credential, and over HTTP with keys. What one of them answers, the other must answer as well.
+import { Agent } from 'node:http';
+import { type Actor, instantOf, type Instant, type Policy } from '../../engine/index.js';
+import { createKey } from '../../server/auth/api-keys.js';
+import { actorOfKey, localActor, type RequestActor } from '../../server/auth/request-actor.js';
+import type { Database } from '../../server/db/database.js';
+import { readSecrets } from '../../server/db/secrets.js';
+import { problemText } from '../../server/http/exchange.js';
+import { makeRoutes } from '../../server/http/routes.js';
+import { ApiProblem } from '../../server/problem.js';
+import { call, openGateway } from './gateway.js';
+
+/** Who asks, when, and under which policy. */
+export interface Asker {
+  readonly actor: Actor;
+  readonly at: Instant;
+  readonly policy: Policy;
+  /** `anna` unless said. */
+  readonly id?: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  /** None at the doors; over HTTP all but the date. */
+  readonly headers: Readonly<Record<string, unknown>>;
+}
+
+export type Kind = 'query' | 'count';
+export type Ask = (asker: Asker, kind: Kind, body: unknown) => Promise<Answer>;
+
+const REQUEST_ID = 'the-same-for-all';
+
+/** Cursors are sealed as the store's gateway seals them. */
+export async function openDoors(db: Database): Promise<Ask> {
+  const { cursor } = await readSecrets(db);
+  const routes = new Map(makeRoutes({ db, cursorKey: cursor }).map((route) => [route.path, route]));
+  return async ({ actor, at, policy, id }, kind, body) => {
+    const route = routes.get(pathOf(kind));
+    if (route === undefined) throw new Error(`there is no route for a ${kind}`);
+    try {
+      const { status, json } = await route.run({ actor: asRequestActor(actor, id), at, pinPolicy: () => policy }, body);
+      return { status, text: json, headers: {} };
+    } catch (error) {
+      // Anything else is a failure of the store or of ours, which no case here may meet.
+      if (!(error instanceof ApiProblem)) throw error;
+      return { status: error.status, text: problemText(error, REQUEST_ID), headers: {} };
+    }
+  };
+}
+
+export interface HttpDoors {
+  readonly ask: Ask;
+  readonly close: () => Promise<void>;
+}
+
+/** One gateway for keys and one in local mode, on the same store; one request at a time sets clock and policy for itself. */
+export async function openHttpDoors(db: Database): Promise<HttpDoors> {
+  let now = instantOf(0);
+  const clock = { now: (): Instant => now };
+  const served = await openGateway({ db, clock });
+  const local = await openGateway({ db, clock, mode: { kind: 'local' } });
+  const agent = new Agent({ keepAlive: true });
+  const keys = new Map<string, string>();
+  const keyOf = async ({ identities, credentialScopes, namespaceRestrictions }: Actor, id: string): Promise<string> => {
+    const name = JSON.stringify([identities, credentialScopes, namespaceRestrictions, id]);
+    const known = keys.get(name);
+    if (known !== undefined) return known;
+    const fields = { scopes: credentialScopes, restrictions: namespaceRestrictions, expires: null, admin: false };
+    const made = await createKey(db, { actor: id, identities, ...fields }, instantOf(-1000));
+    keys.set(name, made.text);
+    return made.text;
+  };
+  const ask: Ask = async ({ actor, at, policy, id = 'anna' }, kind, body) => {
+    const isLocal = actor.kind === 'local';
+    const credential = isLocal ? {} : { key: await keyOf(actor, id) };
+    now = at;
+    if (!isLocal) served.gateway.policies.replace(policy);
+    const reply = await call((isLocal ? local : served).port, {
+      path: pathOf(kind),
+      headers: { 'x-request-id': REQUEST_ID },
+      ...credential,
+      body,
+      agent,
+    });
+    const { date: _, ...headers } = reply.headers;
+    return { status: reply.status, text: reply.text, headers };
+  };
+  const close = async (): Promise<void> => {
+    agent.destroy();
+    await served.dispose();
+    await local.dispose();
+  };
+  return { ask, close };
+}
+
+function pathOf(kind: Kind): string {
+  return kind === 'query' ? '/api/v1/query' : '/api/v1/query/count';
+}
+
+function asRequestActor(actor: Actor, id = 'anna'): RequestActor {
+  if (actor.kind === 'local') return localActor('fingerprint');
+  const { identities, credentialScopes, namespaceRestrictions } = actor;
+  return actorOfKey({
+    id,
+    identities,
+    scopes: credentialScopes,
+    restrictions: namespaceRestrictions,
+    credentialFingerprint: 'fingerprint',
+  });
+}
+
+export interface ListAnswer {
+  readonly items: readonly Readonly<Record<string, unknown>>[];
+  readonly page: { readonly size: number; readonly next: string | null };
+}
+
+export function asList({ status, text }: Answer): ListAnswer {
+  if (status !== 200) throw new Error(`no list: ${String(status)} ${text}`);
+  return JSON.parse(text) as ListAnswer;
+}

@@ -1,0 +1,153 @@
+// Query envelopes of every shape that design 7 knows: all operators on all fields of a family, nested, in any order, and what
+// a batch of them has used, so that a test can say that none was left out.
+import fc from 'fast-check';
+import { FAMILIES, type Family, type NamespacePath } from '../../engine/index.js';
+import { coreFields } from '../../server/query/fields.js';
+import { pathOf } from '../engine/oracle/worlds.js';
+import type { Json } from '../server/query/oracle/evaluate.js';
+import { ASKED_NUMBERS, idOf, PLACES, WORDS } from './query-worlds.js';
+
+export interface Envelope {
+  readonly family: Family;
+  readonly namespace: NamespacePath;
+  readonly reach?: 'lineage' | 'exact' | 'subtree';
+  readonly where: Json;
+  readonly orderBy: readonly Json[];
+  readonly select?: readonly string[];
+  readonly includeArchived: boolean;
+}
+
+const PATHS = ['rank', 'label', 'deep', 'deep.a', 'deep.a.b', 'missing'];
+const SCALAR_TYPES = ['text', 'number', 'instant'];
+
+const text = fc.constantFrom(...WORDS);
+const number = fc.constantFrom(...ASKED_NUMBERS);
+const instant = fc.constantFrom(
+  '2030-01-03T00:00:00Z',
+  '2030-01-05T02:00:00.001+02:00',
+  '0000-01-01T00:00:00Z',
+  '9999-12-31T23:00:00-23:00',
+);
+const named = fc.constantFrom(...PLACES, ...FAMILIES, idOf('ef1'), idOf('ef2'), idOf('1eef'), 'anna', 'pending');
+
+type FieldKind = 'text' | 'number' | 'instant' | 'structure' | 'property';
+
+/** The fields of a family with what they compare with, and the properties that its records have. */
+function fieldsOf(family: Family): readonly (readonly [name: string, kind: FieldKind])[] {
+  const core = [...coreFields(family).values()].map(({ name, type }) => [name, type] as const);
+  const roots = family === 'process-run' ? ['properties', 'parameters'] : ['properties'];
+  return [...core, ...roots.flatMap((root) => PATHS.map((path) => [`${root}.${path}`, 'property'] as const))];
+}
+
+const COMPARISONS = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'];
+const PATTERNS = ['contains', 'startsWith', 'endsWith'];
+
+const keyed = (names: readonly string[], operand: fc.Arbitrary<unknown>): fc.Arbitrary<Json> =>
+  fc.tuple(fc.constantFrom(...names), operand).map(([name, wanted]) => ({ [name]: wanted }));
+const compared = (operand: fc.Arbitrary<unknown>): readonly fc.Arbitrary<Json>[] => [
+  keyed(COMPARISONS, operand),
+  keyed(['in', 'notIn'], fc.array(operand, { maxLength: 3 })),
+];
+const present = keyed(['isNull'], fc.boolean());
+const patterns = keyed(PATTERNS, text);
+
+const OPERATORS: Readonly<Record<FieldKind, fc.Arbitrary<Json>>> = {
+  text: fc.oneof(...compared(fc.oneof(text, named)), patterns, present),
+  number: fc.oneof(...compared(number), present),
+  instant: fc.oneof(...compared(instant), present),
+  structure: present,
+  property: fc.oneof(
+    ...compared(text),
+    ...compared(number),
+    keyed(['eq', 'ne'], fc.boolean()),
+    keyed(['in', 'notIn'], fc.array(fc.boolean(), { maxLength: 2 })),
+    patterns,
+    present,
+  ),
+};
+
+function conditions(family: Family): fc.Arbitrary<Json> {
+  const leaf = fc
+    .constantFrom(...fieldsOf(family))
+    .chain(([field, kind]) =>
+      fc
+        .array(OPERATORS[kind], { minLength: 1, maxLength: 2 })
+        .map((operators): Json => ({ [field]: Object.assign({}, ...operators) as Json })),
+    );
+  const { where } = fc.letrec<{ where: Json }>((tie) => {
+    const parts = fc.array(tie('where'), { maxLength: 3 });
+    return {
+      where: fc.oneof(
+        { maxDepth: 3, withCrossShrink: true },
+        leaf,
+        parts.map((and) => ({ and })),
+        parts.map((or) => ({ or })),
+        tie('where').map((not) => ({ not })),
+        fc.tuple(leaf, tie('where')).map(([a, b]) => ({ ...a, ...b })),
+      ),
+    };
+  });
+  return fc.oneof({ weight: 1, arbitrary: fc.constant({}) }, { weight: 3, arbitrary: where });
+}
+
+function orders(family: Family): fc.Arbitrary<readonly Json[]> {
+  const names = fieldsOf(family).flatMap(([name, kind]) => (kind === 'structure' ? [] : [name]));
+  return fc.array(keyed(names, fc.constantFrom('asc', 'desc')), { maxLength: 3 });
+}
+
+/** An envelope of a family, from a context of its own or a given one. */
+export function envelopeOf(family: Family, context: fc.Arbitrary<NamespacePath> = anyContext): fc.Arbitrary<Envelope> {
+  const names = fieldsOf(family).map(([name]) => name);
+  return fc.record(
+    {
+      family: fc.constant(family),
+      namespace: context,
+      reach: family === 'process-run' ? fc.constant('exact' as const) : fc.constantFrom('lineage', 'exact', 'subtree'),
+      where: conditions(family),
+      orderBy: orders(family),
+      select: fc.uniqueArray(fc.constantFrom(...names), { maxLength: 5 }),
+      includeArchived: fc.boolean(),
+    },
+    { requiredKeys: ['family', 'namespace', 'where', 'orderBy', 'includeArchived'] },
+  );
+}
+
+export const anyContext = fc.constantFrom(...PLACES, '/nowhere', '/a/nowhere/z').map(pathOf);
+
+export const anyEnvelope: fc.Arbitrary<Envelope> = fc
+  .constantFrom(...FAMILIES, 'resource' as const)
+  .chain((family) => envelopeOf(family));
+
+/** Everything that envelopes can use: `operator eq`, `field resource.name`, `order createdAt desc`, `or`, `reach exact`. */
+export const EVERYTHING: readonly string[] = [
+  ...[...COMPARISONS, ...PATTERNS, 'in', 'notIn', 'isNull'].map((name) => `operator ${name}`),
+  ...FAMILIES.flatMap((family) => fieldsOf(family).map(([name]) => `field ${family}.${name}`)),
+  ...[...new Map(FAMILIES.flatMap((family) => [...fieldsOf(family)])).entries()].flatMap(([name, kind]) =>
+    kind === 'property' || SCALAR_TYPES.includes(kind) ? [`order ${name} asc`, `order ${name} desc`] : [],
+  ),
+  ...['and', 'or', 'not', 'select', 'reach lineage', 'reach exact', 'reach subtree', 'reach', 'includeArchived'],
+];
+
+/** Adds what the envelope uses to `used`, in the words of `EVERYTHING`. */
+export function noteUse(envelope: Envelope, used: Set<string>): void {
+  const { family, reach, where, orderBy, select, includeArchived } = envelope;
+  noteWhere(where, family, used);
+  for (const [name, direction] of orderBy.flatMap((key) => Object.entries(key))) {
+    used.add(`order ${name} ${String(direction)}`);
+  }
+  used.add(reach === undefined ? 'reach' : `reach ${reach}`);
+  if (select !== undefined) used.add('select');
+  if (includeArchived) used.add('includeArchived');
+}
+
+function noteWhere(where: Json, family: Family, used: Set<string>): void {
+  for (const [key, value] of Object.entries(where)) {
+    if (key === 'and' || key === 'or' || key === 'not') {
+      used.add(key);
+      for (const part of [value].flat() as Json[]) noteWhere(part, family, used);
+    } else {
+      used.add(`field ${family}.${key}`);
+      for (const operator of Object.keys(value as Json)) used.add(`operator ${operator}`);
+    }
+  }
+}

@@ -1,0 +1,45 @@
+// What a query must answer, said the slow way: `decide` for each record by itself, then the evaluator over those that remain.
+import { decide, type Decision, isWithin, type NamespacePath, type ScopeName } from '../../engine/index.js';
+import { pathOf } from '../engine/oracle/worlds.js';
+import { holds, inOrder, type Json } from '../server/query/oracle/evaluate.js';
+import type { Asker } from './query-doors.js';
+import type { Envelope } from './query-envelopes.js';
+
+export function namespaceOf(record: Json): NamespacePath {
+  return pathOf(String(record['namespace']));
+}
+
+export function mayRead({ policy, actor, at }: Asker, scope: ScopeName, from: NamespacePath, target = from): Decision {
+  return decide(policy, { actor, request: { kind: 'access', scope, context: from, target }, at });
+}
+
+type Place = Pick<Envelope, 'family' | 'namespace' | 'reach'>;
+
+/** Whether records of the envelope's family at `target` are visible in its reach (design 2.4). */
+export function isOpen(asker: Asker, { family, namespace, reach = 'lineage' }: Place, target: NamespacePath): boolean {
+  if (reach === 'exact' && target !== namespace) return false;
+  if (reach === 'subtree' && !isWithin(target, namespace)) return false;
+  const from = reach === 'subtree' ? target : namespace;
+  return mayRead(asker, `${family}:read`, from, target).decision === 'allow';
+}
+
+/** The records that are visible in the envelope's reach, whatever else it asks. */
+export function visibleOf(records: readonly Json[], asker: Asker, place: Place): readonly Json[] {
+  const known = new Map<NamespacePath, boolean>();
+  return records.filter((record) => {
+    if (record['family'] !== place.family) return false;
+    const target = namespaceOf(record);
+    const open = known.get(target) ?? isOpen(asker, place, target);
+    known.set(target, open);
+    return open;
+  });
+}
+
+/** The records that the whole envelope asks for, in its order. */
+export function expectedOf(records: readonly Json[], asker: Asker, envelope: Envelope): readonly Json[] {
+  const visible = visibleOf(records, asker, envelope);
+  const asked = visible.filter(
+    (record) => (envelope.includeArchived || record['archivedAt'] === null) && holds(envelope.where, record),
+  );
+  return inOrder(asked, envelope.orderBy);
+}

@@ -1,0 +1,150 @@
+// Worlds to query: a policy whose grants meet, and hostile records of all five families where grants open and close. Few
+// places, so that what is visible and what is not stand side by side in every index.
+import fc from 'fast-check';
+import { ALL_SCOPES, FAMILIES, type Family, loadSnapshot, type Policy, type ScopeSet } from '../../engine/index.js';
+import { compilePolicy } from '../../engine/compiler.js';
+import type { PolicySet } from '../../engine/model/policy-set.js';
+import { inTransaction } from '../../server/db/transaction.js';
+import type { Database } from '../../server/db/database.js';
+import { grantBody, policyOf, world } from '../engine/oracle/worlds.js';
+import { NUMBERS, plant, TEXTS, VALUES } from '../server/query/hostile-records.js';
+import type { Json } from '../server/query/oracle/evaluate.js';
+
+/** Where records are. The last are neighbours in byte order of what grants name, and nobody is granted anything there alone. */
+export const PLACES = [
+  ...['/', '/a', '/a/b', '/a/a', '/a/b/a', '/a/b/a/z', '/a-b', '/a-b/a', '/b', '/b/a', '/b/a/b'],
+  ...['/a.b', '/a0', '/ab', '/a/b-a', '/a/bb', '/b/z'],
+];
+
+/** Texts that mean something to JSON, to SQL or to a terminal, and none that a store cannot hold. */
+export const POISON_TEXTS = ['\\u0000', '\\ud800', "'; --", '$1', '?', '\u202e', 'ß', 'ﬀ', 'x'.repeat(300)];
+export const WORDS = [...TEXTS, ...POISON_TEXTS];
+
+const READS = 0b0101010101;
+const policy: fc.Arbitrary<PolicySet> = fc
+  .tuple(
+    world,
+    fc.array(
+      fc
+        .tuple(grantBody, fc.constantFrom(0, READS, READS))
+        .map(([grant, more]) => ({ ...grant, scopes: ((grant.scopes | more) & ALL_SCOPES) as ScopeSet })),
+      { minLength: 2, maxLength: 8, size: 'max' },
+    ),
+  )
+  .map(([{ roles, grants }, more]) => policyOf(roles, [...grants, ...more]));
+
+const value = fc.constantFrom(...VALUES, ...POISON_TEXTS);
+const object = fc.record({
+  rank: value,
+  label: value,
+  deep: fc.oneof(value, fc.record({ a: fc.oneof(value, fc.record({ b: value })) })),
+});
+const word = fc.constantFrom(...WORDS);
+const day = fc
+  .tuple(fc.integer({ min: 1, max: 9 }), fc.constantFrom(0, 1, 999))
+  .map(([date, ms]) => new Date(Date.UTC(2030, 0, date, 0, 0, 0, ms)).toISOString());
+const REFERENCES = [1, 2, 3].map((n) => idOf(`ef${String(n)}`));
+const reference = fc.constantFrom(null, ...REFERENCES);
+
+const own: Readonly<Record<Family, fc.Arbitrary<Json>>> = {
+  namespace: fc.constant({}),
+  'resource-template': fc.record({ version: word, schema: fc.constantFrom({}, { type: 'object' }) }),
+  resource: fc.record({ template: reference, copiedFrom: reference }),
+  'process-template': fc.record({
+    version: word,
+    schema: fc.constant({}),
+    slots: fc.constantFrom([], [{ name: 'in', template: REFERENCES[0], required: true }]),
+  }),
+  'process-run': fc.record({
+    template: reference,
+    parameters: object,
+    resources: fc.constantFrom({}, { in: REFERENCES[1] }),
+    state: fc.constantFrom('pending', 'running', 'failed'),
+  }),
+};
+
+/** A record of a family as the API shows it, still without an id. */
+export function recordOf(family: Family, places: readonly string[]): fc.Arbitrary<Json> {
+  const common = fc.record({
+    family: fc.constant(family),
+    namespace: fc.constantFrom(...places),
+    name: family === 'process-run' ? fc.option(word, { freq: 4 }) : word,
+    description: fc.option(word, { freq: 3 }),
+    properties: object,
+    revision: fc.integer({ min: 1, max: 4 }),
+    createdAt: day,
+    updatedAt: day,
+    createdBy: fc.constantFrom('anna', 'bert'),
+    archivedAt: fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: day }),
+  });
+  return fc
+    .tuple(common, own[family])
+    .map(([shared, more]) => JSON.parse(JSON.stringify({ ...shared, ...more })) as Json)
+    .map((record) => (family === 'namespace' ? { ...record, name: record['namespace'] } : record));
+}
+
+export function idOf(hex: string): string {
+  return `01900000-0000-7000-8000-${hex.padStart(12, '0')}`;
+}
+
+/** The order of ids is not that in which records came; one namespace record a place. */
+export function withIds(records: readonly Json[]): readonly Json[] {
+  const namespaces = new Set<unknown>();
+  return records
+    .map((record, index): Json => ({ id: idOf(((index * 7919) % 100_003).toString(16)), ...record }))
+    .filter((record) => {
+      if (record['family'] !== 'namespace') return true;
+      if (namespaces.has(record['namespace'])) return false;
+      namespaces.add(record['namespace']);
+      return true;
+    });
+}
+
+const mixed = (places: readonly string[]): fc.Arbitrary<readonly Json[]> =>
+  fc.array(fc.oneof(...[...FAMILIES, 'resource' as const].map((family) => recordOf(family, places))), {
+    maxLength: 90,
+    size: 'max',
+  });
+/** Enough of one family for the largest page to turn. */
+const many = (places: readonly string[]): fc.Arbitrary<readonly Json[]> =>
+  fc
+    .constantFrom(...FAMILIES.slice(1))
+    .chain((family) =>
+      fc.array(recordOf(family, places.slice(0, 3)), { minLength: 130, maxLength: 260, size: 'max' }),
+    );
+
+export const someRecords: fc.Arbitrary<readonly Json[]> = fc
+  .shuffledSubarray(PLACES, { minLength: 4 })
+  .chain((places) =>
+    fc.tuple(
+      fc.array(recordOf('namespace', places), { minLength: 4, maxLength: 12 }),
+      fc.oneof({ weight: 8, arbitrary: mixed(places) }, { weight: 1, arbitrary: many(places) }),
+    ),
+  )
+  .map((parts) => withIds(parts.flat()));
+
+export interface QueryWorld {
+  readonly set: PolicySet;
+  readonly records: readonly Json[];
+}
+
+export const queryWorld: fc.Arbitrary<QueryWorld> = fc.record({ set: policy, records: someRecords });
+
+export function compiled(set: PolicySet): Policy {
+  const result = compilePolicy(set);
+  if (!result.ok) throw new Error(result.diagnostics.map(({ message }) => message).join('\n'));
+  const loaded = loadSnapshot(result.snapshot.bytes);
+  if (!loaded.ok) throw new Error(loaded.fault.message);
+  return loaded.policy;
+}
+
+/** Makes these the only records of the store. */
+export async function settle(db: Database, records: readonly Json[]): Promise<void> {
+  await inTransaction(db.knex, async (knex) => {
+    await knex.raw('DELETE FROM records');
+    await plant({ knex }, records);
+  });
+}
+
+/** Numbers that a condition can be about, some of which no record holds. */
+export const ASKED_NUMBERS = [...NUMBERS, 2, 3, 0.5];
