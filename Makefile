@@ -6,10 +6,10 @@ JEST := node --experimental-vm-modules --no-warnings node_modules/jest/bin/jest.
 NODE_OK := var v = process.versions.node.split("."); process.exit(v[0] > 20 || (v[0] == 20 && v[1] >= 19) ? 0 : 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help node setup build run test check ci lint types fmt fmt-check arch dead clean
+.PHONY: help node setup build run test check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench-policy clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 node:
 	@command -v node >/dev/null || { echo "Node.js 20.19 or later is needed and was not found: https://nodejs.org" >&2; exit 1; }
@@ -31,9 +31,15 @@ test: build ## the whole suite (ARGS=pattern for a part of it)
 	@mkdir -p .run
 	$(JEST) --json --outputFile=.run/jest.json $(ARGS)
 
-check: fmt-check lint types arch dead ## everything but the tests
+check: fmt-check lint types arch dead docs-check ## everything but the tests
 
-ci: check test ## what CI runs: check, then test
+ci: check test reproducible ## what CI runs: check, then test, then the proof that compiles are reproducible
+
+reproducible: build ## compile policies/ in other places, times and languages: always the same bytes
+	@node .ci/reproducible.mjs
+
+bench-policy: build ## time and memory of policies with 100,000 grants (ARGS="--million" for 1,000,000 too)
+	@node bench/policies/measure.mjs $(ARGS)
 
 lint: setup ## ESLint with types, no warnings
 	$(BIN)/eslint --max-warnings 0 --concurrency auto .
@@ -51,6 +57,14 @@ arch: build ## import directions, cycles, sizes, casts, words, lockfile
 
 dead: setup ## unused files, exports and dependencies
 	$(BIN)/knip
+
+docs: build ## write what is generated: the pages of diagnostic codes, the editor schemas
+	node dist/server/cli/main.js codes --format markdown > engine/docs/diagnostics.md
+	node dist/server/cli/main.js schema policy > policies/.schema/policy.json
+	node dist/server/cli/main.js schema sections > policies/.schema/sections.json
+
+docs-check: build ## refuse what `make docs` would change
+	$(JEST) docs.test
 
 clean: ## remove what was built; the demo data in .bailiwick/ stays
 	rm -rf dist .run coverage

@@ -2,29 +2,50 @@
 // request path.
 import { compileTables } from './compile/compile-tables.js';
 import { ENGINE_LIMITS, type EngineLimits } from './limits.js';
+import { type LoadResult, openSnapshot } from './evaluate/open-snapshot.js';
 import { linkPolicy } from './link/link-policy.js';
 import type { Diagnostic } from './model/diagnostic.js';
 import type { PolicyDocument } from './model/document.js';
 import { groupHolders } from './model/holders.js';
-import type { PolicySet } from './model/policy-set.js';
+import type { FileOutline, PolicySet } from './model/policy-set.js';
 import { compareTexts } from './model/order.js';
 import { makeDiagnostic, makeSink } from './model/report.js';
+import { rangeOf } from './model/span.js';
+import { decodeCompiled } from './snapshot/decode.js';
 import { digestCells } from './snapshot/digest-cells.js';
 import { type CompiledSnapshot, sealSnapshot } from './snapshot/seal.js';
-import { HEADER_FILE, readDocument, type SourceFile, unreadDocument } from './source/read-document.js';
+import { readDocument, type SourceFile, unreadDocument } from './source/read-document.js';
+import { HEADER_FILE } from './source/shapes.js';
 import { acceptFiles } from './source/accept-files.js';
 
 export { ENGINE_LIMITS, type EngineLimits } from './limits.js';
+export { formatFile, type Formatting } from './format/format-file.js';
 export type { Diagnostic, Position, Range, Related, Severity } from './model/diagnostic.js';
-export { CODE_PAGES, type CodePage, codePage, DIAGNOSTIC_CODES, type DiagnosticCode } from './model/diagnostic-codes.js';
+export { CODE_PAGES, type CodePage, codePage, DIAGNOSTIC_CODES, type DiagnosticCode, type LintCode } from './model/diagnostic-codes.js';
+export {
+  CLOCK_RULES,
+  isLintCode,
+  LINT_CODES,
+  type LintLevel,
+  type LintOptions,
+  lintPolicy,
+} from './lint/lint-policy.js';
 export { nearest } from './model/nearest.js';
-export type { PolicyGuardrail, PolicySet, PolicyTest } from './model/policy-set.js';
+export type { FileOutline, PolicyGuardrail, PolicySet, PolicyTest } from './model/policy-set.js';
 export { makeDiagnostic, sortDiagnostics } from './model/report.js';
+export type { Cause } from './prove/diff-causes.js';
+export { diffPolicies, type DiffReport, type DiffRow } from './prove/diff.js';
+export type { Change, CredentialChange, Edit } from './prove/edits.js';
+export { explain, type ExplainedStep, type ExplainRequest, type Explanation } from './prove/explain.js';
 export { checkGuardrails, type GuardrailReport, type GuardrailViolation } from './prove/guardrails.js';
 export { type NearestMiss } from './prove/nearest-miss.js';
+export { coverGrants, coveredPercent, type GrantCoverage } from './prove/coverage.js';
 export { type PolicyTestFailure, type PolicyTestReport, runPolicyTests } from './prove/policy-tests.js';
-export type { Witness } from './prove/witness.js';
+export { type HeldRegion, whatCan } from './prove/what-can.js';
+export { type Holder, whoCan, type WhoCanRequest } from './prove/who-can.js';
+export type { Region, Witness } from './prove/witness.js';
 export type { CompiledSnapshot } from './snapshot/seal.js';
+export { type JsonSchema, type PolicyFileKind, policySchema } from './source/json-schema.js';
 export type { SourceFile } from './source/read-document.js';
 export { readYaml, type YamlReading, type YamlValue } from './source/read-yaml.js';
 
@@ -41,6 +62,8 @@ export interface PolicyReading {
   readonly policy: PolicySet | null;
   /** The text of each file by its path, with LF line ends: places in diagnostics are places in it. */
   readonly sources: ReadonlyMap<string, string>;
+  /** What lint asks of the files as such. */
+  readonly outlines: readonly FileOutline[];
 }
 
 /**
@@ -63,7 +86,12 @@ export function readPolicy(files: readonly (SourceFile | UnreadFile)[], limits: 
     sink.add({ code: 'POLICY_MISSING', file: HEADER_FILE, message: `the folder has no \`${HEADER_FILE}\``, help });
   }
   const policy = linkPolicy(documents, limits, sink);
-  return { diagnostics: sink.diagnostics(), policy, sources };
+  return { diagnostics: sink.diagnostics(), policy, sources, outlines: documents.map(outlineOf) };
+}
+
+function outlineOf({ file, lines, within, grants, grantsKey }: PolicyDocument): FileOutline {
+  const hasGrants = grantsKey !== null && grants.length > 0;
+  return { file, within: within?.value ?? null, grantsAt: hasGrants ? rangeOf(lines, grantsKey) : null };
 }
 
 export type CompileResult =
@@ -75,12 +103,17 @@ export function compilePolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMI
   const tables = compileTables(set);
   const holders = groupHolders(tables, limits.expandedRows);
   const digests = holders === null ? null : digestCells(tables, holders, limits.expandedRows);
-  if (digests === null) return tooLarge(`the decision table would have more than ${String(limits.expandedRows)} rows`);
-  const snapshot = sealSnapshot(tables, digests.decisions);
+  if (holders === null || digests === null) return tooLarge(`the decision table would have more than ${String(limits.expandedRows)} rows`);
+  const snapshot = sealSnapshot({ tables, holders, changes: digests.changes }, digests.decisions);
   if (snapshot.bytes.length > limits.snapshotBytes) {
     return tooLarge(`the snapshot would have more than ${String(limits.snapshotBytes)} bytes`);
   }
   return { ok: true, snapshot };
+}
+
+/** The policy that a gateway would load from these bytes; quicker than `loadSnapshot`, by what compiling has worked out. */
+export function openCompiled(compiled: CompiledSnapshot): LoadResult {
+  return openSnapshot(decodeCompiled(compiled));
 }
 
 function tooLarge(message: string): CompileResult {

@@ -1,15 +1,15 @@
 // The runtime door: load a verified policy, decide, say what is visible. Pure functions over plain data; the author's
 // tools (reading, linking, compiling) are behind `compiler.ts`.
-import { makePolicy, type Policy, preparedOf } from './evaluate/policy.js';
-import { preparePolicy } from './evaluate/prepare.js';
+import { type LoadResult, openSnapshot } from './evaluate/open-snapshot.js';
+import { type Policy, preparedOf } from './evaluate/policy.js';
 import { type NamespacePath, ROOT } from './model/namespace.js';
-import { countsOf } from './model/tables.js';
-import { decodeSnapshot, type SnapshotFault } from './snapshot/decode.js';
+import { decodeSnapshot } from './snapshot/decode.js';
 import { digestNamespaces } from './snapshot/digest-cells.js';
 
 export { type DecideInput, decide, decideAs } from './evaluate/decide.js';
 export { decideRaw, type RawActor, type RawInput, type RawRequest } from './evaluate/decide-raw.js';
 export { type HeldScope, heldScopes } from './evaluate/held-scopes.js';
+export type { LoadResult } from './evaluate/open-snapshot.js';
 export { type Policy } from './evaluate/policy.js';
 export { type ResolvedActor, resolveActor } from './evaluate/resolve-actor.js';
 export { unrestrictedPolicy } from './evaluate/unrestricted.js';
@@ -75,18 +75,23 @@ export {
 export type { SnapshotCounts } from './model/tables.js';
 export type { SnapshotFault, SnapshotFaultCode } from './snapshot/decode.js';
 export { visibilityDigest } from './snapshot/visibility-digest.js';
-
-export type LoadResult =
-  { readonly ok: true; readonly policy: Policy } | { readonly ok: false; readonly fault: SnapshotFault };
+export { decodeEnvelope, encodeEnvelope, type Envelope, preAuthEncoding } from './statement/envelope.js';
+export {
+  type Expected,
+  judgeStatement,
+  type SignatureReport,
+  type StatementFault,
+  type StatementReport,
+  type VerifySignature,
+} from './statement/judge.js';
+export { decodeKeyring, formatPublicKey, type Keyring } from './statement/keyring.js';
+export { STATEMENT_LIMITS } from './statement/limits.js';
+export { keyIdOf } from './statement/public-key.js';
+export { decodeStatement, encodeStatement, PAYLOAD_TYPE, type PublicationStatement, statementFault } from './statement/statement.js';
 
 /** Verifies everything about the bytes of a snapshot file before any of it is used. Never throws. */
 export function loadSnapshot(bytes: Uint8Array): LoadResult {
-  const decoded = decodeSnapshot(bytes);
-  if (!decoded.ok) return decoded;
-  const { snapshot } = decoded;
-  const { tables, digest, decisions, format } = snapshot;
-  const facts = { kind: 'compiled', name: tables.name, digest, decisions, format, counts: countsOf(tables) } as const;
-  return { ok: true, policy: makePolicy(facts, preparePolicy(snapshot)) };
+  return openSnapshot(decodeSnapshot(bytes));
 }
 
 export interface NamespaceDigest {

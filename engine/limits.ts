@@ -29,6 +29,8 @@ export const ENGINE_LIMITS = Object.freeze({
   guardrails: 10_000,
   /** Bytes of a description, a reason or the name of a test. */
   freeTextBytes: 1_000,
+  /** Pairs of grants that lint compares to find redundant ones. */
+  lintPairs: 20_000_000,
   /** Bytes of a snapshot file. */
   snapshotBytes: 400 * 1024 * 1024,
   /** Rows of the decision table with roles followed: one for each class of like identities and grant of theirs. */

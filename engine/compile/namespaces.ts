@@ -1,6 +1,6 @@
 // The namespaces that grants name, as a trie in path order (design 4): the root first, a subtree one run of rows.
 import { invariant } from '../model/invariant.js';
-import { comparePaths, type NamespacePath, parentOf, ROOT } from '../model/namespace.js';
+import { type NamespacePath, parentOf, ROOT, sortPaths } from '../model/namespace.js';
 import { compareTexts } from '../model/order.js';
 import type { NamespaceColumns } from '../model/tables.js';
 
@@ -15,7 +15,7 @@ export function compileNamespaces(named: Iterable<NamespacePath>): CompiledNames
   for (const path of named) {
     for (let at: NamespacePath | null = path; at !== null && !paths.has(at); at = parentOf(at)) paths.add(at);
   }
-  const sorted = [...paths].sort(comparePaths);
+  const sorted = sortPaths(paths);
   const rows = new Map<string, number>(sorted.map((path, row) => [path, row]));
   const lastSegments = sorted.map((path) => path.slice(path.lastIndexOf('/') + 1));
   const segments = [...new Set(lastSegments.slice(1))].sort(compareTexts);

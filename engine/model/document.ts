@@ -109,6 +109,8 @@ export interface PolicyDocument {
   readonly header: PolicyHeader | null;
   readonly within: Located<NamespacePath> | null;
   readonly roles: readonly RoleDeclaration[];
+  /** The key of the section. */
+  readonly grantsKey: Span | null;
   readonly grants: readonly GrantDeclaration[];
   readonly tests: readonly TestDeclaration[];
   readonly guardrails: readonly GuardrailDeclaration[];

@@ -98,3 +98,9 @@ export function comparePaths(a: NamespacePath, b: NamespacePath): number {
   const right = b === ROOT ? b : `${b}/`;
   return left < right ? -1 : left > right ? 1 : 0;
 }
+
+/** Distinct paths in path order; for many of them, where `comparePaths` would join texts for every comparison. */
+export function sortPaths(paths: Iterable<NamespacePath>): NamespacePath[] {
+  const closed = Array.from(new Set(paths), (path) => (path === ROOT ? path : `${path}/`)).sort();
+  return closed.map((path) => (path === ROOT ? ROOT : (path.slice(0, -1) as NamespacePath)));
+}

@@ -102,3 +102,11 @@ export interface PolicySet {
   readonly tests: readonly PolicyTest[];
   readonly guardrails: readonly PolicyGuardrail[];
 }
+
+/** What lint asks of a file as such. */
+export interface FileOutline {
+  readonly file: string;
+  readonly within: NamespacePath | null;
+  /** Where its grants begin; null if it has none. */
+  readonly grantsAt: Range | null;
+}

@@ -25,16 +25,29 @@ export interface Affected {
 export function findAffected(pair: PolicyPair): Affected {
   const changes = compareGrants(pair);
   const candidates = findCandidates(pair, changes);
-  const near = markNear(pair, candidates.flatMap(({ changed }) => changed));
+  const near = markNear(
+    pair,
+    candidates.flatMap(({ changed }) => changed),
+  );
   const groups = new Map<string, { group: Omit<AffectedGroup, 'identities'>; identities: number[] }>();
   for (const { before, after, identities, changed } of candidates) {
-    const group = { before: before.filter((row) => near.old[row] === 1), after: after.filter((row) => near.new[row] === 1) };
+    const group = {
+      before: before.filter((row) => near.old[row] === 1),
+      after: after.filter((row) => near.new[row] === 1),
+    };
     const key = `${group.before.join()}|${group.after.join()}`;
     const known = groups.get(key);
     if (known !== undefined) for (const identity of identities) known.identities.push(identity);
-    else groups.set(key, { group: { ...group, places: outermost(pair.space.nodes, changed) }, identities: [...identities] });
+    else
+      groups.set(key, {
+        group: { ...group, places: outermost(pair.space.nodes, changed) },
+        identities: [...identities],
+      });
   }
-  const found = [...groups.values()].map(({ group, identities }) => ({ ...group, identities: identities.sort((a, b) => a - b) }));
+  const found = [...groups.values()].map(({ group, identities }) => ({
+    ...group,
+    identities: identities.sort((a, b) => a - b),
+  }));
   return { groups: found, changes };
 }
 
@@ -54,7 +67,10 @@ interface Candidate {
 /** Classes of holders of either policy that do not hold the very same grants in both. */
 function findCandidates(pair: PolicyPair, changes: GrantChanges): readonly Candidate[] {
   const classes = pairClasses(pair);
-  const touched = { old: principalsOfGrants(pair.old, changes.oldDiffers), new: principalsOfGrants(pair.new, changes.newDiffers) };
+  const touched = {
+    old: principalsOfGrants(pair.old, changes.oldDiffers),
+    new: principalsOfGrants(pair.new, changes.newDiffers),
+  };
   const candidates: Candidate[] = [];
   for (const { old, new: after, identities } of classes) {
     const principals = { before: principalsOf(pair.old, old), after: principalsOf(pair.new, after) };
@@ -64,11 +80,13 @@ function findCandidates(pair: PolicyPair, changes: GrantChanges): readonly Candi
     const changed: Change[] = [];
     for (const row of principals.before) {
       const lost = !commonAfter.has(pair.old.principalOf[row] ?? -1);
-      if (lost || touched.old[row] === 1) addChanges(changed, pair.old, { principal: row, differs: lost ? null : changes.oldDiffers });
+      if (lost || touched.old[row] === 1)
+        addChanges(changed, pair.old, { principal: row, differs: lost ? null : changes.oldDiffers });
     }
     for (const row of principals.after) {
       const gained = !commonBefore.has(pair.new.principalOf[row] ?? -1);
-      if (gained || touched.new[row] === 1) addChanges(changed, pair.new, { principal: row, differs: gained ? null : changes.newDiffers });
+      if (gained || touched.new[row] === 1)
+        addChanges(changed, pair.new, { principal: row, differs: gained ? null : changes.newDiffers });
     }
     if (changed.length > 0) candidates.push({ ...principals, identities, changed });
   }
@@ -83,13 +101,19 @@ function holdTheSame(
 ): boolean {
   return (
     before.length === after.length &&
-    before.every((row, i) => touched.old[row] !== 1 && pair.old.principalOf[row] === pair.new.principalOf[after[i] ?? 0]) &&
+    before.every(
+      (row, i) => touched.old[row] !== 1 && pair.old.principalOf[row] === pair.new.principalOf[after[i] ?? 0],
+    ) &&
     after.every((row) => touched.new[row] !== 1)
   );
 }
 
 /** Adds the grants of a principal that differ; all of them where the principal itself came or went (`differs` is null). */
-function addChanges(changed: Change[], side: Side, from: { readonly principal: number; readonly differs: Uint8Array | null }): void {
+function addChanges(
+  changed: Change[],
+  side: Side,
+  from: { readonly principal: number; readonly differs: Uint8Array | null },
+): void {
   for (const grant of grantsOf(side.rights, from.principal)) {
     if (from.differs !== null && from.differs[grant] !== 1) continue;
     changed.push({ row: side.rights.rowOfGrant[grant] ?? 0, inherit: side.policy.tables.grants.inherit[grant] === 1 });
@@ -136,15 +160,22 @@ function principalsOf({ policy: { holders } }: Side, holder: number): Int32Array
 }
 
 /** 1 for the principals of each policy with a grant that counts where something changed. */
-function markNear(pair: PolicyPair, changes: readonly Change[]): { readonly old: Uint8Array; readonly new: Uint8Array } {
+function markNear(
+  pair: PolicyPair,
+  changes: readonly Change[],
+): { readonly old: Uint8Array; readonly new: Uint8Array } {
   const { nodes } = pair.space;
   const marked = new Uint8Array(nodes.paths.length);
   for (const { from, until } of outermost(nodes, changes)) {
     marked.fill(1, from, until);
-    for (let row = nodes.parent[from] ?? -1; row >= 0 && marked[row] === 0; row = nodes.parent[row] ?? -1) marked[row] = 1;
+    for (let row = nodes.parent[from] ?? -1; row >= 0 && marked[row] === 0; row = nodes.parent[row] ?? -1)
+      marked[row] = 1;
   }
   const principals = (side: Side): Uint8Array =>
-    principalsOfGrants(side, Uint8Array.from(side.rights.rowOfGrant, (row) => marked[row] ?? 0));
+    principalsOfGrants(
+      side,
+      Uint8Array.from(side.rights.rowOfGrant, (row) => marked[row] ?? 0),
+    );
   return { old: principals(pair.old), new: principals(pair.new) };
 }
 

@@ -18,7 +18,8 @@ export interface RowRegion {
 /** The namespace classes of a region. */
 export function countClasses(nodes: Nodes, { row, extent, except }: RowRegion): number {
   if (extent === 'exact') return 1;
-  const subtree = (root: number): number => (nodes.classesBefore[endOf(nodes, root)] ?? 0) - (nodes.classesBefore[root] ?? 0);
+  const subtree = (root: number): number =>
+    (nodes.classesBefore[endOf(nodes, root)] ?? 0) - (nodes.classesBefore[root] ?? 0);
   const all = subtree(row) - (extent === 'below' ? 1 : 0);
   return except.reduce((count, left) => count - subtree(left), all);
 }

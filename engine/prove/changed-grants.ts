@@ -19,7 +19,9 @@ export interface GrantChanges {
 
 export function compareGrants(pair: PolicyPair): GrantChanges {
   const [before, after] = [pair.old.policy.tables.grants, pair.new.policy.tables.grants];
-  const ids = mergeRows(before.id.length, after.id.length, (a, b) => compareTexts(before.id[a] ?? '', after.id[b] ?? ''));
+  const ids = mergeRows(before.id.length, after.id.length, (a, b) =>
+    compareTexts(before.id[a] ?? '', after.id[b] ?? ''),
+  );
   const oldRows = rowsOfCommon(ids.left, ids.count);
   const newRows = rowsOfCommon(ids.right, ids.count);
   const newVersion = ids.left.map((id) => newRows[id] ?? -1);
@@ -44,6 +46,11 @@ const FIELDS: readonly (readonly [GrantField, (side: Side, grant: number) => num
 ];
 
 /** What differs between two versions of a grant. */
-export function changedFields(pair: PolicyPair, versions: { readonly old: number; readonly new: number }): readonly GrantField[] {
-  return FIELDS.filter(([, read]) => read(pair.old, versions.old) !== read(pair.new, versions.new)).map(([field]) => field);
+export function changedFields(
+  pair: PolicyPair,
+  versions: { readonly old: number; readonly new: number },
+): readonly GrantField[] {
+  return FIELDS.filter(([, read]) => read(pair.old, versions.old) !== read(pair.new, versions.new)).map(
+    ([field]) => field,
+  );
 }

@@ -48,7 +48,8 @@ export function makePlaces(world: World, scopes: number): (row: number) => Place
     const cover = new Map<number, Timeline>();
     for (const [principal, held] of byPrincipal) {
       const window = windowsOf(held.map((holding) => ({ ...holding, scopes: 1 })));
-      for (const identity of world.reach(principal)) cover.set(identity, either(cover.get(identity) ?? NOTHING, window));
+      for (const identity of world.reach(principal))
+        cover.set(identity, either(cover.get(identity) ?? NOTHING, window));
     }
     return cover;
   };

@@ -99,7 +99,10 @@ export function makeCauseFinder(pair: PolicyPair, changes: GrantChanges): CauseF
     return (difference) => {
       const causes = new Map<string, Cause>();
       for (const grant of difference.carriers) {
-        const own = view.differs[grant] === 1 && !wouldCarry(view, pair, { grant, difference }) ? [grantCause(view, pair, grant)] : [];
+        const own =
+          view.differs[grant] === 1 && !wouldCarry(view, pair, { grant, difference })
+            ? [grantCause(view, pair, grant)]
+            : [];
         for (const cause of [...own, ...joining(principalOf(view.having, grant))]) causes.set(causeKey(cause), cause);
       }
       return [...causes.values()];
@@ -123,7 +126,11 @@ export function causeKey(cause: Cause): string {
 }
 
 /** Whether the other version of a grant gives as much of the difference, so that it is not what made it. */
-function wouldCarry(view: View, pair: PolicyPair, { grant, difference }: { grant: number; difference: Difference }): boolean {
+function wouldCarry(
+  view: View,
+  pair: PolicyPair,
+  { grant, difference }: { grant: number; difference: Difference },
+): boolean {
   const other = view.other[grant] ?? -1;
   if (other < 0 || commonPrincipal(view.having, grant) !== commonPrincipal(view.lacking, other)) return false;
   const [has, had] = [holdingOf(view.having.rights, grant), holdingOf(view.lacking.rights, other)];
@@ -171,13 +178,19 @@ export function principalText({ policy }: Side, principal: number): string {
  * The edges that lead from the identities to a role and are on this side alone; none where they are in the role on the
  * other side too. Those of a role that is itself on this side alone are told as the role.
  */
-function membershipCauses(view: View, { identities, principals, without }: Havers, principal: number): readonly Cause[] {
+function membershipCauses(
+  view: View,
+  { identities, principals, without }: Havers,
+  principal: number,
+): readonly Cause[] {
   const { having, lacking, members, change } = view;
   const { tables } = having.policy;
   const roles = tables.roles.name.length;
   const there = lacking.principalRow[having.principalOf[principal] ?? -1] ?? -1;
   if (principal >= roles || (there >= 0 && without.has(there))) return [];
-  const leading = new Set([...principals].filter((role) => role < roles && withRolesAbove(members, [role]).has(principal)));
+  const leading = new Set(
+    [...principals].filter((role) => role < roles && withRolesAbove(members, [role]).has(principal)),
+  );
   const causes: Cause[] = [];
   for (const role of leading) {
     if (!isOnThisSideAlone(view, role)) continue;
@@ -189,7 +202,13 @@ function membershipCauses(view: View, { identities, principals, without }: Haver
       const role = tables.members.role[edge] ?? 0;
       if (!leading.has(role) || isOnThisSideAlone(view, role) || hasEdge(view, role, member)) continue;
       const place = placeOf(having, tables.members, edge);
-      causes.push({ change, kind: 'member', role: tables.roles.name[role] ?? '', member: principalText(having, member), ...place });
+      causes.push({
+        change,
+        kind: 'member',
+        role: tables.roles.name[role] ?? '',
+        member: principalText(having, member),
+        ...place,
+      });
     }
   }
   return causes;
@@ -207,7 +226,11 @@ function hasEdge({ having, lacking, lackingMembers }: View, role: number, member
   return isMember(lackingMembers, otherRole, otherMember);
 }
 
-function placeOf({ policy }: Side, columns: { readonly file: Int32Array; readonly line: Int32Array }, row: number): Placed {
+function placeOf(
+  { policy }: Side,
+  columns: { readonly file: Int32Array; readonly line: Int32Array },
+  row: number,
+): Placed {
   const file = policy.tables.files[(columns.file[row] ?? 0) - 1];
   return file === undefined ? {} : { file, line: columns.line[row] ?? 0 };
 }

@@ -16,7 +16,16 @@ import { makeMembership, type Membership, withRolesAbove } from './membership.js
 import { makePair, type PolicyPair, type Side } from './policy-pair.js';
 import { combine } from './timeline.js';
 import { walkRights } from './walk.js';
-import { carriers, compareExtents, compareLists, compareNumbers, openOr, type Region, scopesOf, toRegion } from './witness.js';
+import {
+  carriers,
+  compareExtents,
+  compareLists,
+  compareNumbers,
+  openOr,
+  type Region,
+  scopesOf,
+  toRegion,
+} from './witness.js';
 
 /** Cells that one policy holds and the other does not: all of the identities, scopes, region and time. */
 export interface DiffRow extends Region {
@@ -104,7 +113,10 @@ function principalsHeld(
   const held = (side: Side, membership: Membership): ReadonlySet<number> => {
     const roles = side.policy.tables.roles.name.length;
     const rows = group.identities.map((identity) => side.identityRow[identity] ?? -1).filter((row) => row >= 0);
-    return withRolesAbove(membership, rows.map((row) => roles + row));
+    return withRolesAbove(
+      membership,
+      rows.map((row) => roles + row),
+    );
   };
   return { old: held(old, memberships.old), new: held(after, memberships.new) };
 }

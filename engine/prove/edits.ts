@@ -12,7 +12,17 @@ import { outermost } from './affected.js';
 import { type CellSpace, countCells, countIntervals, instantsOf } from './cells.js';
 import { makeFold } from './fold.js';
 import { groupsNear, makeReach } from './holders-near.js';
-import { grantsOf, type Holding, holdingOf, holdingsNear, makeRights, namedPaths, type Rights, type Rows, subtreeRows } from './holdings.js';
+import {
+  grantsOf,
+  type Holding,
+  holdingOf,
+  holdingsNear,
+  makeRights,
+  namedPaths,
+  type Rights,
+  type Rows,
+  subtreeRows,
+} from './holdings.js';
 import { makeMembership, type Membership, withMembersBelow, withRolesAbove } from './membership.js';
 import { endOf, makeNodes, nearestRow, rowsAbove } from './nodes.js';
 import { combine, during, NOTHING, piecesOf } from './timeline.js';
@@ -30,10 +40,21 @@ export interface CredentialChange {
 
 /** An edit of the policy; `credential` where it alone is not enough. */
 export type PolicyChange = { readonly credential?: CredentialChange } & (
-  | { readonly kind: 'grant'; readonly identity: string; readonly namespace: NamespacePath; readonly scopes: readonly ScopeName[]; readonly inherit: false }
+  | {
+      readonly kind: 'grant';
+      readonly identity: string;
+      readonly namespace: NamespacePath;
+      readonly scopes: readonly ScopeName[];
+      readonly inherit: false;
+    }
   | { readonly kind: 'scope'; readonly grant: GrantRef; readonly scope: ScopeName }
   | { readonly kind: 'member'; readonly role: string; readonly identity: string }
-  | { readonly kind: 'window'; readonly grant: GrantRef; readonly notBefore: Instant | null; readonly expires: Instant | null }
+  | {
+      readonly kind: 'window';
+      readonly grant: GrantRef;
+      readonly notBefore: Instant | null;
+      readonly expires: Instant | null;
+    }
 );
 
 export type Change = PolicyChange | ({ readonly kind: 'credential' } & CredentialChange);
@@ -77,8 +98,8 @@ export function policyEdits(policy: PreparedPolicy, wish: Wish): readonly (Edit 
     near: nearestRow(nodes, wish.target),
     isNode: nodes.rowOf.has(wish.target),
   };
-  return [...newGrants(bench), ...changedGrants(bench), ...memberships(bench)].sort(
-    (a, b) => (a.opens.cells < b.opens.cells ? -1 : a.opens.cells > b.opens.cells ? 1 : compareTexts(a.text, b.text)),
+  return [...newGrants(bench), ...changedGrants(bench), ...memberships(bench)].sort((a, b) =>
+    a.opens.cells < b.opens.cells ? -1 : a.opens.cells > b.opens.cells ? 1 : compareTexts(a.text, b.text),
   );
 }
 
@@ -90,13 +111,26 @@ function besides(cells: bigint): { readonly cells: bigint } {
 }
 
 /** For each identity a grant of this scope at this namespace alone. */
-function newGrants({ policy, rights, space, identities, scope, target, bit, near, isNode }: Bench): readonly PolicyEdit[] {
+function newGrants({
+  policy,
+  rights,
+  space,
+  identities,
+  scope,
+  target,
+  bit,
+  near,
+  isNode,
+}: Bench): readonly PolicyEdit[] {
   return identities.map((identity) => {
     const rows = { from: near, until: near + 1 };
     let held = NOTHING;
-    walkRights({ nodes: space.nodes, rows, sides: [holdingsNear(rights, principalsOf(policy, identity), rows)] }, (_row, [at], [below]) => {
-      held = (isNode ? at : below) ?? NOTHING;
-    });
+    walkRights(
+      { nodes: space.nodes, rows, sides: [holdingsNear(rights, principalsOf(policy, identity), rows)] },
+      (_row, [at], [below]) => {
+        held = (isNode ? at : below) ?? NOTHING;
+      },
+    );
     const gained = combine(during({ from: -Infinity, until: Infinity, value: bit }), held, (a, b) => a & ~b);
     const intervals = piecesOf(gained).reduce((count, piece) => count + countIntervals(space.instants, piece), 0);
     const text = formatIdentity(identity);
@@ -111,7 +145,11 @@ function newGrants({ policy, rights, space, identities, scope, target, bit, near
 /** Grants of the actor that cover the target: with the scope added, or with their window widened. */
 function changedGrants(bench: Bench): readonly PolicyEdit[] {
   const { policy, rights, identities, scope, bit, at } = bench;
-  const held = new Set(identities.flatMap((identity) => [...principalsOf(policy, identity)].flatMap((principal) => [...grantsOf(rights, principal)])));
+  const held = new Set(
+    identities.flatMap((identity) =>
+      [...principalsOf(policy, identity)].flatMap((principal) => [...grantsOf(rights, principal)]),
+    ),
+  );
   const edits: PolicyEdit[] = [];
   for (const grant of [...held].sort((a, b) => a - b)) {
     const holding = holdingOf(rights, grant);
@@ -157,10 +195,15 @@ function openedByGrant({ policy, rights, space }: Bench, given: Holding): bigint
   const { nodes } = space;
   const rows = given.inherit ? subtreeRows(nodes, given.row) : { from: given.row, until: given.row + 1 };
   const reached = new Set(makeReach(policy)(policy.tables.grants.principal[given.grant] ?? 0));
-  const groups = groupsNear(policy, { principals: principalsNear(rights, rows), counts: (identity) => reached.has(identity) });
+  const groups = groupsNear(policy, {
+    principals: principalsNear(rights, rows),
+    counts: (identity) => reached.has(identity),
+  });
   return groups.reduce(
     (cells, group) =>
-      cells + BigInt(group.identities.length) * openedIn(space, rows, { gives: [given], held: holdingsNear(rights, group.principals, rows) }),
+      cells +
+      BigInt(group.identities.length) *
+        openedIn(space, rows, { gives: [given], held: holdingsNear(rights, group.principals, rows) }),
     0n,
   );
 }
@@ -171,18 +214,30 @@ function principalsNear(rights: Rights, rows: Rows): Uint8Array {
   const above = new Set(rowsAbove(rights.nodes, rows.from));
   const near = new Uint8Array(roles.name.length + identities.subject.length);
   rights.rowOfGrant.forEach((row, grant) => {
-    if ((rows.from <= row && row < rows.until) || (above.has(row) && grants.inherit[grant] === 1)) near[grants.principal[grant] ?? 0] = 1;
+    if ((rows.from <= row && row < rows.until) || (above.has(row) && grants.inherit[grant] === 1))
+      near[grants.principal[grant] ?? 0] = 1;
   });
   return near;
 }
 
 /** Cells of one identity that are given and were not held. */
-function openedIn(space: CellSpace, rows: Rows, { gives, held }: { gives: readonly Holding[]; held: readonly Holding[] }): bigint {
+function openedIn(
+  space: CellSpace,
+  rows: Rows,
+  { gives, held }: { gives: readonly Holding[]; held: readonly Holding[] },
+): bigint {
   const { nodes } = space;
-  const fold = makeFold(nodes, SCOPES.map((_, bit) => 1 << bit));
+  const fold = makeFold(
+    nodes,
+    SCOPES.map((_, bit) => 1 << bit),
+  );
   const minus = (a: number, b: number): number => a & ~b;
   walkRights({ nodes, rows, sides: [gives, held] }, (row, [givenAt, heldAt], [givenBelow, heldBelow]) => {
-    fold.visit(row, combine(givenAt ?? NOTHING, heldAt ?? NOTHING, minus), combine(givenBelow ?? NOTHING, heldBelow ?? NOTHING, minus));
+    fold.visit(
+      row,
+      combine(givenAt ?? NOTHING, heldAt ?? NOTHING, minus),
+      combine(givenBelow ?? NOTHING, heldBelow ?? NOTHING, minus),
+    );
   });
   return fold.finish().reduce((cells, patch) => cells + countCells(space, patch), 0n);
 }
@@ -195,7 +250,8 @@ function memberships(bench: Bench): readonly PolicyEdit[] {
   rights.rowOfGrant.forEach((_, grant) => {
     const principal = grants.principal[grant] ?? 0;
     const holding = holdingOf(rights, grant);
-    const carries = principal < roles.name.length && (holding.scopes & bit) !== 0 && holding.from <= at && at < holding.until;
+    const carries =
+      principal < roles.name.length && (holding.scopes & bit) !== 0 && holding.from <= at && at < holding.until;
     if (carries && covers(bench, holding)) carrying.add(principal);
   });
   const open = [...withMembersBelow(membership, carrying)].filter((principal) => principal < roles.name.length);
@@ -203,14 +259,20 @@ function memberships(bench: Bench): readonly PolicyEdit[] {
     identities.map((identity) => {
       const given = [...withRolesAbove(membership, [role])];
       const own = principalsOf(policy, identity);
-      const changes = given.flatMap((principal) => Array.from(grantsOf(rights, principal), (grant) => holdingOf(rights, grant)));
+      const changes = given.flatMap((principal) =>
+        Array.from(grantsOf(rights, principal), (grant) => holdingOf(rights, grant)),
+      );
       const cells = outermost(space.nodes, changes).reduce((sum, rows) => {
         const sides = { gives: holdingsNear(rights, given, rows), held: holdingsNear(rights, own, rows) };
         return sum + openedIn(space, rows, sides);
       }, 0n);
       const name = roles.name[role] ?? '';
       const text = formatIdentity(identity);
-      return { text: `add ${text} to role \`${name}\``, change: { kind: 'member', role: name, identity: text }, opens: besides(cells) };
+      return {
+        text: `add ${text} to role \`${name}\``,
+        change: { kind: 'member', role: name, identity: text },
+        opens: besides(cells),
+      };
     }),
   );
 }

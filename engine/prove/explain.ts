@@ -59,7 +59,9 @@ export function explain(policy: Policy, request: ExplainRequest): Explanation {
     steps.push(step);
     if (!step.passed) break;
   }
-  const grants = steps.some(({ step, passed }) => step === 'no_matching_grant' && passed) ? grantRefs(prepared.tables, access.carrying) : [];
+  const grants = steps.some(({ step, passed }) => step === 'no_matching_grant' && passed)
+    ? grantRefs(prepared.tables, access.carrying)
+    : [];
   const failed = steps.find(({ passed }) => !passed);
   if (failed === undefined) return { decision: 'allow', steps, grants, edits: [] };
   return { decision: 'deny', step: failed.step, steps, grants, edits: editsFor(prepared, access) };
@@ -103,19 +105,23 @@ const FAULTS: Readonly<Record<PathFault, string>> = Object.freeze({
 
 /** The paths, or the first text that is none and why. */
 function canonicalPaths({ context, target, namespaceRestrictions }: ExplainRequest): Paths | string {
-  const restrictions: NamespacePath[] = [];
+  const paths: NamespacePath[] = [];
   for (const [what, text] of [
-    ...(namespaceRestrictions ?? []).map((restriction) => ['restriction', restriction] as const),
-    ['context', context] as const,
     ['namespace', target] as const,
+    ['context', context] as const,
+    ...(namespaceRestrictions ?? []).map((restriction) => ['restriction', restriction] as const),
   ]) {
     const result = canonicalize(text);
     if (!result.ok) return `the ${what} \`${text}\` is not a namespace: ${FAULTS[result.fault]}`;
-    restrictions.push(result.path);
+    paths.push(result.path);
   }
-  const [canonicalTarget, canonicalContext] = [restrictions.pop(), restrictions.pop()];
-  invariant(canonicalTarget !== undefined && canonicalContext !== undefined, 'context and target were just read');
-  return { context: canonicalContext, target: canonicalTarget, namespaceRestrictions: namespaceRestrictions === null ? null : restrictions };
+  const [canonicalTarget, canonicalContext, ...restrictions] = paths;
+  invariant(canonicalTarget !== undefined && canonicalContext !== undefined, 'target and context were just read');
+  return {
+    context: canonicalContext,
+    target: canonicalTarget,
+    namespaceRestrictions: namespaceRestrictions === null ? null : restrictions,
+  };
 }
 
 function canonicalText(request: ExplainRequest, { context, target }: Paths): string {
@@ -135,15 +141,20 @@ const STEPS: readonly ((access: Access) => ExplainedStep)[] = [
     const { target, namespaceRestrictions: restrictions } = access;
     if (restrictions === null) return pass('restriction', 'the credential is not restricted to namespaces');
     const allowing = restrictions.find((restriction) => isWithin(target, restriction));
-    if (allowing !== undefined) return pass('restriction', `the credential is restricted to ${allowing}, which is ${target} or above it`);
+    if (allowing !== undefined)
+      return pass('restriction', `the credential is restricted to ${allowing}, which is ${target} or above it`);
     const listed = restrictions.length === 0 ? 'no namespace at all' : restrictions.join(', ');
     return fail('restriction', `the credential is restricted to ${listed}, and ${target} is not there`);
   },
   ({ identities, scope, target, at, carrying }) => {
     const who = identities.length === 0 ? 'nobody' : identities.map(formatIdentity).join(', ');
     const what = `${scope} at ${target}`;
-    if (carrying.length === 0) return fail('no_matching_grant', `no grant in force at ${formatInstant(at)} gives ${who} ${what}`);
-    return pass('no_matching_grant', `${String(carrying.length)} ${carrying.length === 1 ? 'grant gives' : 'grants give'} ${who} ${what}`);
+    if (carrying.length === 0)
+      return fail('no_matching_grant', `no grant in force at ${formatInstant(at)} gives ${who} ${what}`);
+    return pass(
+      'no_matching_grant',
+      `${String(carrying.length)} ${carrying.length === 1 ? 'grant gives' : 'grants give'} ${who} ${what}`,
+    );
   },
   ({ scope, credentialScopes }) => {
     if (credentialScopes === null) return pass('credential_scope', 'the credential carries every scope');
@@ -154,9 +165,15 @@ const STEPS: readonly ((access: Access) => ExplainedStep)[] = [
   (access) => {
     const { context, target, scope } = access;
     if (context === target) return pass('target_relationship', 'the record is in the namespace that is asked from');
-    if (isRelated(access)) return pass('target_relationship', `${target} is above ${context}, and this is visible from below`);
-    const rule = readsFromBelow(scope) ? `${scope} reaches the namespace that is asked from and those above it` : `${scope} stays in the namespace that is asked from`;
-    return fail('target_relationship', `${rule}, and ${target} is not ${readsFromBelow(scope) ? 'one of those' : context}`);
+    if (isRelated(access))
+      return pass('target_relationship', `${target} is above ${context}, and this is visible from below`);
+    const rule = readsFromBelow(scope)
+      ? `${scope} reaches the namespace that is asked from and those above it`
+      : `${scope} stays in the namespace that is asked from`;
+    return fail(
+      'target_relationship',
+      `${rule}, and ${target} is not ${readsFromBelow(scope) ? 'one of those' : context}`,
+    );
   },
 ];
 
@@ -173,17 +190,24 @@ function editsFor(policy: PreparedPolicy, access: Access): readonly Edit[] {
   if (!isRelated(access)) return [];
   const { scope, target, credentialScopes, namespaceRestrictions } = access;
   const lacksScope = credentialScopes !== null && !credentialScopes.includes(scope);
-  const lacksPlace = namespaceRestrictions !== null && !namespaceRestrictions.some((restriction) => isWithin(target, restriction));
+  const lacksPlace =
+    namespaceRestrictions !== null && !namespaceRestrictions.some((restriction) => isWithin(target, restriction));
   const credential: CredentialChange = {
     ...(lacksScope ? { credentialScopes: [scope] } : {}),
     ...(lacksPlace ? { namespaceRestrictions: [target] } : {}),
   };
-  const needs = [...(lacksScope ? [`carry ${scope}`] : []), ...(lacksPlace ? [`be allowed at ${target}`] : [])].join(' and ');
+  const needs = [...(lacksScope ? [`carry ${scope}`] : []), ...(lacksPlace ? [`be allowed at ${target}`] : [])].join(
+    ' and ',
+  );
   if (access.carrying.length > 0) {
     const change: Change = { kind: 'credential', ...credential };
     return [{ text: `let the credential ${needs}`, change, opens: { cells: 0n } }];
   }
   const edits = policyEdits(policy, access);
   if (needs === '') return edits;
-  return edits.map((edit) => ({ ...edit, text: `${edit.text}, and let the credential ${needs}`, change: { ...edit.change, credential } }));
+  return edits.map((edit) => ({
+    ...edit,
+    text: `${edit.text}, and let the credential ${needs}`,
+    change: { ...edit.change, credential },
+  }));
 }

@@ -3,7 +3,7 @@
 // with its subtree, and starts its own.
 import { countClasses, type Extent, type RowRegion } from './cells.js';
 import { endOf, type Nodes } from './nodes.js';
-import { isNothing, mapTimeline, NOTHING, piecesOf, sameTimeline, type Timeline } from './timeline.js';
+import { bitsOf, isNothing, mapTimeline, NOTHING, piecesOf, sameTimeline, type Timeline } from './timeline.js';
 
 /** A value other than 0 throughout a region and a stretch of time. */
 export interface Patch {
@@ -28,12 +28,15 @@ export function makeFold(nodes: Nodes, planes: readonly number[]): Fold {
   const folds = planes.map((plane) => ({ plane, fold: makePlane(nodes) }));
   return {
     visit: (row, at, below) => {
+      const bits = bitsOf(at) | bitsOf(below);
       for (const { plane, fold } of folds) {
+        // Nothing inside nothing.
+        if ((bits & plane) === 0 && fold.isIdle(row)) continue;
         const here = mapTimeline(at, (value) => value & plane);
         fold.visit(row, here, at === below ? here : mapTimeline(below, (value) => value & plane));
       }
     },
-    finish: () => joinPlanes(folds.flatMap(({ fold }) => fold.finish())),
+    finish: () => joinPlanes(folds.map(({ fold }) => fold.finish())),
   };
 }
 
@@ -42,7 +45,12 @@ interface OpenRegion {
   readonly timeline: Timeline;
 }
 
-function makePlane(nodes: Nodes): Fold {
+interface PlaneFold extends Fold {
+  /** Whether no region is open at a row. */
+  readonly isIdle: (row: number) => boolean;
+}
+
+function makePlane(nodes: Nodes): PlaneFold {
   const regions: OpenRegion[] = [];
   const frames: { readonly end: number; readonly below: Timeline; readonly region: OpenRegion | null }[] = [];
   const open = (row: number, extent: Extent, timeline: Timeline): OpenRegion | null => {
@@ -52,6 +60,7 @@ function makePlane(nodes: Nodes): Fold {
     return opened;
   };
   return {
+    isIdle: (row) => (frames[0]?.end ?? 0) <= row,
     visit: (row, at, below) => {
       for (let top = frames.at(-1); top !== undefined && top.end <= row; top = frames.at(-1)) frames.pop();
       const around = frames.at(-1);
@@ -67,7 +76,9 @@ function makePlane(nodes: Nodes): Fold {
     finish: () =>
       regions
         .filter(({ region }) => countClasses(nodes, region) > 0)
-        .flatMap(({ region, timeline }) => piecesOf(timeline).map(({ from, until, value }) => ({ region, from, until, value }))),
+        .flatMap(({ region, timeline }) =>
+          piecesOf(timeline).map(({ from, until, value }) => ({ region, from, until, value })),
+        ),
   };
 }
 
@@ -75,9 +86,11 @@ function hasRowsBelow(nodes: Nodes, row: number): boolean {
   return endOf(nodes, row) > row + 1;
 }
 
-function joinPlanes(patches: readonly Patch[]): readonly Patch[] {
+function joinPlanes(planes: readonly (readonly Patch[])[]): readonly Patch[] {
+  const [first, ...more] = planes.filter((patches) => patches.length > 0);
+  if (more.length === 0) return first ?? [];
   const joined = new Map<string, Patch>();
-  for (const patch of patches) {
+  for (const patch of planes.flat()) {
     const key = placeKey(patch);
     const known = joined.get(key);
     joined.set(key, known === undefined ? patch : { ...known, value: known.value | patch.value });

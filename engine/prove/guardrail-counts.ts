@@ -14,7 +14,8 @@ export interface CountRule {
 
 export function checkCounts(world: World, rule: CountRule): Finding {
   const placeAt = makePlaces(world, rule.scopes);
-  const isBroken = (count: number): boolean => (rule.kind === 'atLeast' ? count < rule.identities : count > rule.identities);
+  const isBroken = (count: number): boolean =>
+    rule.kind === 'atLeast' ? count < rule.identities : count > rule.identities;
   const broken: Place[] = [];
   for (const row of rule.places) {
     const place = placeAt(row);
@@ -43,7 +44,15 @@ function sightingsAt(place: Place, rule: CountRule, isBroken: (count: number) =>
       if (last?.until === from && last.key === key) sightings[sightings.length - 1] = { ...last, until };
       else {
         const region = { row: place.row, extent: 'exact', except: [] } as const;
-        sightings.push({ identities, region, scopes: rule.kind === 'atLeast' ? rule.scopes : held, from, until, grants, key });
+        sightings.push({
+          identities,
+          region,
+          scopes: rule.kind === 'atLeast' ? rule.scopes : held,
+          from,
+          until,
+          grants,
+          key,
+        });
       }
     }
   }
@@ -51,7 +60,10 @@ function sightingsAt(place: Place, rule: CountRule, isBroken: (count: number) =>
 }
 
 /** A stretch cut wherever a grant of the place begins or ends. */
-function stretches(place: Place, { from, until }: { from: number; until: number }): readonly (readonly [number, number])[] {
+function stretches(
+  place: Place,
+  { from, until }: { from: number; until: number },
+): readonly (readonly [number, number])[] {
   const cuts = new Set([from]);
   for (const holding of place.holdings) {
     if (from < holding.from && holding.from < until) cuts.add(holding.from);
@@ -82,14 +94,27 @@ function ceilingRepair(world: World, ceiling: number, broken: readonly Place[]):
   for (const place of broken) for (const holding of place.holdings) candidates.set(holding.grant, holding);
   const principalOf = world.policy.tables.grants.principal;
   const reachOf = (grant: number): Int32Array => world.reach(principalOf[grant] ?? 0);
-  const order = [...candidates.values()].sort((a, b) => reachOf(a.grant).length - reachOf(b.grant).length || a.grant - b.grant);
+  const order = [...candidates.values()].sort(
+    (a, b) => reachOf(a.grant).length - reachOf(b.grant).length || a.grant - b.grant,
+  );
   return order
-    .filter((holding) => !putBack(refills.filter((refill) => refill.rows.has(holding.grant)), holding, { ceiling, reach: reachOf(holding.grant) }))
+    .filter(
+      (holding) =>
+        !putBack(
+          refills.filter((refill) => refill.rows.has(holding.grant)),
+          holding,
+          { ceiling, reach: reachOf(holding.grant) },
+        ),
+    )
     .map((holding) => holding.grant)
     .sort((a, b) => a - b);
 }
 
-function putBack(refills: readonly Refill[], holding: Holding, { ceiling, reach }: { ceiling: number; reach: Int32Array }): boolean {
+function putBack(
+  refills: readonly Refill[],
+  holding: Holding,
+  { ceiling, reach }: { ceiling: number; reach: Int32Array },
+): boolean {
   if (reach.length > ceiling) return false;
   const window = windowOf(holding);
   const counts: Timeline[] = [];
@@ -102,7 +127,10 @@ function putBack(refills: readonly Refill[], holding: Holding, { ceiling, reach 
   refills.forEach((refill, i) => {
     refill.count = counts[i] ?? refill.count;
     for (const identity of reach) {
-      refill.cover.set(identity, combine(refill.cover.get(identity) ?? NOTHING, window, (a, b) => a | b));
+      refill.cover.set(
+        identity,
+        combine(refill.cover.get(identity) ?? NOTHING, window, (a, b) => a | b),
+      );
     }
   });
   return true;

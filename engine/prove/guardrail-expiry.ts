@@ -3,11 +3,16 @@
 import { type Holding, holdingOf } from './holdings.js';
 import type { Finding, Sighting, World } from './witness.js';
 
-export function checkExpiry(world: World, rule: { readonly providers: readonly string[]; readonly withinMilliseconds: number }): Finding {
+export function checkExpiry(
+  world: World,
+  rule: { readonly providers: readonly string[]; readonly withinMilliseconds: number },
+): Finding {
   const { policy, rights } = world;
   const { tables } = policy;
   const providers = new Set(rule.providers);
-  const concerned = Uint8Array.from(tables.identities.provider, (row) => (providers.has(tables.providers[row] ?? '') ? 1 : 0));
+  const concerned = Uint8Array.from(tables.identities.provider, (row) =>
+    providers.has(tables.providers[row] ?? '') ? 1 : 0,
+  );
   const reaching = principalsReaching(world, concerned);
   const sightings: Sighting[] = [];
   for (let grant = 0; grant < tables.grants.id.length; grant += 1) {
@@ -16,7 +21,14 @@ export function checkExpiry(world: World, rule: { readonly providers: readonly s
     if (reaching[principal] !== 1 || endsInTime(holding, rule.withinMilliseconds)) continue;
     const identities = world.reach(principal).filter((identity) => concerned[identity] === 1);
     const region = { row: holding.row, extent: holding.inherit ? 'subtree' : 'exact', except: [] } as const;
-    sightings.push({ identities, region, scopes: holding.scopes, from: holding.from, until: holding.until, grants: [grant] });
+    sightings.push({
+      identities,
+      region,
+      scopes: holding.scopes,
+      from: holding.from,
+      until: holding.until,
+      grants: [grant],
+    });
   }
   return { sightings, repair: sightings.flatMap((sighting) => sighting.grants) };
 }
@@ -36,7 +48,8 @@ function principalsReaching({ policy }: World, identities: Uint8Array): Uint8Arr
   const reaching = new Uint8Array(tables.roles.name.length + tables.identities.subject.length);
   for (let holder = 0; holder < holders.count; holder += 1) {
     if (concerned[holder] !== 1) continue;
-    for (const principal of holders.principals.subarray(holders.start[holder], holders.start[holder + 1])) reaching[principal] = 1;
+    for (const principal of holders.principals.subarray(holders.start[holder], holders.start[holder + 1]))
+      reaching[principal] = 1;
   }
   return reaching;
 }

@@ -56,7 +56,10 @@ function regionUnder({ nodes }: World, { row, inherit }: Holding, under: number)
   return above && inherit ? { row: under, extent: 'subtree', except: [] } : null;
 }
 
-export function checkSeparate(world: World, rule: { under: number; sides: readonly number[]; exempt: Uint8Array }): Finding {
+export function checkSeparate(
+  world: World,
+  rule: { under: number; sides: readonly number[]; exempt: Uint8Array },
+): Finding {
   const scopes = rule.sides.reduce((all, side) => all | side, 0);
   const prohibition = { ...rule, scopes, broken: (held: number) => heldOfSeveral(rule.sides, held) };
   const broken = findBroken(world, prohibition);
@@ -81,11 +84,17 @@ export interface Broken {
 
 function findBroken(world: World, prohibition: Prohibition): readonly Broken[] {
   const found: Broken[] = [];
-  for (const group of groupsNear(world.policy, relevance(world, prohibition))) {
+  const given = scopesGiven(world, prohibition);
+  const filter: GroupFilter = {
+    principals: Uint8Array.from(given, (scopes) => (scopes === 0 ? 0 : 1)),
+    counts: (identity) => prohibition.exempt[identity] !== 1,
+  };
+  for (const group of groupsNear(world.policy, filter)) {
+    // Rights only add: whoever has not the scopes anywhere at all has not broken the rule anywhere.
+    const most = group.principals.reduce((all, principal) => all | (given[principal] ?? 0), 0);
+    if (prohibition.broken(most) === 0) continue;
     const near = holdingsNear(world.rights, group.principals, subtreeRows(world.nodes, prohibition.under));
     const holdings = near.filter((holding) => isRelevant(prohibition, holding));
-    // Rights only add: whoever has not the scopes anywhere at all has not broken the rule anywhere.
-    if (prohibition.broken(holdings.reduce((all, holding) => all | holding.scopes, 0)) === 0) continue;
     const sightings = sightingsOf(world, prohibition, { group, holdings });
     if (sightings.length > 0) found.push({ group, holdings, sightings });
   }
@@ -105,7 +114,14 @@ function sightingsOf(
   return fold.finish().map((patch) => {
     const grants = new Set(carriers(nodes, holdings, patch).map((holding) => holding.grant));
     const { region, from, until, value } = patch;
-    return { identities: group.identities, region, from, until, scopes: value, grants: [...grants].sort((a, b) => a - b) };
+    return {
+      identities: group.identities,
+      region,
+      from,
+      until,
+      scopes: value,
+      grants: [...grants].sort((a, b) => a - b),
+    };
   });
 }
 
@@ -114,14 +130,17 @@ function isRelevant({ scopes }: { readonly scopes: number }, holding: Holding): 
   return (holding.scopes & scopes) !== 0 && holding.from < holding.until;
 }
 
-function relevance(world: World, prohibition: Prohibition): GroupFilter {
+/** By principal, the scopes that matter to the rule and that its grants give anywhere where the rule counts. */
+function scopesGiven(world: World, prohibition: Prohibition): Uint16Array {
   const { grants, roles, identities } = world.policy.tables;
-  const principals = new Uint8Array(roles.name.length + identities.subject.length);
+  const given = new Uint16Array(roles.name.length + identities.subject.length);
   for (let grant = 0; grant < grants.id.length; grant += 1) {
     const holding = holdingOf(world.rights, grant);
-    if (isRelevant(prohibition, holding) && regionUnder(world, holding, prohibition.under) !== null) principals[grants.principal[grant] ?? 0] = 1;
+    if (!isRelevant(prohibition, holding) || regionUnder(world, holding, prohibition.under) === null) continue;
+    const principal = grants.principal[grant] ?? 0;
+    given[principal] = (given[principal] ?? 0) | (holding.scopes & prohibition.scopes);
   }
-  return { principals, counts: (identity) => prohibition.exempt[identity] !== 1 };
+  return given;
 }
 
 /** 1 for each identity that an exemption names, or that is in a role that it names, however deep. */

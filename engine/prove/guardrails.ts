@@ -8,12 +8,15 @@ import type { NamespacePath } from '../model/namespace.js';
 import type { CountedAt, GuardrailRule, PolicyGuardrail, PolicySet } from '../model/policy-set.js';
 import { checkCounts } from './guardrail-counts.js';
 import { checkExpiry } from './guardrail-expiry.js';
+import { describeRule } from './describe-rule.js';
 import { checkNever, checkSeparate, exemptIdentities } from './guardrail-regions.js';
 import { type Finding, makeWorld, toWitnesses, type Witness, type World } from './witness.js';
 
 export interface GuardrailViolation {
   readonly guardrail: string;
   readonly description: string | null;
+  /** The rule in words, one line. */
+  readonly requires: string;
   /** Where the guardrail stands; null in a policy built in memory. */
   readonly file: string | null;
   readonly line: number | null;
@@ -36,7 +39,10 @@ export function checkGuardrails(set: PolicySet, policy: Policy): GuardrailReport
   const prepared = preparedOf(policy);
   invariant(prepared !== null, 'guardrails are checked against a compiled policy');
   const topLevel = prepared.paths.filter((_, row) => prepared.tables.namespaces.parent[row] === 0);
-  const world = makeWorld(prepared, set.guardrails.flatMap(({ rule }) => pathsOf(rule, topLevel)));
+  const world = makeWorld(
+    prepared,
+    set.guardrails.flatMap(({ rule }) => pathsOf(rule, topLevel)),
+  );
   const violations: GuardrailViolation[] = [];
   for (const guardrail of set.guardrails) {
     const finding = check(world, guardrail.rule, topLevel);
@@ -69,9 +75,17 @@ function check(world: World, rule: GuardrailRule, topLevel: readonly NamespacePa
   const rowOf = (path: NamespacePath): number => world.nodes.rowOf.get(path) ?? 0;
   switch (rule.kind) {
     case 'never':
-      return checkNever(world, { under: rowOf(rule.under), scopes: rule.scopes, exempt: exemptIdentities(world, rule.except) });
+      return checkNever(world, {
+        under: rowOf(rule.under),
+        scopes: rule.scopes,
+        exempt: exemptIdentities(world, rule.except),
+      });
     case 'separate':
-      return checkSeparate(world, { under: rowOf(rule.under), sides: rule.sides, exempt: exemptIdentities(world, rule.except) });
+      return checkSeparate(world, {
+        under: rowOf(rule.under),
+        sides: rule.sides,
+        exempt: exemptIdentities(world, rule.except),
+      });
     case 'atLeast':
     case 'atMost':
       return checkCounts(world, { ...rule, places: placesOf(rule.at, topLevel).map(rowOf) });
@@ -82,10 +96,15 @@ function check(world: World, rule: GuardrailRule, topLevel: readonly NamespacePa
   }
 }
 
-function toViolation(world: World, { id, description, place }: PolicyGuardrail, finding: Finding): GuardrailViolation {
+function toViolation(
+  world: World,
+  { id, description, rule, place }: PolicyGuardrail,
+  finding: Finding,
+): GuardrailViolation {
   return {
     guardrail: id,
     description,
+    requires: describeRule(rule),
     file: place?.file ?? null,
     line: place?.range.start.line ?? null,
     witnesses: toWitnesses(world, finding.sightings),

@@ -35,7 +35,10 @@ export function groupsNear(policy: PreparedPolicy, filter: GroupFilter): readonl
     if (known === undefined) groups.set(key, { principals, identities });
     else for (const identity of identities) known.identities.push(identity);
   }
-  return [...groups.values()].map(({ principals, identities }) => ({ principals, identities: identities.sort((a, b) => a - b) }));
+  return [...groups.values()].map(({ principals, identities }) => ({
+    principals,
+    identities: identities.sort((a, b) => a - b),
+  }));
 }
 
 /** Identity rows by class of holders. */
@@ -50,7 +53,8 @@ export function makeReach(policy: PreparedPolicy): (principal: number) => Int32A
   const { holders, tables } = policy;
   const identitiesOf = identitiesByHolder(policy);
   const holderOfSlot = new Int32Array(holders.principals.length);
-  for (let holder = 0; holder < holders.count; holder += 1) holderOfSlot.fill(holder, holders.start[holder], holders.start[holder + 1]);
+  for (let holder = 0; holder < holders.count; holder += 1)
+    holderOfSlot.fill(holder, holders.start[holder], holders.start[holder + 1]);
   const slots = listRows(holders.principals, tables.roles.name.length + tables.identities.subject.length);
   const known = new Map<number, Int32Array>();
   return (principal) => {

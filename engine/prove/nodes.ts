@@ -1,6 +1,6 @@
 // The namespace nodes of exact answers (interfaces.md, Cells): the root and every namespace that a grant names, in path
 // order, so that a subtree is one run of rows. Every other path behaves as its nearest node at or above it, from below.
-import { comparePaths, NAMESPACE_LIMITS, type NamespacePath, parentOf, ROOT } from '../model/namespace.js';
+import { NAMESPACE_LIMITS, type NamespacePath, parentOf, ROOT, sortPaths } from '../model/namespace.js';
 
 /** Rows of nodes are in path order; row 0 is the root. */
 export interface Nodes {
@@ -18,7 +18,7 @@ export interface Nodes {
 
 /** Sorts, drops repetitions, and adds the root. */
 export function makeNodes(named: Iterable<NamespacePath>): Nodes {
-  const paths = [...new Set<NamespacePath>([ROOT, ...named])].sort(comparePaths);
+  const paths = sortPaths([ROOT, ...named]);
   const rowOf = new Map(paths.map((path, row) => [path, row]));
   const parent = new Int32Array(paths.length).fill(-1);
   const end = new Int32Array(paths.length).fill(paths.length);

@@ -42,7 +42,10 @@ export function makePair(old: PreparedPolicy, changed: PreparedPolicy): PolicyPa
   const sideOf = (policy: PreparedPolicy, which: 'left' | 'right'): Side => ({
     policy,
     rights: makeRights(policy, nodes),
-    principalOf: joined(roles[which], identities[which].map((row) => roles.count + row)),
+    principalOf: joined(
+      roles[which],
+      identities[which].map((row) => roles.count + row),
+    ),
     principalRow: joined(
       rowsOfCommon(roles[which], roles.count),
       rowsOfCommon(identities[which], identities.count).map((row) => (row < 0 ? -1 : roles[which].length + row)),

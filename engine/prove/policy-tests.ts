@@ -39,20 +39,45 @@ export interface PolicyTestFailure {
   readonly at: Instant | null;
 }
 
+export interface PolicyTestResult {
+  readonly test: string;
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly passed: boolean;
+}
+
 export interface PolicyTestReport {
   /** Tests, not expectations. */
   readonly passed: number;
   readonly failed: number;
+  /** One for each test, in their order. */
+  readonly results: readonly PolicyTestResult[];
   /** In the order of the tests and of their lines. */
   readonly failures: readonly PolicyTestFailure[];
+  /**
+   * Of each access that a test expects and gets (`allow`, and the namespaces of `sees`), in each interval of time, the
+   * grants that carry it: what coverage is made of.
+   */
+  readonly carriers: readonly (readonly GrantRef[])[];
 }
 
-/** `policy` must be what `set` compiles to. */
-export function runPolicyTests(set: PolicySet, policy: Policy): PolicyTestReport {
+/** `policy` must be what `set` compiles to; `tests` are those of `set` that are to be run. */
+export function runPolicyTests(
+  set: PolicySet,
+  policy: Policy,
+  tests: readonly PolicyTest[] = set.tests,
+): PolicyTestReport {
   const index = indexGrants(set);
-  const found = set.tests.map((test) => runTest(prepare(test, policy, index)));
-  const failed = found.filter((failures) => failures.length > 0).length;
-  return { passed: found.length - failed, failed, failures: found.flat() };
+  const carriers: (readonly GrantRef[])[] = [];
+  const found = tests.map((test) => runTest(prepare(test, policy, { index, carriers })));
+  const results = tests.map(({ name, place }, number) => ({
+    test: name,
+    file: place?.file ?? null,
+    line: place?.range.start.line ?? null,
+    passed: found[number]?.length === 0,
+  }));
+  const failed = results.filter((result) => !result.passed).length;
+  return { passed: found.length - failed, failed, results, failures: found.flat(), carriers };
 }
 
 /** One test, with what all of its expectations need. */
@@ -62,12 +87,17 @@ interface Run {
   readonly policy: Policy;
   readonly grants: readonly PolicyGrant[];
   readonly held: ReadonlySet<PolicyGrant>;
+  readonly carriers: (readonly GrantRef[])[];
 }
 
-function prepare(test: PolicyTest, policy: Policy, index: GrantIndex): Run {
+function prepare(
+  test: PolicyTest,
+  policy: Policy,
+  { index, carriers }: { readonly index: GrantIndex; readonly carriers: (readonly GrantRef[])[] },
+): Run {
   const { identities, credentialScopes, namespaceRestrictions } = test;
   const actor: Actor = { kind: 'request', identities, credentialScopes, namespaceRestrictions };
-  return { test, actor, policy, grants: index.grants, held: grantsHeldBy(index, identities) };
+  return { test, actor, policy, grants: index.grants, held: grantsHeldBy(index, identities), carriers };
 }
 
 function runTest(run: Run): readonly PolicyTestFailure[] {
@@ -87,7 +117,10 @@ function checkAccess(
   for (const interval of intervals(run, namespace)) {
     const question = { scope, context: namespace, target: namespace, at: interval.at };
     const answer = ask(run, question);
-    if (answer.decision === expected) continue;
+    if (answer.decision === expected) {
+      if (answer.decision === 'allow') run.carriers.push(answer.grants);
+      continue;
+    }
     const request = `${scope} ${namespace}`;
     const reason = answer.decision === 'allow' ? { grants: answer.grants } : denial(run, question, answer.step);
     return { ...heading(run, place), request, expected, actual: answer.decision, ...reason, at: interval.from };
@@ -105,6 +138,11 @@ function checkVisibility(
   for (const interval of intervals(run, context)) {
     const answer = visibility(run.policy, { actor: run.actor, request: { family, context, reach }, at: interval.at });
     const actual = listed(answer);
+    for (const target of expected) {
+      if (!actual.includes(target)) continue;
+      const seen = ask(run, { scope: `${family}:read`, context, target, at: interval.at });
+      if (seen.decision === 'allow') run.carriers.push(seen.grants);
+    }
     const extra = actual.find((path) => !expected.includes(path));
     const missing = expected.find((path) => !actual.includes(path));
     const different = extra ?? missing;

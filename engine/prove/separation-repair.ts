@@ -16,21 +16,39 @@ export function separationRepair(world: World, prohibition: Prohibition, broken:
 
   const principalOf = world.policy.tables.grants.principal;
   const byNode = [...candidates.values()].sort((a, b) => a.row - b.row || a.grant - b.grant);
-  /** Those that count somewhere where this one counts: looked for among who can be concerned, or where it counts. */
-  const near = (holding: Holding, partners: ReadonlySet<number>): readonly Holding[] => {
+  /** How many conflict with this one among those that `counts` accepts, no further than `most`. */
+  const countConflicts = (holding: Holding, counts: (grant: number) => boolean, most: number): number => {
+    const partners = together.get(principalOf[holding.grant] ?? 0) ?? NOBODY;
+    let count = 0;
+    const visit = (other: Holding): boolean => {
+      const conflicts = other.grant !== holding.grant && conflict(prohibition, holding, other);
+      if (
+        conflicts &&
+        candidates.has(other.grant) &&
+        partners.has(principalOf[other.grant] ?? 0) &&
+        counts(other.grant)
+      )
+        count += 1;
+      return count < most;
+    };
     const { row, inherit } = holding;
     const rows = inherit ? subtreeRows(world.nodes, row) : { from: row, until: row + 1 };
     const [first, last] = [firstAt(byNode, rows.from), firstAt(byNode, rows.until)];
-    if (last - first > partners.size * LOOKUP_COST) return holdingsNear(world.rights, partners, rows);
-    const above = rowsAbove(world.nodes, row).flatMap((up) => byNode.slice(firstAt(byNode, up), firstAt(byNode, up + 1)));
-    return [...above.filter((other) => other.inherit), ...byNode.slice(first, last)];
-  };
-  const conflictsOf = (holding: Holding): readonly number[] => {
-    const partners = together.get(principalOf[holding.grant] ?? 0) ?? NOBODY;
-    return near(holding, partners)
-      .filter((other) => other.grant !== holding.grant && conflict(prohibition, holding, other))
-      .filter((other) => candidates.has(other.grant) && partners.has(principalOf[other.grant] ?? 0))
-      .map((other) => other.grant);
+    // Looked for where it counts, or among who can be concerned, whichever are fewer.
+    if (last - first > partners.size * LOOKUP_COST) {
+      holdingsNear(world.rights, partners, rows).every(visit);
+      return count;
+    }
+    for (const above of rowsAbove(world.nodes, row)) {
+      for (let i = firstAt(byNode, above), other = byNode[i]; other?.row === above; i += 1, other = byNode[i]) {
+        if (other.inherit && !visit(other)) return count;
+      }
+    }
+    for (let i = first; i < last; i += 1) {
+      const other = byNode[i];
+      if (other !== undefined && !visit(other)) return count;
+    }
+    return count;
   };
 
   const removed: number[] = [];
@@ -38,12 +56,12 @@ export function separationRepair(world: World, prohibition: Prohibition, broken:
   const rest: { readonly holding: Holding; readonly conflicts: number }[] = [];
   for (const [grant, holding] of candidates) {
     if (prohibition.broken(holding.scopes) !== 0) removed.push(grant);
-    else rest.push({ holding, conflicts: conflictsOf(holding).length });
+    else rest.push({ holding, conflicts: countConflicts(holding, () => true, Infinity) });
   }
   rest.sort((a, b) => a.conflicts - b.conflicts || a.holding.grant - b.holding.grant);
   const kept = new Set<number>();
   for (const { holding } of rest) {
-    if (conflictsOf(holding).some((other) => kept.has(other))) removed.push(holding.grant);
+    if (countConflicts(holding, (other) => kept.has(other), 1) > 0) removed.push(holding.grant);
     else kept.add(holding.grant);
   }
   return removed.sort((a, b) => a - b);

@@ -1,5 +1,6 @@
 // Step functions of time: which number (a set of scopes as bits, or a count) holds from when until when. Answers of the
 // proofs are exact over all time because they are computed on these, never at sampled instants (design 2.5).
+import { ALL_SCOPES } from '../model/scope.js';
 
 /**
  * `values[i]` holds from `starts[i]` (milliseconds since 1970) until the next start, the last one for ever.
@@ -17,11 +18,23 @@ export interface Piece {
   readonly value: number;
 }
 
-export const NOTHING: Timeline = Object.freeze({ starts: Object.freeze([-Infinity]), values: Object.freeze([0]) });
+/** One value for ever. Most rights have no windows, so these are made once and told apart by identity. */
+const CONSTANTS: readonly Timeline[] = Array.from({ length: ALL_SCOPES + 1 }, (_, value) => makeConstant(value));
+
+export const NOTHING: Timeline = constant(0);
+
+function makeConstant(value: number): Timeline {
+  return Object.freeze({ starts: Object.freeze([-Infinity]), values: Object.freeze([value]) });
+}
+
+function constant(value: number): Timeline {
+  return CONSTANTS[value] ?? makeConstant(value);
+}
 
 /** A value within a window and 0 outside it; nothing at all where the window is empty. */
 export function during({ from, until, value }: Piece): Timeline {
   if (!(from < until) || value === 0) return NOTHING;
+  if (from === -Infinity && until === Infinity) return constant(value);
   const starts = [-Infinity];
   const values = [0];
   if (from === -Infinity) values[0] = value;
@@ -38,6 +51,7 @@ export function during({ from, until, value }: Piece): Timeline {
 
 /** Pointwise; `apply(0, 0)` must be 0. */
 export function combine(a: Timeline, b: Timeline, apply: (a: number, b: number) => number): Timeline {
+  if (a.values.length === 1 && b.values.length === 1) return constant(apply(a.values[0] ?? 0, b.values[0] ?? 0));
   const starts: number[] = [];
   const values: number[] = [];
   let i = 0;
@@ -52,7 +66,7 @@ export function combine(a: Timeline, b: Timeline, apply: (a: number, b: number) 
     const nextA = a.starts[i + 1] ?? Infinity;
     const nextB = b.starts[j + 1] ?? Infinity;
     at = Math.min(nextA, nextB);
-    if (at === Infinity) return { starts, values };
+    if (at === Infinity) return values.length === 1 ? constant(values[0] ?? 0) : { starts, values };
     if (nextA === at) i += 1;
     if (nextB === at) j += 1;
   }
@@ -64,7 +78,7 @@ export function either(a: Timeline, b: Timeline): Timeline {
 }
 
 export function mapTimeline(timeline: Timeline, apply: (value: number) => number): Timeline {
-  return timeline === NOTHING ? NOTHING : combine(timeline, NOTHING, (value) => apply(value));
+  return combine(timeline, NOTHING, (value) => apply(value));
 }
 
 /** The union of many windows, by halves, so that n windows cost n log n. */
@@ -84,6 +98,11 @@ export function sameTimeline(a: Timeline, b: Timeline): boolean {
 
 export function isNothing(timeline: Timeline): boolean {
   return timeline === NOTHING || (timeline.values.length === 1 && timeline.values[0] === 0);
+}
+
+/** All bits that a timeline has at any time. */
+export function bitsOf(timeline: Timeline): number {
+  return timeline.values.reduce((bits, value) => bits | value, 0);
 }
 
 /** The stretches with a value other than 0, in order. */

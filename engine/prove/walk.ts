@@ -19,7 +19,9 @@ export function walkRights({ nodes, rows: { from: start, until: end }, sides }: 
   const open: { end: number; below: readonly Timeline[] }[] = [
     { end, below: sides.map((side) => windowsOf(side.filter((holding) => holding.row < start && holding.inherit))) },
   ];
-  const cursors = sides.map((side) => side.findIndex((holding) => holding.row >= start)).map((at) => (at < 0 ? Infinity : at));
+  const cursors = sides
+    .map((side) => side.findIndex((holding) => holding.row >= start))
+    .map((at) => (at < 0 ? Infinity : at));
   for (let row = start; row < end; row = nextRow(sides, cursors, end)) {
     for (let top = open.at(-1); open.length > 1 && top !== undefined && top.end <= row; top = open.at(-1)) open.pop();
     const inherited = open.at(-1)?.below ?? [];
@@ -41,7 +43,11 @@ function nextRow(sides: Walk['sides'], cursors: readonly number[], end: number):
 }
 
 /** The holdings of a side at a row; moves its cursor past them. */
-function takeRow(side: readonly Holding[], cursors: number[], place: { readonly side: number; readonly row: number }): readonly Holding[] {
+function takeRow(
+  side: readonly Holding[],
+  cursors: number[],
+  place: { readonly side: number; readonly row: number },
+): readonly Holding[] {
   const first = cursors[place.side] ?? Infinity;
   let last = first;
   while (side[last]?.row === place.row) last += 1;

@@ -16,12 +16,15 @@ import { carriers, compareExtents, type Region, scopesOf, toRegion } from './wit
 
 export interface HeldRegion extends Region {
   readonly scopes: readonly ScopeName[];
-  /** Those that give any of the scopes somewhere in the region, sorted by id. */
+  /** Those that give any of the scopes in all of the region, sorted by id; others give them again in parts of it. */
   readonly grants: readonly GrantRef[];
 }
 
 /** In path order. A scope is in one region at most of those that hold a namespace; together they are exactly what is held. */
-export function whatCan(policy: Policy, { identity, at }: { readonly identity: Identity; readonly at: Instant }): readonly HeldRegion[] {
+export function whatCan(
+  policy: Policy,
+  { identity, at }: { readonly identity: Identity; readonly at: Instant },
+): readonly HeldRegion[] {
   const prepared = preparedOf(policy);
   invariant(prepared !== null, 'only a compiled policy names identities');
   const principals = principalsOf(prepared, identity);
@@ -31,16 +34,27 @@ export function whatCan(policy: Policy, { identity, at }: { readonly identity: I
   const inForce = holdingsNear(rights, principals, rows).filter((holding) => holding.from <= at && at < holding.until);
   // At one instant there is no time: what is in force is so for ever.
   const holdings = inForce.map((holding) => ({ ...holding, from: -Infinity, until: Infinity }));
-  const fold = makeFold(nodes, SCOPES.map((_, bit) => 1 << bit));
+  const fold = makeFold(
+    nodes,
+    SCOPES.map((_, bit) => 1 << bit),
+  );
   walkRights({ nodes, rows, sides: [holdings] }, (row, [here], [below]) => {
     if (here !== undefined && below !== undefined) fold.visit(row, here, below);
   });
   return [...fold.finish()]
-    .sort((a, b) => a.region.row - b.region.row || compareExtents(a.region.extent, b.region.extent) || a.value - b.value)
+    .sort(
+      (a, b) => a.region.row - b.region.row || compareExtents(a.region.extent, b.region.extent) || a.value - b.value,
+    )
     .map((patch) => {
-      const grants = new Set(carriers(nodes, holdings, patch).map((holding) => holding.grant));
-      const refs = grantRefs(prepared.tables, [...grants].sort((a, b) => a - b));
-      return { ...toRegion(nodes, patch.region), scopes: scopesOf(patch.value), grants: refs };
+      const { row, extent } = patch.region;
+      const whole = carriers(nodes, holdings, patch).filter(
+        (holding) => holding.row <= row && (extent === 'exact' || holding.inherit),
+      );
+      const grants = grantRefs(
+        prepared.tables,
+        whole.map((holding) => holding.grant).sort((a, b) => a - b),
+      );
+      return { ...toRegion(nodes, patch.region), scopes: scopesOf(patch.value), grants };
     });
 }
 

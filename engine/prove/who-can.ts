@@ -27,7 +27,9 @@ export interface Holder {
 export function whoCan(policy: Policy, { scope, namespace, at }: WhoCanRequest): readonly Holder[] {
   const prepared = preparedOf(policy);
   invariant(prepared !== null, 'only a compiled policy names identities');
-  const everyone = new Int32Array(prepared.tables.roles.name.length + prepared.tables.identities.subject.length).map((_, row) => row);
+  const everyone = new Int32Array(prepared.tables.roles.name.length + prepared.tables.identities.subject.length).map(
+    (_, row) => row,
+  );
   const reach = makeReach(prepared);
   const held = new Map<number, number[]>();
   for (const grant of findGrants(prepared, everyone, { target: namespace, scopes: scopeBit(scope), at })) {
@@ -38,6 +40,9 @@ export function whoCan(policy: Policy, { scope, namespace, at }: WhoCanRequest):
     }
   }
   return [...held]
-    .map(([identity, grants]) => ({ identity: identityText(prepared, identity), grants: grantRefs(prepared.tables, grants) }))
+    .map(([identity, grants]) => ({
+      identity: identityText(prepared, identity),
+      grants: grantRefs(prepared.tables, grants),
+    }))
     .sort((a, b) => compareTexts(a.identity, b.identity));
 }

@@ -96,15 +96,23 @@ export function carriers(
 
 /** Sightings that differ in their grants or in whom they name alone are joined; the order is that of the tree, then time. */
 export function toWitnesses(world: World, sightings: readonly Sighting[]): readonly Witness[] {
-  const byGrants = joinBy(sightings, ({ grants }) => grants.join(), (first, alike) => ({
-    ...first,
-    identities: unionOfRows(alike.map(({ identities }) => identities)),
-  }));
+  const byGrants = joinBy(
+    sightings,
+    ({ grants }) => grants.join(),
+    (first, alike) => ({
+      ...first,
+      identities: unionOfRows(alike.map(({ identities }) => identities)),
+    }),
+  );
   const numberOf = makeNumbering();
-  const byIdentities = joinBy(byGrants, ({ identities }) => String(numberOf(identities)), (first, alike) => ({
-    ...first,
-    grants: unionOfRows(alike.map(({ grants }) => grants)),
-  }));
+  const byIdentities = joinBy(
+    byGrants,
+    ({ identities }) => String(numberOf(identities)),
+    (first, alike) => ({
+      ...first,
+      grants: unionOfRows(alike.map(({ grants }) => grants)),
+    }),
+  );
   const texts = new Map<number, readonly string[]>();
   const textsOf = (identities: IdentityRows): readonly string[] => {
     const number = numberOf(identities);
@@ -114,7 +122,9 @@ export function toWitnesses(world: World, sightings: readonly Sighting[]): reado
   };
   return byIdentities
     .map((sighting) => ({ sighting, witness: toWitness(world, sighting, textsOf(sighting.identities)) }))
-    .sort((a, b) => compareSightings(a.sighting, b.sighting) || compareLists(a.witness.identities, b.witness.identities))
+    .sort(
+      (a, b) => compareSightings(a.sighting, b.sighting) || compareLists(a.witness.identities, b.witness.identities),
+    )
     .map(({ witness }) => witness);
 }
 

@@ -102,8 +102,13 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses): Cells {
         leaveTo(parent[row] ?? -1, visitor);
         const changed = enterRow(row);
         if (!visitor.enter(row, changed)) return false;
-        open.push({ row, changed, before: Int32Array.from(changed, (holder) => inherited[holder] ?? NEVER) });
-        for (const holder of changed) inherit(holder, below[holder] ?? NEVER);
+        const before = new Int32Array(changed.length);
+        for (let i = 0; i < changed.length; i += 1) {
+          const holder = changed[i] ?? 0;
+          before[i] = inherited[holder] ?? NEVER;
+          inherit(holder, below[holder] ?? NEVER);
+        }
+        open.push({ row, changed, before });
       }
       leaveTo(-1, visitor);
       return true;

@@ -8,6 +8,8 @@ import { deepFreeze } from './deep-freeze.js';
 import { digestCells } from './digest-cells.js';
 import { SNAPSHOT_FIELDS, SNAPSHOT_FORMAT, type SnapshotDocument } from './document.js';
 import { type Digest, digestOf } from './hash.js';
+import { isSameData } from './same-data.js';
+import type { CompiledSnapshot } from './seal.js';
 import { shapeFault } from './shape.js';
 
 export type SnapshotFaultCode =
@@ -37,11 +39,61 @@ export interface VerifiedSnapshot {
   readonly changes: readonly (Digest | null)[];
 }
 
-export type DecodeResult =
-  { readonly ok: true; readonly snapshot: VerifiedSnapshot } | { readonly ok: false; readonly fault: SnapshotFault };
+interface Refusal {
+  readonly ok: false;
+  readonly fault: SnapshotFault;
+}
+
+export type DecodeResult = { readonly ok: true; readonly snapshot: VerifiedSnapshot } | Refusal;
 
 /** Never throws, whatever the bytes are. */
 export function decodeSnapshot(bytes: Uint8Array, limits: EngineLimits = ENGINE_LIMITS): DecodeResult {
+  const opened = openDocument(bytes, limits);
+  if (!opened.ok) return opened;
+  const { tables } = opened;
+  const holders = groupHolders(tables, limits.expandedRows);
+  const digests = holders === null ? null : digestCells(tables, holders, limits.expandedRows);
+  if (holders === null || digests === null) {
+    return refuse('snapshot.limit', 'the policy has more rows than the limit once its roles are followed');
+  }
+  const { decisions, changes } = digests;
+  if (decisions !== opened.decisions) {
+    return refuse('snapshot.decisions', 'the decision digest is not that of the decisions in the file');
+  }
+  return { ok: true, snapshot: verifiedOf(opened, { holders, decisions, changes }) };
+}
+
+/**
+ * The same for bytes that this process has compiled: what they hold is compared with what was compiled, so that the
+ * digests, which are functions of it, need not be worked out a second time.
+ */
+export function decodeCompiled({ bytes, decisions, worked }: CompiledSnapshot): DecodeResult {
+  const opened = openDocument(bytes, ENGINE_LIMITS);
+  if (!opened.ok) return opened;
+  if (opened.decisions !== decisions || !isSameData(opened.tables, worked.tables)) {
+    return refuse('snapshot.content', 'the file does not hold what was compiled');
+  }
+  return { ok: true, snapshot: verifiedOf(opened, { ...worked, decisions }) };
+}
+
+interface OpenedDocument {
+  readonly ok: true;
+  readonly tables: PolicyTables;
+  readonly format: number;
+  readonly digest: Digest;
+  /** What the file says they are. */
+  readonly decisions: string;
+}
+
+function verifiedOf(
+  { tables, format, digest }: OpenedDocument,
+  { holders, decisions, changes }: Pick<VerifiedSnapshot, 'holders' | 'decisions' | 'changes'>,
+): VerifiedSnapshot {
+  return { tables, holders, format, digest, decisions, changes };
+}
+
+/** Everything but the decision digest. */
+function openDocument(bytes: Uint8Array, limits: EngineLimits): OpenedDocument | Refusal {
   if (bytes.length > limits.snapshotBytes)
     return refuse('snapshot.too_large', 'the file is larger than any snapshot may be');
   const text = sealedText(bytes);
@@ -59,27 +111,10 @@ export function decodeSnapshot(bytes: Uint8Array, limits: EngineLimits = ENGINE_
   const document = deepFreeze(parsed as SnapshotDocument);
   // Repeated keys, `1.0`, escapes and white space all vanish in parsing, so they show here.
   if (JSON.stringify(document) !== text) return refuse('snapshot.not_canonical', 'the file is not canonical JSON');
-  return checkContent(document, { digest: digestOf(bytes), limits });
-}
-
-interface Known {
-  readonly digest: Digest;
-  readonly limits: EngineLimits;
-}
-
-function checkContent({ snapshot }: SnapshotDocument, { digest, limits }: Known): DecodeResult {
+  const { snapshot } = document;
   const tables = decodeTables(snapshot, limits);
   if (typeof tables === 'string') return refuse('snapshot.content', tables);
-  const holders = groupHolders(tables, limits.expandedRows);
-  const digests = holders === null ? null : digestCells(tables, holders, limits.expandedRows);
-  if (holders === null || digests === null) {
-    return refuse('snapshot.limit', 'the policy has more rows than the limit once its roles are followed');
-  }
-  const { decisions, changes } = digests;
-  if (decisions !== snapshot.decisions) {
-    return refuse('snapshot.decisions', 'the decision digest is not that of the decisions in the file');
-  }
-  return { ok: true, snapshot: { tables, holders, format: snapshot.format, digest, decisions, changes } };
+  return { ok: true, tables, format: snapshot.format, digest: digestOf(bytes), decisions: snapshot.decisions };
 }
 
 const HEAD = '{"seal":"';
@@ -128,6 +163,6 @@ function fieldOf(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, key)?.value : undefined;
 }
 
-function refuse(code: SnapshotFaultCode, message: string): DecodeResult {
+function refuse(code: SnapshotFaultCode, message: string): Refusal {
   return { ok: false, fault: { code, message } };
 }

@@ -1,7 +1,6 @@
 // The decision digest and the namespace digests (design 4): hashes of a normal form of what is decided, which is the same
 // for two policies exactly if they decide alike. README.md has the argument under "What the digests cover".
 import type { HolderClasses } from '../model/holders.js';
-import { ALL_SCOPES } from '../model/scope.js';
 import type { PolicyTables } from '../model/tables.js';
 import { type Cells, makeCells } from './cells.js';
 import { type Digest, digestOf } from './hash.js';
@@ -143,7 +142,7 @@ interface Group {
   readonly classes: number[];
 }
 
-/** One number for the pair: a small one, which is a faster key, where time does not come in. */
+/** One number for the pair: a small one, which is a faster key, where the two are the same. */
 function keyOf(at: Timeline, below: Timeline): number {
-  return (at | below) <= ALL_SCOPES ? at * (ALL_SCOPES + 1) + below : -(at * RADIX + below);
+  return at === below ? at : -(at * RADIX + below) - 1;
 }

@@ -1,5 +1,5 @@
 // Digests of sets of identities, given as the classes that they fall into. The same set comes up again and again (a role's
-// members, at every grant to the role), so short lists that have been hashed lately are remembered.
+// members, at every grant to the role), so lists that have been hashed lately are remembered.
 import type { HolderClasses } from '../model/holders.js';
 import type { PolicyTables } from '../model/tables.js';
 import { listRows } from '../model/row-lists.js';
@@ -11,13 +11,14 @@ export interface HolderSets {
 }
 
 interface Known {
-  readonly classes: readonly number[];
+  /** In ascending order. */
+  readonly classes: ArrayLike<number>;
   readonly digest: Digest;
 }
 
-/** Longer lists than this are rarely met again, and dear to keep. */
-const REMEMBERED_LENGTH = 64;
+/** What is kept at most: sets, and classes of all of them together. */
 const REMEMBERED_SETS = 200_000;
+const REMEMBERED_CLASSES = 8_000_000;
 const TOKEN_WORDS = 8;
 
 /** `limit` is in identities, each counted once for every set that is hashed with it. */
@@ -28,16 +29,18 @@ export function makeHolderSets(tables: PolicyTables, holders: HolderClasses, lim
   const identities = listRows(classOf, holders.count + 1);
   // No set has more identities than there are, and a set is done with before the next one begins.
   const rows = new Int32Array(classOf.length);
-  const buffer = new Uint32Array(classOf.length * TOKEN_WORDS);
+  const buffer = new Int32Array(classOf.length * TOKEN_WORDS);
   const known = new Map<number, Known[]>();
   let hashed = 0;
   let remembered = 0;
+  let rememberedClasses = 0;
 
   /** Fills `rows`; how many there are. Rows are in the order of provider and subject, the same in every policy. */
-  const listIdentities = (classes: readonly number[]): number => {
+  const listIdentities = (classes: ArrayLike<number>): number => {
     let count = 0;
     let inOrder = true;
-    for (const holder of classes) {
+    for (let k = 0; k < classes.length; k += 1) {
+      const holder = classes[k] ?? 0;
       const end = identities.start[holder + 1] ?? 0;
       for (let i = identities.start[holder] ?? 0; i < end; i += 1) {
         const row = identities.rows[i] ?? 0;
@@ -50,7 +53,7 @@ export function makeHolderSets(tables: PolicyTables, holders: HolderClasses, lim
     return count;
   };
 
-  const hashSet = (classes: readonly number[]): Digest | null => {
+  const hashSet = (classes: ArrayLike<number>): Digest | null => {
     const count = listIdentities(classes);
     hashed += count;
     if (hashed > limit) return null;
@@ -63,9 +66,11 @@ export function makeHolderSets(tables: PolicyTables, holders: HolderClasses, lim
 
   const remember = (key: number, one: Known): void => {
     remembered += 1;
-    if (remembered > REMEMBERED_SETS) {
+    rememberedClasses += one.classes.length;
+    if (remembered > REMEMBERED_SETS || rememberedClasses > REMEMBERED_CLASSES) {
       known.clear();
       remembered = 1;
+      rememberedClasses = one.classes.length;
     }
     const alike = known.get(key);
     if (alike === undefined) known.set(key, [one]);
@@ -74,8 +79,7 @@ export function makeHolderSets(tables: PolicyTables, holders: HolderClasses, lim
 
   return {
     digestOf: (classes) => {
-      if (classes.length > REMEMBERED_LENGTH) return hashSet(classes);
-      const sorted = [...classes].sort((a, b) => a - b);
+      const sorted = isAscending(classes) ? classes : new Int32Array(classes).sort();
       const key = keyOf(sorted);
       for (const one of known.get(key) ?? []) if (isSame(one.classes, sorted)) return one.digest;
       const digest = hashSet(sorted);
@@ -86,9 +90,10 @@ export function makeHolderSets(tables: PolicyTables, holders: HolderClasses, lim
 }
 
 /** FNV-1a, cut to what a map takes as a small integer. */
-function keyOf(classes: readonly number[]): number {
+function keyOf(classes: ArrayLike<number>): number {
   let key = 0x811c9dc5;
-  for (const holder of classes) {
+  for (let i = 0; i < classes.length; i += 1) {
+    const holder = classes[i] ?? 0;
     key = Math.imul(key ^ (holder & 0xffff), 0x01000193);
     key = Math.imul(key ^ (holder >>> 16), 0x01000193);
   }
@@ -96,9 +101,10 @@ function keyOf(classes: readonly number[]): number {
 }
 
 /** Of each identity row 32 bytes: SHA-256 of the JSON text `["provider","subject"]`. */
-function tokensOf(tables: PolicyTables): Uint32Array {
+function tokensOf(tables: PolicyTables): Int32Array {
   const { provider, subject } = tables.identities;
-  const tokens = new Uint32Array(subject.length * TOKEN_WORDS);
+  // Signed: a word with the highest bit set would be a number on the heap each time it is copied.
+  const tokens = new Int32Array(subject.length * TOKEN_WORDS);
   const bytes = new Uint8Array(tokens.buffer);
   subject.forEach((text, row) => {
     const pair = JSON.stringify([tables.providers[provider[row] ?? 0] ?? '', text]);
@@ -107,7 +113,12 @@ function tokensOf(tables: PolicyTables): Uint32Array {
   return tokens;
 }
 
-function isSame(a: readonly number[], b: readonly number[]): boolean {
+function isAscending(classes: readonly number[]): boolean {
+  for (let i = 1; i < classes.length; i += 1) if ((classes[i] ?? 0) < (classes[i - 1] ?? 0)) return false;
+  return true;
+}
+
+function isSame(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i += 1) if (a[i] !== b[i]) return false;
   return true;

@@ -1,5 +1,6 @@
 // Tables to the bytes of a snapshot file: the document sealed and frozen, one canonical text.
 import { Immer } from 'immer';
+import type { HolderClasses } from '../model/holders.js';
 import { countsOf, type SnapshotCounts, type PolicyTables } from '../model/tables.js';
 import { canonicalJson } from './canonical.js';
 import { deepFreeze } from './deep-freeze.js';
@@ -15,12 +16,22 @@ export interface CompiledSnapshot {
   /** The decision digest. */
   readonly decisions: Digest;
   readonly counts: SnapshotCounts;
+  /** What the bytes were made from and what was worked out of it, for opening them in the same process. */
+  readonly worked: CompiledCells;
+}
+
+export interface CompiledCells {
+  readonly tables: PolicyTables;
+  readonly holders: HolderClasses;
+  /** See `CellDigests.changes`. */
+  readonly changes: readonly (Digest | null)[];
 }
 
 // The columns of a draft are frozen by our own freezer before a draft exists; immer shares them and need not look again.
 const { produce } = new Immer({ autoFreeze: false });
 
-export function sealSnapshot(tables: PolicyTables, decisions: Digest): CompiledSnapshot {
+export function sealSnapshot(worked: CompiledCells, decisions: Digest): CompiledSnapshot {
+  const { tables } = worked;
   const unsealed = deepFreeze<SnapshotDocument>({ seal: '', snapshot: toSnapshotBody(tables, decisions) });
   const document = deepFreeze(
     produce(unsealed, (draft) => {
@@ -29,5 +40,5 @@ export function sealSnapshot(tables: PolicyTables, decisions: Digest): CompiledS
     }),
   );
   const bytes = new TextEncoder().encode(canonicalJson(document));
-  return { bytes, digest: digestOf(bytes), decisions, counts: countsOf(tables) };
+  return { bytes, digest: digestOf(bytes), decisions, counts: countsOf(tables), worked };
 }

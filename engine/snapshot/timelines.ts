@@ -59,14 +59,16 @@ export function makeTimelines(): Timelines {
   };
 
   const remembering = (operation: (x: number, y: number) => number): ((a: Timeline, b: Timeline) => Timeline) => {
-    const memory = new Map<number, Timeline>();
+    // By the second, which is a grant's and so one of few; keys stay small integers.
+    const memory: (Map<Timeline, Timeline> | undefined)[] = [];
     return (a, b) => {
       if (a === b) return a;
-      const key = a < b ? a * RADIX + b : b * RADIX + a;
-      const known = memory.get(key);
-      if (known !== undefined) return known;
-      const result = combine(a, b, operation);
-      memory.set(key, result);
+      const known = (memory[b] ??= new Map());
+      let result = known.get(a);
+      if (result === undefined) {
+        result = combine(a, b, operation);
+        known.set(a, result);
+      }
       return result;
     };
   };

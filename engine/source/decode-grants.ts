@@ -11,23 +11,17 @@ import {
   readList,
   readName,
   type Fields,
-  type Shape,
 } from './fields.js';
 import { readRoleReference } from './decode-roles.js';
 import { readStatedScopes } from './scope-values.js';
+import { GRANT } from './shapes.js';
 import type { Node } from './tree.js';
 import { readIdentity, readInstant, readNamespace, refuseCutOff } from './values.js';
-
-const SHAPE: Shape = {
-  what: 'a grant',
-  keys: ['id', 'role', 'identity', 'namespace', 'scopes', 'inherit', 'notBefore', 'expires', 'reason'],
-  required: ['id', 'namespace'],
-};
 
 export function decodeGrants(context: FileContext, node: Node): readonly GrantDeclaration[] {
   const grants: GrantDeclaration[] = [];
   for (const item of readList(context, node, '`grants`') ?? []) {
-    const fields = readFields(context, item, SHAPE);
+    const fields = readFields(context, item, GRANT);
     if (fields !== null) grants.push(decodeGrant(context, item, fields));
   }
   return grants;

@@ -20,23 +20,28 @@ import {
   type Fields,
 } from './fields.js';
 import { readScope, readScopeList, readScopes } from './scope-values.js';
+import {
+  COUNTS,
+  EVERY_TOP_LEVEL,
+  EXCEPT,
+  EXPIRES,
+  GUARDRAIL,
+  leastCount,
+  NEVER,
+  RULE_KINDS,
+  SEPARATE,
+} from './shapes.js';
 import type { Entry, Node } from './tree.js';
 import { namespaceOf, readDuration, readIdentities, readNamespace } from './values.js';
 
 type RuleKind = RuleDeclaration['kind'];
 
-const KINDS: readonly RuleKind[] = ['never', 'separate', 'atLeast', 'atMost', 'expires'];
-const EVERY_TOP_LEVEL = 'every-top-level';
 const NOBODY: ExemptionDeclaration = { roles: [], identities: [] };
 
 export function decodeGuardrails(context: FileContext, node: Node): readonly GuardrailDeclaration[] {
   const guardrails: GuardrailDeclaration[] = [];
   for (const item of readList(context, node, '`guardrails`') ?? []) {
-    const fields = readFields(context, item, {
-      what: 'a guardrail',
-      keys: ['id', 'description', ...KINDS],
-      required: ['id'],
-    });
+    const fields = readFields(context, item, GUARDRAIL);
     if (fields === null) continue;
     const id = fields.get('id');
     guardrails.push({
@@ -49,9 +54,9 @@ export function decodeGuardrails(context: FileContext, node: Node): readonly Gua
 }
 
 function decodeRule(context: FileContext, node: Node, fields: Fields): RuleDeclaration | null {
-  const kinds = KINDS.filter((kind) => fields.has(kind));
+  const kinds = RULE_KINDS.filter((kind) => fields.has(kind));
   const [kind, second] = kinds;
-  const kindList = KINDS.map((name) => `\`${name}\``).join(', ');
+  const kindList = RULE_KINDS.map((name) => `\`${name}\``).join(', ');
   if (kind === undefined) {
     // Where another key is unknown, that may be the misspelt rule.
     if (node.kind === 'mapping' && node.entries.length > fields.size) return null;
@@ -83,8 +88,7 @@ const RULES: Readonly<Record<RuleKind, (context: FileContext, node: Node) => Rul
 };
 
 function decodeNever(context: FileContext, node: Node): RuleDeclaration | null {
-  const keys = ['scopes', 'under', 'except'];
-  const fields = readFields(context, node, { what: '`never`', keys, required: ['scopes', 'under'] });
+  const fields = readFields(context, node, NEVER);
   const [scopesField, underField] = [fields?.get('scopes'), fields?.get('under')];
   const except = readExemption(context, fields?.get('except'));
   const scopes =
@@ -97,8 +101,7 @@ function decodeNever(context: FileContext, node: Node): RuleDeclaration | null {
 /** A list of sides, or a mapping of `scopes` and, to narrow it, `under` and `except`. */
 function decodeSeparate(context: FileContext, node: Node): RuleDeclaration | null {
   if (node.kind === 'list') return separation(context, node, { under: ROOT, except: NOBODY });
-  const keys = ['scopes', 'under', 'except'];
-  const fields = readFields(context, node, { what: '`separate`', keys, required: ['scopes'] });
+  const fields = readFields(context, node, SEPARATE);
   const [scopesField, underField] = [fields?.get('scopes'), fields?.get('under')];
   const except = readExemption(context, fields?.get('except'));
   const under = underField === undefined ? ROOT : (readNamespace(context, underField.value, '`under`')?.value ?? null);
@@ -123,12 +126,11 @@ function separation(
 }
 
 function decodeCount(context: FileContext, node: Node, kind: 'atLeast' | 'atMost'): RuleDeclaration | null {
-  const keys = ['identities', 'scope', 'scopes', 'at'];
-  const fields = readFields(context, node, { what: `\`${kind}\``, keys, required: ['identities', 'at'] });
+  const fields = readFields(context, node, COUNTS[kind]);
   if (fields === null) return null;
   const [identitiesField, atField] = [fields.get('identities'), fields.get('at')];
   const identities =
-    identitiesField === undefined ? null : readCount(context, identitiesField.value, kind === 'atLeast' ? 1 : 0);
+    identitiesField === undefined ? null : readCount(context, identitiesField.value, leastCount(kind));
   const at = atField === undefined ? null : readCountedPlace(context, atField.value);
   const scopes = readOneOrMoreScopes(context, node, fields);
   if (identities === null || at === null || scopes === null) return null;
@@ -170,8 +172,7 @@ function readCountedPlace(context: FileContext, node: Node): CountedPlace | null
 }
 
 function decodeExpires(context: FileContext, node: Node): RuleDeclaration | null {
-  const keys = ['providers', 'within'];
-  const fields = readFields(context, node, { what: '`expires`', keys, required: keys });
+  const fields = readFields(context, node, EXPIRES);
   const [providersField, withinField] = [fields?.get('providers'), fields?.get('within')];
   const withinMilliseconds = withinField === undefined ? null : readDuration(context, withinField.value, '`within`');
   const items = providersField === undefined ? null : readList(context, providersField.value, '`providers`');
@@ -186,7 +187,7 @@ function decodeExpires(context: FileContext, node: Node): RuleDeclaration | null
 /** `{ roles, identities }`, not empty; nobody where it is left out, null where it is wrong. */
 function readExemption(context: FileContext, entry: Entry | undefined): ExemptionDeclaration | null {
   if (entry === undefined) return NOBODY;
-  const fields = readFields(context, entry.value, { what: '`except`', keys: ['roles', 'identities'], required: [] });
+  const fields = readFields(context, entry.value, EXCEPT);
   if (fields === null) return null;
   const [rolesField, identitiesField] = [fields.get('roles'), fields.get('identities')];
   const roles = rolesField === undefined ? [] : readExemptRoles(context, rolesField.value);

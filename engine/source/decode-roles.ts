@@ -20,6 +20,7 @@ import {
   type Fields,
 } from './fields.js';
 import { readStatedScopes } from './scope-values.js';
+import { PROVIDER, ROLE, ROLE_MEMBER } from './shapes.js';
 import type { Entry, Node } from './tree.js';
 import { readIdentity, refuseCutOff } from './values.js';
 
@@ -57,7 +58,7 @@ function decodeProviders(context: FileContext, node: Node): readonly ProviderDec
         message: `provider names that end in \`${GROUP}\` are reserved for group claims`,
       });
     }
-    const fields = readFields(context, value, { what: 'a provider', keys: ['description'], required: [] });
+    const fields = readFields(context, value, PROVIDER);
     providers.push({
       name: { value: key.text, start: key.start, end: key.end },
       description: readDescription(context, fields),
@@ -81,8 +82,7 @@ export function decodeRoles(context: FileContext, node: Node): readonly RoleDecl
   const roles: RoleDeclaration[] = [];
   for (const { key, value } of readDeclarations(context, node, '`roles`')) {
     if (!isName(key.text)) refuseName(context, key, 'the role');
-    const keys = ['description', 'members', 'scopes'];
-    const fields = readFields(context, value, { what: 'a role', keys, required: [] });
+    const fields = readFields(context, value, ROLE);
     const members = fields?.get('members');
     roles.push({
       // A role whose name or content is wrong is declared all the same: what refers to it is not wrong for that.
@@ -110,7 +110,7 @@ function decodeMembers(context: FileContext, node: Node): readonly MemberReferen
 
 /** `{ role: name }` */
 function readRoleMember(context: FileContext, node: Node): RoleReference | null {
-  const fields = readFields(context, node, { what: 'a member', keys: ['role'], required: ['role'] });
+  const fields = readFields(context, node, ROLE_MEMBER);
   const entry = fields?.get('role');
   return entry === undefined ? null : readRoleReference(context, entry.value);
 }

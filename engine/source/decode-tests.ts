@@ -11,24 +11,11 @@ import {
   readText,
   refuseRepeated,
   type Fields,
-  type Shape,
 } from './fields.js';
 import { readScopeList, refuseScope, unionOf } from './scope-values.js';
+import { ACTOR, TEST } from './shapes.js';
 import type { Node, TextNode } from './tree.js';
 import { namespaceOf, nearestHelp, readIdentities, readInstant, readNamespaces } from './values.js';
-
-const TEST: Shape = {
-  what: 'a test',
-  keys: ['name', 'actor', 'at', 'allow', 'deny', 'sees'],
-  required: ['name', 'actor'],
-};
-
-/** The actor's keys are those of a `decide` line (design 5.1). */
-const ACTOR: Shape = {
-  what: 'an actor',
-  keys: ['identities', 'credentialScopes', 'namespaceRestrictions'],
-  required: ['identities'],
-};
 
 export function decodeTests(context: FileContext, node: Node): readonly TestDeclaration[] {
   const tests: TestDeclaration[] = [];

@@ -4,22 +4,14 @@ import { nearest } from '../model/nearest.js';
 import type { Located } from '../model/span.js';
 import { isName, utf8Length } from '../model/identity.js';
 import { refuse, reportFault, type FileContext } from './context.js';
+import type { MappingShape } from './shapes.js';
 import { plainKind, type Entry, type Node, type TextNode } from './tree.js';
 
 /** The values of a mapping by key; keys that are there. */
 export type Fields = ReadonlyMap<string, Entry>;
 
-export interface Shape {
-  /** How the mapping is called in a message, with its article. */
-  readonly what: string;
-  readonly keys: readonly string[];
-  readonly required: readonly string[];
-  /** Keys of another place, and the words that say which. */
-  readonly elsewhere?: ReadonlyMap<string, string>;
-}
-
 /** A mapping of known keys. Required ones that are missing are reported, and so is what is unknown. */
-export function readFields(context: FileContext, node: Node, shape: Shape): Fields | null {
+export function readFields(context: FileContext, node: Node, shape: MappingShape): Fields | null {
   const entries = readEntries(context, node, shape.what);
   if (entries === null || node.kind !== 'mapping') return null;
   const fields = new Map<string, Entry>();
@@ -27,7 +19,7 @@ export function readFields(context: FileContext, node: Node, shape: Shape): Fiel
     const { key } = entry;
     if (shape.keys.includes(key.text)) fields.set(key.text, entry);
     else {
-      const elsewhere = shape.elsewhere?.get(key.text);
+      const elsewhere = shape.elsewhere.get(key.text);
       const near = nearest(key.text, shape.keys);
       if (elsewhere !== undefined)
         refuse(context, 'KEY_MISPLACED', {

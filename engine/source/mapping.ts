@@ -1,10 +1,8 @@
 // The rules for keys that every mapping of a policy file obeys: texts, no merge keys, none that programs trip over, none
 // twice. Entries that break one are reported and left out.
 import type { Span } from '../model/span.js';
+import { FORBIDDEN_KEYS } from './shapes.js';
 import { plainKind, type Entry, type MappingNode, type SourceFault, type TextNode } from './tree.js';
-
-/** What `__proto__` and its like can do to a program that keeps keys in plain objects. */
-const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 const KIND_WORDS = { null: 'nothing', boolean: 'a truth value', number: 'a number' } as const;
 

@@ -10,8 +10,9 @@ import { decodeGrants } from './decode-grants.js';
 import { decodeGuardrails } from './decode-guardrails.js';
 import { decodeHeader, decodeRoles } from './decode-roles.js';
 import { decodeTests } from './decode-tests.js';
-import { readFields, type Fields, type Shape } from './fields.js';
+import { readFields, type Fields } from './fields.js';
 import { readTree } from './read-tree.js';
+import { HEADER, HEADER_FILE, SECTIONS } from './shapes.js';
 import { decodeText } from './text.js';
 import type { Node } from './tree.js';
 import { readNamespace } from './values.js';
@@ -28,27 +29,6 @@ export interface ReadDocument {
   readonly text: string;
 }
 
-/** The file at the root of the folder that names the policy. */
-export const HEADER_FILE = 'policy.yaml';
-
-const HEADER_KEYS: readonly string[] = ['bailiwick', 'name', 'providers'];
-const SECTION_KEYS: readonly string[] = ['within', 'roles', 'grants', 'guardrails', 'tests'];
-
-const HEADER_SHAPE: Shape = {
-  what: `\`${HEADER_FILE}\``,
-  keys: HEADER_KEYS,
-  required: ['bailiwick', 'name'],
-  elsewhere: new Map(SECTION_KEYS.map((key) => [key, `\`${key}\` belongs into another file of the folder`])),
-};
-const SECTIONS_SHAPE: Shape = {
-  what: 'a policy file',
-  keys: SECTION_KEYS,
-  required: [],
-  elsewhere: new Map(
-    HEADER_KEYS.map((key) => [key, `\`${key}\` belongs into \`${HEADER_FILE}\` at the root of the folder`]),
-  ),
-};
-
 /** Faults of the tree that leave out an entry which may declare something. */
 const LEAVES_OUT: ReadonlySet<DiagnosticCode> = new Set(['KEY_FORBIDDEN', 'YAML_KEY_NOT_TEXT', 'YAML_MERGE_KEY']);
 
@@ -64,7 +44,7 @@ export function readDocument(file: SourceFile, limits: EngineLimits, sink: Sink)
   if (parsed.kind === 'broken') context.incomplete = true;
   const isHeader = file.path === HEADER_FILE;
   const node = parsed.kind === 'tree' ? parsed.node : parsed.kind === 'empty' ? emptyFile(context, isHeader) : null;
-  const fields = node === null ? null : readFields(context, node, isHeader ? HEADER_SHAPE : SECTIONS_SHAPE);
+  const fields = node === null ? null : readFields(context, node, isHeader ? HEADER : SECTIONS);
   // A misspelt section may declare what is then not found.
   if (fields === null || (node?.kind === 'mapping' && node.entries.length > fields.size))
     context.incomplete ||= node !== null;
@@ -79,7 +59,7 @@ function emptyFile(context: FileContext, isHeader: boolean): Node | null {
   return null;
 }
 
-const NO_SECTIONS = { header: null, within: null, roles: [], grants: [], tests: [], guardrails: [] } as const;
+const NO_SECTIONS = { header: null, within: null, roles: [], grantsKey: null, grants: [], tests: [], guardrails: [] } as const;
 
 /** In place of a file that is not read: if it is named like a policy file, it may declare what others refer to. */
 export function unreadDocument(path: string): ReadDocument {
@@ -107,6 +87,7 @@ function sectionsDocument(context: FileContext, fields: Fields | null): PolicyDo
   const sections = {
     within: within === undefined ? null : readNamespace(context, within.value, '`within`'),
     roles: section('roles', decodeRoles),
+    grantsKey: fields?.get('grants')?.key ?? null,
     grants: section('grants', decodeGrants),
     tests: section('tests', decodeTests),
     guardrails: section('guardrails', decodeGuardrails),

@@ -1,25 +1,29 @@
 // Scopes and the patterns for them: `<family>:*`, `*:read`, `*:write`, and in guardrails `*-template` in the family's
 // place (design 3, 3.4). No other wildcard exists anywhere.
 import type { StatedScopes } from '../model/document.js';
-import { FAMILIES, NO_SCOPES, parseScopePattern, SCOPES, unionScopes, type ScopeSet } from '../model/scope.js';
+import { NO_SCOPES, parseScopePattern, unionScopes, type ScopeSet } from '../model/scope.js';
 import type { Located } from '../model/span.js';
 import { refuse, type FileContext } from './context.js';
 import { readList, readText, refuseRepeated, type Fields } from './fields.js';
 import { nearestHelp } from './values.js';
+import { SCOPE_PATTERNS } from './shapes.js';
 import type { Node, TextNode } from './tree.js';
 
 /** Where a pattern stands: `*-template` is for guardrails alone. */
 export type PatternPlace = 'policy' | 'guardrail';
 
-const COMMON: readonly string[] = [...SCOPES, ...FAMILIES.map((family) => `${family}:*`), '*:read', '*:write'];
-const POLICY_PATTERNS: ReadonlyMap<string, ScopeSet> = new Map(COMMON.map((text) => [text, setOf([text])]));
-const TEMPLATE_PATTERNS: ReadonlyMap<string, ScopeSet> = new Map(
-  ['read', 'write', '*'].map((action) => [
-    `*-template:${action}`,
-    setOf([`resource-template:${action}`, `process-template:${action}`]),
-  ]),
-);
-const GUARDRAIL_PATTERNS: ReadonlyMap<string, ScopeSet> = new Map([...POLICY_PATTERNS, ...TEMPLATE_PATTERNS]);
+const TEMPLATES = '*-template:';
+const POLICY_PATTERNS = setsOf(SCOPE_PATTERNS['scope-pattern']);
+const GUARDRAIL_PATTERNS = setsOf(SCOPE_PATTERNS['guardrail-pattern']);
+function setsOf(patterns: readonly string[]): ReadonlyMap<string, ScopeSet> {
+  return new Map(patterns.map((pattern) => [pattern, setOf(wordsOf(pattern))]));
+}
+
+function wordsOf(pattern: string): readonly string[] {
+  if (!pattern.startsWith(TEMPLATES)) return [pattern];
+  const action = pattern.slice(TEMPLATES.length);
+  return [`resource-template:${action}`, `process-template:${action}`];
+}
 
 function setOf(patterns: readonly string[]): ScopeSet {
   return patterns.reduce((set, pattern) => unionScopes(set, parseScopePattern(pattern) ?? NO_SCOPES), NO_SCOPES);
@@ -43,7 +47,7 @@ export function refuseScope(
   text: { readonly text: string; readonly start: number; readonly end: number },
   words: Iterable<string>,
 ): null {
-  if (TEMPLATE_PATTERNS.has(text.text)) {
+  if (GUARDRAIL_PATTERNS.has(text.text) && !POLICY_PATTERNS.has(text.text)) {
     const action = text.text.slice(text.text.indexOf(':'));
     const help = `write \`resource-template${action}\` and \`process-template${action}\``;
     return refuse(context, 'SCOPE_TEMPLATE_PATTERN', {

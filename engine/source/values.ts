@@ -7,6 +7,7 @@ import type { Located } from '../model/span.js';
 import { refuse, type FileContext } from './context.js';
 import { isRepeated, readFields, readList, readName, readText, refuseRepeated } from './fields.js';
 import type { IdentityReference } from '../model/document.js';
+import { IDENTITY_PARTS } from './shapes.js';
 import type { Node } from './tree.js';
 
 const PATH_FAULTS: Readonly<Record<PathFault, string>> = {
@@ -98,8 +99,7 @@ export function readIdentities(context: FileContext, node: Node, what: string): 
 }
 
 function readIdentityParts(context: FileContext, node: Node): IdentityReference | null {
-  const keys = ['provider', 'subject'];
-  const fields = readFields(context, node, { what: 'an identity', keys, required: keys });
+  const fields = readFields(context, node, IDENTITY_PARTS);
   const [providerField, subjectField] = [fields?.get('provider'), fields?.get('subject')];
   if (providerField === undefined || subjectField === undefined) return null;
   const provider = readName(context, providerField.value, '`provider`');

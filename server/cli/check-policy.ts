@@ -6,13 +6,17 @@ import {
   compilePolicy,
   type Diagnostic,
   type GuardrailReport,
+  type LintOptions,
+  lintPolicy,
+  CLOCK_RULES,
+  openCompiled,
   type PolicySet,
   type PolicyTestReport,
   readPolicy,
   runPolicyTests,
   sortDiagnostics,
 } from '../../engine/compiler.js';
-import { loadSnapshot, type Policy } from '../../engine/index.js';
+import type { Policy } from '../../engine/index.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { readFolder } from './read-folder.js';
@@ -30,11 +34,17 @@ export interface CheckReport {
   readonly sources: ReadonlyMap<string, string>;
   readonly tests: PolicyTestReport;
   readonly guardrails: GuardrailReport;
-  /** Null if a diagnostic is an error. */
+  /** Null if the policy could not be read whole, so that nothing was run. */
   readonly compiled: { readonly set: PolicySet; readonly snapshot: CompiledSnapshot; readonly handle: Policy } | null;
 }
 
-const NO_TESTS: PolicyTestReport = Object.freeze({ passed: 0, failed: 0, failures: Object.freeze([]) });
+const NO_TESTS: PolicyTestReport = Object.freeze({
+  passed: 0,
+  failed: 0,
+  results: Object.freeze([]),
+  failures: Object.freeze([]),
+  carriers: Object.freeze([]),
+});
 const NO_GUARDRAILS: GuardrailReport = Object.freeze({ held: 0, violated: 0, violations: Object.freeze([]) });
 
 /** Bytes of policy that are checked within a second anywhere. */
@@ -47,6 +57,15 @@ export interface CheckRequest {
   readonly shown: string;
   /** Told what is about to be done, where it may take more than a second. */
   readonly onPhase?: (phase: string) => void;
+  /** Verbs that only use a policy do not lint it. */
+  readonly lint?: LintRequest;
+  /** Given: only tests whose names match are run, and no guardrails are checked. */
+  readonly onlyTests?: RegExp;
+}
+
+export interface LintRequest extends LintOptions {
+  /** `warnings`: a warning makes the policy invalid, but for those that depend on the clock. */
+  readonly failOn: 'errors' | 'warnings';
 }
 
 /** Checks one folder. Throws `CliFailure` where there is none. */
@@ -55,38 +74,53 @@ export async function checkPolicy({ folder, shown, ...request }: CheckRequest): 
   const bytes = reading.files.reduce((sum, file) => sum + file.bytes.length, 0);
   const onPhase = (bytes < LARGE ? undefined : request.onPhase) ?? ((): void => undefined);
   onPhase(`reading ${count(reading.files.length, 'file')}`);
-  const {
-    diagnostics,
-    policy: set,
-    sources,
-  } = readPolicy([...reading.files, ...reading.unread.map((path) => ({ path, bytes: null }))]);
+  const sourceFiles = [...reading.files, ...reading.unread.map((path) => ({ path, bytes: null }))];
+  const { diagnostics: found, policy: set, sources, outlines } = readPolicy(sourceFiles);
   const read = {
     policy: set?.name ?? null,
     files: reading.files.map((file) => file.path),
-    diagnostics: sortDiagnostics([...reading.diagnostics, ...diagnostics]),
+    diagnostics: sortDiagnostics([...reading.diagnostics, ...found]),
     sources,
   };
   const refused = { status: EXIT.policyInvalid, tests: NO_TESTS, guardrails: NO_GUARDRAILS, compiled: null };
   if (set === null || read.diagnostics.some(isError)) return { ...read, ...refused };
+  const { lint } = request;
+  if (lint !== undefined) onPhase(`linting ${count(set.grants.length, 'grant')}`);
+  const linted = lint === undefined ? [] : lintPolicy({ policy: set, sources, outlines }, lint);
+  const diagnostics = sortDiagnostics([...read.diagnostics, ...linted]);
   onPhase(`compiling ${count(set.grants.length, 'grant')}`);
   const result = compilePolicy(set);
   if (!result.ok)
-    return { ...read, ...refused, diagnostics: sortDiagnostics([...read.diagnostics, ...result.diagnostics]) };
-  const handle = load(result.snapshot.bytes);
-  onPhase(`running ${count(set.tests.length, 'test')}`);
-  const tests = runPolicyTests(set, handle);
+    return { ...read, ...refused, diagnostics: sortDiagnostics([...diagnostics, ...result.diagnostics]) };
+  const handle = load(result.snapshot);
+  const { onlyTests } = request;
+  const selected = onlyTests === undefined ? set.tests : set.tests.filter((test) => onlyTests.test(test.name));
+  onPhase(`running ${count(selected.length, 'test')}`);
+  const tests = runPolicyTests(set, handle, selected);
   onPhase(`checking ${count(set.guardrails.length, 'guardrail')}`);
-  const guardrails = checkGuardrails(set, handle);
-  const status = tests.failed > 0 ? EXIT.testsFailed : guardrails.violated > 0 ? EXIT.guardrailViolated : EXIT.ok;
-  return { ...read, status, tests, guardrails, compiled: { set, snapshot: result.snapshot, handle } };
+  const guardrails = onlyTests === undefined ? checkGuardrails(set, handle) : NO_GUARDRAILS;
+  const isInvalid = diagnostics.some((one) => isError(one) || (lint?.failOn === 'warnings' && isLasting(one)));
+  const status = isInvalid
+    ? EXIT.policyInvalid
+    : tests.failed > 0
+      ? EXIT.testsFailed
+      : guardrails.violated > 0
+        ? EXIT.guardrailViolated
+        : EXIT.ok;
+  return { ...read, diagnostics, status, tests, guardrails, compiled: { set, snapshot: result.snapshot, handle } };
+}
+
+/** A warning that does not come and go with the clock. */
+function isLasting({ severity, code }: Diagnostic): boolean {
+  return severity === 'warning' && !CLOCK_RULES.has(code);
 }
 
 function isError(diagnostic: Diagnostic): boolean {
   return diagnostic.severity === 'error';
 }
 
-function load(bytes: Uint8Array): Policy {
-  const loaded = loadSnapshot(bytes);
+function load(snapshot: CompiledSnapshot): Policy {
+  const loaded = openCompiled(snapshot);
   if (loaded.ok) return loaded.policy;
   const message = `the compiled snapshot does not load: ${loaded.fault.code}: ${loaded.fault.message}`;
   throw new CliFailure(

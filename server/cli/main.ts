@@ -1,34 +1,64 @@
 #!/usr/bin/env node
 // The command line: argv to a verb to an exit status (design 5). Verbs register here and load what they need when they run;
 // every failure of every verb is shown here, in one form.
-import { readFileSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config-error.js';
 import { StoreError } from '../db/store-error.js';
 import { registerCheck } from './commands/check.js';
+import { registerCodes } from './commands/codes.js';
 import { registerCompile } from './commands/compile.js';
 import { registerDecide } from './commands/decide.js';
+import { registerDiff } from './commands/diff.js';
+import { registerExplain } from './commands/explain.js';
+import { registerFmt } from './commands/fmt.js';
+import { registerInit } from './commands/init.js';
 import { registerInspect } from './commands/inspect.js';
+import { registerKeygen } from './commands/keygen.js';
 import { registerKeys } from './commands/keys.js';
 import { registerLoad } from './commands/load.js';
 import { registerLocal } from './commands/local.js';
 import { registerMigrate } from './commands/migrate.js';
+import { registerSchema } from './commands/schema.js';
 import { registerServe } from './commands/serve.js';
+import { registerSign } from './commands/sign.js';
+import { registerTest } from './commands/test.js';
+import { registerVerify } from './commands/verify.js';
+import { registerVisible } from './commands/visible.js';
+import { registerWhatCan } from './commands/what-can.js';
+import { registerWhoCan } from './commands/who-can.js';
 import { EXIT, EXIT_MEANINGS, type ExitStatus } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { type CliIo, write, writeJson } from './io.js';
 import { escapeText } from './render/escape.js';
+import { programVersion } from './version.js';
+
+/** Formats in which a command that fails altogether says so too. */
+const REPORT_FORMATS: ReadonlySet<string> = new Set(['sarif', 'github', 'junit']);
 
 type Register = (program: Command, io: CliIo) => void;
 
 /** In the order of the help text. */
 const VERBS: readonly Register[] = [
+  registerInit,
   registerCheck,
   registerCompile,
+  registerFmt,
+  registerTest,
   registerDecide,
+  registerExplain,
+  registerWhoCan,
+  registerWhatCan,
+  registerVisible,
+  registerDiff,
   registerInspect,
+  registerVerify,
+  registerKeygen,
+  registerSign,
+  registerCodes,
+  registerSchema,
   registerServe,
   registerLocal,
   registerMigrate,
@@ -49,7 +79,7 @@ export async function main(argv: readonly string[], io: Omit<CliIo, 'setStatus'>
     await makeProgram(full).parseAsync(argv, { from: 'user' });
     return status;
   } catch (error) {
-    return await showFailure(error, full, wantsJson(argv));
+    return await showFailure(error, full, formatOf(argv));
   }
 }
 
@@ -58,7 +88,7 @@ function makeProgram(io: CliIo): Command {
     .description(
       'Policy as data, compiled into decision tables, and a gateway whose queries return only what the actor may see.',
     )
-    .version(version(), '--version', 'print the version')
+    .version(programVersion(), '--version', 'print the version')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),
@@ -94,31 +124,31 @@ function statusTable(): string {
   return `\nExit status:\n${[...EXIT_MEANINGS].map(([status, meaning]) => `  ${String(status)}  ${meaning}`).join('\n')}`;
 }
 
-function version(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
-  return typeof manifest === 'object' && manifest !== null && 'version' in manifest
-    ? String(manifest.version)
-    : 'unknown';
-}
-
-/** Whether the command line asks for JSON, also where it could not be parsed. */
-function wantsJson(argv: readonly string[]): boolean {
+/** The format that the command line asks for, also where it could not be parsed. */
+function formatOf(argv: readonly string[]): string {
   const end = argv.indexOf('--');
   const flags = end < 0 ? argv : argv.slice(0, end);
-  return flags.some((flag, i) => flag === '--format=json' || (flag === '--format' && flags[i + 1] === 'json'));
+  const index = flags.findLastIndex((flag) => flag === '--format' || flag.startsWith('--format='));
+  const flag = flags[index] ?? '';
+  return flag === '--format' ? (flags[index + 1] ?? 'text') : flag.slice('--format='.length) || 'text';
 }
 
-async function showFailure(error: unknown, io: CliIo, json: boolean): Promise<ExitStatus> {
+async function showFailure(error: unknown, io: CliIo, format: string): Promise<ExitStatus> {
   if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
   const failure = await toFailure(error);
   if (failure === 'shown') return EXIT.usage;
   const { text, help, report } = failure.detail;
-  if (json) {
+  if (format === 'json') {
     await writeJson(io, { ...report, error: { code: failure.code, message: failure.message } });
   } else {
     if (text !== undefined) await write(io.stderr, text.endsWith('\n') ? text : `${text}\n`);
     await write(io.stderr, `error: ${escapeText(failure.message)}\n`);
     if (help !== undefined) await write(io.stderr, `  help: ${escapeText(help)}\n`);
+  }
+  if (REPORT_FORMATS.has(format)) {
+    const { renderFailureFor } = await import('./render/failure-formats.js');
+    const { status, code, message } = failure;
+    await write(io.stdout, renderFailureFor(format, { status, code, message }) ?? '');
   }
   if (io.env['BAILIWICK_DEBUG'] !== undefined && !(error instanceof CommanderError))
     await write(io.stderr, stackOf(error));
@@ -181,7 +211,7 @@ async function run(): Promise<void> {
   const argv = process.argv.slice(2);
   const io = { stdin, stdout, stderr, env, cwd: '/', isTerminal };
   const fail = (error: unknown): Promise<ExitStatus> =>
-    showFailure(error, { ...io, setStatus: () => undefined }, wantsJson(argv));
+    showFailure(error, { ...io, setStatus: () => undefined }, formatOf(argv));
   // What nobody awaited is told like everything else.
   process.on('uncaughtException', (error) => {
     void fail(error).finally(() => process.exit(EXIT.unexpected));

@@ -16,6 +16,14 @@ export function formatOption(): Option {
   return new Option('--format <format>', 'how results are printed').choices(FORMATS).default('text');
 }
 
+/** What `check` and `compile` can be read by: people, scripts, code scanning, GitHub Actions, test reports. */
+export type ReportFormat = Format | 'sarif' | 'github' | 'junit';
+
+export function reportFormatOption(): Option {
+  const formats: readonly ReportFormat[] = [...FORMATS, 'sarif', 'github', 'junit'];
+  return new Option('--format <format>', 'how results are printed').choices(formats).default('text');
+}
+
 /** The instant that `--at` names, or the present one, taken once for the whole run. */
 export async function instantOption(text: string | undefined): Promise<Instant> {
   const { instantOf, parseInstant } = await import('../../engine/index.js');

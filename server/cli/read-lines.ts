@@ -1,5 +1,5 @@
 // Bytes to lines, without ever holding more than one: for JSON Lines of any length.
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
@@ -73,5 +73,14 @@ export async function openInput(io: CliIo, path: string): Promise<Readable> {
     await handle.close();
     throw new CliFailure(EXIT.usage, { code: 'cli.unreadable', message: `\`${path}\` is a folder` });
   }
-  return handle.createReadStream({ highWaterMark: 256 * 1024 });
+  return handle.createReadStream({ highWaterMark: 64 * 1024 });
+}
+
+/** Bytes of the file that the user named; null for stdin and whatever else has no end that is known. */
+export async function inputSize(io: CliIo, path: string): Promise<number | null> {
+  if (path === '-') return null;
+  const found = await stat(pathOf(io, path)).catch((error: unknown) => {
+    throw fileFailure(error, path);
+  });
+  return found.isFile() && found.size > 0 ? found.size : null;
 }

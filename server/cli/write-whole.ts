@@ -14,6 +14,8 @@ export interface WriteTarget {
   readonly shown: string;
   /** Absolute paths that must not be overwritten. */
   readonly protectedFiles: readonly string[];
+  /** Permissions, if other than those of a file that anybody may read. */
+  readonly mode?: number;
 }
 
 /** Writes `bytes` to the absolute `path`; an existing link is followed, its target replaced. Throws `CliFailure`. */
@@ -22,7 +24,7 @@ export async function writeWhole(path: string, bytes: Uint8Array, target: WriteT
     const place = await placeOf(path, target);
     const draft = join(dirname(place), `.${basename(place)}.${randomBytes(6).toString('hex')}.tmp`);
     try {
-      await writeSynced(draft, bytes);
+      await writeSynced(draft, bytes, target.mode ?? MODE);
       await rename(draft, place);
     } catch (error) {
       await unlink(draft).catch(() => undefined);
@@ -61,11 +63,11 @@ async function placeOf(path: string, target: WriteTarget): Promise<string> {
   return place;
 }
 
-async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
-  const handle = await open(path, 'wx', MODE);
+async function writeSynced(path: string, bytes: Uint8Array, mode: number): Promise<void> {
+  const handle = await open(path, 'wx', mode);
   try {
     // The umask has narrowed the mode: a snapshot is no secret, and the gateway may run as another user.
-    await handle.chmod(MODE);
+    await handle.chmod(mode);
     await handle.writeFile(bytes);
     await handle.sync();
   } finally {

@@ -4,6 +4,7 @@
 import knex from 'knex';
 import type { Knex } from 'knex';
 import type pg from 'pg';
+import { endsConnection } from './error-facts.js';
 import { StoreError } from './store-error.js';
 
 export interface ConnectionSource {
@@ -17,7 +18,7 @@ export interface ConnectionSource {
 }
 
 /** Requests that may wait for a connection; one more is refused at once (design 7). */
-export const MAX_WAITING = 64;
+const MAX_WAITING = 64;
 
 /** What knex's client is to us: made by knex, with these methods replaced. Its own type says `any`. */
 interface KnexClient {
@@ -60,7 +61,7 @@ export function createKnex(source: ConnectionSource): Knex {
   client.acquireRawConnection = async () => {
     const connection = (await source.connect()) as unknown as Connection;
     watch(connection);
-    if (source.deadline > 0) limitStatements(connection, source.deadline);
+    superviseStatements(connection, source.deadline);
     return connection;
   };
   client.destroyRawConnection = async (connection) => {
@@ -97,27 +98,30 @@ type QueryCallback = (error: Error | null, result?: unknown) => void;
 
 /**
  * Gives up a statement after `deadline` ms: its caller gets `store.timeout` and the connection is dropped, since its
- * answer may still come (the embedded engine cannot cancel) or never (a network that swallows packets).
+ * answer may still come (the embedded engine cannot cancel) or never (a network that swallows packets). A connection whose
+ * server said goodbye in an answer is dropped at once, too: its end comes later, when others might have got it already.
  */
-function limitStatements(connection: Connection, deadline: number): void {
+function superviseStatements(connection: Connection, deadline: number): void {
   const query = connection.query.bind(connection);
   connection.query = (...parameters) => {
     const callback = parameters.at(-1);
     if (typeof callback !== 'function') return query(...parameters);
     const answer = callback as QueryCallback;
-    const timer = setTimeout(() => {
-      const error = new StoreError('store.timeout', `the store did not answer within ${String(deadline)} ms`);
-      connection.__knex__disposed = error;
-      settle(error);
-      connection.connection.stream.destroy();
-    }, deadline);
     let settled = false;
     const settle: QueryCallback = (error, result) => {
       if (settled) return;
       settled = true;
       clearTimeout(timer);
+      if (error !== null && endsConnection(error)) connection.__knex__disposed ??= error;
       answer(error, result);
     };
+    const giveUp = (): void => {
+      const error = new StoreError('store.timeout', `the store did not answer within ${String(deadline)} ms`);
+      connection.__knex__disposed = error;
+      settle(error);
+      connection.connection.stream.destroy();
+    };
+    const timer = deadline === 0 ? undefined : setTimeout(giveUp, deadline);
     return query(...parameters.slice(0, -1), settle);
   };
 }

@@ -51,6 +51,8 @@ async function connect(options: ExternalOptions): Promise<pg.Client> {
   connection.on('error', () => undefined); // until the pool's own listener is there
   try {
     await connection.connect();
+    // Estimates of fenced ranges are far too high, and compiling takes longer than any query of ours.
+    await connection.query('SET jit = off');
   } catch (error) {
     connection.end().catch(() => undefined);
     throw error;

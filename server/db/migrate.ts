@@ -17,9 +17,9 @@ export async function migrate(db: Database): Promise<readonly string[]> {
   // Most starts find nothing to do and take no lock.
   if ((await pendingMigrations(db)).length === 0) return [];
   return inTransaction(db.knex, async (transaction) => {
+    await transaction.raw("SELECT set_config('statement_timeout', ?, true)", ['0']);
     // On the embedded store a transaction has the engine to itself, and this lock is granted at once.
     await transaction.raw('SELECT pg_advisory_xact_lock(?)', [LOCK]);
-    await transaction.raw("SELECT set_config('statement_timeout', ?, true)", ['0']);
     const pending = pendingOf(await appliedMigrations(transaction));
     if (pending.length === 0) return [];
     await transaction.migrate.latest({
@@ -40,8 +40,10 @@ export async function pendingMigrations(db: Database): Promise<readonly string[]
 }
 
 async function appliedMigrations(knex: Knex): Promise<readonly string[]> {
+  // By a query, not by to_regclass: what another starter committed while this one waited for the lock is seen by queries
+  // only, a name that was looked up before stays unknown for the rest of the transaction.
   const { rows: found } = await knex.raw<{ rows: readonly { found: boolean }[] }>(
-    'SELECT to_regclass(?) IS NOT NULL AS found',
+    'SELECT EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = ?) AS found',
     [TABLE],
   );
   if (found[0]?.found !== true) return [];

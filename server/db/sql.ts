@@ -35,7 +35,10 @@ export function sql(strings: TemplateStringsArray, ...parts: readonly (Fragment 
 }
 
 /** The fragments one after another, with `separator` between them; an empty list is an empty fragment. */
-export function join(fragments: readonly Fragment[], separator: ', ' | ' AND ' | ' OR '): Fragment {
+export function join(
+  fragments: readonly Fragment[],
+  separator: ', ' | ' AND ' | ' OR ' | ' - ' | ' UNION ALL ',
+): Fragment {
   return make(
     fragments.map(({ text }) => text).join(separator),
     fragments.flatMap(({ bindings }) => bindings),

@@ -32,8 +32,3 @@ export class StoreError extends Error {
     this.help = ADVICE[code];
   }
 }
-
-/** True for the codes above; for texts that come from another thread. */
-export function isStoreErrorCode(text: string): text is StoreErrorCode {
-  return Object.hasOwn(ADVICE, text);
-}

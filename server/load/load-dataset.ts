@@ -4,11 +4,11 @@ import type { Instant } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { inTransaction } from '../db/transaction.js';
 import { makeDigestCounter } from './digest-counter.js';
-import { LOAD_LIMITS } from './limits.js';
+import { type BatchSize, LOAD_LIMITS } from './limits.js';
 import { readRecordLine, type DatasetText, type LineFault, type LoadRow } from './record-line.js';
-import { storeBatch, type OnConflict, type Outcome, type StoredBatch } from './store-batch.js';
+import { storeBatch, type OnConflict, type StoredBatch } from './store-batch.js';
 
-export interface LoadProgress {
+export interface LoadCounts {
   /** Lines read that are not blank; the sum of the others. */
   readonly lines: number;
   readonly loaded: number;
@@ -17,7 +17,12 @@ export interface LoadProgress {
   readonly bad: number;
 }
 
-export interface LoadReport extends LoadProgress {
+export interface LoadProgress extends LoadCounts {
+  /** Of the dataset up to here, blank lines and line ends included; lines beyond the limit count as one byte. */
+  readonly bytes: number;
+}
+
+export interface LoadReport extends LoadCounts {
   /** Namespaces made because something below them was loaded. */
   readonly implied: number;
   /** The first thousand faults in the order of lines; `bad` counts all. */
@@ -29,6 +34,8 @@ export interface LoadOptions {
   readonly onConflict: OnConflict;
   /** The `createdAt` of records whose lines give none, and the `updatedAt` of replaced ones. */
   readonly now: Instant;
+  /** How many lines make a batch; what suits the store unless said. */
+  readonly batch?: BatchSize;
   /** After each batch. */
   readonly onProgress?: (progress: LoadProgress) => void;
   /** Every bad line, in the order of lines. */
@@ -46,6 +53,7 @@ export async function loadDataset(
   options: LoadOptions,
 ): Promise<LoadReport> {
   const tally = makeTally(options);
+  const size = options.batch ?? LOAD_LIMITS.batches[db.kind];
   const known = new Set<string>();
   const count = makeDigestCounter();
   let batch = makeBatch();
@@ -65,12 +73,13 @@ export async function loadDataset(
   try {
     for await (const group of lines) {
       for (const text of group) {
+        batch.read += (text.bytes?.length ?? 0) + 1;
         if (isBlank(text)) continue;
         const result = readRecordLine(withoutMark(text), count);
         if (result.ok && meets(batch, result.row)) await flush();
         if (result.ok) put(batch, result.row);
         else batch.faults.push(result.fault);
-        if (isFull(batch)) await flush();
+        if (isFull(batch, size)) await flush();
       }
     }
     await flush();
@@ -85,11 +94,14 @@ interface Batch {
   readonly rows: LoadRow[];
   readonly faults: LineFault[];
   readonly keys: Set<string>;
+  /** Of the rows. */
   bytes: number;
+  /** Bytes of the dataset that end with the batch. */
+  read: number;
 }
 
 function makeBatch(): Batch {
-  return { rows: [], faults: [], keys: new Set(), bytes: 0 };
+  return { rows: [], faults: [], keys: new Set(), bytes: 0, read: 0 };
 }
 
 /** Whether the batch has a row about the same record: the second one waits for the first to be stored. */
@@ -107,17 +119,18 @@ function keysOf({ id, family, path }: LoadRow): readonly string[] {
   return family === 'namespace' ? [id, path] : [id];
 }
 
-function isFull({ rows, faults, bytes }: Batch): boolean {
-  return rows.length + faults.length >= LOAD_LIMITS.batchLines || bytes >= LOAD_LIMITS.batchBytes;
+function isFull({ rows, faults, bytes }: Batch, size: BatchSize): boolean {
+  return rows.length + faults.length >= size.lines || bytes >= size.bytes;
 }
 
 interface StoreContext extends LoadOptions {
   readonly known: Set<string>;
 }
 
-/** Stores the rows of a batch; where PostgreSQL refuses a value, each row by itself. */
+/** Stores the rows of a batch; where PostgreSQL refuses a value, half of them and then the other, down to the one row. */
 async function store(db: Database, rows: readonly LoadRow[], context: StoreContext): Promise<StoredBatch> {
-  if (rows.length === 0) return { outcomes: new Map(), namespaces: [], implied: 0 };
+  const [row] = rows;
+  if (row === undefined) return { outcomes: new Map(), namespaces: [], implied: 0 };
   try {
     const stored = await inTransaction(db.knex, (trx) => storeBatch(trx, rows, context));
     remember(context.known, stored.namespaces);
@@ -125,28 +138,25 @@ async function store(db: Database, rows: readonly LoadRow[], context: StoreConte
   } catch (error) {
     const state = refusedState(error);
     if (state === null) throw error;
-    const [row] = rows;
-    if (row !== undefined && rows.length === 1) {
-      const refusal = {
-        code: 'record.refused',
-        pointer: '',
-        message: `the store refuses a value of it (${state})`,
-      } as const;
-      return { outcomes: new Map([[row, refusal]]), namespaces: [], implied: 0 };
-    }
-    return storeOneByOne(db, rows, context);
+    if (rows.length === 1) return refused(row, state);
+    const middle = Math.ceil(rows.length / 2);
+    const first = await store(db, rows.slice(0, middle), context);
+    const second = await store(db, rows.slice(middle), context);
+    return {
+      outcomes: new Map([...first.outcomes, ...second.outcomes]),
+      namespaces: [],
+      implied: first.implied + second.implied,
+    };
   }
 }
 
-async function storeOneByOne(db: Database, rows: readonly LoadRow[], context: StoreContext): Promise<StoredBatch> {
-  const outcomes = new Map<LoadRow, Outcome>();
-  let implied = 0;
-  for (const row of rows) {
-    const stored = await store(db, [row], context);
-    for (const [key, outcome] of stored.outcomes) outcomes.set(key, outcome);
-    implied += stored.implied;
-  }
-  return { outcomes, namespaces: [], implied };
+function refused(row: LoadRow, state: string): StoredBatch {
+  const refusal = {
+    code: 'record.refused',
+    pointer: '',
+    message: `the store refuses a value of it (${state})`,
+  } as const;
+  return { outcomes: new Map([[row, refusal]]), namespaces: [], implied: 0 };
 }
 
 /** SQLSTATE of an error about the values given: data exceptions, violated constraints, sizes beyond a limit. */
@@ -170,7 +180,8 @@ function makeTally({ onFault, onProgress }: LoadOptions): Tally {
   const counts = { loaded: 0, replaced: 0, unchanged: 0, bad: 0 };
   const faults: LineFault[] = [];
   let implied = 0;
-  const progress = (): LoadProgress => ({
+  let bytes = 0;
+  const current = (): LoadCounts => ({
     lines: counts.loaded + counts.replaced + counts.unchanged + counts.bad,
     ...counts,
   });
@@ -184,13 +195,14 @@ function makeTally({ onFault, onProgress }: LoadOptions): Tally {
       bad.sort((a, b) => a.line - b.line);
       counts.bad += bad.length;
       implied += stored.implied;
+      bytes += batch.read;
       for (const fault of bad) {
         if (faults.length < LOAD_LIMITS.keptFaults) faults.push(fault);
         onFault?.(fault);
       }
-      onProgress?.(progress());
+      onProgress?.({ ...current(), bytes });
     },
-    report: () => ({ ...progress(), implied, faults }),
+    report: () => ({ ...current(), implied, faults }),
   };
 }
 

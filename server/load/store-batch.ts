@@ -1,11 +1,19 @@
 // The statements that store a batch of lines, inside one transaction of the caller's. Families go in the order in which they
-// can refer to one another, each with a few statements however many lines there are.
+// can refer to one another, each with a few statements over the staged rows, however many lines there are.
 import type { Knex } from 'knex';
-import { FAMILIES, formatInstant, lineageOf, type Instant, type NamespacePath } from '../../engine/index.js';
+import {
+  FAMILIES,
+  type Family,
+  formatInstant,
+  type Instant,
+  lineageOf,
+  type NamespacePath,
+} from '../../engine/index.js';
 import { familyCode, storedPath } from '../db/tables.js';
 import { rowsOf, sql, type Fragment } from '../db/sql.js';
 import { deriveId, nameDigest } from './record-id.js';
 import type { LoadRow, Reference } from './record-line.js';
+import { STAGE, stageRows, unstage } from './stage.js';
 
 /** What a line does about a record that is stored with other content. */
 export type OnConflict = 'report' | 'replace';
@@ -35,51 +43,63 @@ export interface StoredBatch {
 }
 
 /** No two rows share an id, and no two of them describe one namespace: the caller sees to it. */
-export async function storeBatch(trx: Knex, rows: readonly LoadRow[], options: StoreOptions): Promise<StoredBatch> {
-  const outcomes = new Map<LoadRow, Outcome>();
+export async function storeBatch(
+  trx: Knex.Transaction,
+  rows: readonly LoadRow[],
+  options: StoreOptions,
+): Promise<StoredBatch> {
+  const batch: Batch = { trx, rows, options, outcomes: new Map() };
+  await stageRows(trx, rows);
   for (const family of FAMILIES) {
-    const wave = rows.filter((row) => row.family === family);
-    if (wave.length === 0) continue;
-    const sound = await refuseDangling(trx, wave, outcomes);
-    if (family === 'namespace') await storeNamespaces(trx, sound, { options, outcomes });
-    else await storeRecords(trx, sound, { options, outcomes });
+    const wave = [...rows.keys()].filter((n) => rows[n]?.family === family);
+    if (wave.length > 0) await storeFamily(batch, family, wave);
   }
-  const stored = [...outcomes].filter(([, outcome]) => typeof outcome === 'string').map(([row]) => row);
-  return { outcomes, ...(await implyNamespaces(trx, stored, options)) };
+  const stored = [...batch.outcomes].filter(([, outcome]) => typeof outcome === 'string').map(([row]) => row);
+  return { outcomes: batch.outcomes, ...(await implyNamespaces(trx, stored, options)) };
 }
 
-interface Storing {
+/** Rows go by their places in the list, under which they are staged. */
+interface Batch {
+  readonly trx: Knex.Transaction;
+  readonly rows: readonly LoadRow[];
   readonly options: StoreOptions;
   readonly outcomes: Map<LoadRow, Outcome>;
 }
 
-/** Leaves the rows whose references all point to a record above, of the right family, in the store or on a line before. */
-async function refuseDangling(
-  trx: Knex,
-  rows: readonly LoadRow[],
-  outcomes: Map<LoadRow, Outcome>,
-): Promise<readonly LoadRow[]> {
-  const ids = [...new Set(rows.flatMap(({ references }) => references.map(({ id }) => id)))];
-  if (ids.length === 0) return rows;
+async function storeFamily(batch: Batch, family: Family, wave: readonly number[]): Promise<void> {
+  const dangling = await refuseDangling(batch, wave);
+  await unstage(batch.trx, dangling);
+  const described = family === 'namespace' ? await describeImplied(batch) : [];
+  await unstage(batch.trx, described);
+  const there = await insertStaged(batch, family);
+  const elsewhere = new Set([...dangling, ...there]);
+  settle(
+    batch,
+    wave.filter((n) => !elsewhere.has(n)),
+    'loaded',
+  );
+  if (there.length > 0) await compareStored(batch, family, there);
+}
+
+/** Refuses the rows with a reference that points to no record above, of the right family, in the store or on a line before. */
+async function refuseDangling({ trx, rows, outcomes }: Batch, wave: readonly number[]): Promise<readonly number[]> {
+  const ids = [...new Set(wave.flatMap((n) => rows[n]?.references.map(({ id }) => id) ?? []))];
+  if (ids.length === 0) return [];
   const found = await rowsOf<{ readonly id: string; readonly family: number; readonly path: string }>(
     trx,
     sql`SELECT id, family, path FROM records WHERE id = ANY(${ids}::uuid[])`,
   );
   const targets = new Map(found.map((target) => [target.id, target]));
   const fresh = new Map([...outcomes].filter(([, how]) => how === 'loaded').map(([{ id, line }]) => [id, line]));
-  return rows.filter((row) => {
-    const holds = ({ id, family }: Reference): boolean => {
+  return wave.filter((n) => {
+    const row = rows[n];
+    const dangling = row?.references.find(({ id, family }) => {
       const target = targets.get(id);
-      const line = fresh.get(id);
-      return (
-        target?.family === familyCode(family) &&
-        row.path.startsWith(target.path) &&
-        (line === undefined || line < row.line)
-      );
-    };
-    const dangling = row.references.find((reference) => !holds(reference));
-    if (dangling !== undefined) outcomes.set(row, referenceNotFound(dangling));
-    return dangling === undefined;
+      const holds = target?.family === familyCode(family) && row.path.startsWith(target.path);
+      return !holds || (fresh.get(id) ?? 0) >= row.line;
+    });
+    if (row !== undefined && dangling !== undefined) outcomes.set(row, referenceNotFound(dangling));
+    return dangling !== undefined;
   });
 }
 
@@ -88,114 +108,68 @@ function referenceNotFound({ pointer, family }: Reference): Refusal {
   return { code: 'reference.not_found', pointer, message };
 }
 
-async function storeRecords(trx: Knex, rows: readonly LoadRow[], storing: Storing): Promise<void> {
-  const [first] = rows;
-  if (first === undefined) return;
-  const code = sql`${familyCode(first.family)}::smallint`;
-  const inserted = await insertRows(trx, rows, storing.options);
-  settle(storing.outcomes, inserted, 'loaded');
-  await compareStored(
-    trx,
-    rows.filter((row) => !inserted.has(row)),
-    {
-      ...storing,
-      code,
-      match: sql`r.id = i.id`,
-      same: sql`r.family = ${code} AND r.path = i.path AND ${SAME_CONTENT}`,
-      replaceable: sql`r.family = ${code}`,
-    },
-  );
-}
-
 /** A namespace that is there because something below it is takes the content of its line, id and instants included. */
-async function storeNamespaces(trx: Knex, rows: readonly LoadRow[], storing: Storing): Promise<void> {
-  if (rows.length === 0) return;
-  const code = sql`${familyCode('namespace')}::smallint`;
-  const { options, outcomes } = storing;
-  const described = await numbersOf(
-    trx,
-    rows,
+async function describeImplied(batch: Batch): Promise<readonly number[]> {
+  const described = await placesOf(
+    batch.trx,
     sql`UPDATE records AS r SET id = i.id, name = i.name, description = i.description, properties = i.properties,
         created_at = COALESCE(i.created_at, r.created_at), updated_at = COALESCE(i.created_at, r.created_at),
         archived_at = i.archived_at, created_by = ${CREATED_BY}::text, implied = false
-      FROM ${inputOf(rows)}
-      WHERE r.family = ${code} AND r.path = i.path AND r.implied
+      FROM ${STAGE} WHERE i.family = ${NAMESPACE} AND r.family = ${NAMESPACE} AND r.path = i.path AND r.implied
         AND NOT EXISTS (SELECT 1 FROM records AS o WHERE o.id = i.id AND o.id <> r.id)
       RETURNING i.n`,
   );
-  settle(outcomes, described, 'loaded');
-  const rest = rows.filter((row) => !described.has(row));
-  const inserted = await insertRows(trx, rest, options);
-  settle(outcomes, inserted, 'loaded');
-  await compareStored(
-    trx,
-    rest.filter((row) => !inserted.has(row)),
-    {
-      ...storing,
-      code,
-      match: sql`r.family = ${code} AND r.path = i.path`,
-      same: sql`(r.id = i.id OR NOT i.given) AND ${SAME_CONTENT}`,
-      replaceable: sql`(r.id = i.id OR NOT i.given)`,
-    },
-  );
+  settle(batch, described, 'loaded');
+  return described;
 }
 
 const CREATED_BY = 'load';
 
-/** Inserts the rows whose id and namespace are free; those it inserted. */
-async function insertRows(trx: Knex, rows: readonly LoadRow[], { now }: StoreOptions): Promise<ReadonlySet<LoadRow>> {
-  const [first] = rows;
-  if (first === undefined) return new Set();
-  const at = sql`COALESCE(i.created_at, ${formatInstant(now)}::timestamptz)`;
-  const stored = await rowsOf<{ readonly id: string }>(
+/** Inserts the rows of a family whose id and namespace are free; the places of the others. */
+async function insertStaged({ trx, options }: Batch, family: Family): Promise<readonly number[]> {
+  const code = sql`${familyCode(family)}::smallint`;
+  const at = sql`COALESCE(i.created_at, ${formatInstant(options.now)}::timestamptz)`;
+  return placesOf(
     trx,
-    sql`INSERT INTO records (id, family, path, name, description, properties, version, schema, slots, template,
-        parameters, resources, state, revision, created_at, updated_at, archived_at, created_by)
-      SELECT i.id, ${familyCode(first.family)}::smallint, i.path, i.name, i.description, i.properties, i.version, i.schema,
-        i.slots, i.template, i.parameters, i.resources, i.state, 1, ${at}, ${at}, i.archived_at, ${CREATED_BY}::text
-      FROM ${inputOf(rows)} ON CONFLICT DO NOTHING RETURNING id`,
+    sql`WITH stored AS (
+      INSERT INTO records (id, family, path, name, description, properties, version, schema, slots, template, parameters,
+        resources, state, revision, created_at, updated_at, archived_at, created_by)
+      SELECT i.id, i.family, i.path, i.name, i.description, i.properties, i.version, i.schema, i.slots, i.template,
+        i.parameters, i.resources, i.state, 1, ${at}, ${at}, i.archived_at, ${CREATED_BY}::text
+      FROM ${STAGE} WHERE i.family = ${code} ON CONFLICT DO NOTHING RETURNING id)
+    SELECT i.n FROM ${STAGE} WHERE i.family = ${code} AND NOT EXISTS (SELECT 1 FROM stored AS s WHERE s.id = i.id)`,
   );
-  const ids = new Set(stored.map(({ id }) => id));
-  return new Set(rows.filter(({ id }) => ids.has(id)));
-}
-
-interface Comparison extends Storing {
-  readonly code: Fragment;
-  /** Which stored record a line is about. */
-  readonly match: Fragment;
-  readonly same: Fragment;
-  readonly replaceable: Fragment;
 }
 
 /** Lines about records that were there before: nothing to do, something to replace, or a conflict. */
-async function compareStored(trx: Knex, rows: readonly LoadRow[], comparison: Comparison): Promise<void> {
-  if (rows.length === 0) return;
-  const { options, outcomes, match, same, replaceable } = comparison;
-  const input = inputOf(rows);
-  const unchanged = await numbersOf(
+async function compareStored(batch: Batch, family: Family, there: readonly number[]): Promise<void> {
+  const { trx, options } = batch;
+  const { match, same, replaceable } = family === 'namespace' ? NAMESPACE_RULES : RECORD_RULES;
+  const unchanged = await placesOf(
     trx,
-    rows,
-    sql`SELECT i.n FROM ${input} JOIN records AS r ON ${match} WHERE ${same}`,
+    // Fenced, so that each line looks its record up, however many there are and whatever the planner thinks of the stage.
+    sql`SELECT i.n FROM ${STAGE} CROSS JOIN LATERAL (SELECT r.* FROM records AS r WHERE ${match} OFFSET 0) AS r
+      WHERE i.n = ANY(${there}::int[]) AND ${same} AND ${SAME_CONTENT}`,
   );
-  settle(outcomes, unchanged, 'unchanged');
-  const different = rows.filter((row) => !unchanged.has(row));
+  settle(batch, unchanged, 'unchanged');
+  const different = without(there, unchanged);
   if (different.length === 0) return;
   const replaced =
     options.onConflict === 'report'
-      ? new Set<LoadRow>()
-      : await numbersOf(
+      ? []
+      : await placesOf(
           trx,
-          different,
-          sql`UPDATE records AS r SET path = i.path, name = i.name, description = i.description, properties = i.properties,
-        version = i.version, schema = i.schema, slots = i.slots, template = i.template, parameters = i.parameters,
-        resources = i.resources, state = i.state, archived_at = i.archived_at, implied = false,
+          sql`UPDATE records AS r SET path = i.path, name = i.name, description = i.description,
+        properties = i.properties, version = i.version, schema = i.schema, slots = i.slots, template = i.template,
+        parameters = i.parameters, resources = i.resources, state = i.state, archived_at = i.archived_at, implied = false,
         created_at = COALESCE(i.created_at, r.created_at), updated_at = ${formatInstant(options.now)}::timestamptz,
         revision = r.revision + 1
-      FROM ${inputOf(different)} WHERE ${match} AND ${replaceable} RETURNING i.n`,
+      FROM ${STAGE} WHERE i.n = ANY(${different}::int[]) AND ${match} AND ${replaceable} RETURNING i.n`,
         );
-  settle(outcomes, replaced, 'replaced');
-  for (const row of different) {
-    if (!replaced.has(row)) outcomes.set(row, conflictOf(row, options.onConflict));
+  settle(batch, replaced, 'replaced');
+  for (const n of without(different, replaced)) {
+    const row = batch.rows[n];
+    if (row !== undefined) batch.outcomes.set(row, conflictOf(row, options.onConflict));
   }
 }
 
@@ -240,6 +214,28 @@ function namespaceId(namespace: NamespacePath): string {
   return deriveId(nameDigest({ family: 'namespace', namespace, name: namespace, version: null }), 0);
 }
 
+const NAMESPACE = sql`${familyCode('namespace')}::smallint`;
+
+interface Rules {
+  /** Which stored record `r` a line `i` is about. */
+  readonly match: Fragment;
+  /** What has to be equal beside the content. */
+  readonly same: Fragment;
+  readonly replaceable: Fragment;
+}
+
+const RECORD_RULES: Rules = Object.freeze({
+  match: sql`r.id = i.id`,
+  same: sql`r.family = i.family AND r.path = i.path`,
+  replaceable: sql`r.family = i.family`,
+});
+
+const NAMESPACE_RULES: Rules = Object.freeze({
+  match: sql`r.family = ${NAMESPACE} AND r.path = i.path`,
+  same: sql`(r.id = i.id OR NOT i.given)`,
+  replaceable: sql`(r.id = i.id OR NOT i.given)`,
+});
+
 const SAME_CONTENT = sql`r.name IS NOT DISTINCT FROM i.name AND r.description IS NOT DISTINCT FROM i.description
   AND r.properties = i.properties AND r.version IS NOT DISTINCT FROM i.version AND r.schema IS NOT DISTINCT FROM i.schema
   AND r.slots IS NOT DISTINCT FROM i.slots AND r.template IS NOT DISTINCT FROM i.template
@@ -247,27 +243,20 @@ const SAME_CONTENT = sql`r.name IS NOT DISTINCT FROM i.name AND r.description IS
   AND r.state IS NOT DISTINCT FROM i.state AND r.archived_at IS NOT DISTINCT FROM i.archived_at
   AND (i.created_at IS NULL OR r.created_at = i.created_at)`;
 
-/** The rows as a table `i`; `n` is the place in the list. */
-function inputOf(rows: readonly LoadRow[]): Fragment {
-  const column = <T>(read: (row: LoadRow) => T): readonly T[] => rows.map(read);
-  return sql`unnest(${rows.map((_, index) => index)}::int[], ${column(({ id }) => id)}::uuid[],
-    ${column(({ given }) => String(given))}::boolean[], ${column(({ path }) => path)}::text[],
-    ${column(({ name }) => name)}::text[], ${column(({ description }) => description)}::text[],
-    ${column(({ properties }) => properties)}::jsonb[], ${column(({ version }) => version)}::text[],
-    ${column(({ schema }) => schema)}::jsonb[], ${column(({ slots }) => slots)}::jsonb[],
-    ${column(({ template }) => template)}::uuid[], ${column(({ parameters }) => parameters)}::jsonb[],
-    ${column(({ resources }) => resources)}::jsonb[], ${column(({ state }) => state)}::text[],
-    ${column(({ createdAt }) => createdAt)}::timestamptz[], ${column(({ archivedAt }) => archivedAt)}::timestamptz[])
-    AS i (n, id, given, path, name, description, properties, version, schema, slots, template, parameters, resources,
-      state, created_at, archived_at)`;
+/** Runs a statement that gives places. */
+async function placesOf(trx: Knex, statement: Fragment): Promise<readonly number[]> {
+  const places = await rowsOf<{ readonly n: number }>(trx, statement);
+  return places.map(({ n }) => n);
 }
 
-/** Runs a statement over `inputOf(rows)` that gives places, and finds the rows of them. */
-async function numbersOf(trx: Knex, rows: readonly LoadRow[], statement: Fragment): Promise<ReadonlySet<LoadRow>> {
-  const numbers = await rowsOf<{ readonly n: number }>(trx, statement);
-  return new Set(numbers.flatMap(({ n }) => rows[n] ?? []));
+function without(places: readonly number[], others: readonly number[]): readonly number[] {
+  const left = new Set(others);
+  return places.filter((n) => !left.has(n));
 }
 
-function settle(outcomes: Map<LoadRow, Outcome>, rows: Iterable<LoadRow>, outcome: Outcome): void {
-  for (const row of rows) outcomes.set(row, outcome);
+function settle({ rows, outcomes }: Batch, places: readonly number[], outcome: Outcome): void {
+  for (const n of places) {
+    const row = rows[n];
+    if (row !== undefined) outcomes.set(row, outcome);
+  }
 }

@@ -35,6 +35,11 @@ export type Condition =
     }
   | { readonly kind: 'isNull'; readonly field: Field; readonly wanted: boolean };
 
+/** Whether it holds for every record because nothing was asked. */
+export function isEverything(condition: Condition): boolean {
+  return condition.kind === 'and' && condition.parts.length === 0;
+}
+
 type Operator =
   | { readonly kind: 'comparison'; readonly operator: Comparison }
   | { readonly kind: 'pattern'; readonly operator: Pattern }

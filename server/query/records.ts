@@ -1,15 +1,20 @@
-// The statements that answer queries. Each has the same build: the visible rows, fenced; above them what the user asks;
-// then order, place and limit. Nothing here runs without a row predicate (design 7, query-shapes.md).
+// The doors of the store for queries: a page, a count, and whether a namespace is there. Nothing here reads records without
+// a row predicate (design 7, README.md).
 import type { NamespacePath } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
+import { rowsOf, sql, type Fragment } from '../db/sql.js';
 import { storedPath } from '../db/tables.js';
+import { chooseShape, MERGED_NAMESPACES } from './choose-shape.js';
 import { compileCondition } from './compile-condition.js';
+import { isEverything } from './condition.js';
 import { openCursor, sealCursor, type CursorBinding } from './cursor.js';
-import { isAfter, isPosition, orderBy, positionOutput, sortColumns, sortOutputs, type Position } from './order.js';
+import { keyOrder } from './key-order.js';
+import { isPosition, sortColumns, type Position } from './order.js';
+import { pageStatement, type Shape } from './page-statement.js';
 import type { QueryPlan } from './plan.js';
-import { outputColumns, toRecord, type RecordJson } from './projection.js';
-import { visibleRows, type RowPredicate } from './row-predicate.js';
-import { join, rowsOf, sql, type Fragment } from '../db/sql.js';
+import { toRecord, type RecordJson } from './projection.js';
+import { visibleExtent, visibleRows, type RowPredicate } from './row-predicate.js';
+import { counterStatement, extentOf } from './visible-counts.js';
 
 export interface RecordPage {
   readonly items: readonly RecordJson[];
@@ -24,21 +29,46 @@ export interface ListRequest {
   readonly cursors: CursorBinding;
 }
 
-/** One page of the visible records that the plan asks for. Throws `query.cursor` for a cursor that is not of this query. */
-export async function listPage(db: Database, { predicate, plan, cursors }: ListRequest): Promise<RecordPage> {
+/**
+ * One page of the visible records that the plan asks for. Throws `query.cursor` for a cursor that is not of this query, at
+ * once: nobody who calls this has asked the store for anything by then.
+ */
+export function listPage(db: Database, request: ListRequest): Promise<RecordPage> {
+  const { plan, cursors } = request;
   const columns = sortColumns(plan.orderBy);
   const check = (value: unknown): value is Position => isPosition(value, columns);
   const after = plan.page.after === null ? null : openCursor(plan.page.after, { plan, binding: cursors, check });
+  return plan.page.size === 0 ? Promise.resolve({ items: [], next: null }) : readPage(db, request, after);
+}
+
+async function readPage(db: Database, request: ListRequest, after: Position | null): Promise<RecordPage> {
+  const { predicate, plan, cursors } = request;
   const { size } = plan.page;
-  if (size === 0) return { items: [], next: null };
+  const shape = await shapeOf(db, request);
   // One row more than asked for tells whether there is a next page.
-  const rows = await rowsOf<PageRow>(db.knex, pageStatement({ predicate, plan, after }));
+  const rows = await rowsOf<PageRow>(db.knex, pageStatement({ predicate, plan, after, shape }));
   const shown = rows.slice(0, size);
   const last = shown.at(-1);
   return {
     items: shown.map((row) => toRecord(row, plan.family, plan.select)),
     next: rows.length > size && last !== undefined ? sealCursor(last.at, { plan, binding: cursors }) : null,
   };
+}
+
+interface PageRow extends Readonly<Record<string, unknown>> {
+  readonly at: Position;
+}
+
+/** The store is asked for counts only where there is a choice to make, and where it was not asked lately. */
+async function shapeOf(db: Database, { predicate, plan, cursors }: ListRequest): Promise<Shape> {
+  const order = keyOrder(plan.orderBy);
+  if (order === null) return { kind: 'gather', order };
+  const ranges = visibleExtent(predicate);
+  const filtered = !isEverything(plan.where);
+  if (ranges.exact && ranges.ranges <= MERGED_NAMESPACES && !filtered) return { kind: 'merge', order };
+  const { family, includeArchived, page } = plan;
+  const counts = await extentOf(db, { predicate, family, includeArchived, visibility: cursors.visibility });
+  return chooseShape({ order, ranges, counts, filtered, limit: page.size + 1 });
 }
 
 /** How many visible records the plan's conditions hold for. */
@@ -50,6 +80,14 @@ export async function countRecords(
   return Number(rows[0]?.count ?? 0);
 }
 
+/** Exported for its tests. */
+export function countStatement(request: { readonly predicate: RowPredicate; readonly plan: QueryPlan }): Fragment {
+  const { predicate, plan } = request;
+  if (isEverything(plan.where)) return counterStatement({ predicate, ...plan });
+  const rows = visibleRows({ predicate, ...plan }, sql`r.*`);
+  return sql`SELECT count(*) AS count FROM ${rows} AS x WHERE ${compileCondition(plan.where)}`;
+}
+
 /** Whether there is a record of this namespace, archived or not. Says nothing about who may know. */
 export async function namespaceExists(db: Database, path: NamespacePath): Promise<boolean> {
   const rows = await rowsOf<{ readonly found: number }>(
@@ -57,36 +95,4 @@ export async function namespaceExists(db: Database, path: NamespacePath): Promis
     sql`SELECT 1 AS found FROM records WHERE family = 0 AND path = ${storedPath(path)}::text LIMIT 1`,
   );
   return rows.length > 0;
-}
-
-interface PageRow extends Readonly<Record<string, unknown>> {
-  readonly at: Position;
-}
-
-export interface PageRequest {
-  readonly predicate: RowPredicate;
-  readonly plan: QueryPlan;
-  readonly after: Position | null;
-}
-
-/** The statement of one page and one row more: what is shown is computed for these rows only. Exported for its tests. */
-export function pageStatement({ predicate, plan, after }: PageRequest): Fragment {
-  const columns = sortColumns(plan.orderBy);
-  const order = orderBy(columns);
-  return sql`SELECT ${join([...outputColumns(plan.family, plan.select), positionOutput(columns)], ', ')}
-    FROM (SELECT x.* FROM (SELECT x.*, ${sortOutputs(columns)} FROM ${visible(predicate, plan)} AS x
-        WHERE ${compileCondition(plan.where)}) AS x
-      WHERE ${after === null ? sql`TRUE` : isAfter(columns, after)}
-      ORDER BY ${order} LIMIT ${plan.page.size + 1}::bigint) AS x
-    ORDER BY ${order}`;
-}
-
-/** Exported for its tests. */
-export function countStatement(request: { readonly predicate: RowPredicate; readonly plan: QueryPlan }): Fragment {
-  const { predicate, plan } = request;
-  return sql`SELECT count(*) AS count FROM ${visible(predicate, plan)} AS x WHERE ${compileCondition(plan.where)}`;
-}
-
-function visible(predicate: RowPredicate, { family, includeArchived }: QueryPlan): Fragment {
-  return visibleRows({ predicate, family, includeArchived });
 }

@@ -1,5 +1,5 @@
 // The visible set as index ranges. A `RowPredicate` is made from the engine's visibility by `rowPredicate` and by nothing
-// else, what it holds is read by `visibleRows` and by nothing else, and every reading function requires one.
+// else, what it holds is read by this file and by nothing else, and every reading function requires one.
 //
 // The ranges stand in a subquery with OFFSET 0, which PostgreSQL neither flattens nor pushes conditions into: whatever the
 // user asks is evaluated on visible rows only and cannot steer the plan below (query-shapes.md, "gather"). Written with
@@ -41,7 +41,11 @@ interface Interval {
 /** A space sorts below every character that a path below could go on with. */
 function exactInterval(path: NamespacePath): Interval {
   const lo = storedPath(path);
-  return { lo, hi: `${lo} ` };
+  return { lo, hi: exactEnd(lo) };
+}
+
+function exactEnd(lo: string): string {
+  return `${lo} `;
 }
 
 /** `0` is the character after the slash. */
@@ -66,18 +70,54 @@ function merged(intervals: readonly Interval[]): Intervals {
   return { lo, hi };
 }
 
+/** How many ranges there are, and whether each is one namespace rather than a subtree. */
+export interface VisibleExtent {
+  readonly ranges: number;
+  readonly exact: boolean;
+}
+
+export function visibleExtent(predicate: RowPredicate): VisibleExtent {
+  const { lo, hi } = read(predicate);
+  return { ranges: lo.length, exact: lo.every((from, index) => hi[index] === exactEnd(from)) };
+}
+
+/** The ranges as a table `v (lo, hi)`, to stand in a FROM; `v.lo` is the namespace itself where the extent is exact. */
+export function visibleRanges(predicate: RowPredicate): Fragment {
+  const { lo, hi } = read(predicate);
+  return sql`unnest(${lo}::text[], ${hi}::text[]) AS v (lo, hi)`;
+}
+
+/** All ranges as one value called `ranges`, for `isVisible`: a query of one row. */
+export function visibleMultirange(predicate: RowPredicate): Fragment {
+  return sql`SELECT range_agg(path_range(v.lo, v.hi)) AS ranges FROM ${visibleRanges(predicate)}`;
+}
+
+/**
+ * Whether a path lies in one of the ranges, for walking an index over a whole family. The CASE hides the test from the
+ * planner, which knows nothing about it and would otherwise take it for rare and sort everything.
+ */
+export function isVisible(path: Fragment, ranges: Fragment): Fragment {
+  return sql`CASE WHEN ${path} <@ ${ranges} THEN TRUE ELSE FALSE END`;
+}
+
 export interface VisibleRows {
   readonly predicate: RowPredicate;
   readonly family: Family;
   readonly includeArchived: boolean;
 }
 
-/** The visible records of a family as a fenced table expression, to stand in a FROM under an alias. */
-export function visibleRows({ predicate, family, includeArchived }: VisibleRows): Fragment {
+/**
+ * `columns` of the visible records of a family, each over a row called `r`, as a fenced table expression to stand in a FROM
+ * under an alias.
+ */
+export function visibleRows({ predicate, family, includeArchived }: VisibleRows, columns: Fragment): Fragment {
+  const active = includeArchived ? sql`` : sql` AND r.archived_at IS NULL`;
+  return sql`(SELECT f.* FROM ${visibleRanges(predicate)} CROSS JOIN LATERAL (SELECT ${columns} FROM records AS r
+      WHERE r.family = ${familyCode(family)}::smallint AND r.path >= v.lo AND r.path < v.hi${active} OFFSET 0) AS f)`;
+}
+
+function read(predicate: RowPredicate): Intervals {
   const intervals = intervalsOf.get(predicate);
   if (intervals === undefined || intervals.lo.length === 0) throw new TypeError('not a row predicate');
-  const active = includeArchived ? sql`` : sql`AND r.archived_at IS NULL`;
-  return sql`(SELECT f.* FROM unnest(${intervals.lo}::text[], ${intervals.hi}::text[]) AS v (lo, hi)
-    CROSS JOIN LATERAL (SELECT r.* FROM records AS r
-      WHERE r.family = ${familyCode(family)}::smallint AND r.path >= v.lo AND r.path < v.hi ${active} OFFSET 0) AS f)`;
+  return intervals;
 }

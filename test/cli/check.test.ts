@@ -104,6 +104,7 @@ describe('check', () => {
       status: 5,
       stdout: [
         'guardrails.yaml:2 violated guardrail nobody-writes',
+        '  requires: nobody may hold resource:write at or below /labs',
         '  orcid:ana: resource:write at and below /labs/optics',
         '    grant: staff (grants/optics.yaml:3)',
         '  holds without: staff (grants/optics.yaml:3)',

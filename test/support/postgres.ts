@@ -15,7 +15,10 @@ export interface TestPostgres {
   readonly urlOf: (database: string) => string;
   /** Stops the server and removes its folder. */
   stop(): Promise<void>;
-  /** Stops the server at once, as a crash would, and starts it again. */
+  /** Stops the server at once, as a crash would (`pg_ctl stop -m immediate`). */
+  crash(): Promise<void>;
+  /** Starts it again and waits until it answers. */
+  start(): Promise<void>;
   restart(): Promise<void>;
 }
 
@@ -41,8 +44,11 @@ export function findPostgres(): string | null {
   );
 }
 
-/** Starts a server of its own; null where none is installed, or where only root is there to run it. */
-export async function startPostgres(): Promise<TestPostgres | null> {
+/**
+ * Starts a server of its own, with `name=value` settings after ours; null where none is installed, or where only root is there
+ * to run it.
+ */
+export async function startPostgres(settings: readonly string[] = []): Promise<TestPostgres | null> {
   const bin = findPostgres();
   const account = process.getuid?.() === 0 ? unprivilegedAccount() : null;
   if (bin === null || account === 'none') return null;
@@ -72,10 +78,16 @@ export async function startPostgres(): Promise<TestPostgres | null> {
       await stopServer('SIGINT').gone;
       rmSync(folder, { recursive: true, force: true });
     },
-    restart: async () => {
+    crash: async () => {
       await stopServer('SIGQUIT').gone;
+    },
+    start: async () => {
       stopServer = run();
       await ready(server.url);
+    },
+    restart: async () => {
+      await server.crash();
+      await server.start();
     },
   };
   await ready(server.url);
@@ -94,6 +106,7 @@ export async function startPostgres(): Promise<TestPostgres | null> {
       'max_connections=60',
       '-c',
       'shared_buffers=64MB',
+      ...settings.flatMap((setting) => ['-c', setting]),
     ];
     const child = spawn(join(bin ?? '', 'postgres'), parameters, { ...options, stdio: 'ignore' });
     const gone = new Promise<void>((resolve) => {

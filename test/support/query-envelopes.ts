@@ -5,7 +5,7 @@ import { FAMILIES, type Family, type NamespacePath } from '../../engine/index.js
 import { coreFields } from '../../server/query/fields.js';
 import { pathOf } from '../engine/oracle/worlds.js';
 import type { Json } from '../server/query/oracle/evaluate.js';
-import { ASKED_NUMBERS, idOf, PLACES, WORDS } from './query-worlds.js';
+import { ASKED_NUMBERS, idOf, PLACES, type QueryWorld, WORDS } from './query-worlds.js';
 
 export interface Envelope {
   readonly family: Family;
@@ -87,7 +87,11 @@ function conditions(family: Family): fc.Arbitrary<Json> {
       ),
     };
   });
-  return fc.oneof({ weight: 1, arbitrary: fc.constant({}) }, { weight: 3, arbitrary: where });
+  return fc.oneof(
+    { weight: 1, arbitrary: fc.constant({}) },
+    { weight: 1, arbitrary: leaf },
+    { weight: 3, arbitrary: where },
+  );
 }
 
 function orders(family: Family): fc.Arbitrary<readonly Json[]> {
@@ -95,8 +99,7 @@ function orders(family: Family): fc.Arbitrary<readonly Json[]> {
   return fc.array(keyed(names, fc.constantFrom('asc', 'desc')), { maxLength: 3 });
 }
 
-/** An envelope of a family, from a context of its own or a given one. */
-export function envelopeOf(family: Family, context: fc.Arbitrary<NamespacePath> = anyContext): fc.Arbitrary<Envelope> {
+export function envelopeOf(family: Family, context: fc.Arbitrary<NamespacePath>): fc.Arbitrary<Envelope> {
   const names = fieldsOf(family).map(([name]) => name);
   return fc.record(
     {
@@ -112,11 +115,17 @@ export function envelopeOf(family: Family, context: fc.Arbitrary<NamespacePath> 
   );
 }
 
-export const anyContext = fc.constantFrom(...PLACES, '/nowhere', '/a/nowhere/z').map(pathOf);
+/** Mostly where something is, sometimes where there is nothing. */
+export function anyContext({ places }: Pick<QueryWorld, 'places'>): fc.Arbitrary<NamespacePath> {
+  const nowhere = fc.constantFrom(...PLACES, '/nowhere', '/a/nowhere/z');
+  return fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...places) }, { weight: 1, arbitrary: nowhere }).map(pathOf);
+}
 
-export const anyEnvelope: fc.Arbitrary<Envelope> = fc
-  .constantFrom(...FAMILIES, 'resource' as const)
-  .chain((family) => envelopeOf(family));
+/** Mostly of a family that is there. */
+export function anyFamily({ families }: Pick<QueryWorld, 'families'>): fc.Arbitrary<Family> {
+  const any = fc.constantFrom(...FAMILIES);
+  return fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...families) }, { weight: 1, arbitrary: any });
+}
 
 /** Everything that envelopes can use: `operator eq`, `field resource.name`, `order createdAt desc`, `or`, `reach exact`. */
 export const EVERYTHING: readonly string[] = [

@@ -1,5 +1,12 @@
 // What a query must answer, said the slow way: `decide` for each record by itself, then the evaluator over those that remain.
-import { decide, type Decision, isWithin, type NamespacePath, type ScopeName } from '../../engine/index.js';
+import {
+  type Access,
+  decide,
+  type Decision,
+  isWithin,
+  type NamespacePath,
+  type ScopeName,
+} from '../../engine/index.js';
 import { pathOf } from '../engine/oracle/worlds.js';
 import { holds, inOrder, type Json } from '../server/query/oracle/evaluate.js';
 import type { Asker } from './query-doors.js';
@@ -9,8 +16,13 @@ export function namespaceOf(record: Json): NamespacePath {
   return pathOf(String(record['namespace']));
 }
 
-export function mayRead({ policy, actor, at }: Asker, scope: ScopeName, from: NamespacePath, target = from): Decision {
-  return decide(policy, { actor, request: { kind: 'access', scope, context: from, target }, at });
+/** The decision on records of the namespace itself. */
+export function mayRead(asker: Asker, scope: ScopeName, namespace: NamespacePath): Decision {
+  return decideFrom(asker, { scope, context: namespace, target: namespace });
+}
+
+function decideFrom({ policy, actor, at }: Asker, access: Omit<Access, 'kind'>): Decision {
+  return decide(policy, { actor, request: { kind: 'access', ...access }, at });
 }
 
 type Place = Pick<Envelope, 'family' | 'namespace' | 'reach'>;
@@ -19,8 +31,8 @@ type Place = Pick<Envelope, 'family' | 'namespace' | 'reach'>;
 export function isOpen(asker: Asker, { family, namespace, reach = 'lineage' }: Place, target: NamespacePath): boolean {
   if (reach === 'exact' && target !== namespace) return false;
   if (reach === 'subtree' && !isWithin(target, namespace)) return false;
-  const from = reach === 'subtree' ? target : namespace;
-  return mayRead(asker, `${family}:read`, from, target).decision === 'allow';
+  const context = reach === 'subtree' ? target : namespace;
+  return decideFrom(asker, { scope: `${family}:read`, context, target }).decision === 'allow';
 }
 
 /** The records that are visible in the envelope's reach, whatever else it asks. */

@@ -1,12 +1,20 @@
 // Worlds to query: a policy whose grants meet, and hostile records of all five families where grants open and close. Few
 // places, so that what is visible and what is not stand side by side in every index.
 import fc from 'fast-check';
-import { ALL_SCOPES, FAMILIES, type Family, loadSnapshot, type Policy, type ScopeSet } from '../../engine/index.js';
+import {
+  type Actor,
+  ALL_SCOPES,
+  FAMILIES,
+  type Family,
+  loadSnapshot,
+  type Policy,
+  type ScopeSet,
+} from '../../engine/index.js';
 import { compilePolicy } from '../../engine/compiler.js';
-import type { PolicySet } from '../../engine/model/policy-set.js';
+import type { PolicyGrant, PolicySet } from '../../engine/model/policy-set.js';
 import { inTransaction } from '../../server/db/transaction.js';
 import type { Database } from '../../server/db/database.js';
-import { grantBody, policyOf, world } from '../engine/oracle/worlds.js';
+import { anyActor, grantBody, IDENTITIES, pathOf, policyOf, world } from '../engine/oracle/worlds.js';
 import { NUMBERS, plant, TEXTS, VALUES } from '../server/query/hostile-records.js';
 import type { Json } from '../server/query/oracle/evaluate.js';
 
@@ -20,18 +28,44 @@ export const PLACES = [
 export const POISON_TEXTS = ['\\u0000', '\\ud800', "'; --", '$1', '?', '\u202e', 'ß', 'ﬀ', 'x'.repeat(300)];
 export const WORDS = [...TEXTS, ...POISON_TEXTS];
 
-const READS = 0b0101010101;
+const READS = 0b0101010101 as ScopeSet;
+
+/** Mostly of everything, mostly for ever, and sometimes for its own namespace alone. */
+const generousGrant: fc.Arbitrary<Omit<PolicyGrant, 'id'>> = fc
+  .record({
+    grant: grantBody,
+    who: fc.constantFrom(...IDENTITIES),
+    place: fc.constantFrom(...PLACES.slice(0, 4), ...PLACES.slice(0, 11)),
+    timed: fc.integer({ min: 0, max: 3 }),
+  })
+  .map(({ grant, who, place, timed }) => ({
+    ...grant,
+    principal: { kind: 'identity', identity: who },
+    namespace: pathOf(place),
+    scopes: ((grant.scopes | READS) & ALL_SCOPES) as ScopeSet,
+    ...(timed === 0 ? {} : { notBefore: null, expires: null }),
+  }));
+
 const policy: fc.Arbitrary<PolicySet> = fc
-  .tuple(
-    world,
-    fc.array(
-      fc
-        .tuple(grantBody, fc.constantFrom(0, READS, READS))
-        .map(([grant, more]) => ({ ...grant, scopes: ((grant.scopes | more) & ALL_SCOPES) as ScopeSet })),
-      { minLength: 2, maxLength: 8, size: 'max' },
-    ),
-  )
+  .tuple(world, fc.array(generousGrant, { minLength: 5, maxLength: 10, size: 'max' }))
   .map(([{ roles, grants }, more]) => policyOf(roles, [...grants, ...more]));
+
+/** Usually somebody who holds something and may use all of it. */
+export const likelyActor: fc.Arbitrary<Actor> = fc.oneof(
+  { weight: 1, arbitrary: anyActor },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('request' as const),
+      identities: fc.subarray([...IDENTITIES], { minLength: 2 }),
+      credentialScopes: fc.constantFrom(ALL_SCOPES, READS),
+      namespaceRestrictions: fc.oneof(
+        { weight: 5, arbitrary: fc.constant(null) },
+        { weight: 1, arbitrary: fc.array(fc.constantFrom(...PLACES.slice(0, 6)).map(pathOf), { maxLength: 3 }) },
+      ),
+    }),
+  },
+);
 
 const value = fc.constantFrom(...VALUES, ...POISON_TEXTS);
 const object = fc.record({
@@ -100,35 +134,49 @@ export function withIds(records: readonly Json[]): readonly Json[] {
     });
 }
 
-const mixed = (places: readonly string[]): fc.Arbitrary<readonly Json[]> =>
-  fc.array(fc.oneof(...[...FAMILIES, 'resource' as const].map((family) => recordOf(family, places))), {
-    maxLength: 90,
+interface Where {
+  readonly families: readonly Family[];
+  readonly places: readonly string[];
+}
+
+function recordsOf({ families, places }: Where): fc.Arbitrary<readonly Json[]> {
+  const mixed = fc.array(fc.oneof(...families.map((family) => recordOf(family, places))), {
+    minLength: 20,
+    maxLength: 70,
     size: 'max',
   });
-/** Enough of one family for the largest page to turn. */
-const many = (places: readonly string[]): fc.Arbitrary<readonly Json[]> =>
-  fc
-    .constantFrom(...FAMILIES.slice(1))
-    .chain((family) =>
-      fc.array(recordOf(family, places.slice(0, 3)), { minLength: 130, maxLength: 260, size: 'max' }),
-    );
-
-export const someRecords: fc.Arbitrary<readonly Json[]> = fc
-  .shuffledSubarray(PLACES, { minLength: 4 })
-  .chain((places) =>
-    fc.tuple(
-      fc.array(recordOf('namespace', places), { minLength: 4, maxLength: 12 }),
-      fc.oneof({ weight: 8, arbitrary: mixed(places) }, { weight: 1, arbitrary: many(places) }),
-    ),
-  )
-  .map((parts) => withIds(parts.flat()));
+  // Enough at two places for the largest page to turn.
+  const many = fc.array(recordOf(families[0] ?? 'resource', places.slice(0, 2)), {
+    minLength: 130,
+    maxLength: 260,
+    size: 'max',
+  });
+  const namespaces = fc.array(recordOf('namespace', places), { minLength: 10, maxLength: 20, size: 'max' });
+  const others = fc.oneof({ weight: 7, arbitrary: mixed }, { weight: 1, arbitrary: many });
+  return fc.tuple(namespaces, others).map((parts) => withIds(parts.flat()));
+}
 
 export interface QueryWorld {
   readonly set: PolicySet;
   readonly records: readonly Json[];
+  /** Those that the records are of, beside namespaces. */
+  readonly families: readonly Family[];
+  /** Where the records are. */
+  readonly places: readonly string[];
 }
 
-export const queryWorld: fc.Arbitrary<QueryWorld> = fc.record({ set: policy, records: someRecords });
+export const queryWorld: fc.Arbitrary<QueryWorld> = fc
+  .record({
+    families: fc.shuffledSubarray([...FAMILIES], { minLength: 1, maxLength: 2 }),
+    places: fc
+      .shuffledSubarray(PLACES.slice(3), { minLength: 2, maxLength: 7 })
+      .map((more) => [...PLACES.slice(0, 3), ...more]),
+  })
+  .chain(({ families, places }) =>
+    fc
+      .record({ set: policy, records: recordsOf({ families, places }) })
+      .map((world): QueryWorld => ({ ...world, families, places })),
+  );
 
 export function compiled(set: PolicySet): Policy {
   const result = compilePolicy(set);
@@ -146,5 +194,16 @@ export async function settle(db: Database, records: readonly Json[]): Promise<vo
   });
 }
 
-/** Numbers that a condition can be about, some of which no record holds. */
-export const ASKED_NUMBERS = [...NUMBERS, 2, 3, 0.5];
+/** In one transaction some records go and others come. */
+export async function exchange(
+  db: Database,
+  { gone, come }: { readonly gone: readonly Json[]; readonly come: readonly Json[] },
+): Promise<void> {
+  await inTransaction(db.knex, async (knex) => {
+    await knex.raw('DELETE FROM records WHERE id = ANY(?::uuid[])', [gone.map(({ id }) => String(id))]);
+    await plant({ knex }, come);
+  });
+}
+
+/** Numbers that a condition can be about: a body holds no whole number that would be rounded. Some are in no record. */
+export const ASKED_NUMBERS = [...NUMBERS.filter((n) => !Number.isInteger(n) || Number.isSafeInteger(n)), 2, 3, 0.5];

@@ -13,25 +13,26 @@ process.stdin.once('data', () => {
 
 const database = await openDatabase({ kind: 'embedded', dataDir });
 process.stdout.write('opened\n');
-await database.knex
-  .raw('create table if not exists acknowledged (writer text, n int, primary key (writer, n))')
-  .catch(ignoreRace);
+await persistently(() =>
+  database.knex.raw('create table if not exists acknowledged (writer text, n int, primary key (writer, n))'),
+);
 for (let n = 1; !told.toStop; n += 1) {
-  try {
-    await inTransaction(database.knex, async (trx) => {
-      // a commit whose answer was lost may have happened: the row then stands already
-      await trx('acknowledged').insert({ writer: name, n }).onConflict().ignore();
-    });
-    process.stdout.write(`${String(n)}\n`);
-  } catch (error) {
-    if (toStoreProblem(error) === null) throw error;
-    process.stdout.write('refused\n');
-    n -= 1;
-  }
+  // a commit whose answer was lost may have happened: the row then stands already
+  await persistently(() =>
+    inTransaction(database.knex, (trx) => trx('acknowledged').insert({ writer: name, n }).onConflict().ignore()),
+  );
+  process.stdout.write(`${String(n)}\n`);
 }
 await database.close();
 
-/** Two that create a table at once: one of them may be told that it exists. */
-function ignoreRace(error: unknown): void {
-  if (!String(error).includes('already exists')) throw error;
+/** Again for as long as the store is what fails. */
+async function persistently(work: () => Promise<unknown>): Promise<void> {
+  for (;;) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      if (toStoreProblem(error) === null) throw error;
+    }
+  }
 }

@@ -13,7 +13,7 @@ export interface CodePage {
   /**
    * What the examples are: a policy file (the default), `policy.yaml` itself, or words about the folder, its bytes or its
    * size where no file text can show it. The policy around an example declares the providers `orcid` and `github` and
-   * the roles `staff` (with scopes) and `leads`.
+   * the roles `staff` (with scopes) and `leads`; an example that stands `alone` has the providers only.
    */
-  readonly shows?: 'policy.yaml' | 'words';
+  readonly shows?: 'policy.yaml' | 'alone' | 'words';
 }

@@ -1,29 +1,44 @@
-// `bailiwick check <dir>`: everything that `compile` would refuse, and nothing written.
+// `bailiwick check <dir>`: everything `compile` does before it writes, and nothing written.
 import type { Command } from 'commander';
 import { type CliIo, write, writeJson } from '../io.js';
-import { type Format, formatOption, withExamples } from '../options.js';
+import { type LintFlags, lintRequest, withLint } from '../lint-options.js';
+import { type ReportFormat, reportFormatOption, withExamples } from '../options.js';
+
+interface Options extends LintFlags {
+  readonly format: ReportFormat;
+}
 
 export function registerCheck(program: Command, io: CliIo): void {
-  const command = program
-    .command('check')
-    .description('read a policy folder, run its tests and guardrails; write nothing')
-    .argument('<dir>', 'policy folder')
-    .addOption(formatOption())
-    .action((dir: string, options: { format: Format }) => check(io, dir, options.format));
+  const command = withLint(
+    program
+      .command('check')
+      .description('read and lint a policy folder, run its tests and guardrails; write nothing')
+      .argument('<dir>', 'policy folder')
+      .addOption(reportFormatOption()),
+  ).action((dir: string, options: Options) => check(io, dir, options));
   withExamples(command, [
     ['every mistake at once, with its place', 'bailiwick check policies'],
     ['for a script', "bailiwick check policies --format json | jq -r '.diagnostics[].code'"],
+    ['annotations on a pull request, and no warnings either', 'bailiwick check policies --strict --format github'],
+    ['what will be over by the end of the month', 'bailiwick check policies --soon 30d'],
+    ['one rule of lint less', 'bailiwick check policies --level LINT_WRITE_AT_ROOT=off'],
   ]);
 }
 
-async function check(io: CliIo, dir: string, format: Format): Promise<void> {
+async function check(io: CliIo, dir: string, options: Options): Promise<void> {
+  const { format } = options;
+  const lint = await lintRequest(options);
   const [{ checkVisibly }, { renderCheck, toJson }, { paintFor }] = await Promise.all([
     import('../check-visibly.js'),
     import('../render/report.js'),
     import('../render/palette.js'),
   ]);
-  const report = await checkVisibly(io, dir);
+  const report = await checkVisibly(io, dir, { lint });
   io.setStatus(report.status);
   if (format === 'json') await writeJson(io, toJson(report));
-  else await write(io.stdout, renderCheck(report, paintFor(io, 'stdout')));
+  else if (format === 'text') await write(io.stdout, renderCheck(report, paintFor(io, 'stdout')));
+  else {
+    const { renderFor } = await import('../render/report-formats.js');
+    await write(io.stdout, renderFor(format, report, { io, dir }));
+  }
 }

@@ -4,21 +4,23 @@ import type { CheckReport } from '../check-policy.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
-import { type Format, formatOption, withExamples } from '../options.js';
+import { type LintFlags, lintRequest, withLint } from '../lint-options.js';
+import { type ReportFormat, reportFormatOption, withExamples } from '../options.js';
 
-interface Options {
+interface Options extends LintFlags {
   readonly output: string;
-  readonly format: Format;
+  readonly format: ReportFormat;
 }
 
 export function registerCompile(program: Command, io: CliIo): void {
-  const command = program
-    .command('compile')
-    .description('check a policy folder and write its snapshot; print both digests')
-    .argument('<dir>', 'policy folder')
-    .requiredOption('-o, --output <file>', 'where the snapshot goes; `-` is stdout, and messages then go to stderr')
-    .addOption(formatOption())
-    .action((dir: string, options: Options) => compile(io, dir, options));
+  const command = withLint(
+    program
+      .command('compile')
+      .description('check a policy folder and write its snapshot; print both digests')
+      .argument('<dir>', 'policy folder')
+      .requiredOption('-o, --output <file>', 'where the snapshot goes; `-` is stdout, and messages then go to stderr')
+      .addOption(reportFormatOption()),
+  ).action((dir: string, options: Options) => compile(io, dir, options));
   withExamples(command, [
     ['a snapshot that `serve`, `decide` and `inspect` take', 'bailiwick compile policies -o snapshot.json'],
     ['the snapshot digest is the SHA-256 of the file', 'sha256sum snapshot.json'],
@@ -29,20 +31,21 @@ export function registerCompile(program: Command, io: CliIo): void {
   ]);
 }
 
-async function compile(io: CliIo, dir: string, { output, format }: Options): Promise<void> {
-  if (output === '-' && format === 'json') {
+async function compile(io: CliIo, dir: string, options: Options): Promise<void> {
+  const { output, format } = options;
+  if (output === '-' && format !== 'text') {
     throw new CliFailure(EXIT.usage, {
       code: 'cli.usage',
-      message: 'with `-o -` stdout is the snapshot, so `--format json` has no place',
+      message: `with \`-o -\` stdout is the snapshot, so \`--format ${format}\` has no place`,
     });
   }
   const { checkVisibly } = await import('../check-visibly.js');
-  const report = await checkVisibly(io, dir);
+  const report = await checkVisibly(io, dir, { lint: await lintRequest(options) });
   io.setStatus(report.status);
   const written = report.status === EXIT.ok && report.compiled !== null ? report.compiled.snapshot : null;
   if (written !== null)
     await writeSnapshot(io, written.bytes, { output, folder: pathOf(io, dir), sources: report.files });
-  await print(io, report, { output, format });
+  await print(io, report, { output, format, dir });
 }
 
 interface Target {
@@ -61,7 +64,13 @@ async function writeSnapshot(io: CliIo, bytes: Uint8Array, target: Target): Prom
   await writeWhole(pathOf(io, target.output), bytes, { shown: target.output, protectedFiles });
 }
 
-async function print(io: CliIo, report: CheckReport, { output, format }: Options): Promise<void> {
+interface Printing {
+  readonly output: string;
+  readonly format: ReportFormat;
+  readonly dir: string;
+}
+
+async function print(io: CliIo, report: CheckReport, { output, format, dir }: Printing): Promise<void> {
   const [{ renderCheck, toJson }, { paintFor }] = await Promise.all([
     import('../render/report.js'),
     import('../render/palette.js'),
@@ -73,6 +82,11 @@ async function print(io: CliIo, report: CheckReport, { output, format }: Options
         ? {}
         : { file: output, snapshot: snapshot.digest, decisions: snapshot.decisions, counts: snapshot.counts };
     await writeJson(io, { ...toJson(report), ...facts });
+    return;
+  }
+  if (format !== 'text') {
+    const { renderFor } = await import('../render/report-formats.js');
+    await write(io.stdout, renderFor(format, report, { io, dir }));
     return;
   }
   const stream = output === '-' ? 'stderr' : 'stdout';

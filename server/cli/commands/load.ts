@@ -1,15 +1,17 @@
 // `bailiwick load <dataset>`: records into the store, one JSON object a line; bad lines are told and skipped, the good ones
 // are in (interfaces.md, datasets).
 import type { Command } from 'commander';
-import type { LoadProgress, LoadReport } from '../../load/load-dataset.js';
+import type { Database } from '../../db/database.js';
+import { reasonOf } from '../../db/error-facts.js';
+import type { LoadCounts, LoadProgress, LoadReport } from '../../load/load-dataset.js';
 import type { LineFault } from '../../load/record-line.js';
 import type { SettingName } from '../../settings.js';
 import { EXIT } from '../exit-codes.js';
-import { type CliIo, write, writeJson } from '../io.js';
+import { type CliIo, isClosed, write, writeJson } from '../io.js';
 import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
 import { count } from '../render/count.js';
 import { escapeText } from '../render/escape.js';
-import { startProgress } from '../render/progress.js';
+import { type Progress, startProgress } from '../render/progress.js';
 
 type Options = Readonly<Partial<Record<SettingName, string>>> & { readonly replace?: true; readonly format: Format };
 
@@ -33,31 +35,34 @@ export function registerLoad(program: Command, io: CliIo): void {
 }
 
 async function load(io: CliIo, dataset: string, options: Options): Promise<void> {
-  const [{ openInput, readLines }, { openStore }, { loadDataset }, { LOAD_LIMITS }, { instantOf }] = await Promise.all([
-    import('../read-lines.js'),
-    import('../open-store.js'),
-    import('../../load/load-dataset.js'),
-    import('../../load/limits.js'),
-    import('../../../engine/index.js'),
-  ]);
+  const [{ inputSize, openInput, readLines }, { openStore }, { loadDataset }, { LOAD_LIMITS }, { instantOf }] =
+    await Promise.all([
+      import('../read-lines.js'),
+      import('../open-store.js'),
+      import('../../load/load-dataset.js'),
+      import('../../load/limits.js'),
+      import('../../../engine/index.js'),
+    ]);
   const config = await configOf(io, options);
   const input = await openInput(io, dataset);
-  const started = Date.now();
-  const progress = startProgress(io);
+  const size = await inputSize(io, dataset);
   // A batch takes as long as it takes: nobody waits for an answer.
   const db = await openStore(config, { statementTimeout: 0 });
+  const started = Date.now();
+  const progress = startProgress(io);
   try {
     const report = await loadDataset(db, readLines(input, LOAD_LIMITS.lineBytes), {
       onConflict: options.replace === true ? 'replace' : 'report',
       now: instantOf(started),
       onProgress: (now) => {
-        progress.update(progressText(now, Date.now() - started));
+        progress.update(progressText(now, Date.now() - started, size));
       },
       onFault: (fault) => {
         progress.done();
-        io.stderr.write(faultText(dataset, fault));
+        if (!isClosed(io.stderr)) io.stderr.write(faultText(dataset, fault));
       },
     });
+    await refresh(io, { db, report, progress });
     progress.done();
     if (report.bad > 0) io.setStatus(EXIT.usage);
     if (options.format === 'json') await writeJson(io, toJson(report));
@@ -69,10 +74,41 @@ async function load(io: CliIo, dataset: string, options: Options): Promise<void>
   }
 }
 
-function progressText(progress: LoadProgress, milliseconds: number): string {
+interface Loaded {
+  readonly db: Database;
+  readonly report: LoadCounts;
+  readonly progress: Progress;
+}
+
+/** The records are in by now: what fails here is no failure of the load. */
+async function refresh(io: CliIo, { db, report, progress }: Loaded): Promise<void> {
+  const { isWorthTidying, tidyStore } = await import('../../load/tidy-store.js');
+  if (!isWorthTidying(report)) return;
+  progress.phase('tidying the store');
+  try {
+    await tidyStore(db);
+  } catch (error) {
+    progress.done();
+    const reason = escapeText(reasonOf(error));
+    await write(io.stderr, `warning: queries may be slow until PostgreSQL has tidied up by itself: ${reason}\n`);
+  }
+}
+
+/** `size` in bytes, null where nobody knows. */
+function progressText(progress: LoadProgress, milliseconds: number, size: number | null): string {
   const rate = Math.round(progress.lines / (milliseconds / 1000));
   const bad = progress.bad === 0 ? '' : `, ${String(progress.bad)} bad`;
-  return `${progress.lines.toLocaleString('en')} lines, ${rate.toLocaleString('en')}/s${bad}`;
+  const done = `${progress.lines.toLocaleString('en')} lines, ${rate.toLocaleString('en')}/s${bad}`;
+  if (size === null || progress.bytes === 0) return done;
+  const part = Math.min(1, progress.bytes / size);
+  return `${done}, ${String(Math.floor(part * 100))} %, ${timeText((milliseconds / part) * (1 - part))} left`;
+}
+
+function timeText(milliseconds: number): string {
+  const seconds = Math.ceil(milliseconds / 1000);
+  if (seconds < 100) return `${String(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 100 ? `${String(minutes)} min` : `${String(Math.round(minutes / 60))} h`;
 }
 
 function faultText(dataset: string, fault: LineFault): string {

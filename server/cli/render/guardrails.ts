@@ -1,9 +1,9 @@
 // Violated guardrails: every witness with the grants that cause it, and what to remove (design 3.4, interfaces.md Witness).
 import type { GuardrailReport, GuardrailViolation, Witness } from '../../../engine/compiler.js';
-import { formatInstant, type Instant } from '../../../engine/index.js';
 import { count } from './count.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './palette.js';
+import { instantJson, regionText, stretchText } from './region.js';
 import { grantText } from './test-failures.js';
 
 /** More identities than this are counted in text; JSON lists all. */
@@ -17,14 +17,16 @@ function renderViolation(violation: GuardrailViolation, paint: Paint): string {
   const where = violation.file === null ? '' : `${escapeText(violation.file)}:${String(violation.line ?? 1)} `;
   const about = violation.description === null ? '' : `: ${escapeText(violation.description)}`;
   const head = `${where}${paint('error', 'violated')} guardrail ${paint('strong', violation.guardrail)}${about}\n`;
+  const requires = `  ${paint('info', 'requires')}: ${escapeText(violation.requires)}\n`;
   const witnesses = violation.witnesses.map((witness) => renderWitness(witness, paint));
   const repair = violation.repair.map(grantText).join(', ');
-  return `${head}${witnesses.join('')}${repair === '' ? '' : `  ${paint('info', 'holds without')}: ${repair}\n`}`;
+  return `${head}${requires}${witnesses.join('')}${repair === '' ? '' : `  ${paint('info', 'holds without')}: ${repair}\n`}`;
 }
 
 function renderWitness(witness: Witness, paint: Paint): string {
   const scopes = witness.scopes.join(', ');
-  const head = `  ${identitiesText(witness.identities)}: ${scopes === '' ? 'nothing' : scopes} ${placeText(witness)}${timeText(witness)}\n`;
+  const when = stretchText(witness);
+  const head = `  ${identitiesText(witness.identities)}: ${scopes === '' ? 'nothing' : scopes} ${regionText(witness)}${when === '' ? '' : ` ${when}`}\n`;
   return head + witness.grants.map((grant) => `    ${paint('info', 'grant')}: ${grantText(grant)}\n`).join('');
 }
 
@@ -33,16 +35,6 @@ function identitiesText(identities: readonly string[]): string {
   const more = identities.length - SHOWN_IDENTITIES;
   const shown = identities.slice(0, SHOWN_IDENTITIES).map(escapeText).join(', ');
   return more > 0 ? `${shown} and ${count(more, 'more identity', 'more identities')}` : shown;
-}
-
-function placeText({ namespace, extent, except }: Witness): string {
-  const left = except === undefined ? '' : `, without ${except.join(', ')}`;
-  const preposition = extent === 'exact' ? 'at' : extent === 'below' ? 'below' : 'at and below';
-  return `${preposition} ${namespace}${left}`;
-}
-
-function timeText({ from, until }: Witness): string {
-  return `${from === null ? '' : ` from ${formatInstant(from)}`}${until === null ? '' : ` until ${formatInstant(until)}`}`;
 }
 
 /** As interfaces.md has it: instants are texts, absent things are left out. */
@@ -57,12 +49,8 @@ function violationJson({ description, file, line, witnesses, ...violation }: Gua
     ...(file === null ? {} : { file, line }),
     witnesses: witnesses.map((witness) => ({
       ...witness,
-      from: instantText(witness.from),
-      until: instantText(witness.until),
+      from: instantJson(witness.from),
+      until: instantJson(witness.until),
     })),
   };
-}
-
-function instantText(instant: Instant | null): string | null {
-  return instant === null ? null : formatInstant(instant);
 }

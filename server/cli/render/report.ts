@@ -7,7 +7,7 @@ import { count } from './count.js';
 import { renderDiagnostics, summarize } from './diagnostics.js';
 import { guardrailsJson, renderViolations } from './guardrails.js';
 import type { Paint } from './palette.js';
-import { renderTestFailures, testFailureJson } from './test-failures.js';
+import { renderTestFailures, testsJson } from './test-failures.js';
 
 /** The object of interfaces.md for `check`; `compile` adds to it. */
 export interface CheckJson {
@@ -25,7 +25,7 @@ export function toJson(report: CheckReport): CheckJson {
     ok: error === null,
     policy: report.policy,
     diagnostics: report.diagnostics,
-    tests: { ...report.tests, failures: report.tests.failures.map(testFailureJson) },
+    tests: testsJson(report.tests),
     guardrails: guardrailsJson(report.guardrails),
     ...(error === null ? {} : { error }),
   };
@@ -61,7 +61,7 @@ export function errorOf(report: CheckReport): { readonly code: string; readonly 
 function summaryOf(report: CheckReport, paint: Paint): string {
   const { tests, guardrails } = report;
   const found = summarize(report.diagnostics, report.files.length);
-  if (report.status === EXIT.policyInvalid) return paint('error', found);
+  if (report.compiled === null) return paint('error', found);
   const parts = [
     found === '' ? `no mistakes in ${count(report.files.length, 'file')}` : found,
     tests.failed === 0

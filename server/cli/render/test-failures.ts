@@ -1,5 +1,5 @@
 // Failed policy tests for people: what was expected, what came, the step, and the grants or the nearest miss (design 3.3).
-import type { PolicyTestFailure } from '../../../engine/compiler.js';
+import type { PolicyTestFailure, PolicyTestReport } from '../../../engine/compiler.js';
 import { formatInstant, type GrantRef } from '../../../engine/index.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './palette.js';
@@ -8,8 +8,26 @@ export function renderTestFailures(failures: readonly PolicyTestFailure[], paint
   return failures.map((failure) => renderFailure(failure, paint)).join('');
 }
 
+/** The `tests` part of interfaces.md. */
+export function testsJson(tests: PolicyTestReport): {
+  readonly passed: number;
+  readonly failed: number;
+  readonly failures: readonly object[];
+} {
+  return { passed: tests.passed, failed: tests.failed, failures: tests.failures.map(testFailureJson) };
+}
+
+/** The same with one result for each test. */
+export function testResultsJson(tests: PolicyTestReport): object {
+  const results = tests.results.map(({ file, line, ...result }) => ({
+    ...result,
+    ...(file === null ? {} : { file, line }),
+  }));
+  return { ...testsJson(tests), results };
+}
+
 /** A failure as interfaces.md has it: file and line are absent where there are none, instants are texts. */
-export function testFailureJson(failure: PolicyTestFailure): object {
+function testFailureJson(failure: PolicyTestFailure): object {
   const { file, line, at, ...rest } = failure;
   return { ...rest, ...(file === null ? {} : { file, line }), at: at === null ? null : formatInstant(at) };
 }

@@ -52,7 +52,7 @@ export async function openEngine({ folder, onBroken }: EngineOptions): Promise<E
     throw withLastWords(error, stderr);
   }
   const broken = (error: unknown): never => onBroken(withLastWords(error, stderr));
-  const module = db.Module as unknown as EngineModule;
+  const module: EngineModule = db.Module;
   const once = module._PostgresMainLoopOnce;
   module._PostgresMainLoopOnce = () => {
     try {

@@ -64,6 +64,16 @@ const NOBODY: LockRecord = {
 };
 
 const RELEASED = 'released\n';
+const FIELDS = [
+  'pid',
+  'born',
+  'space',
+  'host',
+  'token',
+  'socketDir',
+  'path',
+  'inode',
+] as const satisfies readonly (keyof LockRecord)[];
 const DIGITS = /^\d{1,15}$/;
 
 export function readLock(folder: string): LockState {
@@ -189,7 +199,10 @@ function decodeRecord(text: string): LockRecord | null {
     return null;
   }
   if (typeof value !== 'object' || value === null) return null;
-  const { pid, born, space, host, token, socketDir, path, inode } = value as Partial<Record<keyof LockRecord, unknown>>;
+  const fields = value;
+  const [pid, born, space, host, token, socketDir, path, inode] = FIELDS.map((name): unknown =>
+    Reflect.get(fields, name),
+  );
   if (typeof pid !== 'number' || typeof born !== 'string' || typeof space !== 'string') return null;
   if (typeof host !== 'string' || typeof token !== 'string' || typeof socketDir !== 'string') return null;
   if (typeof path !== 'string' || typeof inode !== 'number') return null;

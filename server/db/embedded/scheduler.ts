@@ -27,7 +27,7 @@ export interface SchedulerOptions {
 }
 
 /** Units of other clients that may wait; one more is refused. */
-export const MAX_WAITING_UNITS = 64;
+const MAX_WAITING_UNITS = 64;
 
 export class Scheduler {
   readonly #options: SchedulerOptions;

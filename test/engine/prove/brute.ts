@@ -1,7 +1,16 @@
 // Exact answers judged one by one: whoever holds what, at every path of the small worlds and at every instant, by the slow
 // evaluator. What the proofs fold into regions is spelled out again here.
 import { compilePolicy } from '../../../engine/compiler.js';
-import { formatIdentity, type Identity, loadSnapshot, type NamespacePath, type Policy, scopeNames, SCOPES, type ScopeName } from '../../../engine/index.js';
+import {
+  formatIdentity,
+  type Identity,
+  loadSnapshot,
+  type NamespacePath,
+  type Policy,
+  scopeNames,
+  SCOPES,
+  type ScopeName,
+} from '../../../engine/index.js';
 import type { PolicyGrant, PolicySet } from '../../../engine/model/policy-set.js';
 import { isAtOrBelow } from '../oracle/oracle.js';
 import { IDENTITIES, INSTANTS, UNIVERSE } from '../oracle/worlds.js';
@@ -51,7 +60,11 @@ export function holds(set: PolicySet): Held {
 
 /** What a region of an answer stands for. */
 export function isInRegion(
-  region: { readonly namespace: NamespacePath; readonly extent: 'exact' | 'subtree' | 'below'; readonly except?: readonly NamespacePath[] },
+  region: {
+    readonly namespace: NamespacePath;
+    readonly extent: 'exact' | 'subtree' | 'below';
+    readonly except?: readonly NamespacePath[];
+  },
   path: NamespacePath,
 ): boolean {
   if (region.except?.some((left) => isAtOrBelow(path, left)) === true) return false;

@@ -6,9 +6,15 @@ import {
   codePage,
   DIAGNOSTIC_CODES,
   type DiagnosticCode,
+  type Diagnostic,
   ENGINE_LIMITS,
+  type EngineLimits,
+  isLintCode,
+  lintPolicy,
+  type PolicyReading,
   readPolicy,
 } from '../../../engine/compiler.js';
+import { instantOf } from '../../../engine/index.js';
 import { fromRoot } from '../../support/root.js';
 import { POLICY, readFolder, ROLES, textUnder } from './support.js';
 
@@ -30,6 +36,17 @@ function filesOf(folder: string): { readonly path: string; readonly bytes: Uint8
     .map((path) => ({ path: relative('.', path).split(sep).join('/'), bytes: readFileSync(join(folder, path)) }));
 }
 
+/** The clock that the rules about it are shown with. */
+const AT = instantOf(Date.UTC(2027, 0, 1));
+
+/** What reading finds, and for codes of lint what lint finds after it. */
+function found(code: string, reading: PolicyReading, limits: EngineLimits = ENGINE_LIMITS): readonly Diagnostic[] {
+  const { policy, sources, outlines } = reading;
+  if (policy === null || !(isLintCode(code) || code === 'LIMIT_LINT')) return reading.diagnostics;
+  const options = { at: AT, soonMilliseconds: 30 * 86_400_000, levels: new Map() };
+  return [...reading.diagnostics, ...lintPolicy({ policy, sources, outlines }, options, limits)];
+}
+
 interface Expected {
   readonly limits?: Readonly<Record<string, number>>;
   readonly diagnostics: readonly { readonly code: string; readonly file: string; readonly text: string }[];
@@ -48,14 +65,15 @@ describe('the folder of fixtures of each code', () => {
   test.each(codes)('%s', (code) => {
     const folder = join(BAD, code);
     const expected = JSON.parse(readFileSync(join(folder, '.expected.json'), 'utf8')) as Expected;
-    const reading = readPolicy(filesOf(folder), { ...ENGINE_LIMITS, ...expected.limits });
-    const found = reading.diagnostics.map((diagnostic) => ({
+    const limits = { ...ENGINE_LIMITS, ...expected.limits };
+    const reading = readPolicy(filesOf(folder), limits);
+    const diagnostics = found(code, reading, limits).map((diagnostic) => ({
       code: diagnostic.code,
       file: diagnostic.file,
       text: textUnder(reading, diagnostic),
     }));
-    expect(found).toEqual(expected.diagnostics);
-    expect(found.map((diagnostic) => diagnostic.code)).toEqual([code]);
+    expect(diagnostics).toEqual(expected.diagnostics);
+    expect(diagnostics.map((diagnostic) => diagnostic.code)).toEqual([code]);
     expect(reading.policy === null).toBe(reading.diagnostics.some((diagnostic) => diagnostic.severity === 'error'));
   });
 });
@@ -65,7 +83,11 @@ describe('the page of each code', () => {
   const folder = (code: DiagnosticCode, text: string): Record<string, string> =>
     codePage(code).shows === 'policy.yaml'
       ? { 'policy.yaml': text, 'roles.yaml': ROLES }
-      : { 'policy.yaml': POLICY, 'roles.yaml': ROLES, 'example.yaml': text };
+      : codePage(code).shows === 'alone'
+        ? { 'policy.yaml': POLICY, 'example.yaml': text }
+        : { 'policy.yaml': POLICY, 'roles.yaml': ROLES, 'example.yaml': text };
+  const codesOf = (code: DiagnosticCode, text: string): readonly string[] =>
+    found(code, readFolder(folder(code, text))).map((diagnostic) => diagnostic.code);
 
   it('has examples to run for most', () => {
     expect(shown.length).toBeGreaterThan(50);
@@ -73,8 +95,8 @@ describe('the page of each code', () => {
 
   test.each(shown)('%s: the wrong example yields it and the right one nothing', (code) => {
     const page = codePage(code);
-    expect(readFolder(folder(code, page.wrong)).diagnostics.map((diagnostic) => diagnostic.code)).toEqual([code]);
-    expect(readFolder(folder(code, page.right)).diagnostics).toEqual([]);
+    expect(codesOf(code, page.wrong)).toEqual([code]);
+    expect(codesOf(code, page.right)).toEqual([]);
   });
 
   test.each(DIAGNOSTIC_CODES)('%s: is written in our manner', (code) => {
@@ -87,7 +109,7 @@ describe('the page of each code', () => {
 
 test('messages are one line, in lower case, without a period', () => {
   for (const code of readdirSync(BAD)) {
-    for (const { message, help } of readPolicy(filesOf(join(BAD, code))).diagnostics) {
+    for (const { message, help } of found(code, readPolicy(filesOf(join(BAD, code))))) {
       expect(message).toMatch(/^[^A-Z\n][^\n]*[^.\n]$/);
       expect(help ?? 'x').not.toMatch(/\n|\.$/);
     }

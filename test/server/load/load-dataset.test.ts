@@ -13,6 +13,8 @@ import type { DatasetText } from '../../../server/load/record-line.js';
 import { testStores, type OpenedStore } from '../../support/stores.js';
 
 const NOW = instantOf(Date.parse('2030-06-01T00:00:00Z'));
+/** Small, so that few lines make several. */
+const BATCH = { lines: 500, bytes: 1024 * 1024 };
 const id = (index: number): string => `01900000-0000-7000-8000-${String(index).padStart(12, '0')}`;
 
 /** Lines in groups of three, as a stream would bring them. */
@@ -34,7 +36,7 @@ for (const store of testStores()) {
     let opened: OpenedStore;
     let db: Database;
     const load = (values: readonly unknown[], options: Partial<LoadOptions> = {}): Promise<LoadReport> =>
-      loadDataset(db, linesOf(values), { onConflict: 'report', now: NOW, ...options });
+      loadDataset(db, linesOf(values), { onConflict: 'report', now: NOW, batch: BATCH, ...options });
     const all = async (): Promise<readonly unknown[]> =>
       (await db.knex.raw<{ rows: unknown[] }>('SELECT * FROM records ORDER BY path, id')).rows;
     const paths = async (): Promise<readonly unknown[]> =>
@@ -228,6 +230,9 @@ for (const store of testStores()) {
       });
       expect(report).toMatchObject({ lines: 1300, loaded: 1287, bad: 13, implied: 5 });
       expect(seen.map(({ lines }) => lines)).toEqual([500, 1000, 1300]);
+      const sizes = values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)).length + 1);
+      const sum = (end: number): number => sizes.slice(0, end).reduce((total, size) => total + size, 0);
+      expect(seen.map(({ bytes }) => bytes)).toEqual([sum(500), sum(1000), sum(1300)]);
       expect(told).toEqual(Array.from({ length: 13 }, (_, index) => index * 100 + 51));
       expect(await load(values)).toMatchObject({ loaded: 0, unchanged: 1287, bad: 13 });
     });
@@ -240,6 +245,53 @@ for (const store of testStores()) {
         const report = await load(names.map((name) => ({ family: 'resource', namespace: '/a', name })));
         expect(report).toMatchObject({ loaded: 2, bad: 1, implied: 1 });
         expect(faultsOf(report)).toEqual(['2 record.refused ']);
+      } finally {
+        await db.knex.raw('ALTER TABLE records DROP CONSTRAINT test_rule');
+      }
+    });
+
+    it('keeps every text as it is', async () => {
+      const texts = [
+        'tab\there',
+        'line\nline\r\n',
+        'back\\slash \\N \\. \\t',
+        '\\N',
+        '\\.',
+        ' blank ',
+        'ö 😀 \u0001\u2028',
+        '\'quote"',
+      ];
+      const report = await load(
+        texts.map((name) => ({
+          family: 'resource',
+          namespace: '/a',
+          name,
+          description: name,
+          properties: { [name]: name },
+        })),
+      );
+      expect(report).toMatchObject({ loaded: texts.length, bad: 0 });
+      const { rows } = await db.knex.raw<{ rows: unknown[] }>(
+        'SELECT name, description, properties FROM records WHERE family = ? ORDER BY name',
+        [2],
+      );
+      const stored = texts.map((name) => ({ name, description: name, properties: { [name]: name } }));
+      const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1);
+      expect(rows).toEqual(stored.sort(byName));
+    });
+
+    it('finds the refused lines among many', async () => {
+      await db.knex.raw("ALTER TABLE records ADD CONSTRAINT test_rule CHECK (name <> 'unwelcome')");
+      try {
+        const bad = new Set([0, 7, 8, 203, 409]);
+        const values = Array.from({ length: 410 }, (_, index) => ({
+          family: 'resource',
+          namespace: '/a',
+          name: bad.has(index) ? 'unwelcome' : `r${String(index)}`,
+        }));
+        const report = await load(values);
+        expect(report).toMatchObject({ loaded: 405, bad: 5, implied: 1 });
+        expect(report.faults.map(({ line }) => line - 1)).toEqual([...bad]);
       } finally {
         await db.knex.raw('ALTER TABLE records DROP CONSTRAINT test_rule');
       }
@@ -267,7 +319,9 @@ for (const store of testStores()) {
         );
         throw new Error('the disk is gone');
       }
-      await expect(loadDataset(db, broken(), { onConflict: 'report', now: NOW })).rejects.toThrow('the disk is gone');
+      await expect(loadDataset(db, broken(), { onConflict: 'report', now: NOW, batch: BATCH })).rejects.toThrow(
+        'the disk is gone',
+      );
       expect((await all()).length).toBe(500 + 2);
     });
 

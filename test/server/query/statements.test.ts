@@ -4,8 +4,11 @@ import fc from 'fast-check';
 import { canonicalize, FAMILIES, isWithin, type NamespacePath, type Visible } from '../../../engine/index.js';
 import { coreFields } from '../../../server/query/fields.js';
 import { parseQuery } from '../../../server/query/parse-query.js';
-import { countStatement, pageStatement } from '../../../server/query/records.js';
-import { rowPredicate, visibleRows, type RowPredicate } from '../../../server/query/row-predicate.js';
+import { keyOrder } from '../../../server/query/key-order.js';
+import type { Position } from '../../../server/query/order.js';
+import { pageStatement, type Shape } from '../../../server/query/page-statement.js';
+import { countStatement } from '../../../server/query/records.js';
+import { rowPredicate, visibleExtent, visibleRanges, type RowPredicate } from '../../../server/query/row-predicate.js';
 import type { Fragment } from '../../../server/db/sql.js';
 import { sql } from '../../../server/db/sql.js';
 
@@ -22,17 +25,32 @@ const some = (exact: readonly string[], subtrees: readonly string[]): Visible =>
 });
 const predicate = rowPredicate(some(['/', '/labs'], ['/labs/optics']));
 
-function page(body: object): Fragment {
-  return pageStatement({
-    predicate,
-    plan: parseQuery({ family: 'resource', namespace: '/labs', ...body }, 'query'),
-    after: null,
-  });
+interface In {
+  readonly kind?: Shape['kind'];
+  readonly after?: Position;
+  readonly predicate?: RowPredicate;
 }
 
-const FENCE = `(SELECT f.* FROM unnest(?::text[], ?::text[]) AS v (lo, hi)
+function page(body: object, { kind = 'gather', after, predicate: over = predicate }: In = {}): Fragment {
+  const plan = parseQuery({ family: 'resource', namespace: '/labs', ...body }, 'query');
+  const order = keyOrder(plan.orderBy);
+  const shape: Shape = kind === 'gather' || order === null ? { kind: 'gather', order } : { kind, order, budget: 1000 };
+  return pageStatement({ predicate: over, plan, after: after ?? null, shape });
+}
+
+/** Where lines break means nothing. */
+function flat(statement: Fragment | string): string {
+  return (typeof statement === 'string' ? statement : statement.text).replaceAll(/\s+/g, ' ');
+}
+
+const FENCE = flat(`(SELECT f.* FROM unnest(?::text[], ?::text[]) AS v (lo, hi)
     CROSS JOIN LATERAL (SELECT r.* FROM records AS r
-      WHERE r.family = ?::smallint AND r.path >= v.lo AND r.path < v.hi AND r.archived_at IS NULL OFFSET 0) AS f)`;
+      WHERE r.family = ?::smallint AND r.path >= v.lo AND r.path < v.hi AND r.archived_at IS NULL OFFSET 0) AS f)`);
+const RANGES = [
+  ['/', '/labs/', '/labs/optics/'],
+  ['/ ', '/labs/ ', '/labs/optics0'],
+];
+const ALL_SHAPES = ['gather', 'scan', 'merge'] as const;
 
 describe('a statement', () => {
   it('is this one for a page with a filter and an order by a property', () => {
@@ -42,32 +60,129 @@ describe('a statement', () => {
       orderBy: [{ name: 'desc' }],
       page: { size: 2 },
     });
-    expect(statement.text).toBe(
-      `SELECT x.id AS "id", ARRAY[x.k0::text, x.k1::text] AS at
-    FROM (SELECT x.* FROM (SELECT x.*, x.name AS k0, x.id AS k1 FROM ${FENCE} AS x
-        WHERE ((CASE WHEN jsonb_typeof((x.properties -> ?::text)) = 'number' THEN ((x.properties -> ?::text)::numeric >= ?::numeric) ELSE FALSE END))) AS x
-      WHERE TRUE
-      ORDER BY x.k0 DESC NULLS LAST, x.k1 ASC NULLS LAST LIMIT ?::bigint) AS x
-    ORDER BY x.k0 DESC NULLS LAST, x.k1 ASC NULLS LAST`,
+    expect(flat(statement)).toBe(
+      flat(`SELECT x.id AS "id", ARRAY[x.k0::text, x.k1::text] AS at
+        FROM (SELECT x.* FROM (SELECT x.*, x.name AS k0, x.id AS k1 FROM ${FENCE} AS x
+          WHERE ((CASE WHEN jsonb_typeof((x.properties -> ?::text)) = 'number'
+            THEN ((x.properties -> ?::text)::numeric >= ?::numeric) ELSE FALSE END))) AS x
+          WHERE TRUE ORDER BY x.k0 DESC NULLS LAST, x.k1 ASC NULLS LAST LIMIT ?::bigint) AS x
+        ORDER BY x.k0 DESC NULLS LAST, x.k1 ASC NULLS LAST`),
     );
-    expect(statement.bindings).toEqual([
-      ['/', '/labs/', '/labs/optics/'],
-      ['/ ', '/labs/ ', '/labs/optics0'],
-      2,
-      'rank',
-      'rank',
-      '3',
-      3,
-    ]);
+    expect(statement.bindings).toEqual([...RANGES, 2, 'rank', 'rank', '3', 3]);
   });
 
-  it('is this one for a count', () => {
+  it('is this one for a page that gathers', () => {
+    const statement = page({ select: ['name'], orderBy: [{ createdAt: 'desc' }] });
+    expect(flat(statement)).toBe(
+      flat(`WITH page AS MATERIALIZED (SELECT x.* FROM (SELECT f.* FROM unnest(?::text[], ?::text[]) AS v (lo, hi)
+        CROSS JOIN LATERAL (SELECT r.created_at AS k0, r.id AS k1 FROM records AS r WHERE r.family = ?::smallint
+        AND r.path >= v.lo AND r.path < v.hi AND r.archived_at IS NULL OFFSET 0) AS f) AS x WHERE TRUE ORDER BY
+        x.k0 DESC NULLS LAST, x.k1 ASC NULLS LAST LIMIT ?::bigint) SELECT x.name AS "name", ARRAY[to_char(x.k0
+        AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), x.k1::text] AS at FROM (SELECT r.*, k.k0, k.k1
+        FROM page AS k JOIN records AS r ON r.id = k.k1) AS x ORDER BY x.k0 DESC NULLS LAST, x.k1 ASC NULLS LAST`),
+    );
+    expect(statement.bindings).toEqual([...RANGES, 2, 51]);
+  });
+
+  it('is this one for a page that goes on and merges', () => {
+    const after = ['2030-01-01T00:00:00.000Z', 'ID'];
+    const exact = rowPredicate(some(['/', '/labs'], []));
+    const statement = page(
+      { select: ['name'], orderBy: [{ createdAt: 'desc' }] },
+      { kind: 'merge', after, predicate: exact },
+    );
+    expect(flat(statement)).toBe(
+      flat(`WITH page AS MATERIALIZED (SELECT x.* FROM (SELECT f.* FROM unnest(?::text[], ?::text[]) AS v (lo, hi)
+        CROSS JOIN LATERAL ( (SELECT r.created_at AS k0, r.id AS k1 FROM records AS r WHERE r.family =
+        ?::smallint AND r.archived_at IS NULL AND r.path = v.lo AND r.created_at = ?::timestamptz AND r.id >
+        ?::uuid ORDER BY r.created_at DESC, r.id LIMIT ?::bigint) UNION ALL (SELECT r.created_at AS k0, r.id AS
+        k1 FROM records AS r WHERE r.family = ?::smallint AND r.archived_at IS NULL AND r.path = v.lo AND
+        r.created_at < ?::timestamptz ORDER BY r.created_at DESC, r.id LIMIT ?::bigint)) AS f) AS x ORDER BY
+        x.k0 DESC NULLS LAST, x.k1 ASC NULLS LAST LIMIT ?::bigint) SELECT x.name AS "name", ARRAY[to_char(x.k0
+        AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), x.k1::text] AS at FROM (SELECT r.*, k.k0, k.k1
+        FROM page AS k JOIN records AS r ON r.id = k.k1) AS x ORDER BY x.k0 DESC NULLS LAST, x.k1 ASC NULLS LAST`),
+    );
+    expect(statement.bindings).toEqual([['/', '/labs/'], ['/ ', '/labs/ '], 2, ...after, 51, 2, after[0], 51, 51]);
+  });
+
+  it('is this one for a page that scans', () => {
+    const statement = page({ select: ['name'] }, { kind: 'scan' });
+    expect(flat(statement)).toBe(
+      flat(`WITH visible AS MATERIALIZED (SELECT range_agg(path_range(v.lo, v.hi)) AS ranges FROM unnest(?::text[],
+        ?::text[]) AS v (lo, hi)), sk0 AS MATERIALIZED (SELECT k.* FROM (SELECT k.k0 FROM (SELECT r.id AS k0,
+        r.family, r.path, r.archived_at FROM records AS r WHERE TRUE ORDER BY r.id LIMIT ?::bigint) AS k WHERE
+        k.family = ?::smallint AND k.archived_at IS NULL AND CASE WHEN k.path <@ (SELECT ranges FROM visible)
+        THEN TRUE ELSE FALSE END ORDER BY k.k0 LIMIT ?::bigint) AS k LIMIT ?::bigint), cut AS MATERIALIZED
+        (SELECT CASE WHEN ?::bigint - (SELECT count(*) FROM sk0) > 0 THEN EXISTS (SELECT 1 FROM records AS r
+        WHERE TRUE ORDER BY r.id LIMIT 1 OFFSET ?::bigint) ELSE FALSE END AS yes), page AS (SELECT * FROM sk0
+        WHERE NOT (SELECT yes FROM cut) UNION ALL SELECT * FROM (SELECT x.* FROM (SELECT f.* FROM
+        unnest(?::text[], ?::text[]) AS v (lo, hi) CROSS JOIN LATERAL (SELECT r.id AS k0 FROM records AS r WHERE
+        r.family = ?::smallint AND r.path >= v.lo AND r.path < v.hi AND r.archived_at IS NULL OFFSET 0) AS f) AS
+        x WHERE TRUE ORDER BY x.k0 ASC NULLS LAST LIMIT ?::bigint) AS k WHERE (SELECT yes FROM cut)) SELECT
+        x.name AS "name", ARRAY[x.k0::text] AS at FROM (SELECT r.*, k.k0 FROM page AS k JOIN records AS r ON
+        r.id = k.k0) AS x ORDER BY x.k0 ASC NULLS LAST`),
+    );
+    expect(statement.bindings).toEqual([...RANGES, 1000, 2, 51, 51, 51, 1000, ...RANGES, 2, 51]);
+  });
+
+  it('is this one for a page that goes on and scans with a filter', () => {
+    const body = { select: ['name'], orderBy: [{ createdAt: 'desc' }], where: { revision: { gt: 1 } } };
+    const statement = page(body, { kind: 'scan', after: ['2030-01-01T00:00:00.000Z', 'ID'] });
+    expect(flat(statement)).toBe(
+      flat(`WITH visible AS MATERIALIZED (SELECT range_agg(path_range(v.lo, v.hi)) AS ranges FROM unnest(?::text[],
+        ?::text[]) AS v (lo, hi)), sk0 AS MATERIALIZED (SELECT k.* FROM (SELECT x.k0, x.k1 FROM (SELECT r.*,
+        k.k0, k.k1 FROM (SELECT k.k0, k.k1 FROM (SELECT r.created_at AS k0, r.id AS k1, r.family, r.path,
+        r.archived_at FROM records AS r WHERE r.family = ?::smallint AND r.created_at = ?::timestamptz AND r.id
+        > ?::uuid ORDER BY r.created_at DESC, r.id LIMIT ?::bigint) AS k WHERE k.family = ?::smallint AND
+        k.archived_at IS NULL AND CASE WHEN k.path <@ (SELECT ranges FROM visible) THEN TRUE ELSE FALSE END
+        ORDER BY k.k0 DESC, k.k1 OFFSET 0) AS k CROSS JOIN LATERAL (SELECT r.* FROM records AS r WHERE r.id =
+        k.k1 OFFSET 0) AS r) AS x WHERE ((x.revision::numeric > ?::numeric)) ORDER BY x.k0 DESC, x.k1 LIMIT
+        ?::bigint) AS k LIMIT ?::bigint), sk1 AS MATERIALIZED (SELECT k.* FROM (SELECT x.k0, x.k1 FROM (SELECT
+        r.*, k.k0, k.k1 FROM (SELECT k.k0, k.k1 FROM (SELECT r.created_at AS k0, r.id AS k1, r.family, r.path,
+        r.archived_at FROM records AS r WHERE r.family = ?::smallint AND r.created_at < ?::timestamptz ORDER BY
+        r.created_at DESC, r.id LIMIT ?::bigint) AS k WHERE k.family = ?::smallint AND k.archived_at IS NULL AND
+        CASE WHEN k.path <@ (SELECT ranges FROM visible) THEN TRUE ELSE FALSE END ORDER BY k.k0 DESC, k.k1
+        OFFSET 0) AS k CROSS JOIN LATERAL (SELECT r.* FROM records AS r WHERE r.id = k.k1 OFFSET 0) AS r) AS x
+        WHERE ((x.revision::numeric > ?::numeric)) ORDER BY x.k0 DESC, x.k1 LIMIT ?::bigint) AS k LIMIT
+        ?::bigint - (SELECT count(*) FROM sk0)), cut AS MATERIALIZED (SELECT CASE WHEN ?::bigint - (SELECT
+        count(*) FROM sk0) > 0 THEN EXISTS (SELECT 1 FROM records AS r WHERE r.family = ?::smallint AND
+        r.created_at = ?::timestamptz AND r.id > ?::uuid ORDER BY r.created_at DESC LIMIT 1 OFFSET ?::bigint)
+        ELSE FALSE END OR CASE WHEN ?::bigint - (SELECT count(*) FROM sk0) - (SELECT count(*) FROM sk1) > 0 THEN
+        EXISTS (SELECT 1 FROM records AS r WHERE r.family = ?::smallint AND r.created_at < ?::timestamptz ORDER
+        BY r.created_at DESC LIMIT 1 OFFSET ?::bigint) ELSE FALSE END AS yes), page AS (SELECT * FROM sk0 WHERE
+        NOT (SELECT yes FROM cut) UNION ALL SELECT * FROM sk1 WHERE NOT (SELECT yes FROM cut) UNION ALL SELECT *
+        FROM (SELECT k.k0, k.k1 FROM (SELECT x.* FROM (SELECT x.*, x.created_at AS k0, x.id AS k1 FROM (SELECT
+        f.* FROM unnest(?::text[], ?::text[]) AS v (lo, hi) CROSS JOIN LATERAL (SELECT r.* FROM records AS r
+        WHERE r.family = ?::smallint AND r.path >= v.lo AND r.path < v.hi AND r.archived_at IS NULL OFFSET 0) AS
+        f) AS x WHERE ((x.revision::numeric > ?::numeric))) AS x WHERE (x.k0 < ?::timestamptz OR (x.k0 =
+        ?::timestamptz AND (x.k1 > ?::uuid OR (x.k1 = ?::uuid AND FALSE)))) ORDER BY x.k0 DESC NULLS LAST, x.k1
+        ASC NULLS LAST LIMIT ?::bigint) AS k) AS k WHERE (SELECT yes FROM cut)) SELECT x.name AS "name",
+        ARRAY[to_char(x.k0 AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), x.k1::text] AS at FROM (SELECT
+        r.*, k.k0, k.k1 FROM page AS k JOIN records AS r ON r.id = k.k1) AS x ORDER BY x.k0 DESC NULLS LAST,
+        x.k1 ASC NULLS LAST`),
+    );
+  });
+
+  it('is this one for a count with a condition', () => {
     const plan = parseQuery({ family: 'namespace', namespace: '/', where: { name: { contains: '%' } } }, 'count');
     const statement = countStatement({ predicate, plan });
-    expect(statement.text).toBe(
+    expect(flat(statement)).toBe(
       `SELECT count(*) AS count FROM ${FENCE} AS x WHERE (COALESCE((strpos(x.name, ?::text) > 0), FALSE))`,
     );
-    expect(statement.bindings.slice(2)).toEqual([0, '%']);
+    expect(statement.bindings).toEqual([...RANGES, 0, '%']);
+  });
+
+  it('is this one for a count without: no record is read', () => {
+    const plan = parseQuery({ family: 'resource', namespace: '/' }, 'count');
+    const statement = countStatement({ predicate, plan });
+    expect(flat(statement)).toBe(
+      flat(`SELECT COALESCE(sum(c.n), 0) AS count FROM (SELECT f.* FROM unnest(?::text[], ?::text[]) AS v (lo, hi) CROSS JOIN LATERAL (SELECT c.active AS n FROM record_counts AS c
+      WHERE c.family = ?::smallint AND c.path >= v.lo AND c.path < v.hi OFFSET 0) AS f) AS c`),
+    );
+    expect(statement.bindings).toEqual([...RANGES, 2]);
+    expect(countStatement({ predicate, plan: { ...plan, includeArchived: true } }).text).toContain(
+      'SELECT c.active + c.archived AS n',
+    );
   });
 
   it.each([
@@ -77,18 +192,42 @@ describe('a statement', () => {
     [{ where: { not: { and: [] } } }],
     [{ where: { or: [{ name: { in: [] } }, { name: { notIn: [] } }] } }],
     [{ where: { 'properties.a.b': { endsWith: '%' } }, orderBy: [{ 'properties.a': 'desc' }], select: [] }],
-  ])('always has the visible ranges, fenced, and a limit: %j', (body) => {
-    const { text, bindings } = page(body);
-    expect(text.split(FENCE)).toHaveLength(2);
-    expect(text).toMatch(/ORDER BY [^?]* LIMIT \?::bigint\) AS x\s+ORDER BY [^?]*$/);
-    expect(bindings).toContainEqual(['/', '/labs/', '/labs/optics/']);
-    expect(bindings.at(-1)).toBe(51);
-    expect(text.split('?')).toHaveLength(bindings.length + 1);
+  ])('always has the visible ranges, and a limit, in every shape: %j', (body) => {
+    for (const kind of ['gather', 'scan'] as const) {
+      const statement = page(body, { kind });
+      const { bindings } = statement;
+      const fence =
+        /FROM unnest\(\?::text\[\], \?::text\[\]\) AS v \(lo, hi\) CROSS JOIN LATERAL \(SELECT [^()]* FROM records AS r WHERE r\.family = \?::smallint AND r\.path >= v\.lo AND r\.path < v\.hi AND r\.archived_at IS NULL OFFSET 0\) AS f\)/g;
+      expect(flat(statement).match(fence)).toHaveLength(1);
+      expect(flat(statement)).toMatch(/ORDER BY [^?]* LIMIT \?::bigint\)/);
+      expect(bindings).toContainEqual(['/', '/labs/', '/labs/optics/']);
+      expect(bindings).toContain(51);
+      expect(statement.text.split('?')).toHaveLength(bindings.length + 1);
+    }
+  });
+
+  it('reads records under the visible ranges alone, whatever its shape', () => {
+    for (const kind of ['gather', 'scan'] as const) {
+      for (const where of [{}, { 'properties.rank': { gte: 3 } }]) {
+        const text = flat(page({ where, orderBy: [{ createdAt: 'desc' }] }, { kind }));
+        // What is not a range of paths is tested against all of them before it leaves its subquery, names the id of a row
+        // that was, or only says whether there are more entries.
+        const reads = text.split('FROM records AS r').slice(1);
+        expect(reads.length).toBeGreaterThan(0);
+        for (const read of reads) {
+          expect(read).toMatch(
+            /^ WHERE (?:r\.family = \?::smallint AND r\.path >= v\.lo AND r\.path < v\.hi AND|r\.id = k\.k1 OFFSET 0\)|r\.family = \?::smallint AND TRUE ORDER BY r\.created_at DESC, r\.id LIMIT \?::bigint\) AS k WHERE k\.family = \?::smallint AND k\.archived_at IS NULL AND CASE WHEN k\.path <@ \(SELECT ranges FROM visible\)|r\.family = \?::smallint AND TRUE ORDER BY r\.created_at DESC LIMIT 1 OFFSET)|^ ON r\.id = k\.k1\) AS x ORDER BY/,
+          );
+        }
+      }
+    }
   });
 
   it('takes archived records in when asked, and only then', () => {
     expect(page({ includeArchived: true }).text).not.toContain('archived_at IS NULL');
     expect(page({}).text).toContain('r.archived_at IS NULL OFFSET 0');
+    expect(page({ includeArchived: true }, { kind: 'scan' }).text).not.toContain('archived_at IS NULL');
+    expect(page({}, { kind: 'scan' }).text).toContain('k.archived_at IS NULL');
   });
 
   it('holds no text of the request', () => {
@@ -120,14 +259,15 @@ describe('a statement', () => {
 describe('a row predicate', () => {
   const PATHS = ['/', '/a', '/a/b', '/a/b/c', '/a-b', '/a.b', '/a0', '/ab', '/b', '/a/b-c', '/a/bb'];
 
+  function intervals(made: RowPredicate): readonly (readonly [string, string])[] {
+    const [lo, hi] = visibleRanges(made).bindings as [string[], string[]];
+    return lo.map((from, index) => [from, hi[index] ?? '']);
+  }
+
   /** Whether the stored path is in one of the intervals that a predicate binds. */
   function covers(made: RowPredicate, text: string): boolean {
-    const [lo, hi] = visibleRows({ predicate: made, family: 'resource', includeArchived: true }).bindings as [
-      string[],
-      string[],
-    ];
     const stored = text === '/' ? '/' : `${text}/`;
-    return lo.some((from, index) => from <= stored && stored < (hi[index] ?? ''));
+    return intervals(made).some(([from, to]) => from <= stored && stored < to);
   }
 
   it('covers exactly the namespaces of the visible set, in disjoint ranges', () => {
@@ -140,13 +280,14 @@ describe('a row predicate', () => {
           const expected = exact.includes(text) || subtrees.some((root) => isWithin(path(text), path(root)));
           expect([text, covers(made, text)]).toEqual([text, expected]);
         }
-        const [lo, hi] = visibleRows({ predicate: made, family: 'resource', includeArchived: true }).bindings as [
-          string[],
-          string[],
-        ];
+        const list = intervals(made);
         expect(
-          lo.every((from, index) => from < (hi[index] ?? '') && (index === 0 || (hi[index - 1] ?? '') < from)),
+          list.every(([from, to], index) => from < to && (index === 0 || (list[index - 1]?.[1] ?? '') < from)),
         ).toBe(true);
+        const { ranges, exact: allExact } = visibleExtent(made);
+        expect(ranges).toBe(list.length);
+        // A page is merged of namespaces one by one only where that is all that is visible.
+        expect(allExact).toBe(subtrees.length === 0);
       }),
     );
   });
@@ -156,10 +297,18 @@ describe('a row predicate', () => {
   });
 
   it('cannot be made by hand, and not of an empty set', () => {
-    const rows = (made: RowPredicate): unknown =>
-      visibleRows({ predicate: made, family: 'resource', includeArchived: false });
-    expect(() => rows({} as RowPredicate)).toThrow(TypeError);
-    expect(() => rows(rowPredicate({ kind: 'some', exact: [], subtrees: [] }))).toThrow(TypeError);
+    const forged = {} as RowPredicate;
+    const empty = rowPredicate({ kind: 'some', exact: [], subtrees: [] });
+    for (const none of [forged, empty]) {
+      expect(() => visibleRanges(none)).toThrow(TypeError);
+      expect(() => visibleExtent(none)).toThrow(TypeError);
+      for (const kind of ALL_SHAPES) {
+        const plan = parseQuery({ family: 'resource', namespace: '/' }, 'query');
+        const shape = { kind, order: { key: 'id', direction: 'asc' }, budget: 1000 } as const;
+        expect(() => pageStatement({ predicate: none, plan, after: null, shape })).toThrow(TypeError);
+        expect(() => countStatement({ predicate: none, plan })).toThrow(TypeError);
+      }
+    }
   });
 });
 

@@ -1,0 +1,36 @@
+// Times what is done with compiled policies, inside one process: node phases.mjs <snapshot> <edited snapshot> <folder>, where the
+// folder is what the first was compiled from. Prints JSON.
+import { readFileSync } from 'node:fs';
+import { checkGuardrails, compilePolicy, diffPolicies, openCompiled, readPolicy } from '../../dist/engine/compiler.js';
+import { loadSnapshot } from '../../dist/engine/index.js';
+import { readFolder } from '../../dist/server/cli/read-folder.js';
+
+const [snapshot, edited, folder] = process.argv.slice(2);
+const phases = [];
+
+function time(name, work) {
+  const started = performance.now();
+  const cpu = process.cpuUsage();
+  const result = work();
+  const { user, system } = process.cpuUsage(cpu);
+  phases.push({ step: name, wall: (performance.now() - started) / 1000, cpu: (user + system) / 1e6 });
+  return result;
+}
+
+function must(result) {
+  if (!result.ok) throw new Error(JSON.stringify(result.fault ?? result.diagnostics));
+  return result;
+}
+
+const [oldBytes, newBytes] = [readFileSync(snapshot), readFileSync(edited)];
+const { policy: before } = must(time('load a snapshot', () => loadSnapshot(oldBytes)));
+const { policy: after } = must(loadSnapshot(newBytes));
+const report = time('diff, ten grants edited', () => diffPolicies(before, after));
+if (report.equal || report.gained.length + report.lost.length === 0) throw new Error('the diff found nothing');
+const { files } = await readFolder(folder, folder);
+const { policy: set } = time('read and link', () => readPolicy(files));
+const compiled = must(time('compile', () => compilePolicy(set)));
+const { policy } = must(time('open what was compiled', () => openCompiled(compiled.snapshot)));
+const guardrails = time(`guardrails (${set.guardrails.length})`, () => checkGuardrails(set, policy));
+if (guardrails.violated > 0) throw new Error('a guardrail of the generated policy is violated');
+console.log(JSON.stringify({ phases, counts: policy.counts, rows: report.gained.length + report.lost.length, bytes: oldBytes.length }));

@@ -1,0 +1,109 @@
+// The gateway of the bench on a thread of its own, and beside it the same Express handler running a bare statement: it reads and
+// parses the body, runs what it was told, answers the rows as JSON, and does nothing else.
+import { parentPort, workerData } from 'node:worker_threads';
+import express from 'express';
+import { compilePolicy } from '../../dist/engine/compiler.js';
+import { canonicalize, instantOf, loadSnapshot, scopeSetOf } from '../../dist/engine/index.js';
+import { createKey } from '../../dist/server/auth/api-keys.js';
+import { startGateway } from '../../dist/server/compose.js';
+import { openDatabase } from '../../dist/server/db/database.js';
+import { startHttpServer } from '../../dist/server/http/http-server.js';
+import { makeIdSource } from '../../dist/server/ports.js';
+
+const { url, actors, fillers } = workerData;
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const listen = { host: '127.0.0.1', port: 0 };
+
+const identity = (subject) => ({ provider: 'bench', subject });
+const path = (text) => canonicalize(text).path;
+
+function* grants() {
+  const scopes = scopeSetOf(['resource:read', 'namespace:read']);
+  let number = 0;
+  const grant = (subject, namespace) => ({
+    id: `g${(number += 1)}`,
+    principal: { kind: 'identity', identity: identity(subject) },
+    namespace: path(namespace),
+    scopes,
+    inherit: true,
+    notBefore: null,
+    expires: null,
+    reason: null,
+    place: null,
+  });
+  for (const { actor, roots } of actors) for (const root of roots) yield grant(actor, root);
+  const { count, namespaces } = fillers;
+  for (let index = 0; index < count; index += 1) {
+    yield grant(`filler-${index % 100_000}`, namespaces[(index * 7_919) % namespaces.length]);
+  }
+}
+
+const compiled = compilePolicy({
+  name: 'bench',
+  providers: [{ name: 'bench', description: null }],
+  roles: [],
+  grants: [...grants()],
+  tests: [],
+  guardrails: [],
+});
+if (!compiled.ok) throw new Error(compiled.diagnostics[0].message);
+const loaded = loadSnapshot(compiled.snapshot.bytes);
+if (!loaded.ok) throw new Error(loaded.fault.message);
+
+const db = await openDatabase({ kind: 'external', url, statementTimeout: 60_000 });
+const gateway = await startGateway({
+  mode: { kind: 'serve', policy: loaded.policy },
+  db,
+  listen,
+  rate: { perActor: 0, perAddress: 0, unauthenticated: 0 },
+  log: silent,
+});
+const keys = {};
+for (const { actor } of actors) {
+  const fields = {
+    actor,
+    identities: [identity(actor)],
+    scopes: null,
+    restrictions: null,
+    expires: null,
+    admin: false,
+  };
+  keys[actor] = (await createKey(db, fields, instantOf(Date.now()))).text;
+}
+
+let statement = null;
+const app = express();
+app.post('/bare', (request, response) => {
+  const chunks = [];
+  request.on('data', (chunk) => chunks.push(chunk));
+  request.on('end', () => {
+    JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    db.knex.raw(statement.text, statement.values).then(({ rows }) => {
+      const json = JSON.stringify({ items: rows });
+      response.writeHead(200, ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(json))]);
+      response.end(json);
+    });
+  });
+});
+const bare = await startHttpServer({ app, listen, currentDigest: () => '', nextId: makeIdSource() });
+
+parentPort.on('message', async (message) => {
+  if (message.kind === 'statement') {
+    // knex numbers the placeholders itself.
+    const order = [];
+    const text = message.text.replace(/\?/g, '\\?').replace(/\$(\d+)/g, (_, digits) => {
+      order.push(Number(digits) - 1);
+      return '?';
+    });
+    statement = { text, values: order.map((at) => message.values[at]) };
+    parentPort.postMessage({ kind: 'done' });
+  } else if (message.kind === 'cpu') {
+    parentPort.postMessage({ kind: 'done', cpu: process.cpuUsage() });
+  } else {
+    await gateway.close();
+    await bare.drain();
+    await db.close();
+    parentPort.close();
+  }
+});
+parentPort.postMessage({ kind: 'ready', url: gateway.url, bareUrl: `http://127.0.0.1:${bare.address.port}`, keys });

@@ -1,0 +1,152 @@
+// The statements that are compared: ours as the gateway runs them, and the baselines, written by hand and as well as we can.
+// All give the same columns for the same records; every page is checked against the physical limit's.
+import { sortColumns, positionOutput } from '../../dist/server/query/order.js';
+import { outputColumns } from '../../dist/server/query/projection.js';
+import { compileCondition } from '../../dist/server/query/compile-condition.js';
+import { sealCursor } from '../../dist/server/query/cursor.js';
+import { parseQuery } from '../../dist/server/query/parse-query.js';
+import { countRecords, listPage } from '../../dist/server/query/records.js';
+import { rowPredicate } from '../../dist/server/query/row-predicate.js';
+import { comparePaths, visibilityDigest } from '../../dist/engine/index.js';
+
+const EVERYWHERE = { family: 'resource', namespace: '/', reach: 'subtree' };
+const NEWEST = { ...EVERYWHERE, orderBy: [{ createdAt: 'desc' }] };
+const TENTH = { 'properties.rank': { lt: 100 } };
+
+/** `deep`: the page after the middle of what is visible. */
+export const QUERIES = [
+  { name: 'newest', kind: 'query', envelope: NEWEST, order: 'x.created_at DESC, x.id' },
+  { name: 'by name', kind: 'query', envelope: { ...EVERYWHERE, orderBy: [{ name: 'asc' }] }, order: 'x.name, x.id' },
+  { name: 'deep', kind: 'query', envelope: NEWEST, order: 'x.created_at DESC, x.id', deep: true },
+  { name: 'filter', kind: 'query', envelope: { ...NEWEST, where: TENTH }, order: 'x.created_at DESC, x.id' },
+  { name: 'count', kind: 'count', envelope: EVERYWHERE },
+  { name: 'filtered count', kind: 'count', envelope: { ...EVERYWHERE, where: TENTH } },
+];
+
+/** As the engine says it of an actor with a grant at each root. */
+const visibleOf = (roots) =>
+  roots.includes('/') ? { kind: 'all' } : { kind: 'some', exact: [], subtrees: [...roots].sort(comparePaths) };
+
+/** `$1`, `$2` for the question marks of a fragment. */
+function numbered({ text, bindings }) {
+  let index = 0;
+  return { text: text.replace(/\?/g, () => `$${(index += 1)}`), values: [...bindings] };
+}
+
+/**
+ * What the gateway sends for this query: the statement that the query's own door hands to the driver, bindings included. The
+ * counts by which it chooses are read before, as they would be by an earlier request.
+ */
+export async function ourStatement(db, { query, envelope, roots, secret, actorId }) {
+  const plan = parseQuery(envelope, query.kind);
+  const visible = visibleOf(roots);
+  const predicate = rowPredicate(visible);
+  const seen = [];
+  const listen = ({ sql, bindings }) => seen.push({ text: sql, values: bindings });
+  const run = () =>
+    query.kind === 'count'
+      ? countRecords(db, { predicate, plan })
+      : listPage(db, { predicate, plan, cursors: { secret, actorId, visibility: visibilityDigest(visible) } });
+  await run();
+  db.knex.on('query', listen);
+  try {
+    await run();
+  } finally {
+    db.knex.off('query', listen);
+  }
+  if (seen.length !== 1) throw new Error(`a warm query sends one statement, not ${seen.length}`);
+  return seen[0];
+}
+
+/** The body of a query by an actor who sees these roots; `after` is the position of a row, for a deep page. */
+export function envelopeOf(query, { after, roots, secret, actorId }) {
+  if (after === undefined) return query.envelope;
+  const plan = parseQuery(query.envelope, query.kind);
+  const binding = { secret, actorId, visibility: visibilityDigest(visibleOf(roots)) };
+  return { ...query.envelope, page: { after: sealCursor(after, { plan, binding }) } };
+}
+
+/** A statement over `source`, a table expression of records called `x`, with what follows the filter. */
+function over(source, { query, after, where = 'TRUE', values = [] }) {
+  const plan = parseQuery(query.envelope, query.kind);
+  const condition = numbered(compileCondition(plan.where));
+  const base = condition.values.length;
+  const shifted = (text, from) => text.replace(/\$(\d+)/g, (_, digits) => `$${Number(digits) + from}`);
+  const parts = [condition.text, shifted(where, base)];
+  const bound = [...condition.values, ...values];
+  if (query.kind === 'count') {
+    return { text: `SELECT count(*) AS count FROM ${source} x WHERE ${parts.join(' AND ')}`, values: bound };
+  }
+  if (after !== undefined) {
+    const [at, id] = [`$${bound.length + 1}::timestamptz`, `$${bound.length + 2}::uuid`];
+    parts.push(`x.created_at <= ${at} AND (x.created_at < ${at} OR x.id > ${id})`);
+    bound.push(after[0], after[1]);
+  }
+  const columns = sortColumns(plan.orderBy);
+  const outputs = [...outputColumns(plan.family, plan.select), positionOutput(columns)].map(({ text }) => text);
+  const keys = columns.map(({ value }, index) => `${value.text} AS k${index}`);
+  return {
+    text: `SELECT ${outputs.join(', ')} FROM (SELECT x.*, ${keys.join(', ')} FROM ${source} x
+      WHERE ${parts.join(' AND ')} ORDER BY ${query.order} LIMIT ${plan.page.size + 1}) x ORDER BY ${query.order}`,
+    values: bound,
+  };
+}
+
+/** The same rows out of a table that holds nothing else. */
+export const physStatement = (given) => over('phys', given);
+
+const ACTIVE = 'x.family = 2 AND x.archived_at IS NULL';
+
+/** Tuned: the policy compares with one multirange that is read once a statement; the indexes are ours. */
+export const rlsStatement = (given) => over('records', { ...given, where: ACTIVE });
+
+/** Grants in a table, joined through a closure of the namespaces; the indexes are ours. */
+export const joinStatement = (given, actor) =>
+  over('records', {
+    ...given,
+    where: `${ACTIVE} AND EXISTS (SELECT 1 FROM bench_closure c JOIN bench_grants g ON g.root = c.ancestor
+      WHERE c.path = x.path AND g.actor = $1)`,
+    values: [actor],
+  });
+
+const stored = (path) => (path === '/' ? '/' : `${path}/`);
+const rangeOf = (path) => `["${stored(path)}","${path === '/' ? '' : path}0")`;
+
+/** What `bench.visible` is set to for the row-level security of these roots. */
+export const multirangeOf = (roots) => `{${roots.map(rangeOf).join(',')}}`;
+
+/** Tables, policy and role of the baselines, once a world. `run` takes SQL. */
+export async function prepareBaselines(run, sets) {
+  await run(`
+    CREATE TABLE bench_closure AS
+      SELECT n.path, '/' || a.part AS ancestor FROM (SELECT DISTINCT path FROM records) n
+      CROSS JOIN LATERAL (SELECT array_to_string(p[1:i], '/') || CASE WHEN i = 0 THEN '' ELSE '/' END AS part
+        FROM (SELECT string_to_array(trim(both '/' from n.path), '/') AS p) s,
+          generate_series(0, CASE WHEN n.path = '/' THEN 0 ELSE cardinality(p) END) i) a`);
+  await run('ALTER TABLE bench_closure ADD PRIMARY KEY (path, ancestor)');
+  await run('CREATE TABLE bench_grants (actor text, root text COLLATE "C", PRIMARY KEY (actor, root))');
+  for (const [index, { roots }] of sets.entries()) {
+    await run(`INSERT INTO bench_grants SELECT $1, r FROM unnest($2::text[]) r`, [`set-${index}`, roots.map(stored)]);
+  }
+  await run('ALTER TABLE bench_closure ALTER COLUMN path TYPE text COLLATE "C", ALTER ancestor TYPE text COLLATE "C"');
+  await run('VACUUM (ANALYZE) bench_closure, bench_grants');
+  await run('DROP ROLE IF EXISTS bench_reader');
+  await run('CREATE ROLE bench_reader');
+  await run('GRANT SELECT ON records, bench_closure, bench_grants TO bench_reader');
+  await run(`CREATE POLICY bench_policy ON records FOR SELECT TO bench_reader
+    USING (path <@ (SELECT current_setting('bench.visible')::path_multirange))`);
+  await run('ALTER TABLE records ENABLE ROW LEVEL SECURITY');
+}
+
+/** The visible records of a set as the table `phys`, indexed for the queries. */
+export async function preparePhys(run, roots) {
+  await run('DROP TABLE IF EXISTS phys');
+  await run(
+    `CREATE TABLE phys AS SELECT x.* FROM records x
+      WHERE ${ACTIVE} AND x.path <@ (SELECT '${multirangeOf(roots)}'::path_multirange)`,
+  );
+  await run('ALTER TABLE phys ADD PRIMARY KEY (id)');
+  await run('CREATE INDEX ON phys (created_at DESC, id)');
+  await run('CREATE INDEX ON phys (name, id)');
+  await run('VACUUM (ANALYZE) phys');
+}

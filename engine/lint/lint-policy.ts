@@ -1,0 +1,158 @@
+// Lint: what is legal and hardly meant (design 5, `check`). Pure, over the linked policy; levels and ignore comments are
+// applied here, once for all rules.
+import { ENGINE_LIMITS, type EngineLimits } from '../limits.js';
+import { codePage, type LintCode } from '../model/diagnostic-codes.js';
+import type { Diagnostic, Severity } from '../model/diagnostic.js';
+import type { Instant } from '../model/instant.js';
+import { nearest } from '../model/nearest.js';
+import type { FileOutline, Place, PolicySet } from '../model/policy-set.js';
+import { makeDiagnostic, sortDiagnostics } from '../model/report.js';
+import { findMissingWithin } from './delegation.js';
+import { findEndingGrants, findUnreachableGrants, findUnreadWrites, findWritesAtRoot } from './grant-rules.js';
+import { findIgnores, type IgnoreComment, isIgnoredBy } from './ignores.js';
+import { makeLintWorld } from './lint-world.js';
+import { findLookalikes } from './lookalikes.js';
+import { findRedundantGrants } from './redundant-grants.js';
+import { findIdleRoles, findRepeatedMembers } from './role-rules.js';
+import type { LintFinding, LintRule } from './rule.js';
+
+export type LintLevel = 'off' | Severity;
+
+/** Each rule with the codes that it reports. */
+const RULES: ReadonlyMap<LintRule, readonly LintCode[]> = new Map<LintRule, readonly LintCode[]>([
+  [findUnreachableGrants, ['LINT_GRANT_UNREACHABLE']],
+  [findRedundantGrants, ['LINT_GRANT_REDUNDANT']],
+  [findEndingGrants, ['LINT_GRANT_EXPIRED', 'LINT_GRANT_EXPIRES_SOON']],
+  [findIdleRoles, ['LINT_ROLE_EMPTY', 'LINT_ROLE_UNUSED']],
+  [findRepeatedMembers, ['LINT_MEMBER_REPEATED']],
+  [findWritesAtRoot, ['LINT_WRITE_AT_ROOT']],
+  [findUnreadWrites, ['LINT_WRITE_UNREAD']],
+  [findLookalikes, ['LINT_IDENTITY_LOOKALIKE']],
+  [findMissingWithin, ['LINT_WITHIN_MISSING']],
+]);
+
+/** Sorted. */
+export const LINT_CODES: readonly LintCode[] = Object.freeze(
+  [...[...RULES.values()].flat(), 'LINT_IGNORE_REASON' as const, 'LINT_IGNORE_UNUSED' as const].sort(),
+);
+
+/** Depend on the clock, so they never make a policy invalid (design 5). */
+export const CLOCK_RULES: ReadonlySet<string> = new Set<LintCode>(['LINT_GRANT_EXPIRED', 'LINT_GRANT_EXPIRES_SOON']);
+
+export function isLintCode(code: string): code is LintCode {
+  return LINT_CODES.some((known) => known === code);
+}
+
+export interface LintOptions {
+  /** Null: the rules about the clock are not run. */
+  readonly at: Instant | null;
+  readonly soonMilliseconds: number;
+  /** Levels other than that of the page. */
+  readonly levels: ReadonlyMap<LintCode, LintLevel>;
+}
+
+/** What `readPolicy` gives for a policy without errors. */
+export interface LintInput {
+  readonly policy: PolicySet;
+  readonly sources: ReadonlyMap<string, string>;
+  readonly outlines: readonly FileOutline[];
+}
+
+/** Sorted as all diagnostics are. */
+export function lintPolicy(
+  input: LintInput,
+  options: LintOptions,
+  limits: EngineLimits = ENGINE_LIMITS,
+): readonly Diagnostic[] {
+  const { at, soonMilliseconds, levels } = options;
+  const findings: LintFinding[] = [];
+  const gaveUp: Place[] = [];
+  const isOff = (code: LintCode): boolean => levels.get(code) === 'off' || (at === null && CLOCK_RULES.has(code));
+  const world = makeLintWorld(input.policy, input.outlines);
+  for (const [rule, codes] of RULES) {
+    if (codes.every(isOff)) continue;
+    rule(world, {
+      at,
+      soonMilliseconds,
+      maxPairs: limits.lintPairs,
+      onLimit: (place) => gaveUp.push(place),
+      report: (finding) => findings.push(finding),
+    });
+  }
+  const isQuiet = (code: string): boolean =>
+    isLintCode(code) && (isOff(code) || (code === 'LINT_GRANT_REDUNDANT' && gaveUp.length > 0));
+  const kept = applyIgnores(findings, findIgnores(input.sources, limits), isQuiet);
+  const shown = kept.filter(({ code }) => !isOff(code));
+  const notes = gaveUp.map((place) =>
+    makeDiagnostic({
+      code: 'LIMIT_LINT',
+      ...place,
+      message: 'the grants before this one were not compared with others',
+    }),
+  );
+  const all = sortDiagnostics([...shown.map((finding) => toDiagnostic(finding, levels)), ...notes]);
+  if (all.length <= limits.diagnostics) return all;
+  const more = `${String(all.length - limits.diagnostics)} more findings of lint are not listed`;
+  const last = all[limits.diagnostics];
+  const rest =
+    last === undefined
+      ? []
+      : [{ ...makeDiagnostic({ code: 'LIMIT_LINT', file: last.file, range: last.range, message: more }) }];
+  return [...all.slice(0, limits.diagnostics), ...rest];
+}
+
+function toDiagnostic({ place, ...finding }: LintFinding, levels: LintOptions['levels']): Diagnostic {
+  const level = levels.get(finding.code);
+  const severity = level === undefined || level === 'off' ? codePage(finding.code).severity : level;
+  return { ...makeDiagnostic({ ...finding, ...place }), severity };
+}
+
+/** What no comment ignores, and what is wrong with the comments. */
+function applyIgnores(
+  findings: readonly LintFinding[],
+  ignores: readonly IgnoreComment[],
+  isQuiet: (code: string) => boolean,
+): readonly LintFinding[] {
+  if (ignores.length === 0) return findings;
+  const byFile = new Map<string, IgnoreComment[]>();
+  for (const comment of ignores) {
+    const list = byFile.get(comment.file);
+    if (list === undefined) byFile.set(comment.file, [comment]);
+    else list.push(comment);
+  }
+  const used = new Map<IgnoreComment, Set<string>>();
+  const kept = findings.filter(({ code, place }) => {
+    const by = byFile.get(place.file)?.filter((comment) => isIgnoredBy(comment, code, place)) ?? [];
+    for (const comment of by) used.set(comment, (used.get(comment) ?? new Set()).add(code));
+    return by.length === 0;
+  });
+  return [...kept, ...ignores.flatMap((comment) => faultsOf(comment, used.get(comment) ?? new Set(), isQuiet))];
+}
+
+function faultsOf(
+  comment: IgnoreComment,
+  used: ReadonlySet<string>,
+  isQuiet: (code: string) => boolean,
+): readonly LintFinding[] {
+  const place = { file: comment.file, range: comment.range };
+  const [first] = comment.codes;
+  if (first === undefined || comment.reason === '') {
+    const message = first === undefined ? 'the ignore comment names no rule' : 'the ignore comment gives no reason';
+    const help = `write \`# bailiwick-ignore ${first ?? 'LINT_WRITE_AT_ROOT'}: why\``;
+    return [{ code: 'LINT_IGNORE_REASON', place, message, help }];
+  }
+  return comment.codes
+    .filter((code) => !used.has(code) && !isQuiet(code))
+    .map((code): LintFinding => {
+      const near = isLintCode(code) ? null : nearest(code, LINT_CODES);
+      const message = isLintCode(code)
+        ? `there is no \`${code}\` here to ignore`
+        : `\`${code}\` is not a rule of lint, so nothing is ignored`;
+      return {
+        code: 'LINT_IGNORE_UNUSED',
+        place,
+        message,
+        help: near === null ? 'remove the comment' : `did you mean \`${near}\`?`,
+      };
+    });
+}

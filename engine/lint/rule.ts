@@ -1,0 +1,44 @@
+// What a lint rule is: one function over the world that reports findings. Its page stands with all others in the registry
+// of codes; `lint-policy.ts` lists the rules.
+import type { LintCode } from '../model/diagnostic-codes.js';
+import type { Related } from '../model/diagnostic.js';
+import type { Instant } from '../model/instant.js';
+import type { Place } from '../model/policy-set.js';
+import type { LintWorld } from './lint-world.js';
+
+export interface LintFinding {
+  readonly code: LintCode;
+  readonly place: Place;
+  readonly message: string;
+  readonly help?: string;
+  readonly related?: readonly Related[];
+}
+
+export interface LintContext {
+  /** Null: rules about the clock say nothing. */
+  readonly at: Instant | null;
+  readonly soonMilliseconds: number;
+  readonly maxPairs: number;
+  /** Told where a rule gave up. */
+  readonly onLimit: (place: Place) => void;
+  readonly report: (finding: LintFinding) => void;
+}
+
+export type LintRule = (world: LintWorld, context: LintContext) => void;
+
+/** Places are null only in a policy that was built in memory. */
+export function placed(place: Place | null): Place {
+  return place ?? NOWHERE;
+}
+
+const NOWHERE: Place = Object.freeze({
+  file: 'policy.yaml',
+  range: Object.freeze({
+    start: Object.freeze({ line: 1, column: 1 }),
+    end: Object.freeze({ line: 1, column: 1 }),
+  }),
+});
+
+export function relatedTo(place: Place | null, message: string): readonly Related[] {
+  return place === null ? [] : [{ ...place, message }];
+}

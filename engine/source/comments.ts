@@ -1,0 +1,65 @@
+// The comments of a policy file, which its tree leaves out: what is behind a hash anywhere but in a text.
+import type { Span } from '../model/span.js';
+import type { Node } from './tree.js';
+
+export interface Comment extends Span {
+  /** From the hash to the end of the line, without spaces at the end. */
+  readonly text: string;
+  /** Nothing but spaces stands before it on its line. */
+  readonly ownLine: boolean;
+}
+
+/** In order. `root` is the tree of `text`, null if it is empty. */
+export function commentsOf(text: string, root: Node | null): readonly Comment[] {
+  const comments: Comment[] = [];
+  // The next hash is found once, not once for every text before it.
+  const nextHash = (from: number): number => {
+    const found = text.indexOf('#', from);
+    return found < 0 ? text.length : found;
+  };
+  let at = nextHash(0);
+  const take = (until: number): void => {
+    while (at < until) {
+      const found = text.indexOf('\n', at);
+      const end = found < 0 ? text.length : found;
+      const lineStart = text.lastIndexOf('\n', at) + 1;
+      const ownLine = text.slice(lineStart, at).trim() === '';
+      comments.push({ start: at, end, text: text.slice(at, end).trimEnd(), ownLine });
+      at = nextHash(end);
+    }
+  };
+  for (const { start, end } of root === null ? [] : textSpans(text, root)) {
+    take(start);
+    if (at < end) at = nextHash(end);
+  }
+  take(text.length);
+  return comments;
+}
+
+/** Where texts stand, in order. Of a block text (`|`, `>`) the first line is not text: it may end in a comment. */
+function textSpans(source: string, root: Node): readonly Span[] {
+  const spans: Span[] = [];
+  const visit = (node: Node): void => {
+    switch (node.kind) {
+      case 'text': {
+        const isBlock = !node.plain && /[|>]/.test(source.charAt(node.start));
+        const body = isBlock ? source.indexOf('\n', node.start) : node.start;
+        spans.push({ start: body < 0 ? node.end : Math.min(body, node.end), end: node.end });
+        break;
+      }
+      case 'list':
+        node.items.forEach(visit);
+        break;
+      case 'mapping':
+        for (const { key, value } of node.entries) {
+          visit(key);
+          visit(value);
+        }
+        break;
+      case 'refused':
+        spans.push(node);
+    }
+  };
+  visit(root);
+  return spans;
+}

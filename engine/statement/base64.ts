@@ -1,0 +1,35 @@
+// Base64 (RFC 4648, section 4) in both directions, strictly: padded, nothing between or around, unused bits zero. So bytes
+// have one spelling, and a text that decodes is the text that encoding gives.
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+const VALUES: ReadonlyMap<number, number> = new Map(Array.from(ALPHABET, (letter, value) => [letter.charCodeAt(0), value]));
+
+export function encodeBase64(bytes: Uint8Array): string {
+  let text = '';
+  for (let i = 0; i < bytes.length; i += 3) {
+    const group = ((bytes[i] ?? 0) << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0);
+    const used = Math.min(3, bytes.length - i) + 1;
+    for (let k = 0; k < 4; k += 1) text += k < used ? (ALPHABET[(group >>> (18 - 6 * k)) & 63] ?? '') : '=';
+  }
+  return text;
+}
+
+/** Null for any other text. */
+export function decodeBase64(text: string): Uint8Array | null {
+  if (text.length % 4 !== 0) return null;
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
+  const letters = text.length - padding;
+  const bytes = new Uint8Array((text.length / 4) * 3 - padding);
+  let bits = 0;
+  let at = 0;
+  for (let i = 0; i < text.length; i += 1) {
+    const value = i < letters ? VALUES.get(text.charCodeAt(i)) : 0;
+    if (value === undefined) return null;
+    bits = (bits << 6) | value;
+    if (i % 4 < 3) continue;
+    // A write past the end of the bytes is a write of nothing: there the bits are padding.
+    for (let k = 0; k < 3; k += 1, at += 1) bytes[at] = (bits >>> (16 - 8 * k)) & 255;
+    bits = 0;
+  }
+  return encodeBase64(bytes) === text ? bytes : null;
+}

@@ -1,0 +1,123 @@
+// Whether a signed statement lets a snapshot be used (design 4, "Publication"; security F04, F06, F09). From the outside in:
+// signatures over the exact bytes first, and only what enough keys have signed is parsed and believed.
+import type { Instant } from '../model/instant.js';
+import { type Envelope, preAuthEncoding } from './envelope.js';
+import type { Keyring } from './keyring.js';
+import { STATEMENT_LIMITS } from './limits.js';
+import { decodeStatement, PAYLOAD_TYPE, type PublicationStatement } from './statement.js';
+
+/** Whether an Ed25519 signature of 64 bytes is that of the key, of 32 bytes, over the message. Must not throw. */
+export type VerifySignature = (input: {
+  readonly publicKey: Uint8Array;
+  readonly message: Uint8Array;
+  readonly signature: Uint8Array;
+}) => boolean;
+
+export type SignatureReason = 'malformed' | 'unknown_key' | 'wrong' | 'duplicate_key';
+
+export interface SignatureReport {
+  readonly keyId: string | null;
+  /** In the keyring; null for a key that it does not have. */
+  readonly name: string | null;
+  readonly ok: boolean;
+  /** Why it does not count; absent where it does. */
+  readonly reason?: SignatureReason;
+}
+
+export type StatementFaultCode =
+  | 'signature.threshold'
+  | 'statement.type'
+  | 'statement.malformed'
+  | 'statement.subject'
+  | 'statement.policy'
+  | 'statement.environment'
+  | 'statement.generation'
+  | 'statement.not_yet_issued'
+  | 'statement.expired';
+
+export interface StatementFault {
+  readonly code: StatementFaultCode;
+  readonly message: string;
+}
+
+export interface StatementReport {
+  readonly signatures: readonly SignatureReport[];
+  /** Null until enough keys have signed it. */
+  readonly statement: PublicationStatement | null;
+  /** All that is wrong; the statement counts exactly if there are none. */
+  readonly faults: readonly StatementFault[];
+}
+
+export interface Expected {
+  /** The snapshot at hand. */
+  readonly snapshot: string;
+  readonly policy: string;
+  readonly at: Instant;
+  /** Absent: any. */
+  readonly environment?: string;
+  /** Absent: any. */
+  readonly minimumGeneration?: number;
+}
+
+export interface Trust {
+  readonly keyring: Keyring;
+  readonly verify: VerifySignature;
+}
+
+/** Never throws, whatever the envelope holds. */
+export function judgeStatement(envelope: Envelope, trust: Trust, expected: Expected): StatementReport {
+  const signatures = judgeSignatures(envelope, trust);
+  const { threshold } = trust.keyring;
+  const counted = signatures.filter((signature) => signature.ok).length;
+  const refuse = (code: StatementFaultCode, message: string): StatementReport => ({
+    signatures,
+    statement: null,
+    faults: [{ code, message }],
+  });
+  if (counted < threshold) {
+    return refuse('signature.threshold', `${String(counted)} of the ${String(threshold)} keys that are needed have signed`);
+  }
+  if (envelope.payloadType !== PAYLOAD_TYPE) return refuse('statement.type', 'what was signed is no in-toto statement');
+  const statement = decodeStatement(envelope.payload);
+  if (statement === null) return refuse('statement.malformed', 'what was signed is no publication statement of this version');
+  return { signatures, statement, faults: compare(statement, expected) };
+}
+
+/** Keys are counted, not signatures: of several by one key, one counts. */
+function judgeSignatures(envelope: Envelope, { keyring, verify }: Trust): readonly SignatureReport[] {
+  const message = preAuthEncoding(envelope);
+  const counted = new Set<string>();
+  return envelope.signatures.map(({ keyId, bytes }) => {
+    const key = keyring.keys.find((candidate) => candidate.keyId === keyId);
+    const report = { keyId, name: key?.name ?? null };
+    if (bytes === null) return { ...report, ok: false, reason: 'malformed' };
+    if (key === undefined) return { ...report, ok: false, reason: 'unknown_key' };
+    if (!verify({ publicKey: key.publicKey, message, signature: bytes })) return { ...report, ok: false, reason: 'wrong' };
+    if (counted.has(key.keyId)) return { ...report, ok: false, reason: 'duplicate_key' };
+    counted.add(key.keyId);
+    return { ...report, ok: true };
+  });
+}
+
+function compare(statement: PublicationStatement, expected: Expected): readonly StatementFault[] {
+  const faults: StatementFault[] = [];
+  const check = (holds: boolean, code: StatementFaultCode, message: string): void => {
+    if (!holds) faults.push({ code, message });
+  };
+  const { environment, minimumGeneration, at } = expected;
+  check(statement.snapshot === expected.snapshot, 'statement.subject', 'the statement is of another snapshot');
+  check(statement.policy === expected.policy, 'statement.policy', 'the statement is of a policy of another name');
+  check(
+    environment === undefined || statement.environment === environment,
+    'statement.environment',
+    'the statement is for another environment',
+  );
+  check(
+    minimumGeneration === undefined || statement.generation >= minimumGeneration,
+    'statement.generation',
+    'the statement is of an older generation than is asked for',
+  );
+  check(statement.issued <= at + STATEMENT_LIMITS.clockSkew, 'statement.not_yet_issued', 'the statement is issued later than now');
+  check(at < statement.expires, 'statement.expired', 'the statement has expired');
+  return faults;
+}

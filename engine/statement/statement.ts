@@ -1,0 +1,75 @@
+// What a publisher says of a snapshot, and the only bytes that say it: an in-toto statement in canonical JSON (design 4,
+// "Publication"; README.md, "Publication statements"). Reading writes the statement again and compares, so that a repeated
+// key, a field of a later version, another spelling of a number or a space is refused.
+import { isName } from '../model/identity.js';
+import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
+import { canonicalJson } from '../snapshot/canonical.js';
+import { memberOf, textOf } from './fields.js';
+import { STATEMENT_LIMITS } from './limits.js';
+
+/** The media type of what is signed. */
+export const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
+const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
+const PREDICATE_TYPE = 'urn:bailiwick:publication:v1';
+
+export interface PublicationStatement {
+  /** The snapshot digest. */
+  readonly snapshot: string;
+  readonly policy: string;
+  readonly environment: string;
+  readonly generation: number;
+  readonly issued: Instant;
+  /** The first instant at which the statement says nothing any more. */
+  readonly expires: Instant;
+}
+
+/** Why there can be no such statement, or null. */
+export function statementFault(statement: PublicationStatement): string | null {
+  if (!/^sha256:[0-9a-f]{64}$/.test(statement.snapshot)) return 'the snapshot must be named by its digest';
+  if (!isName(statement.policy)) return 'the policy must have a name';
+  if (!isName(statement.environment)) return 'the environment must be a name such as `production`';
+  const { generation, issued, expires } = statement;
+  if (!Number.isSafeInteger(generation) || generation < 1 || generation > STATEMENT_LIMITS.generation) {
+    return `the generation must be a whole number from 1 to ${String(STATEMENT_LIMITS.generation)}`;
+  }
+  return issued < expires ? null : 'it must expire after it is issued';
+}
+
+/** The exact bytes to sign, of a statement without fault. */
+export function encodeStatement(statement: PublicationStatement): Uint8Array {
+  const { snapshot, policy, environment, generation, issued, expires } = statement;
+  const predicate = { policy, environment, generation, issued: formatInstant(issued), expires: formatInstant(expires) };
+  const subject = [{ digest: { sha256: snapshot.slice('sha256:'.length) } }];
+  return new TextEncoder().encode(canonicalJson({ _type: STATEMENT_TYPE, subject, predicateType: PREDICATE_TYPE, predicate }));
+}
+
+/** Null for any other bytes. Call it with bytes whose signatures have been verified. */
+export function decodeStatement(bytes: Uint8Array): PublicationStatement | null {
+  const parsed = parse(bytes);
+  const subjects = memberOf(parsed, 'subject');
+  const subject: unknown = Array.isArray(subjects) ? subjects[0] : undefined;
+  const hex = textOf(memberOf(memberOf(subject, 'digest'), 'sha256'));
+  const predicate = memberOf(parsed, 'predicate');
+  const policy = textOf(memberOf(predicate, 'policy'));
+  const environment = textOf(memberOf(predicate, 'environment'));
+  const generation = memberOf(predicate, 'generation');
+  const issued = parseInstant(memberOf(predicate, 'issued'));
+  const expires = parseInstant(memberOf(predicate, 'expires'));
+  if (hex === null || policy === null || environment === null || typeof generation !== 'number') return null;
+  if (issued === null || expires === null) return null;
+  const statement = { snapshot: `sha256:${hex}`, policy, environment, generation, issued, expires };
+  return statementFault(statement) === null && isSame(encodeStatement(statement), bytes) ? statement : null;
+}
+
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch {
+    // Not UTF-8 or not JSON: it has none of the fields.
+    return null;
+  }
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, index) => byte === b[index]);
+}

@@ -1,0 +1,75 @@
+// `bailiwick diff <old> <new>`: who gains and loses what, exactly, and that nothing else changes.
+import { type Command, Option } from 'commander';
+import { EXIT } from '../exit-codes.js';
+import { CliFailure } from '../failure.js';
+import { type CliIo, write } from '../io.js';
+import { withExamples } from '../options.js';
+
+type DiffFormat = 'text' | 'json' | 'markdown';
+const FORMATS: readonly DiffFormat[] = ['text', 'json', 'markdown'];
+
+interface Options {
+  readonly exitCode?: true;
+  /** Commander reads `--no-…` as the opposite of a flag that is on. */
+  readonly newAccess: boolean;
+  readonly format: DiffFormat;
+}
+
+export function registerDiff(program: Command, io: CliIo): void {
+  const command = program
+    .command('diff')
+    .description('compare two policies: exactly who gains and loses which access, when, and because of which line')
+    .argument('<old>', 'policy folder or snapshot file')
+    .argument('<new>', 'policy folder or snapshot file')
+    .option('--exit-code', `end with ${String(EXIT.differences)} if any access differs`)
+    .option('--no-new-access', `end with ${String(EXIT.differences)} if anyone gains any access`)
+    .addOption(
+      new Option('--format <format>', 'how results are printed; markdown is made for a pull request')
+        .choices(FORMATS)
+        .default('text'),
+    )
+    .action((old: string, changed: string, options: Options) => diff(io, { old, changed }, options));
+  withExamples(command, [
+    ['what a change of the policy changes', 'bailiwick diff snapshot.json policies'],
+    ['a check that lets nobody gain anything', 'bailiwick diff snapshot.json policies --no-new-access'],
+    ['the comment of a pull request', 'bailiwick diff main.json policies --format markdown'],
+  ]);
+}
+
+async function diff(
+  io: CliIo,
+  paths: { old: string; changed: string },
+  { exitCode, newAccess, format }: Options,
+): Promise<void> {
+  if (paths.old === '-' && paths.changed === '-') {
+    throw new CliFailure(EXIT.usage, { code: 'cli.usage', message: 'the two policies cannot both come from stdin' });
+  }
+  const [{ diffPolicies }, { openPolicy }, render] = await Promise.all([
+    import('../../../engine/compiler.js'),
+    import('../open-policy.js'),
+    import('../render/diff.js'),
+  ]);
+  const { policy: old } = await openPolicy(io, paths.old, 'study');
+  const { policy: changed } = await openPolicy(io, paths.changed, 'study');
+  const report = diffPolicies(old, changed);
+  const refused = (exitCode === true && !report.equal) || (!newAccess && report.gained.length > 0);
+  io.setStatus(refused ? EXIT.differences : EXIT.ok);
+  const compared = {
+    old: { snapshot: old.digest, decisions: old.decisions },
+    new: { snapshot: changed.digest, decisions: changed.decisions },
+  };
+  switch (format) {
+    case 'json': {
+      const { writeLargeJson } = await import('../write-large-json.js');
+      await writeLargeJson(io, render.diffJson(report, compared));
+      return;
+    }
+    case 'markdown':
+      await write(io.stdout, render.renderMarkdown(report, compared));
+      return;
+    case 'text': {
+      const { paintFor } = await import('../render/palette.js');
+      await write(io.stdout, render.renderDiff(report, compared, paintFor(io, 'stdout')));
+    }
+  }
+}

@@ -1,0 +1,56 @@
+// `bailiwick explain <policy>`: one access step by step, and for a denial what would allow it.
+import type { Command } from 'commander';
+import { type ActorOptions, withActorOptions } from '../actor-options.js';
+import { type CliIo, write, writeJson } from '../io.js';
+import { type Format, formatOption, instantOption, withExamples } from '../options.js';
+
+interface Options extends ActorOptions {
+  readonly scope: string;
+  readonly namespace: string;
+  readonly context?: string;
+  readonly at?: string;
+  readonly format: Format;
+}
+
+export function registerExplain(program: Command, io: CliIo): void {
+  const command = withActorOptions(program.command('explain'))
+    .description('explain one decision: every step, the grants, and for a denial each edit that would allow it')
+    .argument('<policy>', 'policy folder or snapshot file')
+    .requiredOption('--scope <scope>', 'what is asked, such as `resource:read`')
+    .requiredOption('--namespace <path>', 'where the record lives')
+    .option('--context <path>', 'where it is asked from (default: the namespace itself)')
+    .option('--at <instant>', 'the time asked about, as RFC 3339 (default: now)')
+    .addOption(formatOption())
+    .action((policy: string, options: Options) => explain(io, policy, options));
+  withExamples(command, [
+    [
+      'why, or why not',
+      'bailiwick explain policies --as orcid:0000-0002-1825-0097 --scope resource:write --namespace /beamlines/amx',
+    ],
+    [
+      'as seen from below, with a narrow credential',
+      'bailiwick explain policies --as github:octocat --scope resource:read --namespace /labs --context /labs/optics --credential-scopes resource:read --restrict /labs',
+    ],
+  ]);
+}
+
+async function explain(io: CliIo, path: string, options: Options): Promise<void> {
+  const [engine, { readActor }, { openPolicy }, render] = await Promise.all([
+    import('../../../engine/compiler.js'),
+    import('../read-actor.js'),
+    import('../open-policy.js'),
+    import('../render/answers.js'),
+  ]);
+  const actor = readActor(options);
+  const at = await instantOption(options.at);
+  const { scope, namespace: target, context = target } = options;
+  const { policy } = await openPolicy(io, path, 'study');
+  const request = { ...actor, scope, context, target, at };
+  const explanation = engine.explain(policy, request);
+  if (options.format === 'json') {
+    await writeJson(io, render.explanationJson(explanation, request, policy.digest));
+    return;
+  }
+  const { paintFor } = await import('../render/palette.js');
+  await write(io.stdout, render.renderExplanation(explanation, paintFor(io, 'stdout')));
+}

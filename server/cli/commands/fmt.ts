@@ -1,0 +1,91 @@
+// `bailiwick fmt <dir>`: every policy file of a folder in the one layout, each replaced whole or not at all. Files with
+// mistakes are named and left as they are.
+import type { Command } from 'commander';
+import type { Diagnostic } from '../../../engine/compiler.js';
+import { EXIT } from '../exit-codes.js';
+import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type Format, formatOption, withExamples } from '../options.js';
+
+interface Options {
+  readonly check?: true;
+  readonly format: Format;
+}
+
+export function registerFmt(program: Command, io: CliIo): void {
+  const command = program
+    .command('fmt')
+    .description('bring the files of a policy folder into one layout; comments and the order of entries are kept')
+    .argument('<dir>', 'policy folder')
+    .option('--check', 'write nothing; exit with 7 if a file would change, and name it')
+    .addOption(formatOption())
+    .action((dir: string, options: Options) => fmt(io, dir, options));
+  withExamples(command, [
+    ['in place', 'bailiwick fmt policies'],
+    ['in CI', 'bailiwick fmt policies --check'],
+  ]);
+}
+
+interface Outcome {
+  /** Changed, or with `--check` to be changed. */
+  readonly changed: readonly string[];
+  readonly unchanged: number;
+  /** What keeps files from being formatted. */
+  readonly diagnostics: readonly Diagnostic[];
+  readonly sources: ReadonlyMap<string, string>;
+}
+
+async function fmt(io: CliIo, dir: string, { check, format }: Options): Promise<void> {
+  const outcome = await formatFolder(io, dir, check === true ? 'check' : 'write');
+  const { changed, unchanged, diagnostics } = outcome;
+  const refused = diagnostics.some(({ severity }) => severity === 'error');
+  const ok = !refused && (check === undefined || changed.length === 0);
+  io.setStatus(refused ? EXIT.policyInvalid : ok ? EXIT.ok : EXIT.differences);
+  if (format === 'json') {
+    const error = refused
+      ? { code: 'policy.invalid', message: 'files with mistakes were left as they are' }
+      : { code: 'policy.layout', message: 'files are not in the one layout' };
+    await writeJson(io, { ok, changed, unchanged, diagnostics, ...(ok ? {} : { error }) });
+    return;
+  }
+  const [{ renderDiagnostics }, { paintFor }, { escapeText }, { count }] = await Promise.all([
+    import('../render/diagnostics.js'),
+    import('../render/palette.js'),
+    import('../render/escape.js'),
+    import('../render/count.js'),
+  ]);
+  await write(io.stdout, renderDiagnostics(diagnostics, outcome.sources, paintFor(io, 'stdout')));
+  await write(io.stdout, changed.map((path) => `${escapeText(path)}\n`).join(''));
+  const verb = check === undefined ? 'formatted' : 'to be formatted';
+  await write(io.stderr, `${count(changed.length, 'file')} ${verb}, ${String(unchanged)} unchanged\n`);
+}
+
+async function formatFolder(io: CliIo, dir: string, mode: 'check' | 'write'): Promise<Outcome> {
+  const [{ formatFile, sortDiagnostics }, { readFolder }, { replaceFile }] = await Promise.all([
+    import('../../../engine/compiler.js'),
+    import('../read-folder.js'),
+    import('../replace-file.js'),
+  ]);
+  const folder = pathOf(io, dir);
+  const reading = await readFolder(folder, dir);
+  const diagnostics = [...reading.diagnostics];
+  const sources = new Map<string, string>();
+  const changed: string[] = [];
+  let unchanged = 0;
+  for (const file of reading.files) {
+    const formatted = formatFile(file);
+    if (!formatted.ok) {
+      diagnostics.push(...formatted.diagnostics);
+      sources.set(file.path, Buffer.from(file.bytes).toString('utf8'));
+      continue;
+    }
+    const bytes = Buffer.from(formatted.text, 'utf8');
+    if (bytes.equals(file.bytes)) {
+      unchanged += 1;
+      continue;
+    }
+    if (mode === 'write')
+      await replaceFile(`${folder}/${file.path}`, { from: file.bytes, to: bytes, shown: file.path });
+    changed.push(file.path);
+  }
+  return { changed, unchanged, diagnostics: sortDiagnostics(diagnostics), sources };
+}

@@ -1,0 +1,53 @@
+// `bailiwick init [dir]`: a new policy folder that passes `check`, with a test, editor schemas and a README. Never touches a
+// folder that has anything in it.
+import type { Command } from 'commander';
+import { EXIT } from '../exit-codes.js';
+import { CliFailure } from '../failure.js';
+import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type Format, formatOption, withExamples } from '../options.js';
+
+export function registerInit(program: Command, io: CliIo): void {
+  const command = program
+    .command('init')
+    .description('make a new policy folder with a passing test and editor schemas')
+    .argument('[dir]', 'a folder that is empty or does not exist yet', '.')
+    .addOption(formatOption())
+    .action((dir: string, options: { readonly format: Format }) => init(io, dir, options.format));
+  withExamples(command, [
+    ['a policy to begin with', 'bailiwick init policies'],
+    ['and whether it is sound', 'bailiwick check policies'],
+  ]);
+}
+
+async function init(io: CliIo, dir: string, format: Format): Promise<void> {
+  const [{ mkdir, readdir, writeFile }, { basename, dirname, join }, { starterFiles }, { codeOf }] = await Promise.all([
+    import('node:fs/promises'),
+    import('node:path'),
+    import('../starter-policy.js'),
+    import('../path-failure.js'),
+  ]);
+  const folder = pathOf(io, dir);
+  const unusable = (message: string, help: string): CliFailure =>
+    new CliFailure(EXIT.usage, { code: 'cli.not_empty', message }, { help });
+  const present = await readdir(folder).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw unusable(`\`${dir}\` cannot be used as a folder (${codeOf(error)})`, 'name a folder that does not exist yet');
+  });
+  if (present.length > 0)
+    throw unusable(`\`${dir}\` is not empty`, 'name a folder that is empty or does not exist yet');
+  const files = starterFiles(basename(folder));
+  try {
+    for (const [path, text] of files) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      // Fails rather than overwrites what came there meanwhile.
+      await writeFile(join(folder, path), text, { flag: 'wx' });
+    }
+  } catch (error) {
+    const message = `\`${dir}\` cannot be written (${codeOf(error)})`;
+    throw new CliFailure(EXIT.usage, { code: 'cli.unwritable', message }, { cause: error });
+  }
+  const paths = [...files.keys()];
+  if (format === 'json') await writeJson(io, { folder: dir, files: paths });
+  else await write(io.stdout, `${paths.join('\n')}\n`);
+  if (format === 'text') await write(io.stderr, `next: bailiwick check ${dir}\n`);
+}

@@ -1,0 +1,53 @@
+// `bailiwick keygen -o <file>`: a key pair for signing snapshots (design 4, "Publication").
+import type { Command } from 'commander';
+import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type Format, formatOption, withExamples } from '../options.js';
+
+interface Options {
+  readonly output: string;
+  readonly format: Format;
+}
+
+export function registerKeygen(program: Command, io: CliIo): void {
+  const command = program
+    .command('keygen')
+    .description('make an Ed25519 key pair for signing snapshots')
+    .requiredOption('-o, --output <file>', 'the private key, for its owner alone; the public one goes beside it as `<file>.pub`')
+    .addOption(formatOption())
+    .action((options: Options) => keygen(io, options));
+  withExamples(command, [
+    ['a key for releases; what it prints goes into a keyring', 'bailiwick keygen -o release.key'],
+    ['what it made, by another tool', 'openssl pkey -pubin -in release.key.pub -text'],
+  ]);
+}
+
+async function keygen(io: CliIo, { output, format }: Options): Promise<void> {
+  const [{ formatPublicKey, keyIdOf }, { makeKeyPair }, { writeKeyPair }, { asFailure }, { escapeText }] = await Promise.all([
+    import('../../../engine/index.js'),
+    import('../../signing/ed25519.js'),
+    import('../../signing/key-file.js'),
+    import('../signing-failure.js'),
+    import('../render/escape.js'),
+  ]);
+  const pair = makeKeyPair();
+  await asFailure(writeKeyPair({ path: pathOf(io, output), shown: output }, pair));
+  const keyId = keyIdOf(pair.publicKey);
+  const publicKey = formatPublicKey(pair.publicKey);
+  const publicKeyFile = `${output}.pub`;
+  if (format === 'json') {
+    await writeJson(io, { keyId, file: output, publicKeyFile, publicKey });
+    return;
+  }
+  const lines = [
+    `private key ${escapeText(output)} (keep it secret: who has it can sign)`,
+    `public key  ${escapeText(publicKeyFile)}`,
+    `key id      ${keyId}`,
+    '',
+    'In a keyring, which `verify --keyring` reads:',
+    'threshold: 1',
+    'keys:',
+    '  - name: release',
+    `    publicKey: ${publicKey}`,
+  ];
+  await write(io.stdout, `${lines.join('\n')}\n`);
+}

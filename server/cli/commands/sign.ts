@@ -1,0 +1,33 @@
+// `bailiwick sign <snapshot>`: a signed statement beside a snapshot, or one more signature of it (design 4, "Publication").
+import { type Command, Option } from 'commander';
+import type { CliIo } from '../io.js';
+import { formatOption, withExamples } from '../options.js';
+import type { SignOptions } from '../sign-snapshot.js';
+
+export function registerSign(program: Command, io: CliIo): void {
+  const command = program
+    .command('sign')
+    .description('say which environment a snapshot is for, as which generation and until when, and sign that')
+    .argument('<snapshot>', 'snapshot file (`-` is stdin); it is verified whole first')
+    .requiredOption('--key <file>', 'private key of `bailiwick keygen`, readable by its owner alone')
+    .requiredOption('--environment <name>', 'where the snapshot may serve, such as `production`')
+    .requiredOption('--generation <number>', 'rises with each publication; gateways never go back')
+    .requiredOption('--expires <time>', 'the statement counts until then, as in 2027-06-30T00:00:00Z')
+    .option('--issued <time>', 'when it was issued (default: now, or as in the statement that is signed once more)')
+    .addOption(new Option('--at <time>').hideHelp().conflicts('issued'))
+    .option('-o, --output <file>', 'where the statement goes; `-` is stdout (default: `<snapshot>.dsse.json`)')
+    .addOption(formatOption())
+    .action(async (snapshot: string, options: SignOptions) => {
+      await (await import('../sign-snapshot.js')).signSnapshot(io, snapshot, options);
+    });
+  withExamples(command, [
+    [
+      'for production, until July',
+      'bailiwick sign snapshot.json --key release.key --environment production --generation 7 --expires 2027-07-01T00:00:00Z',
+    ],
+    [
+      'a second signature: the same statement, another key',
+      'bailiwick sign snapshot.json --key ana.key --environment production --generation 7 --expires 2027-07-01T00:00:00Z',
+    ],
+  ]);
+}

@@ -1,0 +1,139 @@
+// `bailiwick test <dir>`: the tests of a policy alone, and which grants they speak for.
+import { type Command, Option } from 'commander';
+import type { GrantCoverage } from '../../../engine/compiler.js';
+import type { CheckReport } from '../check-policy.js';
+import { EXIT } from '../exit-codes.js';
+import { CliFailure } from '../failure.js';
+import { type CliIo, write, writeJson } from '../io.js';
+import { withExamples } from '../options.js';
+import { percentText } from '../render/percent.js';
+
+type TestFormat = 'text' | 'json' | 'junit';
+
+interface Options {
+  readonly run?: string;
+  readonly coverage?: true;
+  readonly threshold?: string;
+  readonly format: TestFormat;
+}
+
+export function registerTest(program: Command, io: CliIo): void {
+  const command = program
+    .command('test')
+    .description('run the tests of a policy folder, and say which grants they cover')
+    .argument('<dir>', 'policy folder')
+    .option('--run <regex>', 'only tests whose names match')
+    .option('--coverage', 'list the grants that carry nothing which a test expects')
+    .option('--threshold <percent>', 'exit with 4 if fewer grants are covered; implies --coverage')
+    .addOption(
+      new Option('--format <format>', 'how results are printed').choices(['text', 'json', 'junit']).default('text'),
+    )
+    .action((dir: string, options: Options) => test(io, dir, options));
+  withExamples(command, [
+    ['all tests', 'bailiwick test policies'],
+    ['those about visitors', "bailiwick test policies --run 'visit'"],
+    ['in CI: nine of ten grants have a test', 'bailiwick test policies --threshold 90'],
+  ]);
+}
+
+async function test(io: CliIo, dir: string, options: Options): Promise<void> {
+  const pattern = parsePattern(options.run);
+  const threshold = parseThreshold(options.threshold);
+  const [{ checkVisibly }, { coverGrants, coveredPercent }, { errorOf }] = await Promise.all([
+    import('../check-visibly.js'),
+    import('../../../engine/compiler.js'),
+    import('../render/report.js'),
+  ]);
+  const report = await checkVisibly(io, dir, { onlyTests: pattern });
+  const { compiled, tests } = report;
+  if (compiled === null) {
+    io.setStatus(report.status);
+    await print(io, dir, { report, coverage: null, error: errorOf(report), options });
+    return;
+  }
+  if (options.run !== undefined && tests.results.length === 0) throw usage(`no test matches \`${options.run}\``);
+  const counted = options.coverage === true || threshold !== null;
+  const coverage = counted ? coverGrants(compiled.set, tests) : null;
+  const percent = coverage === null ? 100 : coveredPercent(coverage);
+  const missed = threshold !== null && percent < threshold;
+  const error =
+    errorOf(report) ??
+    (missed
+      ? {
+          code: 'policy.coverage',
+          message: `${percentText(percent)} of the grants are covered, and ${String(threshold)}% are asked for`,
+        }
+      : null);
+  io.setStatus(error === null ? EXIT.ok : EXIT.testsFailed);
+  await print(io, dir, { report, coverage, error, options });
+}
+
+interface Printed {
+  readonly report: CheckReport;
+  readonly coverage: GrantCoverage | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly options: Options;
+}
+
+async function print(io: CliIo, dir: string, { report, coverage, error, options }: Printed): Promise<void> {
+  const { format } = options;
+  if (format === 'junit') {
+    const { renderFor } = await import('../render/report-formats.js');
+    await write(io.stdout, renderFor(format, report, { io, dir }));
+    return;
+  }
+  const [
+    { testResultsJson, renderTestFailures },
+    { renderDiagnostics, summarize },
+    { renderCoverage },
+    { paintFor },
+    { count },
+  ] = await Promise.all([
+    import('../render/test-failures.js'),
+    import('../render/diagnostics.js'),
+    import('../render/coverage.js'),
+    import('../render/palette.js'),
+    import('../render/count.js'),
+  ]);
+  const { tests, diagnostics, sources, files, compiled } = report;
+  if (format === 'json') {
+    const grants = coverage === null ? {} : { coverage: { grants: coverage } };
+    const invalid = compiled === null ? { diagnostics } : {};
+    await writeJson(io, { ...testResultsJson(tests), ...grants, ...invalid, ...(error === null ? {} : { error }) });
+    return;
+  }
+  const paint = paintFor(io, 'stdout');
+  if (compiled === null) {
+    await write(
+      io.stdout,
+      `${renderDiagnostics(diagnostics, sources, paint)}${paint('error', summarize(diagnostics, files.length))}\n`,
+    );
+    return;
+  }
+  const all = tests.results.length;
+  const sum =
+    tests.failed === 0 ? `${count(all, 'test')} passed` : `${String(tests.failed)} of ${count(all, 'test')} failed`;
+  await write(io.stdout, renderTestFailures(tests.failures, paint));
+  if (coverage !== null) await write(io.stdout, renderCoverage(coverage));
+  await write(io.stdout, `${paint(error === null ? 'good' : 'error', sum)}\n`);
+  if (error?.code === 'policy.coverage') await write(io.stdout, `${paint('error', error.message)}\n`);
+}
+
+function parsePattern(text: string | undefined): RegExp {
+  try {
+    return new RegExp(text ?? '', 'u');
+  } catch (error) {
+    throw usage(`\`--run\` is not a regular expression: ${error instanceof Error ? error.message : ''}`);
+  }
+}
+
+function parseThreshold(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const percent = /^\d{1,3}(?:\.\d+)?%?$/.test(text) ? Number.parseFloat(text) : NaN;
+  if (percent <= 100) return percent;
+  throw usage('`--threshold` must be a percentage between 0 and 100');
+}
+
+function usage(message: string): CliFailure {
+  return new CliFailure(EXIT.usage, { code: 'cli.usage', message });
+}

@@ -1,0 +1,108 @@
+// `bailiwick visible <policy>`: which namespaces' records of a family an actor sees from a namespace (design 2.4).
+import { type Command, Option } from 'commander';
+import type * as Engine from '../../../engine/index.js';
+import type { Family, Instant, Policy, Reach, Visibility } from '../../../engine/index.js';
+import { type ActorOptions, withActorOptions } from '../actor-options.js';
+import { EXIT } from '../exit-codes.js';
+import { CliFailure } from '../failure.js';
+import { type CliIo, write, writeJson } from '../io.js';
+import { type Format, formatOption, instantOption, withExamples } from '../options.js';
+import type { AskingActor } from '../read-actor.js';
+
+const FAMILY_NAMES: readonly Family[] = [
+  'namespace',
+  'resource-template',
+  'resource',
+  'process-template',
+  'process-run',
+];
+const REACHES: readonly Reach[] = ['lineage', 'exact', 'subtree'];
+
+interface Options extends ActorOptions {
+  readonly family: Family;
+  readonly namespace: string;
+  readonly reach?: Reach;
+  readonly at?: string;
+  readonly format: Format;
+}
+
+export function registerVisible(program: Command, io: CliIo): void {
+  const command = withActorOptions(program.command('visible'))
+    .description('say what an actor sees: nothing, everything, or exactly which namespaces and subtrees')
+    .argument('<policy>', 'policy folder or snapshot file')
+    .addOption(new Option('--family <family>', 'what kind of records').choices(FAMILY_NAMES).makeOptionMandatory())
+    .requiredOption('--namespace <path>', 'where the actor asks from')
+    .addOption(new Option('--reach <reach>', 'how far (default: lineage; exact for process runs)').choices(REACHES))
+    .option('--at <instant>', 'the time asked about, as RFC 3339 (default: now)')
+    .addOption(formatOption())
+    .action((policy: string, options: Options) => visible(io, policy, options));
+  withExamples(command, [
+    [
+      'the resources seen from a run',
+      'bailiwick visible policies --as orcid:0000-0002-1825-0097 --family resource --namespace /beamlines/amx/run-7',
+    ],
+    [
+      'all templates below a namespace',
+      'bailiwick visible policies --as orcid:0000-0002-1825-0097 --family resource-template --namespace / --reach subtree',
+    ],
+  ]);
+}
+
+async function visible(io: CliIo, path: string, options: Options): Promise<void> {
+  const { family, namespace, format } = options;
+  const reach = options.reach ?? (family === 'process-run' ? 'exact' : 'lineage');
+  if (family === 'process-run' && reach !== 'exact') {
+    const message = `process runs are seen from their own namespace only, so \`--reach ${reach}\` has no meaning for them`;
+    throw new CliFailure(EXIT.usage, { code: 'cli.usage', message });
+  }
+  const [engine, { readActor }, { openPolicy }] = await Promise.all([
+    import('../../../engine/index.js'),
+    import('../read-actor.js'),
+    import('../open-policy.js'),
+  ]);
+  const at = await instantOption(options.at);
+  const { policy } = await openPolicy(io, path, 'study');
+  const answer = answerOf(engine, policy, { ...readActor(options), family, reach, namespace, at });
+  if (format === 'json') {
+    const lists =
+      answer.kind === 'some' ? { exact: answer.exact, subtrees: answer.subtrees } : { exact: [], subtrees: [] };
+    const step = answer.kind === 'none' ? { step: answer.step } : {};
+    await writeJson(io, {
+      kind: answer.kind,
+      ...step,
+      ...lists,
+      at: engine.formatInstant(at),
+      snapshot: policy.digest,
+    });
+    return;
+  }
+  const [{ renderVisible }, { paintFor }] = await Promise.all([
+    import('../render/answers.js'),
+    import('../render/palette.js'),
+  ]);
+  await write(io.stdout, renderVisible(answer, paintFor(io, 'stdout')));
+}
+
+interface Question extends AskingActor {
+  readonly family: Family;
+  readonly reach: Reach;
+  /** As typed. */
+  readonly namespace: string;
+  readonly at: Instant;
+}
+
+/** Step 1, then what the engine says. */
+function answerOf(engine: typeof Engine, policy: Policy, question: Question): Visibility {
+  const { family, reach, at, identities, credentialScopes, namespaceRestrictions } = question;
+  const context = engine.canonicalize(question.namespace);
+  const restrictions = (namespaceRestrictions ?? []).map((text) => engine.canonicalize(text));
+  const paths = restrictions.flatMap((restriction) => (restriction.ok ? [restriction.path] : []));
+  if (!context.ok || paths.length < restrictions.length) return { kind: 'none', step: 'canonicalize' };
+  const actor = {
+    kind: 'request',
+    identities,
+    credentialScopes: credentialScopes === null ? engine.ALL_SCOPES : engine.scopeSetOf(credentialScopes),
+    namespaceRestrictions: namespaceRestrictions === null ? null : paths,
+  } as const;
+  return engine.visibility(policy, { actor, request: { family, context: context.path, reach }, at });
+}

@@ -1,0 +1,55 @@
+// `bailiwick what-can <policy> <provider:subject>`: the whole tree for one identity.
+import type { Command } from 'commander';
+import { type CliIo, write } from '../io.js';
+import { type Format, formatOption, instantOption, withExamples } from '../options.js';
+
+interface Options {
+  readonly at?: string;
+  readonly format: Format;
+}
+
+export function registerWhatCan(program: Command, io: CliIo): void {
+  const command = program
+    .command('what-can')
+    .description('list everything that one identity holds: regions of the tree, their scopes, and the grants')
+    .argument('<policy>', 'policy folder or snapshot file')
+    .argument('<identity>', '`provider:subject`')
+    .option('--at <instant>', 'the time asked about, as RFC 3339 (default: now)')
+    .addOption(formatOption())
+    .action((policy: string, identity: string, options: Options) => whatCan(io, { policy, identity }, options));
+  withExamples(command, [
+    ['what somebody may do', 'bailiwick what-can policies orcid:0000-0002-1825-0097'],
+    [
+      'where they may write',
+      `bailiwick what-can policies orcid:0000-0002-1825-0097 --format json | jq '.access[] | select(.scopes[] | endswith(":write")) | .namespace'`,
+    ],
+  ]);
+}
+
+async function whatCan(io: CliIo, asked: { policy: string; identity: string }, { at, format }: Options): Promise<void> {
+  const [engine, { formatInstant }, { readIdentity }, { openPolicy }] = await Promise.all([
+    import('../../../engine/compiler.js'),
+    import('../../../engine/index.js'),
+    import('../read-actor.js'),
+    import('../open-policy.js'),
+  ]);
+  const identity = readIdentity(asked.identity);
+  const instant = await instantOption(at);
+  const { policy } = await openPolicy(io, asked.policy, 'study');
+  const access = engine.whatCan(policy, { identity, at: instant });
+  if (format === 'json') {
+    const { writeLargeJson } = await import('../write-large-json.js');
+    await writeLargeJson(io, [
+      ['identity', asked.identity],
+      ['at', formatInstant(instant)],
+      ['snapshot', policy.digest],
+      ['access', access],
+    ]);
+    return;
+  }
+  const [{ renderWhatCan }, { paintFor }] = await Promise.all([
+    import('../render/answers.js'),
+    import('../render/palette.js'),
+  ]);
+  await write(io.stdout, renderWhatCan(access, { identity: asked.identity, at: instant }, paintFor(io, 'stdout')));
+}

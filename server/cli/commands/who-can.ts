@@ -1,0 +1,69 @@
+// `bailiwick who-can <policy> <scope> <namespace>`: everyone who holds a scope there, complete.
+import type { Command } from 'commander';
+import { type CliIo, write } from '../io.js';
+import { type Format, formatOption, instantOption, withExamples } from '../options.js';
+
+interface Asked {
+  readonly policy: string;
+  readonly scope: string;
+  readonly namespace: string;
+}
+
+interface Options {
+  readonly at?: string;
+  readonly format: Format;
+}
+
+export function registerWhoCan(program: Command, io: CliIo): void {
+  const command = program
+    .command('who-can')
+    .description('list every identity that holds a scope in a namespace, with the grants that carry it')
+    .argument('<policy>', 'policy folder or snapshot file')
+    .argument('<scope>', 'such as `resource:write`')
+    .argument('<namespace>', 'any path; no grant need name it')
+    .option('--at <instant>', 'the time asked about, as RFC 3339 (default: now)')
+    .addOption(formatOption())
+    .action((policy: string, scope: string, namespace: string, options: Options) =>
+      whoCan(io, { policy, scope, namespace }, options),
+    );
+  withExamples(command, [
+    ['who may write here', 'bailiwick who-can policies resource:write /beamlines/amx'],
+    [
+      'who will be able to read next year',
+      'bailiwick who-can snapshot.json resource:read /proposals --at 2027-06-01T00:00:00Z',
+    ],
+  ]);
+}
+
+async function whoCan(io: CliIo, asked: Asked, { at, format }: Options): Promise<void> {
+  const [engine, { formatInstant }, { readNamespace, readScope }, { openPolicy }] = await Promise.all([
+    import('../../../engine/compiler.js'),
+    import('../../../engine/index.js'),
+    import('../read-actor.js'),
+    import('../open-policy.js'),
+  ]);
+  const request = {
+    scope: readScope(asked.scope),
+    namespace: readNamespace(asked.namespace),
+    at: await instantOption(at),
+  };
+  const { policy } = await openPolicy(io, asked.policy, 'study');
+  const holders = engine.whoCan(policy, request);
+  if (format === 'json') {
+    const { writeLargeJson } = await import('../write-large-json.js');
+    const { scope, namespace } = request;
+    await writeLargeJson(io, [
+      ['scope', scope],
+      ['namespace', namespace],
+      ['at', formatInstant(request.at)],
+      ['snapshot', policy.digest],
+      ['identities', holders],
+    ]);
+    return;
+  }
+  const [{ renderWhoCan }, { paintFor }] = await Promise.all([
+    import('../render/answers.js'),
+    import('../render/palette.js'),
+  ]);
+  await write(io.stdout, renderWhoCan(holders, request, paintFor(io, 'stdout')));
+}

@@ -1,0 +1,78 @@
+// The flags by which `check` and `compile` are told how to lint.
+import type { Command } from 'commander';
+import type { LintCode, LintLevel } from '../../engine/compiler.js';
+import type { LintRequest } from './check-policy.js';
+import { EXIT } from './exit-codes.js';
+import { CliFailure } from './failure.js';
+import { instantOption } from './options.js';
+
+export interface LintFlags {
+  readonly strict?: true;
+  readonly level?: readonly string[];
+  readonly at?: string;
+  readonly soon?: string;
+}
+
+const LEVELS: readonly LintLevel[] = ['off', 'info', 'warning', 'error'];
+const UNIT_MILLISECONDS: ReadonlyMap<string, number> = new Map([
+  ['s', 1_000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+]);
+const SOON = '30d';
+
+export function withLint(command: Command): Command {
+  return command
+    .option('--strict', 'warnings make the policy invalid too, but for those that depend on the clock')
+    .option(
+      '--level <code=level>',
+      'how serious a rule of lint is: off, info, warning or error; may be repeated',
+      (value: string, before: readonly string[] = []) => [...before, value],
+    )
+    .option('--at <instant>', 'warn of grants that have expired by then, as RFC 3339')
+    .option('--soon <duration>', `warn of grants that expire within it, counted from --at or now (${SOON} with --at)`);
+}
+
+/** Without `--at` and `--soon` the clock is not looked at, so that the same policy always gives the same report. */
+export async function lintRequest(flags: LintFlags): Promise<LintRequest> {
+  const { at, soon } = flags;
+  const levels = new Map<LintCode, LintLevel>();
+  for (const text of flags.level ?? []) levels.set(...(await parseLevel(text)));
+  return {
+    at: at === undefined && soon === undefined ? null : await instantOption(at),
+    soonMilliseconds: parseSoon(soon ?? SOON),
+    levels,
+    failOn: flags.strict === true ? 'warnings' : 'errors',
+  };
+}
+
+async function parseLevel(text: string): Promise<readonly [LintCode, LintLevel]> {
+  const { CLOCK_RULES, isLintCode, LINT_CODES, nearest } = await import('../../engine/compiler.js');
+  const cut = text.lastIndexOf('=');
+  const [code, word] = [text.slice(0, Math.max(cut, 0)), text.slice(cut + 1)];
+  const level = LEVELS.find((known) => known === word);
+  if (cut < 0 || level === undefined)
+    throw usage(`\`--level ${text}\` must be a rule, \`=\`, and one of ${LEVELS.join(', ')}`);
+  if (!isLintCode(code)) {
+    const near = nearest(code, LINT_CODES);
+    throw usage(
+      `\`${code}\` is not a rule of lint`,
+      near === null ? 'see `bailiwick codes`' : `did you mean \`${near}\`?`,
+    );
+  }
+  if (level === 'error' && CLOCK_RULES.has(code))
+    throw usage(`\`${code}\` depends on the clock, so it never makes a policy invalid`);
+  return [code, level];
+}
+
+function parseSoon(text: string): number {
+  const match = /^([1-9][0-9]{0,8})([smhd])$/.exec(text);
+  const unit = UNIT_MILLISECONDS.get(match?.[2] ?? '');
+  if (match === null || unit === undefined) throw usage('`--soon` must be a duration such as `24h` or `30d`');
+  return Number(match[1]) * unit;
+}
+
+function usage(message: string, help?: string): CliFailure {
+  return new CliFailure(EXIT.usage, { code: 'cli.usage', message }, help === undefined ? {} : { help });
+}

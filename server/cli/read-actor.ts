@@ -1,0 +1,68 @@
+// Texts of the command line to who asks, what and where; what is none of these is wrong usage.
+import { nearest } from '../../engine/compiler.js';
+import {
+  canonicalize,
+  type Identity,
+  isScopeName,
+  type NamespacePath,
+  parseIdentity,
+  type ScopeName,
+  SCOPES,
+} from '../../engine/index.js';
+import type { ActorOptions } from './actor-options.js';
+import { EXIT } from './exit-codes.js';
+import { CliFailure } from './failure.js';
+
+export interface AskingActor {
+  readonly identities: readonly Identity[];
+  /** Null is all ten. */
+  readonly credentialScopes: readonly ScopeName[] | null;
+  /** As typed: whether they are namespaces is for step 1 to say. Null is none. */
+  readonly namespaceRestrictions: readonly string[] | null;
+}
+
+/** Throws `CliFailure` with exit status 2 for what is no identity or no scope. */
+export function readActor(options: ActorOptions): AskingActor {
+  const { as, credentialScopes, restrict } = options;
+  return {
+    identities: as.map(readIdentity),
+    credentialScopes: credentialScopes === undefined ? null : splitList(credentialScopes).map(readScope),
+    namespaceRestrictions: restrict === undefined ? null : splitList(restrict),
+  };
+}
+
+/** Scopes and namespaces may be joined by commas; neither has one in it. */
+function splitList(texts: readonly string[]): readonly string[] {
+  return texts.flatMap((text) => (text === '' ? [] : text.split(',')));
+}
+
+export function readIdentity(text: string): Identity {
+  const result = parseIdentity(text);
+  if (result.ok) return result.identity;
+  throw usage(
+    `\`${text}\` is not an identity (${result.fault.replaceAll('_', ' ')})`,
+    'write `provider:subject`, such as `orcid:0000-0002-1825-0097`',
+  );
+}
+
+export function readScope(text: string): ScopeName {
+  if (isScopeName(text)) return text;
+  const near = nearest(text, SCOPES);
+  throw usage(
+    `\`${text}\` is not a scope`,
+    near === null ? `scopes are ${SCOPES.join(', ')}` : `did you mean \`${near}\`?`,
+  );
+}
+
+export function readNamespace(text: string): NamespacePath {
+  const result = canonicalize(text);
+  if (result.ok) return result.path;
+  throw usage(
+    `\`${text}\` is not a namespace (${result.fault.replaceAll('_', ' ')})`,
+    'write a path such as `/labs/optics`; the root is `/`',
+  );
+}
+
+function usage(message: string, help: string): CliFailure {
+  return new CliFailure(EXIT.usage, { code: 'cli.usage', message }, { help });
+}

@@ -1,0 +1,97 @@
+// `who-can`, `what-can`, `visible` and `explain` for people.
+import type { Change, Edit, ExplainRequest, Explanation, HeldRegion, Holder } from '../../../engine/compiler.js';
+import { formatIdentity, formatInstant, type GrantRef, type Instant, type Visibility } from '../../../engine/index.js';
+import { count } from './count.js';
+import { escapeText } from './escape.js';
+import type { Paint } from './palette.js';
+import { exactJson, groupDigits, instantJson, regionText } from './region.js';
+import { grantText } from './test-failures.js';
+
+export function renderWhoCan(
+  holders: readonly Holder[],
+  asked: { scope: string; namespace: string; at: Instant },
+  paint: Paint,
+): string {
+  const lines = holders.map(
+    ({ identity, grants }) => `${paint('strong', escapeText(identity))}\n${grantLines(grants)}`,
+  );
+  const who = holders.length === 0 ? 'nobody holds' : count(holders.length, 'identity holds', 'identities hold');
+  return `${lines.join('')}${paint('faint', `${who} ${asked.scope} at ${asked.namespace} at ${formatInstant(asked.at)}`)}\n`;
+}
+
+export function renderWhatCan(
+  regions: readonly HeldRegion[],
+  asked: { identity: string; at: Instant },
+  paint: Paint,
+): string {
+  const lines = regions.map(
+    (region) => `${paint('strong', regionText(region))}\n  ${region.scopes.join(', ')}\n${grantLines(region.grants)}`,
+  );
+  const what = regions.length === 0 ? 'nothing' : `this, in ${count(regions.length, 'region')}`;
+  return `${lines.join('')}${paint('faint', `${escapeText(asked.identity)} holds ${what}, at ${formatInstant(asked.at)}`)}\n`;
+}
+
+function grantLines(grants: readonly GrantRef[]): string {
+  return grants.map((grant) => `  by ${grantText(grant)}\n`).join('');
+}
+
+export function renderVisible(visible: Visibility, paint: Paint): string {
+  if (visible.kind === 'none') return `${paint('error', 'nothing is visible')}: denied at ${visible.step}\n`;
+  if (visible.kind === 'all') return `${paint('good', 'everything')}\n`;
+  return [
+    ...visible.exact.map((path) => `at ${path}\n`),
+    ...visible.subtrees.map((path) => `at and below ${path}\n`),
+  ].join('');
+}
+
+export function renderExplanation({ decision, step, steps, grants, edits }: Explanation, paint: Paint): string {
+  const width = Math.max(...steps.map((one) => one.step.length));
+  const lines = steps.map(({ step: name, passed, text }) => {
+    const mark = passed ? paint('good', 'passed') : paint('error', 'failed');
+    return `  ${mark}  ${name.padEnd(width)}  ${escapeText(text)}\n`;
+  });
+  const head = decision === 'allow' ? paint('good', 'allowed') : `${paint('error', 'denied')} at ${step ?? 'no step'}`;
+  return `${head}\n${lines.join('')}${grants.length === 0 ? '' : `grants\n${grantLines(grants)}`}${decision === 'allow' ? '' : renderEdits(edits, paint)}`;
+}
+
+function renderEdits(edits: readonly Edit[], paint: Paint): string {
+  if (edits.length === 0) return `${paint('info', 'help')}: no edit of the policy or the credential allows it\n`;
+  const cells = edits.map(({ opens }) => groupDigits(opens.cells));
+  const width = Math.max(...cells.map((text) => text.length));
+  const lines = edits.map(({ text, change }, i) => {
+    const grant = change.kind === 'scope' || change.kind === 'window' ? change.grant : null;
+    const where = grant?.file === undefined ? '' : ` (${escapeText(grant.file)}:${String(grant.line ?? 1)})`;
+    return `  ${(cells[i] ?? '').padStart(width)}  ${escapeText(text)}${where}\n`;
+  });
+  return `${paint('info', 'help')}: each of these would allow it, and opens so many other cells\n${lines.join('')}`;
+}
+
+/** The object of interfaces.md. */
+export function explanationJson(explanation: Explanation, request: ExplainRequest, snapshot: string): object {
+  const { decision, step, steps, grants, edits } = explanation;
+  const { identities, credentialScopes, namespaceRestrictions, scope, context, target, at } = request;
+  return {
+    decision,
+    ...(step === undefined ? {} : { step }),
+    at: formatInstant(at),
+    snapshot,
+    request: { kind: 'access', scope, context, target },
+    actor: {
+      identities: identities.map(formatIdentity),
+      ...(credentialScopes === null ? {} : { credentialScopes }),
+      namespaceRestrictions,
+    },
+    steps,
+    grants,
+    edits: edits.map(({ text, change, opens }) => ({
+      text,
+      change: changeJson(change),
+      opens: { cells: exactJson(opens.cells) },
+    })),
+  };
+}
+
+function changeJson(change: Change): object {
+  if (change.kind !== 'window') return change;
+  return { ...change, notBefore: instantJson(change.notBefore), expires: instantJson(change.expires) };
+}

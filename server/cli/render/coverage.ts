@@ -1,0 +1,11 @@
+// Which grants the tests of a policy cover, for people.
+import { coveredPercent, type GrantCoverage } from '../../../engine/compiler.js';
+import { count } from './count.js';
+import { percentText } from './percent.js';
+import { grantText } from './test-failures.js';
+
+export function renderCoverage(coverage: GrantCoverage): string {
+  const { total, covered, pinned, uncovered } = coverage;
+  const lines = uncovered.map((grant) => `not covered: ${grantText(grant)}\n`);
+  return `${lines.join('')}${String(covered)} of ${count(total, 'grant')} covered (${percentText(coveredPercent(coverage))}), ${String(pinned)} so that a test would notice the loss\n`;
+}

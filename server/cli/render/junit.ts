@@ -1,0 +1,131 @@
+// JUnit XML for test reports: files, policy tests and guardrails are test cases, what is wrong with them failures.
+import type { Diagnostic } from '../../../engine/compiler.js';
+import type { CheckReport } from '../check-policy.js';
+import { escapeText } from './escape.js';
+import { renderViolations } from './guardrails.js';
+import type { Locator } from './locate.js';
+import { plain } from './palette.js';
+import { renderTestFailures } from './test-failures.js';
+
+interface Case {
+  readonly name: string;
+  /** Of the policy folder, absent for what has no place. */
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly failure: { readonly type: string; readonly message: string; readonly text: string } | null;
+}
+
+export function renderJunit(report: CheckReport, locator: Locator): string {
+  return document([
+    suite('files', fileCases(report), locator),
+    suite('tests', testCases(report), locator),
+    suite('guardrails', guardrailCases(report), locator),
+  ]);
+}
+
+/** A command that failed before there was anything to report. */
+export function renderJunitFailure(code: string, message: string): string {
+  const failed = `    <testcase classname="bailiwick" name="run">\n      <error type="${attribute(code)}" message="${attribute(message)}"/>\n    </testcase>\n`;
+  return document([
+    {
+      tests: 1,
+      failures: 0,
+      errors: 1,
+      text: `  <testsuite name="command" tests="1" failures="0" errors="1">\n${failed}  </testsuite>\n`,
+    },
+  ]);
+}
+
+interface Suite {
+  readonly tests: number;
+  readonly failures: number;
+  readonly errors: number;
+  readonly text: string;
+}
+
+function document(suites: readonly Suite[]): string {
+  const sum = (of: (one: Suite) => number): string => String(suites.reduce((total, one) => total + of(one), 0));
+  const counts = `tests="${sum(({ tests }) => tests)}" failures="${sum(({ failures }) => failures)}" errors="${sum(({ errors }) => errors)}"`;
+  const body = suites.map(({ text }) => text).join('');
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="bailiwick" ${counts}>\n${body}</testsuites>\n`;
+}
+
+function suite(name: string, cases: readonly Case[], locator: Locator): Suite {
+  const failures = cases.filter(({ failure }) => failure !== null).length;
+  const body = cases.map((one) => testCase(name, one, locator)).join('');
+  return {
+    tests: cases.length,
+    failures,
+    errors: 0,
+    text: `  <testsuite name="${name}" tests="${String(cases.length)}" failures="${String(failures)}" errors="0">\n${body}  </testsuite>\n`,
+  };
+}
+
+function testCase(suiteName: string, { name, file, line, failure }: Case, locator: Locator): string {
+  const place =
+    file === null ? '' : ` file="${attribute(locator.path(file))}"${line === null ? '' : ` line="${String(line)}"`}`;
+  const head = `    <testcase classname="${attribute(file ?? suiteName)}" name="${attribute(name)}"${place}`;
+  if (failure === null) return `${head}/>\n`;
+  const { type, message, text } = failure;
+  return `${head}>\n      <failure type="${attribute(type)}" message="${attribute(message)}">${content(text)}</failure>\n    </testcase>\n`;
+}
+
+/** A file without errors is a case that passes; each error is one that fails. Warnings fail nothing. */
+function fileCases({ files, diagnostics }: CheckReport): readonly Case[] {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  const wrong = new Set(errors.map(({ file }) => file));
+  const sound = files.filter((file) => !wrong.has(file));
+  return [
+    ...sound.map((file) => ({ name: 'is valid', file, line: null, failure: null })),
+    ...errors.map(diagnosticCase),
+  ];
+}
+
+function diagnosticCase({ code, file, range, message, help }: Diagnostic): Case {
+  const { line, column } = range.start;
+  const text = [
+    `${file}:${String(line)}:${String(column)}: ${message}`,
+    ...(help === undefined ? [] : [`help: ${help}`]),
+  ];
+  return {
+    name: `${code} at ${String(line)}:${String(column)}`,
+    file,
+    line,
+    failure: { type: code, message, text: text.join('\n') },
+  };
+}
+
+function testCases({ tests }: CheckReport): readonly Case[] {
+  return tests.results.map(({ test, file, line, passed }) => {
+    const failures = tests.failures.filter((failure) => !passed && failure.test === test && failure.file === file);
+    const message = `${String(failures.length)} of its expectations ${failures.length === 1 ? 'does' : 'do'} not hold`;
+    const text = renderTestFailures(failures, plain);
+    return { name: test, file, line, failure: passed ? null : { type: 'POLICY_TEST_FAILED', message, text } };
+  });
+}
+
+function guardrailCases({ guardrails, compiled }: CheckReport): readonly Case[] {
+  return (compiled?.set.guardrails ?? []).map(({ id, place }) => {
+    const violation = guardrails.violations.find(({ guardrail }) => guardrail === id);
+    const failure =
+      violation === undefined
+        ? null
+        : { type: 'GUARDRAIL_VIOLATED', message: 'it does not hold', text: renderViolations([violation], plain) };
+    return { name: id, file: place?.file ?? null, line: place?.range.start.line ?? null, failure };
+  });
+}
+
+/** Nothing that XML does not have: control characters become escapes, as on a terminal. */
+function content(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => escapeText(line).replaceAll(/[\ufffe\uffff]/g, '?'))
+    .join('\n')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;');
+}
+
+function attribute(text: string): string {
+  return content(escapeText(text)).replaceAll('"', '&quot;');
+}

@@ -1,0 +1,66 @@
+// All that can be wrong with a policy in one form: diagnostics, failed tests and violated guardrails, each with a place and
+// a text. What the formats for other programs are made of.
+import type { GuardrailViolation, PolicyTestFailure, Range, Related, Severity } from '../../../engine/compiler.js';
+import type { CheckReport } from '../check-policy.js';
+import { renderViolations } from './guardrails.js';
+import { plain } from './palette.js';
+import { renderTestFailures } from './test-failures.js';
+
+export interface Problem {
+  /** A diagnostic code, or one of `OTHER_RULES`. */
+  readonly code: string;
+  readonly severity: Severity;
+  /** Of the policy folder. */
+  readonly file: string;
+  readonly range: Range;
+  /** One line. */
+  readonly message: string;
+  /** More lines; empty if there is no more to say. */
+  readonly detail: string;
+  readonly related: readonly Related[];
+}
+
+/** What is found beside diagnostics. */
+export const OTHER_RULES: ReadonlyMap<string, string> = new Map([
+  ['POLICY_TEST_FAILED', 'a test of the policy fails'],
+  ['GUARDRAIL_VIOLATED', 'a guardrail of the policy does not hold'],
+]);
+
+export function problemsOf(report: CheckReport): readonly Problem[] {
+  return [
+    ...report.diagnostics.map(({ help, ...diagnostic }) => ({
+      ...diagnostic,
+      detail: help === undefined ? '' : `help: ${help}`,
+    })),
+    ...report.tests.failures.map(failureProblem),
+    ...report.guardrails.violations.map(violationProblem),
+  ];
+}
+
+function failureProblem(failure: PolicyTestFailure): Problem {
+  const [, ...lines] = renderTestFailures([failure], plain).trimEnd().split('\n');
+  return {
+    code: 'POLICY_TEST_FAILED',
+    message: `the test \`${failure.test}\` fails: ${failure.request}`,
+    detail: lines.map((line) => line.trimStart()).join('\n'),
+    ...lineProblem(failure),
+  };
+}
+
+function violationProblem(violation: GuardrailViolation): Problem {
+  const [, ...lines] = renderViolations([violation], plain).trimEnd().split('\n');
+  return {
+    code: 'GUARDRAIL_VIOLATED',
+    message: `the guardrail \`${violation.guardrail}\` does not hold`,
+    detail: lines.map((line) => line.slice(2)).join('\n'),
+    ...lineProblem(violation),
+  };
+}
+
+function lineProblem(at: {
+  readonly file: string | null;
+  readonly line: number | null;
+}): Omit<Problem, 'code' | 'message' | 'detail'> {
+  const start = { line: at.line ?? 1, column: 1 };
+  return { severity: 'error', file: at.file ?? 'policy.yaml', range: { start, end: start }, related: [] };
+}

@@ -1,0 +1,42 @@
+// Regions, stretches of time and large numbers in words.
+import type { Region } from '../../../engine/compiler.js';
+import { formatInstant, type Instant } from '../../../engine/index.js';
+
+/** `at and below /labs, without /labs/optics` */
+export function regionText({ namespace, extent, except }: Region): string {
+  const preposition = extent === 'exact' ? 'at' : extent === 'below' ? 'below' : 'at and below';
+  return `${preposition} ${namespace}${except === undefined ? '' : `, without ${except.join(', ')}`}`;
+}
+
+export interface Stretch {
+  readonly from: Instant | null;
+  readonly until: Instant | null;
+}
+
+/** `from … until …`; the empty text for all of time. */
+export function stretchText({ from, until }: Stretch): string {
+  return [from === null ? '' : `from ${formatInstant(from)}`, until === null ? '' : `until ${formatInstant(until)}`]
+    .filter((part) => part !== '')
+    .join(' ');
+}
+
+/** RFC 3339, or null where it is open. */
+export function instantJson(instant: Instant | null): string | null {
+  return instant === null ? null : formatInstant(instant);
+}
+
+/** `1,204,000` */
+export function groupDigits(number: bigint | number): string {
+  return String(number).replace(/\B(?=(?:\d{3})+$)/g, ',');
+}
+
+/** A number where JSON readers keep it exact, its decimal digits as a text beyond 2^53 - 1. */
+export function exactJson(number: bigint): number | string {
+  return number <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(number) : String(number);
+}
+
+/** At most so many of a list, and how many more there are. */
+export function shortList(texts: readonly string[], most: number): string {
+  const shown = texts.slice(0, most).join(', ');
+  return texts.length > most ? `${shown} and ${groupDigits(texts.length - most)} more` : shown;
+}

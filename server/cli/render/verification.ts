@@ -1,0 +1,46 @@
+// What `verify` found, for people.
+import { formatInstant, type SignatureReport } from '../../../engine/index.js';
+import type { Verification } from '../verify-snapshot.js';
+import { count } from './count.js';
+import { renderCounts } from './counts.js';
+import { escapeText } from './escape.js';
+import type { Paint } from './palette.js';
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['malformed', 'is no signature'],
+  ['unknown_key', 'by a key that the keyring does not have'],
+  ['wrong', 'does not fit what is signed'],
+  ['duplicate_key', 'by the same key again'],
+]);
+const SHOWN_KEY_ID = 71;
+
+export function renderVerification({ policy, signed }: Verification, paint: Paint): string {
+  const lines = [
+    `snapshot  ${policy.digest}`,
+    `decisions ${policy.decisions}`,
+    `policy    ${escapeText(policy.name)}: ${renderCounts(policy.counts)}`,
+  ];
+  if (signed === null) {
+    lines.push(`${paint('good', 'whole')}; who published it was not asked (\`--keyring\`)`);
+    return `${lines.join('\n')}\n`;
+  }
+  const { keyring, statement, signatures, faults } = signed;
+  if (statement !== null) {
+    const { environment, generation, issued, expires } = statement;
+    lines.push(
+      `published for ${environment}, generation ${String(generation)}`,
+      `in force  ${formatInstant(issued)} until ${formatInstant(expires)}`,
+    );
+  }
+  const needed = `${String(keyring.threshold)} of ${count(keyring.keys.length, 'key')} needed`;
+  lines.push(`signed by ${String(signatures.filter(({ ok }) => ok).length)}, ${needed}`);
+  for (const signature of signatures) lines.push(`  ${signatureLine(signature, paint)}`);
+  for (const fault of faults) lines.push(paint('error', escapeText(fault.message)));
+  if (faults.length === 0) lines.push(paint('good', 'whole and published'));
+  return `${lines.join('\n')}\n`;
+}
+
+function signatureLine({ ok, name, keyId, reason }: SignatureReport, paint: Paint): string {
+  const who = escapeText([...(name === null ? [] : [name]), (keyId ?? 'no key id').slice(0, SHOWN_KEY_ID)].join(' '));
+  return ok ? `${paint('good', 'ok')}  ${who}` : `${paint('error', 'no')}  ${who}: ${REASONS.get(reason ?? '') ?? 'does not count'}`;
+}

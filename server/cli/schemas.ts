@@ -1,0 +1,31 @@
+// The JSON Schemas that editors take: of the files of a policy folder, and of the gateway's settings.
+import { policySchema } from '../../engine/compiler.js';
+import { CONFIG_SCHEMA } from '../config-schema.js';
+
+export type SchemaKind = 'policy' | 'sections' | 'config';
+
+/** The kinds whose schemas stand in the `.schema/` of a policy folder. */
+const FOLDER_KINDS = ['policy', 'sections'] as const;
+
+const FOLDER = '.schema';
+
+/** As text that is written to a file. */
+export function schemaText(kind: SchemaKind): string {
+  const schema =
+    kind === 'config'
+      ? { $schema: 'http://json-schema.org/draft-07/schema#', title: 'Bailiwick: bailiwick.yaml', ...CONFIG_SCHEMA }
+      : policySchema(kind);
+  return `${JSON.stringify(schema, null, 2)}\n`;
+}
+
+/** The files of `.schema/` by their paths in the policy folder. */
+export function schemaFiles(): ReadonlyMap<string, string> {
+  return new Map(FOLDER_KINDS.map((kind) => [`${FOLDER}/${kind}.json`, schemaText(kind)]));
+}
+
+/** The first line of a policy file, by which editors find its schema; `path` is relative to the folder. */
+export function schemaLine(path: string): string {
+  const depth = path.split('/').length - 1;
+  const kind = path === 'policy.yaml' ? 'policy' : 'sections';
+  return `# yaml-language-server: $schema=${depth === 0 ? './' : '../'.repeat(depth)}${FOLDER}/${kind}.json`;
+}

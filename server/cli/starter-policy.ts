@@ -1,0 +1,65 @@
+// The policy that `bailiwick init` makes: the smallest one that shows every section, passes its own tests, and gives lint
+// nothing to say.
+import { isName } from '../../engine/index.js';
+import { schemaFiles, schemaLine } from './schemas.js';
+
+/** Texts by path; `name` is that of the folder. */
+export function starterFiles(name: string): ReadonlyMap<string, string> {
+  const policyName = nameFor(name);
+  const policies = new Map<string, string>([
+    ['policy.yaml', `bailiwick: 1\nname: ${policyName}\nproviders:\n  orcid: { description: ORCID sign-in }\n`],
+    [
+      'roles/staff.yaml',
+      '# Who belongs together. A role may have other roles as members: { role: name }\nroles:\n  optics-staff:\n    description: Staff of the optics laboratory\n    members:\n      - orcid:0000-0002-1825-0097 # the example of ORCID itself; put yours here\n',
+    ],
+    [
+      'grants/optics.yaml',
+      '# Who may do what where. Every grant of this file stays at or below this namespace.\nwithin: /labs/optics\ngrants:\n  - id: optics-staff\n    role: optics-staff\n    scopes: [namespace:read, resource:*, process-run:*]\n    namespace: /labs/optics\n    reason: They keep the records of their own laboratory\n',
+    ],
+    [
+      'guardrails/root.yaml',
+      '# What must never become true, whoever edits the grants.\nguardrails:\n  - id: nobody-writes-everywhere\n    atMost: { identities: 0, scopes: ["*:write"], at: / }\n',
+    ],
+    [
+      'tests/optics.yaml',
+      '# Examples of both answers, run by `bailiwick check`, `compile` and `test`.\ntests:\n  - name: staff write in their laboratory and nowhere else\n    actor: { identities: [orcid:0000-0002-1825-0097] }\n    allow: [resource:write /labs/optics/run-7, process-run:read /labs/optics]\n    deny: [resource:read /labs, resource:write /labs/lasers]\n',
+    ],
+  ]);
+  return new Map([
+    ...[...policies].map(([path, text]): [string, string] => [path, `${schemaLine(path)}\n${text}`]),
+    ...schemaFiles(),
+    ['README.md', readme(policyName)],
+  ]);
+}
+
+function nameFor(folder: string): string {
+  const name = folder
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]+/g, '-')
+    .replaceAll(/^[^a-z0-9]+|-+$/g, '')
+    .slice(0, 128);
+  return isName(name) && !/^[0-9.]+$/.test(name) ? name : 'policy';
+}
+
+function readme(name: string): string {
+  return `# The policy \`${name}\`
+
+| Folder | Holds |
+|---|---|
+| \`policy.yaml\` | the name, and the providers that identities may come from |
+| \`roles/\` | who belongs together |
+| \`grants/\` | who may do what where; \`within\` binds a whole file to a part of the tree |
+| \`guardrails/\` | what must never become true |
+| \`tests/\` | examples of both answers |
+
+How files are named and spread over folders has no meaning. Editors that know the YAML language server complete and
+underline by the schemas in \`.schema/\` (\`bailiwick schema\` prints them anew).
+
+| | |
+|---|---|
+| \`bailiwick check .\` | every mistake, the tests, the guardrails |
+| \`bailiwick fmt .\` | one layout |
+| \`bailiwick test . --coverage\` | which grants no test speaks for |
+| \`bailiwick compile . -o snapshot.json\` | what a gateway serves; outside of this folder |
+`;
+}

@@ -1,0 +1,65 @@
+// Flags that `sign` and `verify` share, read to values with every fault at once.
+import { type Instant, isName, parseInstant, STATEMENT_LIMITS } from '../../engine/index.js';
+import { EXIT } from './exit-codes.js';
+import { CliFailure } from './failure.js';
+import { escapeText } from './render/escape.js';
+
+export interface StatementFlags {
+  readonly environment?: string;
+  readonly generation?: string;
+  readonly minimumGeneration?: string;
+  readonly expires?: string;
+  readonly issued?: string;
+  readonly at?: string;
+}
+
+export interface StatementValues {
+  readonly environment: string | null;
+  readonly generation: number | null;
+  readonly minimumGeneration: number | null;
+  readonly expires: Instant | null;
+  readonly issued: Instant | null;
+  readonly at: Instant | null;
+}
+
+/** Null where a flag is not given. Throws `CliFailure` 2. */
+export function readStatementFlags(flags: StatementFlags): StatementValues {
+  const faults: string[] = [];
+  const values: StatementValues = {
+    environment: readName(flags.environment, faults),
+    generation: readGeneration('--generation', flags.generation, faults),
+    minimumGeneration: readGeneration('--minimum-generation', flags.minimumGeneration, faults),
+    expires: readTime('--expires', flags.expires, faults),
+    issued: readTime('--issued', flags.issued, faults),
+    at: readTime('--at', flags.at, faults),
+  };
+  const [first, ...others] = faults;
+  if (first === undefined) return values;
+  const text = others.map((fault) => escapeText(fault)).join('\n');
+  throw new CliFailure(
+    EXIT.usage,
+    { code: 'cli.usage', message: first },
+    { ...(others.length === 0 ? {} : { text }), report: { faults } },
+  );
+}
+
+function readName(text: string | undefined, faults: string[]): string | null {
+  if (text !== undefined && !isName(text)) faults.push('`--environment` must be a name such as `production`');
+  return text ?? null;
+}
+
+function readGeneration(flag: string, text: string | undefined, faults: string[]): number | null {
+  if (text === undefined) return null;
+  const number = /^[1-9][0-9]{0,14}$/.test(text) ? Number(text) : NaN;
+  if (!(number <= STATEMENT_LIMITS.generation)) {
+    faults.push(`\`${flag}\` must be a whole number from 1 to ${String(STATEMENT_LIMITS.generation)}`);
+  }
+  return number;
+}
+
+function readTime(flag: string, text: string | undefined, faults: string[]): Instant | null {
+  if (text === undefined) return null;
+  const instant = parseInstant(text);
+  if (instant === null) faults.push(`\`${flag}\` must be an RFC 3339 instant with offset, such as \`2027-01-01T00:00:00Z\``);
+  return instant;
+}

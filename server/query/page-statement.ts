@@ -1,0 +1,180 @@
+// The statement of a page, in the shape that was chosen for it (server/query/README.md). All have the same build: visible
+// records, fenced; above them what the user asks; then order and limit. Where the order has an index only its keys are
+// read first, and then whole records for the rows of the page alone.
+import { assertNever } from '../../engine/index.js';
+import { join, numbered, sql, type Fragment } from '../db/sql.js';
+import { familyCode } from '../db/tables.js';
+import { compileCondition } from './compile-condition.js';
+import { isEverything } from './condition.js';
+import {
+  keyColumns,
+  keyId,
+  keyNames,
+  runNamesOrder,
+  runOrder,
+  runWay,
+  runsAfter,
+  type KeyOrder,
+  type Run,
+} from './key-order.js';
+import { isAfter, orderBy, positionOutput, sortColumns, sortOutputs, type Position } from './order.js';
+import type { QueryPlan } from './plan.js';
+import { outputColumns } from './projection.js';
+import {
+  isVisible,
+  visibleExtent,
+  visibleMultirange,
+  visibleRanges,
+  visibleRows,
+  type RowPredicate,
+} from './row-predicate.js';
+
+/**
+ * `gather` reads all visible entries and sorts. The others need an order with an index: `merge` takes the first of each
+ * namespace, for a few exact ones and no filter; `scan` walks it over the whole family and tests visibility, for `budget`
+ * entries at most, and gathers where that was not enough.
+ */
+export type Shape =
+  | { readonly kind: 'gather'; readonly order: KeyOrder | null }
+  | { readonly kind: 'merge'; readonly order: KeyOrder }
+  | { readonly kind: 'scan'; readonly order: KeyOrder; readonly budget: number };
+
+export interface PageRequest {
+  readonly predicate: RowPredicate;
+  readonly plan: QueryPlan;
+  readonly after: Position | null;
+  readonly shape: Shape;
+}
+
+/** The statement of one page and one row more: what is shown is computed for these rows only. */
+export function pageStatement(request: PageRequest): Fragment {
+  const { plan, shape } = request;
+  const columns = sortColumns(plan.orderBy);
+  const outputs = join([...outputColumns(plan.family, plan.select), positionOutput(columns)], ', ');
+  if (shape.order === null || (shape.kind === 'gather' && !isEverything(plan.where))) {
+    return sql`SELECT ${outputs} FROM (${gatheredRecords(request)}) AS x ORDER BY ${orderBy(columns)}`;
+  }
+  const keys = keyNames(shape.order, sql`k`);
+  const id = keyId(shape.order, sql`k`);
+  return sql`WITH ${keyQueries(request)}
+    SELECT ${outputs} FROM (SELECT r.*, ${keys} FROM page AS k JOIN records AS r ON r.id = ${id}) AS x
+    ORDER BY ${orderBy(columns)}`;
+}
+
+/** The page's records, whole: their filter or their order is on what no index holds. */
+function gatheredRecords({ predicate, plan, after }: PageRequest): Fragment {
+  const columns = sortColumns(plan.orderBy);
+  return sql`SELECT x.* FROM (SELECT x.*, ${sortOutputs(columns)} FROM ${visibleRows({ predicate, ...plan }, sql`r.*`)} AS x
+        WHERE ${compileCondition(plan.where)}) AS x
+      WHERE ${after === null ? sql`TRUE` : isAfter(columns, after)}
+      ORDER BY ${orderBy(columns)} LIMIT ${limitOf(plan)}`;
+}
+
+/** The queries of a WITH, of which `page` has the keys of the page's records. */
+function keyQueries(request: PageRequest): Fragment {
+  const { shape } = request;
+  if (shape.order === null) throw new TypeError('an order without an index has no keys');
+  switch (shape.kind) {
+    case 'gather':
+      return sql`page AS MATERIALIZED (${gatheredKeys(request, shape.order)})`;
+    case 'merge':
+      return sql`page AS MATERIALIZED (${mergedKeys(request, shape.order)})`;
+    case 'scan':
+      return scanQueries(request, shape);
+    default:
+      return assertNever(shape);
+  }
+}
+
+function gatheredKeys({ predicate, plan, after }: PageRequest, order: KeyOrder): Fragment {
+  const columns = sortColumns(plan.orderBy);
+  return sql`SELECT x.* FROM ${visibleRows({ predicate, ...plan }, keyColumns(order))} AS x
+      WHERE ${after === null ? sql`TRUE` : isAfter(columns, after)}
+      ORDER BY ${orderBy(columns)} LIMIT ${limitOf(plan)}`;
+}
+
+/** The first records of each namespace, run by run; at most as many from each as the page holds. */
+function mergedKeys({ predicate, plan, after }: PageRequest, order: KeyOrder): Fragment {
+  if (!visibleExtent(predicate).exact || !isEverything(plan.where)) throw new TypeError('not for a merge');
+  const limit = limitOf(plan);
+  const runs = runsAfter(order, after).map((run) => {
+    const where = sql`${isOf(plan, sql`r`)} AND r.path = v.lo AND ${run.where}`;
+    return sql`(SELECT ${keyColumns(order)} FROM records AS r WHERE ${where}
+        ORDER BY ${runOrder(order, run)} LIMIT ${limit})`;
+  });
+  return sql`SELECT x.* FROM (SELECT f.* FROM ${visibleRanges(predicate)} CROSS JOIN LATERAL (
+        ${join(runs, ' UNION ALL ')}) AS f) AS x
+      ORDER BY ${orderBy(sortColumns(plan.orderBy))} LIMIT ${limit}`;
+}
+
+type Scan = Extract<Shape, { readonly kind: 'scan' }>;
+
+/**
+ * Run after run over the whole family, a later one only as far as those before it leave the page short. Where the budget
+ * cut one of them off, what was found counts for nothing and all is gathered.
+ */
+function scanQueries(request: PageRequest, shape: Scan): Fragment {
+  const { plan, after, predicate } = request;
+  const limit = limitOf(plan);
+  const runs = runsAfter(shape.order, after);
+  const counts = runs.map((_, index) => sql`(SELECT count(*) FROM ${runName(index)})`);
+  const queries = runs.map((run, index) => {
+    const found = scannedRun(request, shape, run);
+    const rest = join([limit, ...counts.slice(0, index)], ' - ');
+    return sql`${runName(index)} AS MATERIALIZED (SELECT k.* FROM (${found}) AS k LIMIT ${rest})`;
+  });
+  // A run that left the page short although it has entries beyond the budget may have missed some.
+  const cuts = runs.map((run, index) => {
+    const missing = join([limit, ...counts.slice(0, index + 1)], ' - ');
+    return sql`CASE WHEN ${missing} > 0 THEN EXISTS (SELECT 1 FROM records AS r WHERE ${isInRun(request, shape, run)}
+      ORDER BY ${runWay(shape.order, run)} LIMIT 1 OFFSET ${shape.budget}::bigint) ELSE FALSE END`;
+  });
+  const found = runs.map((_, index) => sql`SELECT * FROM ${runName(index)} WHERE NOT (SELECT yes FROM cut)`);
+  const gathered = isEverything(plan.where)
+    ? gatheredKeys(request, shape.order)
+    : sql`SELECT ${keyNames(shape.order, sql`k`)} FROM (${gatheredRecords(request)}) AS k`;
+  return sql`visible AS MATERIALIZED (${visibleMultirange(predicate)}),
+    ${join(queries, ', ')},
+    cut AS MATERIALIZED (SELECT ${join(cuts, ' OR ')} AS yes),
+    page AS (${join(found, ' UNION ALL ')} UNION ALL SELECT * FROM (${gathered}) AS k WHERE (SELECT yes FROM cut))`;
+}
+
+function runName(index: number): Fragment {
+  return sql`s${numbered(index)}`;
+}
+
+/** The entries that a scan walks for a run. The index by id holds all families. */
+function isInRun({ plan }: PageRequest, { order }: Scan, run: Run): Fragment {
+  return order.key === 'id' ? run.where : sql`${isOfFamily(plan, sql`r`)} AND ${run.where}`;
+}
+
+/** The keys that a run contributes. With a filter, visibility is decided on entries and visible records alone are fetched. */
+function scannedRun(request: PageRequest, shape: Scan, run: Run): Fragment {
+  const { plan } = request;
+  const { order, budget } = shape;
+  const [k, x] = [sql`k`, sql`x`];
+  const entries = sql`SELECT ${keyColumns(order)}, r.family, r.path, r.archived_at FROM records AS r
+        WHERE ${isInRun(request, shape, run)} ORDER BY ${runOrder(order, run)} LIMIT ${budget}::bigint`;
+  const visible = sql`SELECT ${keyNames(order, k)} FROM (${entries}) AS k
+        WHERE ${isOf(plan, k)} AND ${isVisible(sql`k.path`, sql`(SELECT ranges FROM visible)`)}
+        ORDER BY ${runNamesOrder(order, run, k)}`;
+  if (isEverything(plan.where)) return sql`${visible} LIMIT ${limitOf(plan)}`;
+  return sql`SELECT ${keyNames(order, x)} FROM (SELECT r.*, ${keyNames(order, k)} FROM (${visible} OFFSET 0) AS k
+        CROSS JOIN LATERAL (SELECT r.* FROM records AS r WHERE r.id = ${keyId(order, k)} OFFSET 0) AS r) AS x
+        WHERE ${compileCondition(plan.where)}
+        ORDER BY ${runNamesOrder(order, run, x)} LIMIT ${limitOf(plan)}`;
+}
+
+/** Whether `row` is of the family and the lifecycle that are asked for. */
+function isOf(plan: QueryPlan, row: Fragment): Fragment {
+  const family = isOfFamily(plan, row);
+  return plan.includeArchived ? family : sql`${family} AND ${row}.archived_at IS NULL`;
+}
+
+function isOfFamily({ family }: QueryPlan, row: Fragment): Fragment {
+  return sql`${row}.family = ${familyCode(family)}::smallint`;
+}
+
+function limitOf({ page }: QueryPlan): Fragment {
+  return sql`${page.size + 1}::bigint`;
+}

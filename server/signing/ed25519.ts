@@ -1,0 +1,51 @@
+// Ed25519 by Node: the port that the engine's statements are verified and made with. Keys are 32 raw bytes outside of this file.
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto';
+import type { VerifySignature } from '../../engine/index.js';
+
+/** SubjectPublicKeyInfo of Ed25519 up to the key (RFC 8410). */
+const PUBLIC_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
+
+export const verifyEd25519: VerifySignature = ({ publicKey, message, signature }) => {
+  const key = createPublicKey({ key: Buffer.concat([PUBLIC_PREFIX, publicKey]), format: 'der', type: 'spki' });
+  return verify(null, message, key, signature);
+};
+
+export interface SigningKey {
+  /** The 32 bytes. */
+  readonly publicKey: Uint8Array;
+  readonly sign: (message: Uint8Array) => Uint8Array;
+}
+
+export interface NewKeyPair {
+  readonly publicKey: Uint8Array;
+  readonly privatePem: string;
+  readonly publicPem: string;
+}
+
+export function makeKeyPair(): NewKeyPair {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  return {
+    publicKey: rawPublicKey(publicKey),
+    privatePem: privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
+    publicPem: publicKey.export({ format: 'pem', type: 'spki' }).toString(),
+  };
+}
+
+/** From an unencrypted PKCS #8 file as `keygen` and openssl write it; null for anything else. */
+export function openPrivatePem(text: string): SigningKey | null {
+  const body = /^-----BEGIN PRIVATE KEY-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END PRIVATE KEY-----\r?\n?$/.exec(text)?.[1];
+  if (body === undefined) return null;
+  let key: KeyObject;
+  try {
+    key = createPrivateKey({ key: Buffer.from(body, 'base64'), format: 'der', type: 'pkcs8' });
+  } catch {
+    // The library's message may tell of the key's bytes, so nothing of it is passed on.
+    return null;
+  }
+  if (key.asymmetricKeyType !== 'ed25519') return null;
+  return { publicKey: rawPublicKey(createPublicKey(key)), sign: (message) => sign(null, message, key) };
+}
+
+function rawPublicKey(key: KeyObject): Uint8Array {
+  return key.export({ format: 'der', type: 'spki' }).subarray(PUBLIC_PREFIX.length);
+}

@@ -1,0 +1,62 @@
+// Key pairs on disk: the private key in a file of its own that only its owner can read, the public one beside it.
+import { open, unlink } from 'node:fs/promises';
+import { type NewKeyPair, openPrivatePem, type SigningKey } from './ed25519.js';
+import { SigningError } from './signing-error.js';
+import { type NamedFile, readSmallFile, systemCodeOf } from './small-file.js';
+
+const PRIVATE_MODE = 0o600;
+const PUBLIC_MODE = 0o644;
+const OTHERS = 0o077;
+const KEY_BYTES = 4096;
+
+/** Writes both files, or neither; what is there is never overwritten. Throws `SigningError`. */
+export async function writeKeyPair(file: NamedFile, pair: NewKeyPair): Promise<void> {
+  await writeNew(file, pair.privatePem, PRIVATE_MODE);
+  try {
+    await writeNew({ path: `${file.path}.pub`, shown: `${file.shown}.pub` }, pair.publicPem, PUBLIC_MODE);
+  } catch (error) {
+    await unlink(file.path);
+    throw error;
+  }
+}
+
+async function writeNew({ path, shown }: NamedFile, text: string, mode: number): Promise<void> {
+  try {
+    const handle = await open(path, 'wx', mode);
+    try {
+      // Whatever the umask is.
+      await handle.chmod(mode);
+      await handle.writeFile(text);
+      await handle.sync();
+    } catch (error) {
+      await unlink(path);
+      throw error;
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    const code = systemCodeOf(error);
+    if (code === 'EEXIST') {
+      const help = 'keys are never overwritten: name another file, or move this one away';
+      throw new SigningError('key.exists', `\`${shown}\` is there already`, { help });
+    }
+    throw new SigningError('file.unwritable', `\`${shown}\` cannot be written (${code})`, { cause: error });
+  }
+}
+
+/** Throws `SigningError`, also for a key that others could have copied. Nothing of the key is ever in a message. */
+export async function readSigningKey(file: NamedFile): Promise<SigningKey> {
+  const { bytes, facts } = await readSmallFile(file, KEY_BYTES);
+  try {
+    if ((facts.mode & OTHERS) !== 0) {
+      const help = `make it yours alone: chmod 600 ${file.shown}; if others may have read it, make a new key`;
+      throw new SigningError('key.exposed', `\`${file.shown}\` can be read by others`, { help });
+    }
+    const key = openPrivatePem(bytes.toString('latin1'));
+    if (key !== null) return key;
+    const help = 'the file must be an unencrypted Ed25519 key as `bailiwick keygen` makes it';
+    throw new SigningError('key.invalid', `\`${file.shown}\` is no private key that can sign`, { help });
+  } finally {
+    bytes.fill(0);
+  }
+}

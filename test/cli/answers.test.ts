@@ -1,0 +1,328 @@
+// explain, who-can, what-can, visible and diff as a user runs them: the shapes of interfaces.md, text for people, exit statuses.
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { type CliRun, runCli } from '../support/run-cli.js';
+import { makeFolder } from '../support/temp-folder.js';
+import { FAILING, POLICY } from './policies.js';
+
+const AT = ['--at', '2027-01-01T00:00:00Z'];
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+const STAFF = { id: 'staff', file: 'grants/optics.yaml', line: 3 };
+
+const CHANGED = {
+  ...POLICY,
+  'roles.yaml': 'roles:\n  staff:\n    members: [orcid:ana, "orcid:bo|b`x`"]\n',
+  'grants/optics.yaml':
+    'within: /labs/optics\ngrants:\n  - id: staff\n    role: staff\n    namespace: /labs/optics\n    scopes: ["resource:*"]\n  - id: guest\n    identity: orcid:guest\n    namespace: /labs/optics/run-7\n    scopes: [resource:read]\n    inherit: false\n    notBefore: 2027-02-01T00:00:00Z\n    expires: 2027-03-01T00:00:00Z\n',
+};
+
+let cwd = '';
+const run = (...args: readonly string[]): Promise<CliRun> => runCli(args, { cwd });
+const json = async (...args: readonly string[]): Promise<unknown> =>
+  JSON.parse((await run(...args, '--format', 'json')).stdout);
+
+beforeAll(async () => {
+  const inFolder = (folder: string, files: Readonly<Record<string, string>>): [string, string][] =>
+    Object.entries(files).map(([path, text]) => [`${folder}/${path}`, text]);
+  cwd = await makeFolder(Object.fromEntries([...inFolder('old', POLICY), ...inFolder('new', CHANGED)]));
+  expect((await run('compile', 'old', '-o', 'old.json')).status).toBe(0);
+});
+
+describe('who-can', () => {
+  test('lists everyone at a path that no grant names, with their grants', async () => {
+    expect(await json('who-can', 'old', 'resource:write', '/labs/optics/run-9', ...AT)).toEqual({
+      scope: 'resource:write',
+      namespace: '/labs/optics/run-9',
+      at: '2027-01-01T00:00:00.000Z',
+      snapshot: expect.stringMatching(DIGEST),
+      identities: [{ identity: 'orcid:ana', grants: [STAFF] }],
+    });
+    expect((await run('who-can', 'old.json', 'resource:write', 'labs/optics/', ...AT)).stdout).toBe(
+      'orcid:ana\n  by staff (grants/optics.yaml:3)\n1 identity holds resource:write at /labs/optics at 2027-01-01T00:00:00.000Z\n',
+    );
+    expect((await run('who-can', 'old', 'resource:write', '/', ...AT)).stdout).toBe(
+      'nobody holds resource:write at / at 2027-01-01T00:00:00.000Z\n',
+    );
+  });
+
+  test.each([
+    ['a scope', ['resource:wirte', '/labs'], '`resource:wirte` is not a scope', 'did you mean `resource:write`?'],
+    [
+      'a namespace',
+      ['resource:write', '/Labs'],
+      '`/Labs` is not a namespace (character)',
+      'write a path such as `/labs/optics`; the root is `/`',
+    ],
+  ])('refuses what is not %s', async (_what, args, message, help) => {
+    expect(await run('who-can', 'old', ...args)).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: `error: ${message}\n  help: ${help}\n`,
+    });
+  });
+});
+
+describe('what-can', () => {
+  test('is the whole tree of one identity', async () => {
+    expect(await json('what-can', 'old.json', 'orcid:ana', ...AT)).toEqual({
+      identity: 'orcid:ana',
+      at: '2027-01-01T00:00:00.000Z',
+      snapshot: expect.stringMatching(DIGEST),
+      access: [
+        { namespace: '/labs/optics', extent: 'subtree', scopes: ['resource:read', 'resource:write'], grants: [STAFF] },
+      ],
+    });
+    expect((await run('what-can', 'old', 'orcid:ana', ...AT)).stdout).toBe(
+      'at and below /labs/optics\n  resource:read, resource:write\n  by staff (grants/optics.yaml:3)\norcid:ana holds this, in 1 region, at 2027-01-01T00:00:00.000Z\n',
+    );
+  });
+
+  test('of somebody whom the policy does not name is nothing', async () => {
+    expect(await json('what-can', 'old', 'orcid:nobody', ...AT)).toMatchObject({
+      identity: 'orcid:nobody',
+      access: [],
+    });
+    expect((await run('what-can', 'old', 'ana')).status).toBe(2);
+  });
+});
+
+describe('visible', () => {
+  const asking = ['visible', 'old', '--as', 'orcid:ana', '--family', 'resource', ...AT];
+  test.each([
+    [
+      'what is seen from below',
+      ['--namespace', '/labs/optics/run-7'],
+      { kind: 'some', exact: ['/labs/optics', '/labs/optics/run-7'], subtrees: [] },
+    ],
+    ['a subtree', ['--namespace', '/', '--reach', 'subtree'], { kind: 'some', exact: [], subtrees: ['/labs/optics'] }],
+    [
+      'nothing, and at which step',
+      ['--namespace', '/labs'],
+      { kind: 'none', step: 'no_matching_grant', exact: [], subtrees: [] },
+    ],
+    [
+      'a credential without scopes',
+      ['--namespace', '/labs/optics', '--credential-scopes', ''],
+      { kind: 'none', step: 'credential_scope', exact: [], subtrees: [] },
+    ],
+    [
+      'a restriction elsewhere',
+      ['--namespace', '/labs/optics', '--restrict', '/a,/b'],
+      { kind: 'none', step: 'restriction', exact: [], subtrees: [] },
+    ],
+    [
+      'what is no path',
+      ['--namespace', '/labs//optics'],
+      { kind: 'none', step: 'canonicalize', exact: [], subtrees: [] },
+    ],
+  ])('says %s', async (_what, args, expected) => {
+    expect(await json(...asking, ...args)).toEqual({
+      ...expected,
+      at: '2027-01-01T00:00:00.000Z',
+      snapshot: expect.stringMatching(DIGEST),
+    });
+  });
+
+  test('refuses another reach for process runs', async () => {
+    const { status, stderr } = await run(
+      'visible',
+      'old',
+      '--as',
+      'orcid:ana',
+      '--family',
+      'process-run',
+      '--namespace',
+      '/',
+      '--reach',
+      'subtree',
+    );
+    expect([status, stderr]).toEqual([
+      2,
+      'error: process runs are seen from their own namespace only, so `--reach subtree` has no meaning for them\n',
+    ]);
+  });
+});
+
+describe('explain', () => {
+  test('an allowed access has every step and its grants', async () => {
+    expect(
+      await json(
+        'explain',
+        'old',
+        '--as',
+        'orcid:ana',
+        '--scope',
+        'resource:read',
+        '--namespace',
+        '/labs/optics',
+        '--context',
+        '/labs/optics/run-7',
+        ...AT,
+      ),
+    ).toEqual({
+      decision: 'allow',
+      at: '2027-01-01T00:00:00.000Z',
+      snapshot: expect.stringMatching(DIGEST),
+      request: { kind: 'access', scope: 'resource:read', context: '/labs/optics/run-7', target: '/labs/optics' },
+      actor: { identities: ['orcid:ana'], namespaceRestrictions: null },
+      steps: ['canonicalize', 'restriction', 'no_matching_grant', 'credential_scope', 'target_relationship'].map(
+        (step) => ({ step, passed: true, text: expect.any(String) }),
+      ),
+      grants: [STAFF],
+      edits: [],
+    });
+  });
+
+  test('a denial says what would allow it, and exits 0', async () => {
+    const denied = await run(
+      'explain',
+      'old',
+      '--as',
+      'orcid:bob',
+      '--scope',
+      'resource:write',
+      '--namespace',
+      '/labs/optics/run-7',
+      ...AT,
+    );
+    expect(denied).toEqual({
+      status: 0,
+      stdout: [
+        'denied at no_matching_grant',
+        '  passed  canonicalize       /labs/optics/run-7 is a canonical path',
+        '  passed  restriction        the credential is not restricted to namespaces',
+        '  failed  no_matching_grant  no grant in force at 2027-01-01T00:00:00.000Z gives orcid:bob resource:write at /labs/optics/run-7',
+        'help: each of these would allow it, and opens so many other cells',
+        '  0  grant resource:write at /labs/optics/run-7 alone (`inherit: false`) to orcid:bob',
+        '  3  add orcid:bob to role `staff`',
+        '',
+      ].join('\n'),
+      stderr: '',
+    });
+    const asked = [
+      '--scope',
+      'process-run:read',
+      '--namespace',
+      '/labs/optics',
+      '--credential-scopes',
+      'resource:read',
+      ...AT,
+    ];
+    expect(await json('explain', 'old', '--as', 'orcid:ana', ...asked)).toMatchObject({
+      decision: 'deny',
+      step: 'no_matching_grant',
+      actor: { identities: ['orcid:ana'], credentialScopes: ['resource:read'] },
+      edits: [
+        {
+          change: {
+            kind: 'grant',
+            namespace: '/labs/optics',
+            inherit: false,
+            credential: { credentialScopes: ['process-run:read'] },
+          },
+          opens: { cells: 0 },
+        },
+        { change: { kind: 'scope', grant: STAFF, scope: 'process-run:read' }, opens: { cells: 1 } },
+      ],
+    });
+  });
+
+  test('studies a policy whose tests fail, and says that they do', async () => {
+    const folder = await makeFolder({ ...POLICY, 'tests.yaml': FAILING });
+    const { status, stdout, stderr } = await runCli(
+      ['explain', '.', '--as', 'orcid:ana', '--scope', 'resource:write', '--namespace', '/labs/optics', ...AT],
+      { cwd: folder },
+    );
+    expect([status, stdout.split('\n')[0]]).toEqual([0, 'allowed']);
+    expect(stderr).toContain('failed too much: resource:write /labs/optics');
+  });
+});
+
+describe('diff', () => {
+  test('has rows with causes, and the certificate', async () => {
+    const guest = {
+      change: 'added',
+      kind: 'grant',
+      id: 'guest',
+      principal: 'orcid:guest',
+      file: 'grants/optics.yaml',
+      line: 7,
+    };
+    expect(await json('diff', 'old.json', 'new')).toEqual({
+      old: { snapshot: expect.stringMatching(DIGEST), decisions: expect.stringMatching(DIGEST) },
+      new: { snapshot: expect.stringMatching(DIGEST), decisions: expect.stringMatching(DIGEST) },
+      equal: false,
+      gained: [
+        {
+          namespace: '/labs/optics',
+          extent: 'subtree',
+          identities: ['orcid:bo|b`x`'],
+          scopes: ['resource:read', 'resource:write'],
+          from: null,
+          until: null,
+          causes: [
+            { change: 'added', kind: 'member', role: 'staff', member: 'orcid:bo|b`x`', file: 'roles.yaml', line: 3 },
+          ],
+        },
+        {
+          namespace: '/labs/optics/run-7',
+          extent: 'exact',
+          identities: ['orcid:guest'],
+          scopes: ['resource:read'],
+          from: '2027-02-01T00:00:00.000Z',
+          until: '2027-03-01T00:00:00.000Z',
+          causes: [guest],
+        },
+      ],
+      lost: [],
+      // 3 identities, 3 nodes with what is below each, 10 scopes, 3 intervals; 4 classes x 2 scopes x 3 intervals, and 1.
+      cells: { compared: 540, equal: 515, gained: 25, lost: 0 },
+    });
+  });
+
+  test.each([
+    ['no flag', ['old', 'new'], 0],
+    ['--exit-code', ['old', 'new', '--exit-code'], 7],
+    ['--no-new-access', ['old', 'new', '--no-new-access'], 7],
+    ['--no-new-access where access is lost only', ['new', 'old', '--no-new-access'], 0],
+    ['--exit-code where access is lost only', ['new', 'old', '--exit-code'], 7],
+    ['both flags where nothing differs', ['old', 'old.json', '--exit-code', '--no-new-access'], 0],
+  ])('exits as asked: %s', async (_what, args, status) => {
+    expect((await run('diff', ...args)).status).toBe(status);
+  });
+
+  test('reads well on a terminal and in a pull request', async () => {
+    const { stdout } = await run('diff', 'old', 'new');
+    expect(stdout.split('\n').slice(0, 7)).toEqual([
+      '+ orcid:bo|b`x`',
+      '    resource:read, resource:write at and below /labs/optics',
+      '    because orcid:bo|b`x` was added to role staff (roles.yaml:3)',
+      '+ orcid:guest',
+      '    resource:read at /labs/optics/run-7 from 2027-02-01T00:00:00.000Z until 2027-03-01T00:00:00.000Z',
+      '    because grant `guest` to orcid:guest was added (grants/optics.yaml:7)',
+      '540 cells compared: 25 gained, 0 lost, 515 equal',
+    ]);
+    const markdown = (await run('diff', 'old', 'new', '--format', 'markdown')).stdout.split('\n');
+    expect(markdown.slice(0, 6)).toEqual([
+      '### Access: 2 identities gain, 0 identities lose',
+      '',
+      '| | who | may | where | when | because |',
+      '|---|---|---|---|---|---|',
+      '| + | `` orcid:bo\\|b`x` `` | `resource:read`, `resource:write` | at and below `/labs/optics` | always | `` orcid:bo\\|b`x` `` added to `staff` (`roles.yaml:3`) |',
+      '| + | `orcid:guest` | `resource:read` | `/labs/optics/run-7` | from 2027-02-01T00:00:00.000Z until 2027-03-01T00:00:00.000Z | grant `guest` added (`grants/optics.yaml:7`) |',
+    ]);
+    expect((await run('diff', 'old', 'old.json')).stdout).toContain('no access is gained or lost\n');
+  });
+
+  test('refuses what is no policy as every verb does', async () => {
+    const broken = join(await mkdtemp(join(tmpdir(), 'bailiwick-')), 'broken.json');
+    await writeFile(broken, '{}');
+    expect([
+      (await run('diff', 'old', broken)).status,
+      (await run('diff', 'old', 'absent')).status,
+      (await run('diff', '-', '-')).status,
+    ]).toEqual([8, 2, 2]);
+  });
+});

@@ -1,0 +1,368 @@
+// A store that is slow, full, killed or gone, seen by a client of the gateway: 503 and 504 with their codes and in time, and all
+// well again as soon as the store is, without a new start (security.md 4.11). On a real PostgreSQL, where there is one.
+import { afterAll, afterEach, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, connect, type Server, type Socket } from 'node:net';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { type Database, type DatabaseConfig, openDatabase } from '../../server/db/database.js';
+import { migrate } from '../../server/db/migrate.js';
+import { call, openGateway, type Reply, type TestGateway } from '../support/gateway.js';
+import { findPostgres, runSql, startPostgres, type TestPostgres } from '../support/postgres.js';
+import { CLI } from '../support/run-cli.js';
+import { newDataDir } from '../support/stores.js';
+import { makeFolder } from '../support/temp-folder.js';
+
+const QUERY = { family: 'namespace', namespace: '/', reach: 'subtree' };
+const POLICY = {
+  'policy.yaml': 'bailiwick: 1\nname: failing\nproviders:\n  orcid: {}\n',
+  'grants.yaml': 'grants:\n  - { id: ada, identity: orcid:ada, namespace: /, scopes: [namespace:read] }\n',
+};
+const STATEMENT_TIMEOUT = 400;
+/** Of a request that waits for a connection, and then for a statement, on a machine that has other things to do. */
+const PATIENCE = 6_000;
+
+const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+interface Timed extends Reply {
+  readonly milliseconds: number;
+}
+
+async function ask(served: TestGateway, key: string): Promise<Timed> {
+  const begun = performance.now();
+  const reply = await call(served.port, { key, body: QUERY });
+  return { ...reply, milliseconds: performance.now() - begun };
+}
+
+const outcome = ({ status, json }: Reply): string =>
+  status === 200 ? '200' : `${String(status)} ${String(json?.['code'])}`;
+
+async function until(done: () => Promise<boolean>): Promise<void> {
+  const limit = performance.now() + 30_000;
+  while (!(await done())) {
+    if (performance.now() > limit) throw new Error('it never came to that');
+    await sleep(20);
+  }
+}
+
+/** No answer tells a client more than the code; none is a fault of ours. */
+function expectProblem(reply: Timed, code: string): void {
+  expect(outcome(reply)).toBe(code);
+  expect(reply.headers['content-type']).toBe('application/problem+json');
+  expect(Object.keys(reply.json ?? {}).sort()).toEqual(['code', 'requestId', 'status', 'title', 'type']);
+  expect(reply.milliseconds).toBeLessThan(PATIENCE);
+}
+
+let served: TestGateway;
+let db: Database;
+let key: string;
+
+async function open(config: DatabaseConfig): Promise<void> {
+  db = await openDatabase(config);
+  await migrate(db);
+  served = await openGateway({ db });
+  key = (await served.key()).text;
+  expect(outcome(await ask(served, key))).toBe('200');
+}
+
+async function close(): Promise<void> {
+  await served.dispose();
+  await db.close();
+}
+
+function noFaultsOfOurs(): void {
+  expect(served.lines.filter((line) => line['code'] === 'internal')).toEqual([]);
+}
+
+if (findPostgres() === null) {
+  test.skip('a PostgreSQL that fails (none is installed here)', () => undefined);
+} else {
+  describe('a PostgreSQL that fails', () => {
+    let server: TestPostgres;
+    let databases = 0;
+
+    beforeAll(async () => {
+      const started = await startPostgres();
+      if (started === null) throw new Error('PostgreSQL is installed, but there is no account to run it as');
+      server = started;
+    });
+    afterAll(() => server.stop());
+    afterEach(async () => {
+      noFaultsOfOurs();
+      await close();
+    });
+
+    let url: string;
+    const openExternal = async (
+      limits: { readonly statementTimeout?: number; readonly maxConnections?: number } = {},
+    ): Promise<void> => {
+      const name = `failing_${String(++databases)}`;
+      await runSql(server.url, `CREATE DATABASE ${name}`);
+      url = server.urlOf(name);
+      await open({ kind: 'external', url, statementTimeout: STATEMENT_TIMEOUT, ...limits });
+    };
+
+    /** Holds the records, so that whoever reads them waits. */
+    const lockRecords = async (): Promise<() => Promise<void>> => {
+      const client = new pg.Client({ connectionString: url, application_name: 'holder' });
+      client.on('error', () => undefined);
+      await client.connect();
+      await client.query('BEGIN');
+      await client.query('LOCK TABLE records IN ACCESS EXCLUSIVE MODE');
+      return () => client.end();
+    };
+    const gatewayBackends = "datname = current_database() AND application_name = 'bailiwick'";
+    const waiting = async (count: number): Promise<void> => {
+      const client = new pg.Client({ connectionString: url });
+      await client.connect();
+      await until(async () => {
+        const { rows } = await client.query<{ n: number }>(
+          `SELECT count(*)::int AS n FROM pg_stat_activity WHERE ${gatewayBackends} AND wait_event_type = 'Lock'`,
+        );
+        return (rows[0]?.n ?? 0) >= count;
+      });
+      await client.end();
+    };
+    const terminate = (): Promise<void> =>
+      runSql(url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${gatewayBackends}`);
+
+    it('answers 504 for a statement that takes too long, and 200 when it no longer does', async () => {
+      await openExternal();
+      const release = await lockRecords();
+      const replies = await Promise.all([ask(served, key), ask(served, key)]);
+      for (const reply of replies) {
+        expectProblem(reply, '504 db.timeout');
+        expect(reply.milliseconds).toBeGreaterThan(STATEMENT_TIMEOUT - 50);
+      }
+      await release();
+      expect(outcome(await ask(served, key))).toBe('200');
+    });
+
+    it('answers 503 to who waits a second for a connection, and at once where too many wait', async () => {
+      await openExternal({ statementTimeout: 20_000, maxConnections: 2 });
+      const release = await lockRecords();
+      const held = [ask(served, key)];
+      await waiting(2); // a query runs two statements
+      const reply = await ask(served, key);
+      expectProblem(reply, '503 db.unavailable');
+      expect(reply.milliseconds).toBeGreaterThan(900);
+
+      const crowd = await Promise.all(Array.from({ length: 100 }, () => ask(served, key)));
+      for (const each of crowd) expectProblem(each, '503 db.unavailable');
+      // 64 may wait; the rest are not made to.
+      const refusedAtOnce = served.lines.filter(
+        ({ error }) => error instanceof Error && 'code' in error && error.code === 'store.busy',
+      );
+      expect(refusedAtOnce.length).toBeGreaterThanOrEqual(100 - 64);
+
+      await release();
+      expect((await Promise.all(held)).map(outcome)).toEqual(['200']);
+      expect((await Promise.all(Array.from({ length: 20 }, () => ask(served, key)))).map(outcome)).toEqual(
+        Array<string>(20).fill('200'),
+      );
+    });
+
+    it('answers 503 to a request whose backend is killed, and the next one as ever', async () => {
+      await openExternal({ statementTimeout: 20_000 });
+      for (let round = 0; round < 3; round += 1) {
+        const release = await lockRecords();
+        const asked = [ask(served, key), ask(served, key), ask(served, key)];
+        await waiting(3);
+        await terminate();
+        for (const reply of await Promise.all(asked)) expectProblem(reply, '503 db.unavailable');
+        await release();
+        expect(outcome(await ask(served, key))).toBe('200');
+      }
+    });
+
+    it('costs at most one answer when idle backends are killed', async () => {
+      await openExternal();
+      await Promise.all(Array.from({ length: 8 }, () => ask(served, key)));
+      await terminate();
+      const replies = [await ask(served, key), await ask(served, key), await ask(served, key)];
+      expect(['200', '503 db.unavailable']).toContain(outcome(replies[0] as Timed));
+      expect(replies.slice(1).map(outcome)).toEqual(['200', '200']);
+    });
+
+    it('answers 503 while the server is gone and 200 once it is back, without a restart of ours', async () => {
+      await openExternal();
+      for (let round = 0; round < 2; round += 1) {
+        const seen = new Set<string>();
+        let asking = true;
+        const clients = Array.from({ length: 4 }, async () => {
+          while (asking) {
+            const reply = await ask(served, key);
+            seen.add(outcome(reply));
+            expect(reply.milliseconds).toBeLessThan(PATIENCE);
+            await sleep(5);
+          }
+        });
+        await sleep(50);
+        await server.crash();
+        await until(() => Promise.resolve(seen.has('503 db.unavailable')));
+        expectProblem(await ask(served, key), '503 db.unavailable');
+        // What needs no store is answered all the while.
+        expect(outcome(await call(served.port, { path: '/nowhere', key }))).toBe('404 route.not_found');
+        await server.start();
+        await until(async () => outcome(await ask(served, key)) === '200');
+        asking = false;
+        await Promise.all(clients);
+        expect([...seen].sort()).toEqual(['200', '503 db.unavailable']);
+        expect((await Promise.all(Array.from({ length: 20 }, () => ask(served, key)))).map(outcome)).toEqual(
+          Array<string>(20).fill('200'),
+        );
+      }
+    });
+
+    it('is survived by the process, which ends in order when it is told to', async () => {
+      await openExternal();
+      const policy = await makeFolder(POLICY);
+      const child = spawn(
+        process.execPath,
+        [CLI, 'serve', '--policy', policy, '--listen', '127.0.0.1:0', '--format', 'json'],
+        { env: { PATH: process.env['PATH'] ?? '', DATABASE_URL: url }, stdio: ['ignore', 'pipe', 'pipe'] },
+      );
+      let log = '';
+      child.stderr.on('data', (chunk: Buffer) => {
+        log += chunk.toString();
+      });
+      const ended = once(child, 'exit');
+      try {
+        const [line] = (await once(child.stdout, 'data')) as [Buffer];
+        const { port } = new URL(String((JSON.parse(line.toString()) as { url: unknown }).url));
+        const query = (): Promise<Reply> => call(Number(port), { key, body: QUERY });
+        expect(outcome(await query())).toBe('200');
+        const asked = Array.from({ length: 10 }, query);
+        await server.crash();
+        for (const reply of await Promise.all(asked)) expect(outcome(reply)).toMatch(/^(?:200|503 db\.unavailable)$/);
+        await server.start();
+        await terminate();
+        await until(async () => outcome(await query()) === '200');
+        child.kill('SIGTERM');
+        expect(await ended).toEqual([0, null]);
+      } finally {
+        child.kill('SIGKILL');
+      }
+      // Whatever nobody awaited would have ended the process, and said so.
+      expect(log).not.toMatch(/cli\.unexpected|"code":"internal"|Unhandled/i);
+    });
+
+    it('answers in time when the network swallows what is sent, and recovers with it', async () => {
+      await openExternal();
+      const direct = served;
+      const directDb = db;
+      const network = await startNetwork(new URL(url).searchParams.get('host') ?? '');
+      try {
+        const through = new URL(url);
+        through.searchParams.set('host', network.folder);
+        db = await openDatabase({
+          kind: 'external',
+          url: through.href,
+          statementTimeout: STATEMENT_TIMEOUT,
+          maxConnections: 2,
+        });
+        served = await openGateway({ db });
+        expect(outcome(await ask(served, key))).toBe('200');
+        network.swallow(true);
+        const replies = await Promise.all(Array.from({ length: 4 }, () => ask(served, key)));
+        for (const reply of replies) {
+          expect(['503 db.unavailable', '504 db.timeout']).toContain(outcome(reply));
+          expect(reply.milliseconds).toBeLessThan(PATIENCE);
+        }
+        expect(replies.map(outcome)).toContain('504 db.timeout');
+        network.swallow(false);
+        await until(async () => outcome(await ask(served, key)) === '200');
+        noFaultsOfOurs();
+        await close();
+      } finally {
+        network.stop();
+        served = direct;
+        db = directDb;
+      }
+    });
+  });
+}
+
+describe('an embedded store that has too much to do', () => {
+  let dataDir: string;
+  beforeAll(async () => {
+    dataDir = await newDataDir();
+  });
+  afterAll(() => {
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  it('answers 504 on time and 503 to the crowd, and 200 when the engine is free again', async () => {
+    await open({ kind: 'embedded', dataDir, statementTimeout: STATEMENT_TIMEOUT });
+    const slow = await openDatabase({ kind: 'embedded', dataDir, statementTimeout: 0 });
+    const sleeper = slow.knex.raw('SELECT pg_sleep(?)', [4]).then(() => performance.now());
+    await sleep(100);
+    const late = await ask(served, key);
+    expectProblem(late, '504 db.timeout');
+    expect(late.milliseconds).toBeGreaterThan(STATEMENT_TIMEOUT - 50);
+
+    const crowd = await Promise.all(Array.from({ length: 120 }, () => ask(served, key)));
+    const answered = performance.now();
+    const counts = new Map<string, number>();
+    for (const reply of crowd) counts.set(outcome(reply), (counts.get(outcome(reply)) ?? 0) + 1);
+    // Eight have a connection and 64 may wait; the rest are told at once.
+    expect(counts.get('503 db.unavailable')).toBeGreaterThanOrEqual(120 - 72);
+    const refused = crowd.filter((reply) => outcome(reply) === '503 db.unavailable').map((reply) => reply.milliseconds);
+    expect(Math.min(...refused)).toBeLessThan(1_000);
+    expect([...counts.keys()].every((each) => each !== '500 internal')).toBe(true);
+
+    expect(await sleeper).toBeLessThan(answered + 30_000);
+    await until(async () => outcome(await ask(served, key)) === '200');
+    noFaultsOfOurs();
+    await slow.close();
+    await close();
+  });
+});
+
+interface Network {
+  /** Of the socket, as a host for the driver. */
+  readonly folder: string;
+  readonly swallow: (all: boolean) => void;
+  readonly stop: () => void;
+}
+
+/** Passes bytes between its own socket and the server's, or keeps them to itself: a connection that is half open. */
+async function startNetwork(behind: string): Promise<Network> {
+  const folder = mkdtempSync(join(tmpdir(), 'bailiwick-net-'));
+  const file = '.s.PGSQL.5432';
+  let swallowing = false;
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((near) => {
+    const far = connect(join(behind, file));
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from);
+      from.on('data', (chunk) => {
+        if (!swallowing) to.write(chunk);
+      });
+      from.on('error', () => undefined);
+      from.on('close', () => {
+        to.destroy();
+      });
+    }
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(join(folder, file), resolve);
+  });
+  return {
+    folder,
+    swallow: (all) => {
+      swallowing = all;
+    },
+    stop: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
