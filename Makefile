@@ -6,7 +6,7 @@ JEST := node --experimental-vm-modules --no-warnings node_modules/jest/bin/jest.
 NODE_OK := var v = process.versions.node.split("."); process.exit(v[0] > 20 || (v[0] == 20 && v[1] >= 19) ? 0 : 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help node setup build run test check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench-policy clean
+.PHONY: help node setup build run test check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench-policy bench-query clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,7 +24,8 @@ $(STAMP): package.json package-lock.json .npmrc | node
 build: setup ## compile everything to dist/
 	$(BIN)/tsc -b
 
-run: build ## the whole product with demo data: compile, store, load, keys, serve (ARGS="--listen 127.0.0.1:9000")
+run: setup ## the whole product with demo data: compile, store, load, keys, serve (ARGS="--listen 127.0.0.1:9000")
+	@$(BIN)/tsc -b engine server
 	@node fixtures/demo/run.mjs $(ARGS)
 
 test: build ## the whole suite (ARGS=pattern for a part of it)
@@ -40,6 +41,9 @@ reproducible: build ## compile policies/ in other places, times and languages: a
 
 bench-policy: build ## time and memory of policies with 100,000 grants (ARGS="--million" for 1,000,000 too)
 	@node bench/policies/measure.mjs $(ARGS)
+
+bench-query: build ## pages and counts of a million records beside row-level security and joins (ARGS="--ten-million")
+	@node bench/queries/measure.mjs $(ARGS)
 
 lint: setup ## ESLint with types, no warnings
 	$(BIN)/eslint --max-warnings 0 --concurrency auto .

@@ -15,9 +15,27 @@ const ahead = (days) => `--import=data:text/javascript,const%20now=Date.now;Date
 /** One way to compile: how the copy is made, and where and in what environment the compiler runs. */
 const WAYS = [
   { name: 'as it is', order: (files) => files, cwd: 'root', env: {} },
-  { name: 'files made last to first, Turkish, Tokyo', order: (files) => files.toReversed(), cwd: 'copy', env: { LC_ALL: 'tr_TR.UTF-8', TZ: 'Asia/Tokyo' } },
-  { name: 'files in another order and older, a year ahead', order: shuffled, age: 1e9, cwd: 'elsewhere', env: { NODE_OPTIONS: ahead(400), TZ: 'America/St_Johns' } },
-  { name: 'bare environment, narrow umask, other hash seed', order: shuffled, cwd: 'copy', env: { LC_ALL: 'C', HOME: '/nonexistent', TZ: '' }, umask: 0o077, flags: ['--hash-seed=7'] },
+  {
+    name: 'files made last to first, Turkish, Tokyo',
+    order: (files) => files.toReversed(),
+    cwd: 'copy',
+    env: { LC_ALL: 'tr_TR.UTF-8', TZ: 'Asia/Tokyo' },
+  },
+  {
+    name: 'files in another order and older, a year ahead',
+    order: shuffled,
+    age: 1e9,
+    cwd: 'elsewhere',
+    env: { NODE_OPTIONS: ahead(400), TZ: 'America/St_Johns' },
+  },
+  {
+    name: 'bare environment, narrow umask, other hash seed',
+    order: shuffled,
+    cwd: 'copy',
+    env: { LC_ALL: 'C', HOME: '/nonexistent', TZ: '' },
+    umask: 0o077,
+    flags: ['--hash-seed=7'],
+  },
 ];
 
 const folder = mkdtempSync(join(tmpdir(), 'bailiwick-reproducible-'));
@@ -30,7 +48,9 @@ try {
 }
 
 function isReproducible(policy) {
-  const digests = WAYS.map((way, index) => compile(policy, way, join(folder, `${relative(dirname(policy), policy)}-${index}`)));
+  const digests = WAYS.map((way, index) =>
+    compile(policy, way, join(folder, `${relative(dirname(policy), policy)}-${index}`)),
+  );
   const shown = relative(ROOT, policy).startsWith('..') ? 'a generated policy' : relative(ROOT, policy);
   const different = WAYS.filter((_, index) => digests[index] !== digests[0]);
   if (different.length === 0) console.log(`${shown}: ${WAYS.length} compiles, all ${digests[0]}`);
@@ -52,10 +72,16 @@ function compile(policy, way, place) {
   const argument = way.cwd === 'copy' ? '.' : copy;
   const before = process.umask(way.umask ?? 0o022);
   const env = { PATH: process.env.PATH, ...way.env };
-  const run = spawnSync(process.execPath, [...(way.flags ?? []), CLI, 'compile', argument, '-o', join(place, 'out.json')], { cwd, env, encoding: 'utf8' });
+  const run = spawnSync(
+    process.execPath,
+    [...(way.flags ?? []), CLI, 'compile', argument, '-o', join(place, 'out.json')],
+    { cwd, env, encoding: 'utf8' },
+  );
   process.umask(before);
   if (run.status !== 0) throw new Error(`compile failed (${way.name}): ${run.stdout}${run.stderr}`);
-  return `sha256:${createHash('sha256').update(readFileSync(join(place, 'out.json'))).digest('hex')}`;
+  return `sha256:${createHash('sha256')
+    .update(readFileSync(join(place, 'out.json')))
+    .digest('hex')}`;
 }
 
 /** The same other order each time. */

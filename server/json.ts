@@ -56,6 +56,13 @@ export function parseStrictJson(input: string | Uint8Array, limits: JsonLimits):
   return walk.fault === null ? { ok: true, value } : { ok: false, fault: walk.fault };
 }
 
+const BLANKS: ReadonlySet<number> = new Set([0x20, 0x09, 0x0d]);
+
+/** Whether a line of JSON Lines holds nothing but white space: such lines are skipped. */
+export function isBlank(line: Uint8Array): boolean {
+  return line.every((byte) => BLANKS.has(byte));
+}
+
 /** A pointer one step longer, with the key escaped and cut. */
 export function pointerTo(parent: string, key: string | number): string {
   if (typeof key === 'number') return `${parent}/${String(key)}`;

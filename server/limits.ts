@@ -1,8 +1,17 @@
 // Every fixed maximum of the gateway, in one object. What an operator may set is in the configuration's `limits`.
 
 export const HTTP_LIMITS = Object.freeze({
-  /** Bytes of a request body. */
+  /** Bytes of a request body, beside the cursor that it may carry. */
   bodyBytes: 1024 * 1024,
+  /**
+   * Characters of a cursor, so that every `next` can be sent back. A place holds texts of one record, which is no larger than
+   * a line of a dataset (1 MiB; whatever else writes records is held to it); what is not in the line (numbers written out,
+   * instants, the lengths) is below 1 KiB for each of 16 sort keys and the id. Sealing adds 29 bytes, base64 a third:
+   * (1,048,576 + 17 * 1,024 + 29) * 4 / 3 = 1,421,351, and the rest is room.
+   */
+  cursorCharacters: 1536 * 1024,
+  /** Bytes that a body with a cursor may have beside it and `bodyBytes`: the key `page` with its `after`, and white space. */
+  cursorMemberBytes: 1024,
   /** Arrays and objects inside one another in a body. */
   jsonDepth: 32,
   /** Characters of the request target; a namespace is at most 1,024. */
@@ -25,7 +34,7 @@ export const HTTP_LIMITS = Object.freeze({
   /** A socket on which nothing moves for so long, a slow reader's too, is closed. */
   idleSocketTimeout: 75_000,
   /** How much of a refused body is read, and for how long, so that the client can read its answer. */
-  discardBytes: 2 * 1024 * 1024,
+  discardBytes: 4 * 1024 * 1024,
   discardTimeout: 2_000,
   /** How long a shutdown waits for requests in flight. */
   drainTimeout: 20_000,

@@ -1,5 +1,6 @@
 // Times what is done with compiled policies, inside one process: node phases.mjs <snapshot> <edited snapshot> <folder>, where the
 // folder is what the first was compiled from. Prints JSON.
+import { performance } from 'node:perf_hooks';
 import { readFileSync } from 'node:fs';
 import { checkGuardrails, compilePolicy, diffPolicies, openCompiled, readPolicy } from '../../dist/engine/compiler.js';
 import { loadSnapshot } from '../../dist/engine/index.js';

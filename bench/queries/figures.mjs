@@ -1,6 +1,9 @@
 // Medians, ratios and the goals that they are held against, as a table for people and as JSON for machines.
 import { loadavg } from 'node:os';
 
+export const say = (text) => process.stderr.write(`${text}\n`);
+export const print = (text) => process.stdout.write(`${text}\n`);
+
 export function median(numbers) {
   const sorted = [...numbers].sort((a, b) => a - b);
   const middle = sorted.length >> 1;

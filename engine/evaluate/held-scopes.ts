@@ -3,7 +3,7 @@ import type { Actor } from '../model/actor.js';
 import type { GrantRef } from '../model/decision.js';
 import type { Instant } from '../model/instant.js';
 import type { NamespacePath } from '../model/namespace.js';
-import { type ScopeName, SCOPES } from '../model/scope.js';
+import { ALL_SCOPES, type ScopeName, scopeNames } from '../model/scope.js';
 import { decide } from './decide.js';
 import type { Policy } from './policy.js';
 
@@ -12,14 +12,14 @@ export interface HeldScope {
   readonly grants: readonly GrantRef[];
 }
 
-/** In the order of `SCOPES`. With context and target the same, step 6 always holds. */
+/** In the order of code points. With context and target the same, step 6 always holds. */
 export function heldScopes(
   policy: Policy,
   input: { readonly actor: Actor; readonly namespace: NamespacePath; readonly at: Instant },
 ): readonly HeldScope[] {
   const { actor, namespace, at } = input;
   const held: HeldScope[] = [];
-  for (const scope of SCOPES) {
+  for (const scope of scopeNames(ALL_SCOPES)) {
     const request = { kind: 'access', scope, context: namespace, target: namespace } as const;
     const decision = decide(policy, { actor, request, at });
     if (decision.decision === 'allow') held.push({ scope, grants: decision.grants });

@@ -89,10 +89,11 @@ function headOn(text: string, file: Element, comment: Comment): Element | null {
   return text.slice(endsAt, comment.start).includes('\n') ? null : found;
 }
 
-/** A comment on a line of its own. */
+/** A comment on a line of its own, or behind nothing but a dash. */
 function attachLine(text: string, file: Element, comment: Comment): void {
   const line = { text: comment.text, blankBefore: followsBlank(text, comment.start) };
-  const column = columnOf(text, comment.start);
+  // Behind a dash it speaks of what comes, wherever it stands.
+  const column = comment.ownLine ? columnOf(text, comment.start) : -1;
   let within = file;
   for (;;) {
     const index = within.children.findIndex((child) => child.start > comment.start);

@@ -8,7 +8,7 @@ import { commentsOf } from '../source/comments.js';
 import { readDocument, type SourceFile } from '../source/read-document.js';
 import { readTree } from '../source/read-tree.js';
 import { HEADER, HEADER_FILE, SECTIONS } from '../source/shapes.js';
-import { type Node, plainKind } from '../source/tree.js';
+import { type Node, plainKind, type SourceFault } from '../source/tree.js';
 import { makeElements } from './elements.js';
 import { printFile } from './print.js';
 
@@ -35,12 +35,9 @@ export function formatFile(file: SourceFile, limits: EngineLimits = ENGINE_LIMIT
 }
 
 function treeOf(text: string, limits: EngineLimits): Node | null {
-  let sound = true;
-  const report = (): void => {
-    sound = false;
-  };
-  const parsed = readTree({ text, limits, report });
-  invariant(sound && parsed.kind !== 'broken', 'a formatted file can be read');
+  const faults: SourceFault[] = [];
+  const parsed = readTree({ text, limits, report: (fault) => faults.push(fault) });
+  invariant(faults.length === 0 && parsed.kind !== 'broken', 'a formatted file can be read');
   return parsed.kind === 'tree' ? parsed.node : null;
 }
 

@@ -35,7 +35,7 @@ const ALIKE: readonly (readonly [string, string])[] = [
   ['.', '․'],
 ];
 const LOOKS_LIKE: ReadonlyMap<string, string> = new Map(
-  ALIKE.flatMap(([latin, others]) => [...others].map((other): [string, string] => [other, latin])),
+  ALIKE.flatMap(([latin, others]) => Array.from(others, (other): [string, string] => [other, latin])),
 );
 const ANY_ALIKE = new RegExp(
   `[${[...LOOKS_LIKE.keys()].map((key) => `\\u{${(key.codePointAt(0) ?? 0).toString(16)}}`).join('')}]`,

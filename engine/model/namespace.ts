@@ -9,14 +9,7 @@ export type NamespacePath = string & { readonly [brand]: 'NamespacePath' };
 export const NAMESPACE_LIMITS = Object.freeze({ segments: 32, bytes: 1024, segmentLength: 63 });
 
 export type PathFault =
-  | 'not_text'
-  | 'empty'
-  | 'too_long'
-  | 'too_deep'
-  | 'empty_segment'
-  | 'dot_segment'
-  | 'segment_too_long'
-  | 'character';
+  'not_text' | 'empty' | 'too_long' | 'too_deep' | 'empty_segment' | 'dot_segment' | 'segment_too_long' | 'character';
 
 export type CanonicalizeResult =
   { readonly ok: true; readonly path: NamespacePath } | { readonly ok: false; readonly fault: PathFault };

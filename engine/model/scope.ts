@@ -25,6 +25,7 @@ export const NO_SCOPES = 0 as ScopeSet;
 export const ALL_SCOPES = ((1 << SCOPES.length) - 1) as ScopeSet;
 
 const BITS: ReadonlyMap<string, ScopeSet> = new Map(SCOPES.map((name, index) => [name, (1 << index) as ScopeSet]));
+const BY_CODE_POINT: readonly ScopeName[] = [...SCOPES].sort();
 const FAMILY_NAMES: ReadonlySet<string> = new Set(FAMILIES);
 
 export function isFamily(text: unknown): text is Family {
@@ -46,13 +47,9 @@ export function scopeSetOf(names: Iterable<ScopeName>): ScopeSet {
   return set as ScopeSet;
 }
 
-/** Names in the order of `SCOPES`. */
+/** Names in the order of code points, as all lists that are sets are shown; the bits are in that of `SCOPES`. */
 export function scopeNames(set: ScopeSet): readonly ScopeName[] {
-  return SCOPES.filter((_, index) => (set & (1 << index)) !== 0);
-}
-
-export function isScopeSet(value: unknown): value is ScopeSet {
-  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= ALL_SCOPES;
+  return BY_CODE_POINT.filter((name) => hasScope(set, name));
 }
 
 export function unionScopes(a: ScopeSet, b: ScopeSet): ScopeSet {

@@ -218,9 +218,9 @@ function toWitness({ policy, nodes }: World, sighting: Sighting, identities: rea
   };
 }
 
-/** Scopes of bits, in their order. */
+/** Scopes of bits, in the order of code points. */
 export function scopesOf(bits: number): readonly ScopeName[] {
-  return SCOPES.filter((_, bit) => (bits & (1 << bit)) !== 0);
+  return SCOPES.filter((_, bit) => (bits & (1 << bit)) !== 0).sort();
 }
 
 export function openOr(instant: number): Instant | null {

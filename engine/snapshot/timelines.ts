@@ -63,7 +63,7 @@ export function makeTimelines(): Timelines {
     const memory: (Map<Timeline, Timeline> | undefined)[] = [];
     return (a, b) => {
       if (a === b) return a;
-      const known = (memory[b] ??= new Map());
+      const known = (memory[b] ??= new Map<Timeline, Timeline>());
       let result = known.get(a);
       if (result === undefined) {
         result = combine(a, b, operation);

@@ -35,7 +35,7 @@ function decodeGrant(context: FileContext, node: Node, fields: Fields): GrantDec
   if (from !== null && until !== null && expires !== undefined && until <= from) {
     refuse(context, 'GRANT_WINDOW', {
       at: expires.value,
-      message: 'the grant expires before it begins, so it is never in force',
+      message: `the grant is never in force: it expires ${until === from ? 'when' : 'before'} it begins`,
     });
   }
   return {

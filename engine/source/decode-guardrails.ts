@@ -114,6 +114,8 @@ function separation(
   node: Node,
   where: Pick<RuleDeclaration & { kind: 'separate' }, 'under' | 'except'>,
 ): RuleDeclaration | null {
+  if (isNull(node))
+    return refuseNull(context, node, { what: '`separate`', instead: 'name at least two scopes or patterns' });
   const sides = readScopeList(context, node, { what: '`separate`', place: 'guardrail' });
   if (sides === null) return null;
   if (sides.length < 2) {
@@ -175,6 +177,8 @@ function decodeExpires(context: FileContext, node: Node): RuleDeclaration | null
   const fields = readFields(context, node, EXPIRES);
   const [providersField, withinField] = [fields?.get('providers'), fields?.get('within')];
   const withinMilliseconds = withinField === undefined ? null : readDuration(context, withinField.value, '`within`');
+  if (providersField !== undefined && isNull(providersField.value))
+    return refuseNull(context, providersField.value, { what: '`providers`', instead: 'name at least one provider' });
   const items = providersField === undefined ? null : readList(context, providersField.value, '`providers`');
   if (items === null || providersField === undefined) return null;
   if (items.length === 0)
@@ -184,9 +188,13 @@ function decodeExpires(context: FileContext, node: Node): RuleDeclaration | null
   return withinMilliseconds === null ? null : { kind: 'expires', providers, withinMilliseconds };
 }
 
+const EXCEPT_SOMEBODY = 'name `roles` or `identities`, or remove it';
+
 /** `{ roles, identities }`, not empty; nobody where it is left out, null where it is wrong. */
 function readExemption(context: FileContext, entry: Entry | undefined): ExemptionDeclaration | null {
   if (entry === undefined) return NOBODY;
+  if (isNull(entry.value))
+    return refuseNull(context, entry.value, { what: '`except`', instead: EXCEPT_SOMEBODY });
   const fields = readFields(context, entry.value, EXCEPT);
   if (fields === null) return null;
   const [rolesField, identitiesField] = [fields.get('roles'), fields.get('identities')];
@@ -202,7 +210,7 @@ function readExemption(context: FileContext, entry: Entry | undefined): Exemptio
     return refuse(context, 'VALUE_EMPTY', {
       at: entry.value,
       message: '`except` leaves out nobody',
-      help: 'name `roles` or `identities`, or remove it',
+      help: EXCEPT_SOMEBODY,
     });
   }
   return roles === null || identities === null ? null : { roles, identities };

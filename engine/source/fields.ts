@@ -183,7 +183,8 @@ export function isNull(node: Node): boolean {
   return node.kind === 'text' && node.plain && plainKind(node.text) === 'null';
 }
 
-function refuseNull(
+/** `instead` says what to write; not that there is none where that is refused, too. */
+export function refuseNull(
   context: FileContext,
   at: Node,
   words: { readonly what: string; readonly instead: string | undefined },

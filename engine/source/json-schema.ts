@@ -81,14 +81,14 @@ function define(definitions: Definitions, name: string, make: () => JsonSchema):
 }
 
 function mappingSchema(shape: MappingShape, definitions: Definitions): JsonSchema {
-  const properties = [...shape.fields].map(([key, { value, about }]) => {
+  const properties = [...shape.fields].map(([key, { value, about }]): [string, JsonSchema] => {
     const schema = valueSchema(value, definitions);
     // Beside a reference draft 7 ignores everything else, so the description goes around it.
     return [key, '$ref' in schema ? { description: about, allOf: [schema] } : { description: about, ...schema }];
   });
   return {
     type: 'object',
-    properties: Object.fromEntries(properties) as JsonSchema,
+    properties: Object.fromEntries(properties),
     additionalProperties: false,
     ...(shape.required.length === 0 ? {} : { required: shape.required }),
     ...(shape.notEmpty ? { minProperties: 1 } : {}),

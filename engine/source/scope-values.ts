@@ -4,7 +4,7 @@ import type { StatedScopes } from '../model/document.js';
 import { NO_SCOPES, parseScopePattern, unionScopes, type ScopeSet } from '../model/scope.js';
 import type { Located } from '../model/span.js';
 import { refuse, type FileContext } from './context.js';
-import { readList, readText, refuseRepeated, type Fields } from './fields.js';
+import { isNull, readList, readText, refuseNull, refuseRepeated, type Fields } from './fields.js';
 import { nearestHelp } from './values.js';
 import { SCOPE_PATTERNS } from './shapes.js';
 import type { Node, TextNode } from './tree.js';
@@ -87,6 +87,10 @@ export function readScopes(
 ): Located<ScopeSet> | null {
   if (node.kind === 'list' && node.items.length === 0) {
     return refuse(context, 'SCOPE_LIST_EMPTY', { at: node, message: `${options.what} is an empty list` });
+  }
+  if (isNull(node)) {
+    const instead = `name at least one scope${options.place === 'policy' ? ', or remove the key' : ''}`;
+    return refuseNull(context, node, { what: options.what, instead });
   }
   const list = readScopeList(context, node, options);
   return list === null ? null : { value: unionOf(list), start: node.start, end: node.end };

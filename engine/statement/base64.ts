@@ -2,7 +2,9 @@
 // have one spelling, and a text that decodes is the text that encoding gives.
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-const VALUES: ReadonlyMap<number, number> = new Map(Array.from(ALPHABET, (letter, value) => [letter.charCodeAt(0), value]));
+const VALUES: ReadonlyMap<number, number> = new Map(
+  Array.from(ALPHABET, (letter, value) => [letter.charCodeAt(0), value]),
+);
 
 export function encodeBase64(bytes: Uint8Array): string {
   let text = '';

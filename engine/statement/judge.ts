@@ -75,11 +75,15 @@ export function judgeStatement(envelope: Envelope, trust: Trust, expected: Expec
     faults: [{ code, message }],
   });
   if (counted < threshold) {
-    return refuse('signature.threshold', `${String(counted)} of the ${String(threshold)} keys that are needed have signed`);
+    return refuse(
+      'signature.threshold',
+      `${String(counted)} of the ${String(threshold)} keys that are needed have signed`,
+    );
   }
   if (envelope.payloadType !== PAYLOAD_TYPE) return refuse('statement.type', 'what was signed is no in-toto statement');
   const statement = decodeStatement(envelope.payload);
-  if (statement === null) return refuse('statement.malformed', 'what was signed is no publication statement of this version');
+  if (statement === null)
+    return refuse('statement.malformed', 'what was signed is no publication statement of this version');
   return { signatures, statement, faults: compare(statement, expected) };
 }
 
@@ -92,7 +96,8 @@ function judgeSignatures(envelope: Envelope, { keyring, verify }: Trust): readon
     const report = { keyId, name: key?.name ?? null };
     if (bytes === null) return { ...report, ok: false, reason: 'malformed' };
     if (key === undefined) return { ...report, ok: false, reason: 'unknown_key' };
-    if (!verify({ publicKey: key.publicKey, message, signature: bytes })) return { ...report, ok: false, reason: 'wrong' };
+    if (!verify({ publicKey: key.publicKey, message, signature: bytes }))
+      return { ...report, ok: false, reason: 'wrong' };
     if (counted.has(key.keyId)) return { ...report, ok: false, reason: 'duplicate_key' };
     counted.add(key.keyId);
     return { ...report, ok: true };
@@ -117,7 +122,11 @@ function compare(statement: PublicationStatement, expected: Expected): readonly 
     'statement.generation',
     'the statement is of an older generation than is asked for',
   );
-  check(statement.issued <= at + STATEMENT_LIMITS.clockSkew, 'statement.not_yet_issued', 'the statement is issued later than now');
+  check(
+    statement.issued <= at + STATEMENT_LIMITS.clockSkew,
+    'statement.not_yet_issued',
+    'the statement is issued later than now',
+  );
   check(at < statement.expires, 'statement.expired', 'the statement has expired');
   return faults;
 }

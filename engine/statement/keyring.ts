@@ -62,9 +62,14 @@ export function decodeKeyring(value: unknown): KeyringResult {
   const threshold = memberOf(value, 'threshold');
   if (!isThreshold(threshold)) refuse('/threshold', '`threshold` must be a whole number from 1');
   else if (faults.length === 0 && threshold > keys.length) {
-    refuse('/threshold', `\`threshold\` is ${String(threshold)}, more than the keyring has keys: nothing could ever pass`);
+    refuse(
+      '/threshold',
+      `\`threshold\` is ${String(threshold)}, more than the keyring has keys: nothing could ever pass`,
+    );
   }
-  return faults.length === 0 && isThreshold(threshold) ? { ok: true, keyring: { threshold, keys } } : { ok: false, faults };
+  return faults.length === 0 && isThreshold(threshold)
+    ? { ok: true, keyring: { threshold, keys } }
+    : { ok: false, faults };
 }
 
 type Refuse = (pointer: string, message: string, part?: 'key' | 'value') => void;
@@ -88,8 +93,10 @@ function decodeKeys(value: unknown, refuse: Refuse): readonly KeyringKey[] {
     const key = decodeKey(entry, pointer, refuse);
     if (key === null) return;
     const same = keys.find((other) => other.keyId === key.keyId);
-    if (same !== undefined) refuse(`${pointer}/publicKey`, `\`publicKey\` is the key of \`${same.name}\` again: it would count twice`);
-    if (keys.some((other) => other.name === key.name)) refuse(`${pointer}/name`, `\`${key.name}\` is the name of another key`);
+    if (same !== undefined)
+      refuse(`${pointer}/publicKey`, `\`publicKey\` is the key of \`${same.name}\` again: it would count twice`);
+    if (keys.some((other) => other.name === key.name))
+      refuse(`${pointer}/name`, `\`${key.name}\` is the name of another key`);
     keys.push(key);
   });
   return keys;
@@ -123,7 +130,11 @@ function checkMembers(value: unknown, { pointer, allowed, refuse }: Members): bo
   for (const key of Object.keys(value)) {
     if (allowed.includes(key)) continue;
     const escaped = key.replaceAll('~', '~0').replaceAll('/', '~1');
-    refuse(`${pointer}/${escaped}`, `there is no \`${key}\` here; known are ${allowed.map((one) => `\`${one}\``).join(', ')}`, 'key');
+    refuse(
+      `${pointer}/${escaped}`,
+      `there is no \`${key}\` here; known are ${allowed.map((one) => `\`${one}\``).join(', ')}`,
+      'key',
+    );
   }
   return true;
 }

@@ -22,7 +22,10 @@ export function keyIdOf(publicKey: Uint8Array): Digest {
 export function publicKeyFault(bytes: Uint8Array): PublicKeyFault | null {
   if (bytes.length !== LENGTH) return 'length';
   // The highest bit is the sign of x, the rest is y with the lowest byte first.
-  const y = bytes.reduceRight((value, byte, index) => (value << 8n) | BigInt(index === LENGTH - 1 ? byte & 0x7f : byte), 0n);
+  const y = bytes.reduceRight(
+    (value, byte, index) => (value << 8n) | BigInt(index === LENGTH - 1 ? byte & 0x7f : byte),
+    0n,
+  );
   if (SMALL_ORDER_Y.has(y % P)) return 'small_order';
   if (y >= P) return 'not_canonical';
   const u = modulo(y * y - 1n);

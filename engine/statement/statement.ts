@@ -40,7 +40,9 @@ export function encodeStatement(statement: PublicationStatement): Uint8Array {
   const { snapshot, policy, environment, generation, issued, expires } = statement;
   const predicate = { policy, environment, generation, issued: formatInstant(issued), expires: formatInstant(expires) };
   const subject = [{ digest: { sha256: snapshot.slice('sha256:'.length) } }];
-  return new TextEncoder().encode(canonicalJson({ _type: STATEMENT_TYPE, subject, predicateType: PREDICATE_TYPE, predicate }));
+  return new TextEncoder().encode(
+    canonicalJson({ _type: STATEMENT_TYPE, subject, predicateType: PREDICATE_TYPE, predicate }),
+  );
 }
 
 /** Null for any other bytes. Call it with bytes whose signatures have been verified. */

@@ -12,6 +12,7 @@ import {
   scopeSetOf,
 } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
+import { preparedRowsOf, sql } from '../db/sql.js';
 import { TABLES } from '../db/tables.js';
 import { formatKey, hashSecret, makeKeyText } from './key-text.js';
 
@@ -81,9 +82,23 @@ export async function revokeKey(db: Database, id: string, now: Instant): Promise
   return rows.length === 0 ? null : instantOrNull(fieldsOf(rows[0]).get('revoked_at'));
 }
 
-export async function findKey(db: Database, id: string): Promise<StoredKey | null> {
-  const rows: readonly unknown[] = await db.knex(TABLES.apiKeys).select(COLUMNS).where({ id });
-  return rows.length === 0 ? null : decodeKey(rows[0]);
+/** Gives the key of an id, null if there is none; throws `KeyRowError` for a row that is no key. */
+export type FoundKeys = (id: string) => StoredKey | null;
+
+/** The keys of these ids as they are stored now. */
+export async function findKeys(db: Database, ids: readonly string[]): Promise<FoundKeys> {
+  const rows = await preparedRowsOf<{ readonly id: string }>(
+    db.knex,
+    'keys',
+    sql`SELECT id, actor, secret_hash, identities, scopes, restrictions, admin, created_at, expires_at, revoked_at,
+      last_used_at FROM api_keys WHERE id = ANY(${ids}::text[])`,
+  );
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  // One that cannot be read is the fault of whoever presents it, not of those who ask beside it.
+  return (id) => {
+    const row = byId.get(id);
+    return row === undefined ? null : decodeKey(row);
+  };
 }
 
 /** Notes a use, unless a later one is noted. */

@@ -5,8 +5,9 @@ import type { Database } from '../db/database.js';
 import { HTTP_LIMITS, KEY_LIMITS } from '../limits.js';
 import type { Logger } from '../ports.js';
 import { ApiProblem } from '../problem.js';
-import { findKey, noteKeyUse, type StoredKey } from './api-keys.js';
+import { noteKeyUse, type StoredKey } from './api-keys.js';
 import type { Fingerprinter } from './fingerprint.js';
+import { makeKeyReader } from './key-reader.js';
 import { parseKey, secretMatches } from './key-text.js';
 import { actorOfKey, localActor, type RequestActor } from './request-actor.js';
 
@@ -25,12 +26,13 @@ export interface KeyAuthenticatorOptions {
 
 export function makeKeyAuthenticator(options: KeyAuthenticatorOptions): Authenticator {
   const uses = makeUseRecorder(options);
+  const readKey = makeKeyReader(options.db);
   return {
     authenticate: async (authorization, at) => {
       if (authorization === undefined) throw new ApiProblem('auth.required');
       const presented = parseKey(bearerToken(authorization));
       if (presented === null) throw refused('no key of ours');
-      const stored = await findKey(options.db, presented.id);
+      const stored = await readKey(presented.id);
       const matches = secretMatches(presented.secret, stored?.secretHash ?? null);
       if (stored === null || !matches) throw refused(stored === null ? 'unknown key' : 'wrong secret');
       if (stored.revokedAt !== null) throw refused('revoked');

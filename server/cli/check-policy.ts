@@ -90,8 +90,7 @@ export async function checkPolicy({ folder, shown, ...request }: CheckRequest): 
   const diagnostics = sortDiagnostics([...read.diagnostics, ...linted]);
   onPhase(`compiling ${count(set.grants.length, 'grant')}`);
   const result = compilePolicy(set);
-  if (!result.ok)
-    return { ...read, ...refused, diagnostics: sortDiagnostics([...diagnostics, ...result.diagnostics]) };
+  if (!result.ok) return { ...read, ...refused, diagnostics: sortDiagnostics([...diagnostics, ...result.diagnostics]) };
   const handle = load(result.snapshot);
   const { onlyTests } = request;
   const selected = onlyTests === undefined ? set.tests : set.tests.filter((test) => onlyTests.test(test.name));

@@ -1,5 +1,6 @@
 // One line of `decide` to a question (design 5.1). What is not a path or a scope is for the engine to judge, so that it is
 // denied with its step; what is not a question at all is an error of the line.
+import { isUtf8 } from 'node:buffer';
 import {
   type Identity,
   type Instant,
@@ -35,7 +36,7 @@ export function parseDecideLine(bytes: Uint8Array): DecideLine {
   const parsed = parseStrictJson(bytes, { depth: CLI_LIMITS.requestDepth });
   if (!parsed.ok) {
     const { code, message, pointer } = parsed.fault;
-    return { ok: false, id: null, error: { code, message: pointer === '' ? message : `${pointer}: ${message}` } };
+    return { ok: false, id: refusedId(bytes, pointer), error: { code, message: pointer === '' ? message : `${pointer}: ${message}` } };
   }
   const id = idOf(parsed.value);
   try {
@@ -52,8 +53,30 @@ class LineFault extends Error {}
 type Fields = Readonly<Record<string, unknown>>;
 
 function idOf(value: unknown): LineId {
-  if (typeof value !== 'object' || value === null || !('id' in value)) return null;
-  return typeof value.id === 'string' || typeof value.id === 'number' ? value.id : null;
+  if (!isObject(value) || !Object.hasOwn(value, 'id')) return null;
+  const { id } = value;
+  return typeof id === 'string' || typeof id === 'number' ? id : null;
+}
+
+/** The id of a line that is refused for something else, so that its answer can be told from others. */
+function refusedId(bytes: Uint8Array, pointer: string): LineId {
+  if (pointer === '/id') return null;
+  const id = idOf(parseLoosely(bytes));
+  // One that would itself be refused, or has lost bytes that are no UTF-8, is not the one that was sent.
+  if (id === null || (typeof id === 'string' && id.includes('\ufffd') && !isUtf8(bytes))) return null;
+  return parseStrictJson(JSON.stringify(id), { depth: 1 }).ok ? id : null;
+}
+
+function parseLoosely(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString('utf8')) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function decodeLine(value: unknown): { actor: RawActor; request: RawRequest; at: Instant | null } {
@@ -75,6 +98,7 @@ function decodeInstant(value: unknown): Instant {
 
 function decodeActor(value: unknown): RawActor {
   if (value === 'local') return { kind: 'local' };
+  if (!isObject(value)) throw fault('/actor', 'must be an object, or `"local"`');
   const actor = fields(value, '/actor', ['identities', 'credentialScopes', 'namespaceRestrictions']);
   const restrictions = actor['namespaceRestrictions'] ?? null;
   return {
@@ -140,10 +164,10 @@ function decodeRequest(value: unknown): RawRequest {
 
 /** An object with no other keys than these (null: any); a misspelt key must not pass for an absent one. */
 function fields(value: unknown, pointer: string, keys: readonly string[] | null): Fields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw fault(pointer, 'must be an object');
+  if (!isObject(value)) throw fault(pointer, 'must be an object');
   const unknown = keys === null ? undefined : Object.keys(value).find((key) => !keys.includes(key));
   if (unknown !== undefined) throw fault(pointerTo(pointer, unknown), 'is not a known field');
-  return value as Fields;
+  return value;
 }
 
 function list(value: unknown, pointer: string): readonly unknown[] {
@@ -157,5 +181,5 @@ function text(value: unknown, pointer: string): string {
 }
 
 function fault(pointer: string, message: string): LineFault {
-  return new LineFault(`\`${pointer === '' ? '/' : pointer}\` ${message}`);
+  return new LineFault(`${pointer === '' ? 'the line' : `\`${pointer}\``} ${message}`);
 }

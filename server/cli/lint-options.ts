@@ -28,7 +28,7 @@ export function withLint(command: Command): Command {
     .option(
       '--level <code=level>',
       'how serious a rule of lint is: off, info, warning or error; may be repeated',
-      (value: string, before: readonly string[] = []) => [...before, value],
+      (value: string, before: readonly string[] | undefined) => [...(before ?? []), value],
     )
     .option('--at <instant>', 'warn of grants that have expired by then, as RFC 3339')
     .option('--soon <duration>', `warn of grants that expire within it, counted from --at or now (${SOON} with --at)`);

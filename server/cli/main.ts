@@ -6,7 +6,7 @@ import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config-error.js';
-import { StoreError } from '../db/store-error.js';
+import { sqlStateOf } from '../db/error-facts.js';
 import { registerCheck } from './commands/check.js';
 import { registerCodes } from './commands/codes.js';
 import { registerCompile } from './commands/compile.js';
@@ -167,16 +167,14 @@ async function toFailure(error: unknown): Promise<CliFailure | 'shown'> {
       { text, report: { faults: error.faults } },
     );
   }
-  if (error instanceof StoreError) {
-    const { storeFailure } = await import('./open-store.js');
-    const told = await storeFailure(error);
-    if (told instanceof CliFailure) return told;
-  }
+  const { storeFailure } = await import('./open-store.js');
+  const told = await storeFailure(error, 'run the command again');
+  if (told instanceof CliFailure) return told;
   return new CliFailure(
     EXIT.unexpected,
     {
       code: 'cli.unexpected',
-      message: `unexpected failure: ${error instanceof Error ? error.message : String(error)}`,
+      message: `unexpected failure: ${messageOf(error)}`,
     },
     {
       help: 'this is a bug of bailiwick: please report it with the command line and the output of the same command with BAILIWICK_DEBUG=1 set',
@@ -192,10 +190,18 @@ function usageFailure(error: CommanderError): CliFailure {
   return new CliFailure(EXIT.usage, { code: 'cli.usage', message: what }, { help });
 }
 
+/** The database's own words quote SQL and values, so they are said nowhere. */
+function messageOf(error: unknown): string {
+  const state = sqlStateOf(error);
+  if (state !== null) return `the database refused a statement (SQLSTATE ${state})`;
+  return error instanceof Error ? error.message : String(error);
+}
+
 function stackOf(error: unknown): string {
-  return error instanceof Error
-    ? `${error.stack ?? error.message}\n${error.cause === undefined ? '' : `caused by ${stackOf(error.cause)}`}`
-    : '';
+  if (!(error instanceof Error)) return '';
+  const places = error.stack?.split('\n').filter((line) => line.startsWith('    at ')) ?? [];
+  const told = [`${error.name}: ${messageOf(error)}`, ...places].join('\n');
+  return `${told}\n${error.cause === undefined ? '' : `caused by ${stackOf(error.cause)}`}`;
 }
 
 /** Runs as the program `bailiwick`. */
@@ -214,7 +220,10 @@ async function run(): Promise<void> {
     showFailure(error, { ...io, setStatus: () => undefined }, formatOf(argv));
   // What nobody awaited is told like everything else.
   process.on('uncaughtException', (error) => {
-    void fail(error).finally(() => process.exit(EXIT.unexpected));
+    fail(error).then(
+      (status) => process.exit(status),
+      () => process.exit(EXIT.unexpected),
+    );
   });
   try {
     process.exitCode = await main(argv, { ...io, cwd: process.cwd() });

@@ -34,9 +34,11 @@ export async function openPolicy(io: CliIo, path: string, purpose: Purpose = 'us
   if (facts.isDirectory()) return openFolder(io, path, purpose);
   if (facts.size > CLI_LIMITS.snapshotBytes) throw tooLarge(path);
   // Bounded as stdin is: a size is not believed, and pipes have none.
-  const bytes = await readAll(createReadStream(absolute, { highWaterMark: READ_BYTES }), path).catch((error: unknown) => {
-    throw error instanceof CliFailure ? error : fileFailure(error, path);
-  });
+  const bytes = await readAll(createReadStream(absolute, { highWaterMark: READ_BYTES }), path).catch(
+    (error: unknown) => {
+      throw error instanceof CliFailure ? error : fileFailure(error, path);
+    },
+  );
   return openSnapshot(bytes, path, 'file');
 }
 

@@ -40,15 +40,19 @@ async function told<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** What a failure of the store says on the command line; anything else as it is. */
-export async function storeFailure(error: unknown): Promise<unknown> {
-  const { StoreError } = await import('../db/store-error.js');
-  if (!(error instanceof StoreError)) return error;
-  return new CliFailure(
-    STATUSES.get(error.code) ?? EXIT.precondition,
-    { code: error.code, message: error.message },
-    { help: error.help, cause: error },
-  );
+/**
+ * What a failure of the store says on the command line; anything else as it is. `next` is what to do once the cause is put
+ * right.
+ */
+export async function storeFailure(error: unknown, next: string | null = null): Promise<unknown> {
+  // A file that cannot be read fails with codes that connections know, too.
+  if (error instanceof Error && 'path' in error) return error;
+  const { toStoreError } = await import('../db/problems.js');
+  const failure = toStoreError(error);
+  if (failure === null) return error;
+  const status = STATUSES.get(failure.code) ?? EXIT.precondition;
+  const help = next === null || status !== EXIT.precondition ? failure.help : `${failure.help}; then ${next}`;
+  return new CliFailure(status, { code: failure.code, message: failure.message }, { help, cause: error });
 }
 
 const STATUSES: ReadonlyMap<string, ExitStatus> = new Map<string, ExitStatus>([

@@ -49,7 +49,10 @@ export async function signSnapshot(io: CliIo, path: string, options: SignOptions
   const key = await asFailure(readSigningKey({ path: pathOf(io, options.key), shown: options.key }));
   const { policy, source } = await openPolicy(io, path);
   if (source === 'folder') {
-    throw usage('a snapshot file is signed, not a folder', 'compile it first: bailiwick compile <dir> -o snapshot.json');
+    throw usage(
+      'a snapshot file is signed, not a folder',
+      'compile it first: bailiwick compile <dir> -o snapshot.json',
+    );
   }
   const existing = output === '-' ? null : await readExisting(io, output);
   const statement = statementOf({ snapshot: policy.digest, policy: policy.name }, values, existing);
@@ -84,7 +87,10 @@ async function readExisting(io: CliIo, output: string): Promise<Envelope | null>
   } catch (error) {
     if (!(error instanceof SigningError)) throw error;
     if (error.code === 'file.not_found') return null;
-    throw usage(`\`${output}\` is there and is no signed statement`, 'it is not overwritten: name another file with `-o`');
+    throw usage(
+      `\`${output}\` is there and is no signed statement`,
+      'it is not overwritten: name another file with `-o`',
+    );
   }
 }
 
@@ -93,7 +99,12 @@ function statementOf(
   { environment, generation, expires, issued, at }: StatementValues,
   existing: Envelope | null,
 ): PublicationStatement {
-  const asked = { ...facts, environment: environment ?? '', generation: generation ?? 0, expires: expires ?? systemClock.now() };
+  const asked = {
+    ...facts,
+    environment: environment ?? '',
+    generation: generation ?? 0,
+    expires: expires ?? systemClock.now(),
+  };
   const there = existing === null ? null : decodeStatement(existing.payload);
   // Whoever signs second says the same statement, its time of issue too.
   const same =
@@ -122,7 +133,8 @@ function signWith(
   const signed = { payloadType: PAYLOAD_TYPE, payload };
   const own = { keyId, bytes: key.sign(preAuthEncoding(signed)) };
   const isSame = existing?.payloadType === PAYLOAD_TYPE && Buffer.compare(existing.payload, payload) === 0;
-  if (!isSame) return { envelope: { ...signed, signatures: [own] }, change: existing === null ? 'created' : 'replaced' };
+  if (!isSame)
+    return { envelope: { ...signed, signatures: [own] }, change: existing === null ? 'created' : 'replaced' };
   const others = existing.signatures.filter((signature) => signature.keyId !== keyId);
   if (others.length >= STATEMENT_LIMITS.signatures) {
     throw usage(`the statement has ${String(others.length)} signatures already`, 'no more are allowed');

@@ -60,6 +60,7 @@ function readGeneration(flag: string, text: string | undefined, faults: string[]
 function readTime(flag: string, text: string | undefined, faults: string[]): Instant | null {
   if (text === undefined) return null;
   const instant = parseInstant(text);
-  if (instant === null) faults.push(`\`${flag}\` must be an RFC 3339 instant with offset, such as \`2027-01-01T00:00:00Z\``);
+  if (instant === null)
+    faults.push(`\`${flag}\` must be an RFC 3339 instant with offset, such as \`2027-01-01T00:00:00Z\``);
   return instant;
 }

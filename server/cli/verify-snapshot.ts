@@ -161,6 +161,7 @@ async function tell(io: CliIo, verification: Verification, format: Format): Prom
     return;
   }
   const [first] = faults;
+  const statement = signed?.statement ?? null;
   await writeJson(io, {
     ok: first === undefined,
     policy: policy.name,
@@ -168,7 +169,7 @@ async function tell(io: CliIo, verification: Verification, format: Format): Prom
     decisions: policy.decisions,
     signatures: signed?.signatures ?? [],
     ...(signed === null ? {} : { threshold: signed.keyring.threshold, faults }),
-    ...(signed?.statement == null ? {} : { statement: statementJson(signed.statement) }),
+    ...(statement === null ? {} : { statement: statementJson(statement) }),
     ...(first === undefined ? {} : { error: first }),
   });
 }

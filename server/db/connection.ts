@@ -126,11 +126,16 @@ function superviseStatements(connection: Connection, deadline: number): void {
   };
 }
 
-/** knex warns of each dropped connection and failed acquire; the caller gets those as errors. All else is a mistake of ours. */
+/**
+ * knex warns of each dropped connection, failed acquire and failed migration, the last with its SQL; the caller gets those as
+ * errors. All else is a mistake of ours.
+ */
 function ignoreConnectionNoise(message: unknown): void {
   const text = String(message);
-  if (!text.startsWith('Connection Error:') && !text.startsWith('Acquire connection error:')) warn(text);
+  if (!NOISE.test(text)) warn(text);
 }
+
+const NOISE = /^(?:Connection Error:|Acquire connection error:|migration file "[^"]*" failed|migration failed with error:)/;
 
 function warn(message: unknown): void {
   process.emitWarning(String(message), { code: 'BAILIWICK_STORE' });

@@ -7,9 +7,12 @@ import { externalSource, probeExternal } from './external.js';
 
 export type DatabaseConfig =
   /** `dataDir` is the folder of the gateway's data; the store is in `store/` below it. */
-  | ({ readonly kind: 'embedded'; readonly dataDir: string } & Limits)
+  | ({ readonly kind: 'embedded'; readonly dataDir: string; readonly onWait?: OnWait } & Limits)
   /** `url` is postgres://user:password@host/database, with the parameters that pg takes. */
   | ({ readonly kind: 'external'; readonly url: string } & Limits);
+
+/** Told once, in a line, if the store of the folder is another process's and does not answer within two seconds. */
+export type OnWait = (message: string) => void;
 
 interface Limits {
   /** Milliseconds a statement may take, 3,000 unless said; 0 is no limit (for migrations and loading). */
@@ -49,7 +52,11 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
     await probeExternal(options);
     return database('external', createKnex(source), () => Promise.resolve());
   }
-  const embedded = embeddedSource({ dataDir: config.dataDir, ...limits });
+  const embedded = embeddedSource({
+    dataDir: config.dataDir,
+    ...limits,
+    ...(config.onWait === undefined ? {} : { onWait: config.onWait }),
+  });
   await embedded.start();
   return database('embedded', createKnex(embedded.source), embedded.close);
 }

@@ -7,6 +7,12 @@ export function codeOf(error: unknown): string | null {
   return typeof code === 'string' ? code : null;
 }
 
+/** The SQLSTATE of an error of the database; its message may quote SQL and values. Null for any other error. */
+export function sqlStateOf(error: unknown): string | null {
+  const code = codeOf(error);
+  return code !== null && /^[0-9A-Z]{5}$/.test(code) && propertyOf(error, 'severity') !== undefined ? code : null;
+}
+
 /** The message, or the code where the message is empty (a refused connection to several addresses has none). */
 export function reasonOf(error: unknown): string {
   const message = propertyOf(error, 'message');

@@ -58,6 +58,17 @@ export async function rowsOf<Row>(knex: Knex, statement: Fragment): Promise<read
   return result.rows;
 }
 
+/**
+ * As `rowsOf`, for a statement whose text never varies: the server reads and plans it once a connection, under a name that
+ * belongs to this one text (the driver refuses it for another).
+ */
+export async function preparedRowsOf<Row>(knex: Knex, name: string, statement: Fragment): Promise<readonly Row[]> {
+  if (statement.bindings.length === 0) throw new Error('a statement without bindings');
+  const raw = knex.raw<{ readonly rows: readonly Row[] }>(statement.text, statement.bindings.map(toKnex));
+  const result = await raw.options({ name: `bailiwick ${name}` });
+  return result.rows;
+}
+
 /** knex's types know lists of texts, the driver also ones with NULLs. */
 function toKnex(binding: Binding): Knex.RawBinding {
   return typeof binding === 'object' && binding !== null ? ([...binding] as string[]) : binding;

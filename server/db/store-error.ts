@@ -14,6 +14,9 @@ const ADVICE = {
   'store.start': 'see the reason; free memory or disk space, then start again',
   'store.busy': 'wait, or send less at once',
   'store.timeout': 'ask for less at once',
+  'store.failed': 'see that the store runs and what its log says',
+  'store.read_only': 'let the server and the user of DATABASE_URL write, or name the primary',
+  'store.rights': 'let the user of DATABASE_URL own the schema and its tables, or name one that does',
   'store.closed': 'open the store again',
   'store.not_committed': 'this is a fault of ours: a statement failed inside a transaction that was then committed',
 } as const;

@@ -16,21 +16,50 @@ const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8"))?
 export async function readJsonBody(request: IncomingMessage, proceed: () => void): Promise<unknown> {
   const { 'content-encoding': encoding, 'content-type': type } = request.headers;
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new ApiProblem('request.encoding');
+  checkTransferCoding(request);
   if (type === undefined || !JSON_TYPE.test(type)) throw new ApiProblem('request.media_type');
-  if (declaredLength(request) > HTTP_LIMITS.bodyBytes) throw new ApiProblem('request.too_large');
+  if (declaredLength(request) > MOST_BYTES) throw new ApiProblem('request.too_large');
   proceed();
-  const result = parseStrictJson(await readBytes(request), { depth: HTTP_LIMITS.jsonDepth });
-  if (result.ok) return result.value;
+  const bytes = await readBytes(request);
+  const result = parseStrictJson(bytes, { depth: HTTP_LIMITS.jsonDepth });
+  if (result.ok) {
+    if (bytes.length > roomFor(result.value)) throw new ApiProblem('request.too_large');
+    return result.value;
+  }
   const { code, pointer, message } = result.fault;
   throw new ApiProblem(code, { errors: [{ pointer, code, message }] });
 }
 
+const MOST_BYTES = HTTP_LIMITS.bodyBytes + HTTP_LIMITS.cursorMemberBytes + HTTP_LIMITS.cursorCharacters;
+
+/**
+ * Bytes that the body of a value may have. A cursor comes on top, so whoever was given one can send it back with the query
+ * that it is of; nothing else can use its room.
+ */
+function roomFor(body: unknown): number {
+  const page = memberOf(body, 'page');
+  const after = memberOf(memberOf(body, 'page'), 'after');
+  if (typeof after !== 'string') return HTTP_LIMITS.bodyBytes;
+  return HTTP_LIMITS.bodyBytes + HTTP_LIMITS.cursorMemberBytes + after.length;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
+}
+
 /** What a route that takes no body is given. */
 export function readNoBody(request: IncomingMessage): null {
+  checkTransferCoding(request);
   if (!hasBody(request)) return null;
   throw new ApiProblem('request.schema', {
     errors: [{ pointer: '', code: 'request.schema', message: 'this route takes no body' }],
   });
+}
+
+/** Node takes off the chunks alone, and passes on whatever else was done to the body. */
+function checkTransferCoding(request: IncomingMessage): void {
+  const coding = request.headers['transfer-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') throw new ApiProblem('request.encoding');
 }
 
 function hasBody(request: IncomingMessage): boolean {
@@ -53,7 +82,7 @@ function readBytes(request: IncomingMessage): Promise<Buffer> {
     const onData = (chunk: Buffer): void => {
       chunks.push(chunk);
       length += chunk.length;
-      if (length <= HTTP_LIMITS.bodyBytes) return;
+      if (length <= MOST_BYTES) return;
       settle(() => {
         reject(new ApiProblem('request.too_large'));
       });

@@ -3,6 +3,7 @@
 import type { Instant } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { inTransaction } from '../db/transaction.js';
+import { isBlank } from '../json.js';
 import { makeDigestCounter } from './digest-counter.js';
 import { type BatchSize, LOAD_LIMITS } from './limits.js';
 import { readRecordLine, type DatasetText, type LineFault, type LoadRow } from './record-line.js';
@@ -74,7 +75,7 @@ export async function loadDataset(
     for await (const group of lines) {
       for (const text of group) {
         batch.read += (text.bytes?.length ?? 0) + 1;
-        if (isBlank(text)) continue;
+        if (text.bytes !== null && isBlank(text.bytes)) continue;
         const result = readRecordLine(withoutMark(text), count);
         if (result.ok && meets(batch, result.row)) await flush();
         if (result.ok) put(batch, result.row);
@@ -204,12 +205,6 @@ function makeTally({ onFault, onProgress }: LoadOptions): Tally {
     },
     report: () => ({ ...current(), implied, faults }),
   };
-}
-
-const BLANKS: ReadonlySet<number> = new Set([0x20, 0x09, 0x0d]);
-
-function isBlank({ bytes }: DatasetText): boolean {
-  return bytes?.every((byte) => BLANKS.has(byte)) ?? false;
 }
 
 /** Some editors begin a file with a byte order mark. */

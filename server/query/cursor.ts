@@ -6,6 +6,7 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
 import { ApiProblem } from '../problem.js';
 import type { Position } from './order.js';
+import { decodePosition, encodePosition } from './position-bytes.js';
 import type { QueryPlan } from './plan.js';
 
 export interface CursorBinding {
@@ -25,12 +26,12 @@ interface Opening extends Sealing {
   readonly check: (value: unknown) => value is Position;
 }
 
-const VERSION = 1;
+const VERSION = 2;
 const NONCE = 12;
 const TAG = 16;
 
 export function sealCursor(position: Position, { plan, binding }: Sealing): string {
-  const plain = Buffer.from(JSON.stringify(position));
+  const plain = encodePosition(position);
   const context = contextOf(plan, binding);
   const nonce = createHmac('sha256', key(binding, 'nonce')).update(context).update(plain).digest().subarray(0, NONCE);
   const cipher = createCipheriv('aes-256-gcm', key(binding, 'seal'), nonce).setAAD(context);
@@ -48,16 +49,17 @@ export function openCursor(text: string, { plan, binding, check }: Opening): Pos
   return opened;
 }
 
-function decrypt(bytes: Buffer, context: Buffer, secret: Buffer): unknown {
+function decrypt(bytes: Buffer, context: Buffer, secret: Buffer): Position | null {
   const sealed = bytes.subarray(1 + NONCE, -TAG);
   const decipher = createDecipheriv('aes-256-gcm', secret, bytes.subarray(1, 1 + NONCE), { authTagLength: TAG });
   decipher.setAAD(context).setAuthTag(bytes.subarray(-TAG));
+  let plain: Buffer;
   try {
-    const plain = Buffer.concat([decipher.update(sealed), decipher.final()]);
-    return JSON.parse(plain.toString('utf8'));
+    plain = Buffer.concat([decipher.update(sealed), decipher.final()]);
   } catch (cause) {
     throw refusal(cause);
   }
+  return decodePosition(plain);
 }
 
 /** Lengths before texts: no two bindings give the same bytes. */
@@ -65,8 +67,22 @@ function contextOf(plan: QueryPlan, { actorId, visibility }: CursorBinding): Buf
   return Buffer.from(JSON.stringify(['bailiwick cursor', VERSION, actorId, plan.digest, visibility]));
 }
 
-function key({ secret }: CursorBinding, purpose: 'seal' | 'nonce'): Buffer {
-  return Buffer.from(hkdfSync('sha256', secret, new Uint8Array(0), `bailiwick cursor ${purpose}`, 32));
+interface Keys {
+  readonly seal: Buffer;
+  readonly nonce: Buffer;
+}
+
+/** A store has one secret, and deriving keys from it costs more than sealing a cursor with them. */
+const derived = new WeakMap<Uint8Array, Keys>();
+
+function key({ secret }: CursorBinding, purpose: keyof Keys): Buffer {
+  const known = derived.get(secret);
+  if (known !== undefined) return known[purpose];
+  const derive = (name: keyof Keys): Buffer =>
+    Buffer.from(hkdfSync('sha256', secret, new Uint8Array(0), `bailiwick cursor ${name}`, 32));
+  const keys = { seal: derive('seal'), nonce: derive('nonce') };
+  derived.set(secret, keys);
+  return keys[purpose];
 }
 
 function refusal(cause?: unknown): ApiProblem {

@@ -83,17 +83,7 @@ export function runsAfter({ key, direction }: KeyOrder, position: Position | nul
 }
 
 /** The order of a run over rows called `r`, in the words of the index. */
-export function runOrder(order: KeyOrder, run: Run): Fragment {
-  return order.key === 'id' ? runWay(order, run) : sql`${runWay(order, run)}, r.id`;
-}
-
-/** The same with ties in any order: the way through the index. */
-export function runWay({ key }: KeyOrder, { direction }: Run): Fragment {
-  return direction === 'asc' ? KEYS[key].column : sql`${KEYS[key].column} DESC`;
-}
-
-/** The same over rows of `keyColumns`, which are called `row`. */
-export function runNamesOrder({ key }: KeyOrder, { direction }: Run, row: Fragment): Fragment {
-  const first = direction === 'asc' ? sql`${row}.k0` : sql`${row}.k0 DESC`;
-  return key === 'id' ? first : sql`${first}, ${row}.k1`;
+export function runOrder({ key }: KeyOrder, { direction }: Run): Fragment {
+  const first = direction === 'asc' ? KEYS[key].column : sql`${KEYS[key].column} DESC`;
+  return key === 'id' ? first : sql`${first}, r.id`;
 }

@@ -11,6 +11,9 @@ export const QUERY_LIMITS = Object.freeze({
   orderKeys: 16,
   /** Ours. */
   selectFields: 100,
+  /** Ours: namespaces of visible sets that are remembered in all, and how many a set has at least (visible-memory.ts). */
+  rememberedParts: 1_000_000,
+  rememberedFrom: 32,
   /** Ours: errors that one answer tells. */
   errors: 32,
 });

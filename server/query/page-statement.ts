@@ -6,38 +6,19 @@ import { join, numbered, sql, type Fragment } from '../db/sql.js';
 import { familyCode } from '../db/tables.js';
 import { compileCondition } from './compile-condition.js';
 import { isEverything } from './condition.js';
-import {
-  keyColumns,
-  keyId,
-  keyNames,
-  runNamesOrder,
-  runOrder,
-  runWay,
-  runsAfter,
-  type KeyOrder,
-  type Run,
-} from './key-order.js';
+import { keyColumns, keyId, keyNames, runOrder, runsAfter, type KeyOrder, type Run } from './key-order.js';
 import { isAfter, orderBy, positionOutput, sortColumns, sortOutputs, type Position } from './order.js';
 import type { QueryPlan } from './plan.js';
 import { outputColumns } from './projection.js';
-import {
-  isVisible,
-  visibleExtent,
-  visibleMultirange,
-  visibleRanges,
-  visibleRows,
-  type RowPredicate,
-} from './row-predicate.js';
+import { visibleExtent, visibleRanges, visibleRows, type RowPredicate } from './row-predicate.js';
 
 /**
  * `gather` reads all visible entries and sorts. The others need an order with an index: `merge` takes the first of each
- * namespace, for a few exact ones and no filter; `scan` walks it over the whole family and tests visibility, for `budget`
- * entries at most, and gathers where that was not enough.
+ * namespace, for a few exact ones and no filter; `scan` walks it over the whole family, where all of that is visible.
  */
 export type Shape =
   | { readonly kind: 'gather'; readonly order: KeyOrder | null }
-  | { readonly kind: 'merge'; readonly order: KeyOrder }
-  | { readonly kind: 'scan'; readonly order: KeyOrder; readonly budget: number };
+  | { readonly kind: 'merge' | 'scan'; readonly order: KeyOrder };
 
 export interface PageRequest {
   readonly predicate: RowPredicate;
@@ -80,7 +61,7 @@ function keyQueries(request: PageRequest): Fragment {
     case 'merge':
       return sql`page AS MATERIALIZED (${mergedKeys(request, shape.order)})`;
     case 'scan':
-      return scanQueries(request, shape);
+      return scanQueries(request, shape.order);
     default:
       return assertNever(shape);
   }
@@ -107,62 +88,38 @@ function mergedKeys({ predicate, plan, after }: PageRequest, order: KeyOrder): F
       ORDER BY ${orderBy(sortColumns(plan.orderBy))} LIMIT ${limit}`;
 }
 
-type Scan = Extract<Shape, { readonly kind: 'scan' }>;
-
 /**
- * Run after run over the whole family, a later one only as far as those before it leave the page short. Where the budget
- * cut one of them off, what was found counts for nothing and all is gathered.
+ * Run after run over the whole family, a later one only as far as those before it leave the page short. Only where nothing
+ * of the family is invisible: a walk passes every entry in its way, and would tell by its time what stands there.
  */
-function scanQueries(request: PageRequest, shape: Scan): Fragment {
+function scanQueries(request: PageRequest, order: KeyOrder): Fragment {
   const { plan, after, predicate } = request;
-  const limit = limitOf(plan);
-  const runs = runsAfter(shape.order, after);
+  if (!visibleExtent(predicate).everything) throw new TypeError('not for a scan');
+  const runs = runsAfter(order, after);
   const counts = runs.map((_, index) => sql`(SELECT count(*) FROM ${runName(index)})`);
   const queries = runs.map((run, index) => {
-    const found = scannedRun(request, shape, run);
-    const rest = join([limit, ...counts.slice(0, index)], ' - ');
-    return sql`${runName(index)} AS MATERIALIZED (SELECT k.* FROM (${found}) AS k LIMIT ${rest})`;
+    const rest = join([limitOf(plan), ...counts.slice(0, index)], ' - ');
+    return sql`${runName(index)} AS MATERIALIZED (SELECT k.* FROM (${scannedRun(plan, order, run)}) AS k LIMIT ${rest})`;
   });
-  // A run that left the page short although it has entries beyond the budget may have missed some.
-  const cuts = runs.map((run, index) => {
-    const missing = join([limit, ...counts.slice(0, index + 1)], ' - ');
-    return sql`CASE WHEN ${missing} > 0 THEN EXISTS (SELECT 1 FROM records AS r WHERE ${isInRun(request, shape, run)}
-      ORDER BY ${runWay(shape.order, run)} LIMIT 1 OFFSET ${shape.budget}::bigint) ELSE FALSE END`;
-  });
-  const found = runs.map((_, index) => sql`SELECT * FROM ${runName(index)} WHERE NOT (SELECT yes FROM cut)`);
-  const gathered = isEverything(plan.where)
-    ? gatheredKeys(request, shape.order)
-    : sql`SELECT ${keyNames(shape.order, sql`k`)} FROM (${gatheredRecords(request)}) AS k`;
-  return sql`visible AS MATERIALIZED (${visibleMultirange(predicate)}),
-    ${join(queries, ', ')},
-    cut AS MATERIALIZED (SELECT ${join(cuts, ' OR ')} AS yes),
-    page AS (${join(found, ' UNION ALL ')} UNION ALL SELECT * FROM (${gathered}) AS k WHERE (SELECT yes FROM cut))`;
+  const found = runs.map((_, index) => sql`SELECT * FROM ${runName(index)}`);
+  return sql`${join(queries, ', ')}, page AS (${join(found, ' UNION ALL ')})`;
 }
 
 function runName(index: number): Fragment {
   return sql`s${numbered(index)}`;
 }
 
-/** The entries that a scan walks for a run. The index by id holds all families. */
-function isInRun({ plan }: PageRequest, { order }: Scan, run: Run): Fragment {
-  return order.key === 'id' ? run.where : sql`${isOfFamily(plan, sql`r`)} AND ${run.where}`;
-}
-
-/** The keys that a run contributes. With a filter, visibility is decided on entries and visible records alone are fetched. */
-function scannedRun(request: PageRequest, shape: Scan, run: Run): Fragment {
-  const { plan } = request;
-  const { order, budget } = shape;
-  const [k, x] = [sql`k`, sql`x`];
-  const entries = sql`SELECT ${keyColumns(order)}, r.family, r.path, r.archived_at FROM records AS r
-        WHERE ${isInRun(request, shape, run)} ORDER BY ${runOrder(order, run)} LIMIT ${budget}::bigint`;
-  const visible = sql`SELECT ${keyNames(order, k)} FROM (${entries}) AS k
-        WHERE ${isOf(plan, k)} AND ${isVisible(sql`k.path`, sql`(SELECT ranges FROM visible)`)}
-        ORDER BY ${runNamesOrder(order, run, k)}`;
-  if (isEverything(plan.where)) return sql`${visible} LIMIT ${limitOf(plan)}`;
-  return sql`SELECT ${keyNames(order, x)} FROM (SELECT r.*, ${keyNames(order, k)} FROM (${visible} OFFSET 0) AS k
-        CROSS JOIN LATERAL (SELECT r.* FROM records AS r WHERE r.id = ${keyId(order, k)} OFFSET 0) AS r) AS x
-        WHERE ${compileCondition(plan.where)}
-        ORDER BY ${runNamesOrder(order, run, x)} LIMIT ${limitOf(plan)}`;
+/**
+ * The first keys of a run. The CASE is a fence: it keeps the filter off other families' records, and from the planner, which
+ * would take it for rare and sort the family.
+ */
+function scannedRun(plan: QueryPlan, order: KeyOrder, run: Run): Fragment {
+  const [r, x] = [sql`r`, sql`x`];
+  const walk = sql`${isOf(plan, r)} AND ${run.where}`;
+  const end = sql`ORDER BY ${runOrder(order, run)} LIMIT ${limitOf(plan)}`;
+  if (isEverything(plan.where)) return sql`SELECT ${keyColumns(order)} FROM records AS r WHERE ${walk} ${end}`;
+  return sql`SELECT ${keyColumns(order)} FROM records AS r CROSS JOIN LATERAL (SELECT r.*) AS x
+        WHERE ${walk} AND CASE WHEN ${isOfFamily(plan, x)} THEN ${compileCondition(plan.where)} ELSE FALSE END ${end}`;
 }
 
 /** Whether `row` is of the family and the lifecycle that are asked for. */

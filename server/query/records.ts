@@ -4,17 +4,17 @@ import type { NamespacePath } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { rowsOf, sql, type Fragment } from '../db/sql.js';
 import { storedPath } from '../db/tables.js';
-import { chooseShape, MERGED_NAMESPACES } from './choose-shape.js';
+import { chooseShape } from './choose-shape.js';
 import { compileCondition } from './compile-condition.js';
 import { isEverything } from './condition.js';
 import { openCursor, sealCursor, type CursorBinding } from './cursor.js';
 import { keyOrder } from './key-order.js';
 import { isPosition, sortColumns, type Position } from './order.js';
-import { pageStatement, type Shape } from './page-statement.js';
+import { pageStatement } from './page-statement.js';
 import type { QueryPlan } from './plan.js';
 import { toRecord, type RecordJson } from './projection.js';
 import { visibleExtent, visibleRows, type RowPredicate } from './row-predicate.js';
-import { counterStatement, extentOf } from './visible-counts.js';
+import { counterStatement } from './visible-counts.js';
 
 export interface RecordPage {
   readonly items: readonly RecordJson[];
@@ -44,9 +44,8 @@ export function listPage(db: Database, request: ListRequest): Promise<RecordPage
 async function readPage(db: Database, request: ListRequest, after: Position | null): Promise<RecordPage> {
   const { predicate, plan, cursors } = request;
   const { size } = plan.page;
-  const shape = await shapeOf(db, request);
   // One row more than asked for tells whether there is a next page.
-  const rows = await rowsOf<PageRow>(db.knex, pageStatement({ predicate, plan, after, shape }));
+  const rows = await rowsOf<PageRow>(db.knex, chosenStatement({ predicate, plan, after }));
   const shown = rows.slice(0, size);
   const last = shown.at(-1);
   return {
@@ -59,16 +58,18 @@ interface PageRow extends Readonly<Record<string, unknown>> {
   readonly at: Position;
 }
 
-/** The store is asked for counts only where there is a choice to make, and where it was not asked lately. */
-async function shapeOf(db: Database, { predicate, plan, cursors }: ListRequest): Promise<Shape> {
-  const order = keyOrder(plan.orderBy);
-  if (order === null) return { kind: 'gather', order };
-  const ranges = visibleExtent(predicate);
-  const filtered = !isEverything(plan.where);
-  if (ranges.exact && ranges.ranges <= MERGED_NAMESPACES && !filtered) return { kind: 'merge', order };
-  const { family, includeArchived, page } = plan;
-  const counts = await extentOf(db, { predicate, family, includeArchived, visibility: cursors.visibility });
-  return chooseShape({ order, ranges, counts, filtered, limit: page.size + 1 });
+/** The page's statement in its shape. Exported for its tests. */
+export function chosenStatement(request: {
+  readonly predicate: RowPredicate;
+  readonly plan: QueryPlan;
+  readonly after: Position | null;
+}): Fragment {
+  const { orderBy, where } = request.plan;
+  const extent = visibleExtent(request.predicate);
+  return pageStatement({
+    ...request,
+    shape: chooseShape({ order: keyOrder(orderBy), extent, filtered: !isEverything(where) }),
+  });
 }
 
 /** How many visible records the plan's conditions hold for. */

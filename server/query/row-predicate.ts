@@ -70,34 +70,28 @@ function merged(intervals: readonly Interval[]): Intervals {
   return { lo, hi };
 }
 
-/** How many ranges there are, and whether each is one namespace rather than a subtree. */
 export interface VisibleExtent {
   readonly ranges: number;
+  /** Each range is one namespace rather than a subtree. */
   readonly exact: boolean;
+  /** Nothing is left out. */
+  readonly everything: boolean;
 }
 
 export function visibleExtent(predicate: RowPredicate): VisibleExtent {
   const { lo, hi } = read(predicate);
-  return { ranges: lo.length, exact: lo.every((from, index) => hi[index] === exactEnd(from)) };
+  const root = subtreeInterval('/');
+  return {
+    ranges: lo.length,
+    exact: lo.every((from, index) => hi[index] === exactEnd(from)),
+    everything: lo.length === 1 && lo[0] === root.lo && hi[0] === root.hi,
+  };
 }
 
 /** The ranges as a table `v (lo, hi)`, to stand in a FROM; `v.lo` is the namespace itself where the extent is exact. */
 export function visibleRanges(predicate: RowPredicate): Fragment {
   const { lo, hi } = read(predicate);
   return sql`unnest(${lo}::text[], ${hi}::text[]) AS v (lo, hi)`;
-}
-
-/** All ranges as one value called `ranges`, for `isVisible`: a query of one row. */
-export function visibleMultirange(predicate: RowPredicate): Fragment {
-  return sql`SELECT range_agg(path_range(v.lo, v.hi)) AS ranges FROM ${visibleRanges(predicate)}`;
-}
-
-/**
- * Whether a path lies in one of the ranges, for walking an index over a whole family. The CASE hides the test from the
- * planner, which knows nothing about it and would otherwise take it for rare and sort everything.
- */
-export function isVisible(path: Fragment, ranges: Fragment): Fragment {
-  return sql`CASE WHEN ${path} <@ ${ranges} THEN TRUE ELSE FALSE END`;
 }
 
 export interface VisibleRows {

@@ -27,7 +27,8 @@ export async function readSmallFile({ path, shown }: NamedFile, limit: number): 
       for (let more = 1; more > 0 && length <= limit; length += more) {
         more = (await handle.read(buffer, length, buffer.length - length, null)).bytesRead;
       }
-      if (length > limit) throw new SigningError('file.too_large', `\`${shown}\` is larger than ${String(limit)} bytes`);
+      if (length > limit)
+        throw new SigningError('file.too_large', `\`${shown}\` is larger than ${String(limit)} bytes`);
       return { bytes: buffer.subarray(0, length), facts };
     } finally {
       await handle.close();
@@ -35,7 +36,8 @@ export async function readSmallFile({ path, shown }: NamedFile, limit: number): 
   } catch (error) {
     if (error instanceof SigningError) throw error;
     const code = systemCodeOf(error);
-    if (code === 'ENOENT' || code === 'ENOTDIR') throw new SigningError('file.not_found', `\`${shown}\` does not exist`);
+    if (code === 'ENOENT' || code === 'ENOTDIR')
+      throw new SigningError('file.not_found', `\`${shown}\` does not exist`);
     throw new SigningError('file.unreadable', `\`${shown}\` cannot be read (${code})`, { cause: error });
   }
 }

@@ -54,7 +54,7 @@ describe('wrong usage is exit 2, with what was probably meant', () => {
     [
       'a wrong choice',
       ['check', '.', '--format', 'xml'],
-      "option '--format <format>' argument 'xml' is invalid. Allowed choices are text, json.",
+      "option '--format <format>' argument 'xml' is invalid. Allowed choices are text, json, sarif, github, junit.",
       'see `bailiwick help`',
     ],
     [

@@ -42,9 +42,9 @@ describe('the layout', () => {
     },
     {
       name: 'sets a comment above an entry whose dash leaves it no room',
-      text: 'grants:\n  - # new\n    # soon\n    namespace: /a\n    # who\n    id: a\n    identity: orcid:x\n    scopes: [resource:read]\n',
+      text: 'grants:\n  - { id: z, role: x, namespace: / }\n  - # new\n    # soon\n    namespace: /a\n    # who\n    id: a\n    identity: orcid:x\n    scopes: [resource:read]\n',
       layout:
-        'grants:\n  # new\n  # soon\n  # who\n  - id: a\n    identity: orcid:x\n    scopes: [resource:read]\n    namespace: /a\n',
+        'grants:\n  - { id: z, role: x, namespace: / }\n  # new\n  # soon\n  # who\n  - id: a\n    identity: orcid:x\n    scopes: [resource:read]\n    namespace: /a\n',
     },
     {
       name: 'breaks brackets that do not fit, and folds long prose',
@@ -56,6 +56,11 @@ describe('the layout', () => {
       text: "roles:\n  '1': { description: 'yes' }\n  x: { description: \"it's\" }\n  w: { description: 'a: b' }\n  z: { description: \"two\\nlines\" }\n  q: { description: 'say \"it\"' }\n",
       layout:
         'roles:\n  "1": { description: "yes" }\n  x: { description: it\'s }\n  w: { description: "a: b" }\n  z: { description: "two\\nlines" }\n  q: { description: say "it" }\n',
+    },
+    {
+      name: 'escapes what nobody sees',
+      text: 'roles:\n  a: { description: "x\\u202ey", members: ["orcid:a\u00adb", "orcid:\\U000e0041"] }\n',
+      layout: 'roles:\n  a: { description: "x\\u202ey", members: ["orcid:a\\u00adb", "orcid:\\U000e0041"] }\n',
     },
     {
       name: 'drops a document mark and CR, and ends the file',
@@ -254,7 +259,7 @@ test('any policy, however it is written, keeps its meaning and its comments, and
       expect(now.ok && now.snapshot.decisions).toBe(old.ok && old.snapshot.decisions);
       compiled += 1;
     }),
-    { numRuns: 150 },
+    { numRuns: 100 },
   );
   expect(compiled).toBeGreaterThan(3);
 });
@@ -275,7 +280,7 @@ test('a formatted file that is cut at the end of a line never grants more', () =
         }
       }
     }),
-    { numRuns: 25 },
+    { numRuns: 15 },
   );
-  expect(cuts).toBeGreaterThan(80);
+  expect(cuts).toBeGreaterThan(50);
 });

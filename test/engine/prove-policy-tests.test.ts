@@ -55,11 +55,16 @@ test('what holds passes, also through nested roles and in every interval', () =>
     actor: { identities: [] }
     deny: ["resource:read /labs"]
 `);
-  expect(report).toEqual({ passed: 3, failed: 0, failures: [] });
+  expect(report).toMatchObject({ passed: 3, failed: 0, failures: [] });
+  expect(report.results.map(({ test: name, passed }) => [name, passed])).toEqual([
+    ['staff', true],
+    ['leads are staff', true],
+    ['nobody', true],
+  ]);
 });
 
 test('a policy without tests passes none', () => {
-  expect(run('  []\n')).toEqual({ passed: 0, failed: 0, failures: [] });
+  expect(run('  []\n')).toEqual({ passed: 0, failed: 0, results: [], failures: [], carriers: [] });
 });
 
 describe('time', () => {

@@ -7,7 +7,7 @@ import { type Gateway, startGateway } from '../../server/compose.js';
 import { migrate } from '../../server/db/migrate.js';
 import { loadDataset } from '../../server/load/load-dataset.js';
 import { call, type Reply } from '../support/gateway.js';
-import { loadNeutralPolicy } from '../support/neutral-policies.js';
+import { loadNeutralPolicy } from '../support/neutral-policy.js';
 import {
   datasetLines,
   type NeutralActor,
@@ -106,7 +106,7 @@ async function openRoom(store: TestStore, dataset: NeutralDataset): Promise<Room
   const ask: Room['ask'] = async ({ policy, actor, query }) => {
     const neutral = found(suite.actors[actor]);
     if (neutral.local === true) return askAll(local.address.port, undefined, toEnvelope(query, dataset), query);
-    if (!policies.has(policy)) policies.set(policy, loadNeutralPolicy(suite.policies[policy]));
+    if (!policies.has(policy)) policies.set(policy, loadNeutralPolicy(found(suite.policies[policy])));
     served.policies.replace(found(policies.get(policy)));
     const known = keys.get(actor) ?? (await makeKey(opened, actor, neutral));
     keys.set(actor, known);

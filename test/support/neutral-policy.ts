@@ -1,6 +1,7 @@
 // The neutral policies of the conformance cases as the files of a policy folder. JSON is YAML, so what a case has as JSON is
 // read by the reader that people's files go through.
-import type { SourceFile } from '../../engine/compiler.js';
+import { compilePolicy, readPolicy, type SourceFile } from '../../engine/compiler.js';
+import { loadSnapshot, type Policy } from '../../engine/index.js';
 
 export interface NeutralPolicy {
   /** By a key of the case's own, which roles and grants refer to. */
@@ -19,6 +20,17 @@ export function toPolicyFiles(policy: NeutralPolicy | string): readonly SourceFi
     { path: 'policy.yaml', bytes: encoder.encode(header) },
     { path: 'policy/all.yaml', bytes: encoder.encode(body) },
   ];
+}
+
+/** Reads, compiles and loads; throws with every diagnostic where the policy is refused. */
+export function loadNeutralPolicy(neutral: NeutralPolicy): Policy {
+  const { policy, diagnostics } = readPolicy(toPolicyFiles(neutral));
+  if (policy === null) throw new Error(diagnostics.map(({ code, message }) => `${code} ${message}`).join('\n'));
+  const compiled = compilePolicy(policy);
+  if (!compiled.ok) throw new Error(compiled.diagnostics.map(({ message }) => message).join('\n'));
+  const loaded = loadSnapshot(compiled.snapshot.bytes);
+  if (!loaded.ok) throw new Error(loaded.fault.message);
+  return loaded.policy;
 }
 
 function providersOf(policy: NeutralPolicy): readonly string[] {

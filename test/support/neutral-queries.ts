@@ -1,6 +1,7 @@
 // The query conformance cases in their neutral form, and their translation into our envelope and dataset lines.
 // What the cases call rank, label, created, status and revision are properties of ours; ids become UUIDs in list order.
 import { readFileSync } from 'node:fs';
+import type { NeutralPolicy } from './neutral-policy.js';
 import { fromRoot } from './root.js';
 
 export interface NeutralRecord {
@@ -50,7 +51,7 @@ export interface QueryCase {
 
 export interface QueryCases {
   readonly datasets: Readonly<Record<string, NeutralDataset>>;
-  readonly policies: Readonly<Record<string, unknown>>;
+  readonly policies: Readonly<Record<string, NeutralPolicy>>;
   readonly actors: Readonly<Record<string, NeutralActor>>;
   readonly cases: readonly QueryCase[];
   readonly errors: readonly Omit<QueryCase, 'expect' | 'ordered' | 'group'>[];

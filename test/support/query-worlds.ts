@@ -29,6 +29,8 @@ export const POISON_TEXTS = ['\\u0000', '\\ud800', "'; --", '$1', '?', '\u202e',
 export const WORDS = [...TEXTS, ...POISON_TEXTS];
 
 const READS = 0b0101010101 as ScopeSet;
+/** Of all but namespaces: who reads so must not learn which of them exist. */
+const OTHER_READS = 0b0101010100 as ScopeSet;
 
 /** Mostly of everything, mostly for ever, and sometimes for its own namespace alone. */
 const generousGrant: fc.Arbitrary<Omit<PolicyGrant, 'id'>> = fc
@@ -58,7 +60,7 @@ export const likelyActor: fc.Arbitrary<Actor> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('request' as const),
       identities: fc.subarray([...IDENTITIES], { minLength: 2 }),
-      credentialScopes: fc.constantFrom(ALL_SCOPES, READS),
+      credentialScopes: fc.constantFrom(ALL_SCOPES, READS, OTHER_READS),
       namespaceRestrictions: fc.oneof(
         { weight: 5, arbitrary: fc.constant(null) },
         { weight: 1, arbitrary: fc.array(fc.constantFrom(...PLACES.slice(0, 6)).map(pathOf), { maxLength: 3 }) },

@@ -35,7 +35,7 @@ export const VALUE_PAGES = {
     severity: 'error',
     title: 'nothing where something is due',
     explanation:
-      'A key without a value could mean "none" or "I forgot". Write `[]` or `{}` for none, or remove the key.',
+      'A key without a value could mean "none" or "I forgot". Write `[]` or `{}` where there may be none, or remove the key.',
     wrong: 'grants:\n',
     right: 'grants: []\n',
   },

@@ -47,17 +47,20 @@ async function decide(io: CliIo, policyPath: string, options: Options): Promise<
     );
   }
   const at = await instantOption(options.at);
-  const [{ openPolicy }, { openInput, readLines }, { answerLine }] = await Promise.all([
+  const [{ openPolicy }, { openInput, readLines }, { answerLine }, { isBlank }] = await Promise.all([
     import('../open-policy.js'),
     import('../read-lines.js'),
     import('../answer-line.js'),
+    import('../../json.js'),
   ]);
   const { policy } = await openPolicy(io, policyPath);
   const input = await openInput(io, options.requests);
   if (options.requests === '-' && io.isTerminal.stdin)
     await write(io.stderr, 'reading requests, one a line; end with Ctrl-D\n');
   for await (const lines of readLines(input, CLI_LIMITS.requestBytes)) {
-    const answers = lines.filter((line) => line.bytes?.length !== 0).map((line) => answerLine(policy, line.bytes, at));
+    const answers = lines
+      .filter(({ bytes }) => bytes === null || !isBlank(bytes))
+      .map(({ bytes }) => answerLine(policy, bytes, at));
     if (answers.some((answer) => 'error' in answer)) io.setStatus(EXIT.usage);
     await write(io.stdout, answers.map((answer) => renderAnswer(answer, options.format)).join(''));
     // Nobody reads any more (`| head`), so nobody asks.

@@ -1,5 +1,7 @@
 // `bailiwick init [dir]`: a new policy folder that passes `check`, with a test, editor schemas and a README. Never touches a
 // folder that has anything in it.
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
@@ -20,9 +22,7 @@ export function registerInit(program: Command, io: CliIo): void {
 }
 
 async function init(io: CliIo, dir: string, format: Format): Promise<void> {
-  const [{ mkdir, readdir, writeFile }, { basename, dirname, join }, { starterFiles }, { codeOf }] = await Promise.all([
-    import('node:fs/promises'),
-    import('node:path'),
+  const [{ starterFiles }, { codeOf }] = await Promise.all([
     import('../starter-policy.js'),
     import('../path-failure.js'),
   ]);

@@ -12,7 +12,10 @@ export function registerKeygen(program: Command, io: CliIo): void {
   const command = program
     .command('keygen')
     .description('make an Ed25519 key pair for signing snapshots')
-    .requiredOption('-o, --output <file>', 'the private key, for its owner alone; the public one goes beside it as `<file>.pub`')
+    .requiredOption(
+      '-o, --output <file>',
+      'the private key, for its owner alone; the public one goes beside it as `<file>.pub`',
+    )
     .addOption(formatOption())
     .action((options: Options) => keygen(io, options));
   withExamples(command, [
@@ -22,13 +25,14 @@ export function registerKeygen(program: Command, io: CliIo): void {
 }
 
 async function keygen(io: CliIo, { output, format }: Options): Promise<void> {
-  const [{ formatPublicKey, keyIdOf }, { makeKeyPair }, { writeKeyPair }, { asFailure }, { escapeText }] = await Promise.all([
-    import('../../../engine/index.js'),
-    import('../../signing/ed25519.js'),
-    import('../../signing/key-file.js'),
-    import('../signing-failure.js'),
-    import('../render/escape.js'),
-  ]);
+  const [{ formatPublicKey, keyIdOf }, { makeKeyPair }, { writeKeyPair }, { asFailure }, { escapeText }] =
+    await Promise.all([
+      import('../../../engine/index.js'),
+      import('../../signing/ed25519.js'),
+      import('../../signing/key-file.js'),
+      import('../signing-failure.js'),
+      import('../render/escape.js'),
+    ]);
   const pair = makeKeyPair();
   await asFailure(writeKeyPair({ path: pathOf(io, output), shown: output }, pair));
   const keyId = keyIdOf(pair.publicKey);

@@ -15,8 +15,8 @@ export function registerKeys(program: Command, io: CliIo): void {
   registerRevoke(keys, io);
   withExamples(keys, [
     [
-      'a key that may read resources in one lab for a month',
-      'bailiwick keys create --actor ana --identity orcid:0000-0002-1825-0097 --scope resource:read --restrict /labs/optics',
+      'a key that may read resources in one lab, until July 2027',
+      'bailiwick keys create --actor ana --identity orcid:0000-0002-1825-0097 --scope resource:read --restrict /labs/optics --expires 2027-07-01T00:00:00Z',
     ],
     ['what there is', 'bailiwick keys list'],
     ['an end to one', 'bailiwick keys revoke 4h7t2m9xk3q8w5zc'],

@@ -2,7 +2,7 @@
 // are in (interfaces.md, datasets).
 import type { Command } from 'commander';
 import type { Database } from '../../db/database.js';
-import { reasonOf } from '../../db/error-facts.js';
+import { sqlStateOf } from '../../db/error-facts.js';
 import type { LoadCounts, LoadProgress, LoadReport } from '../../load/load-dataset.js';
 import type { LineFault } from '../../load/record-line.js';
 import type { SettingName } from '../../settings.js';
@@ -18,7 +18,7 @@ type Options = Readonly<Partial<Record<SettingName, string>>> & { readonly repla
 export function registerLoad(program: Command, io: CliIo): void {
   const command = program
     .command('load')
-    .description('load records, one JSON object a line; safe to run again, and while the gateway runs')
+    .description('load records, one JSON object a line; safe while the gateway runs. If it stops half-way, run it again: it goes on where it stopped')
     .argument('<dataset>', 'JSON Lines file; `-` is stdin')
     .option('--replace', 'a line whose id is stored with other content replaces it (otherwise it is a bad line)')
     .addOption(formatOption())
@@ -35,7 +35,7 @@ export function registerLoad(program: Command, io: CliIo): void {
 }
 
 async function load(io: CliIo, dataset: string, options: Options): Promise<void> {
-  const [{ inputSize, openInput, readLines }, { openStore }, { loadDataset }, { LOAD_LIMITS }, { instantOf }] =
+  const [{ inputSize, openInput, readLines }, { openStore, storeFailure }, { loadDataset }, { LOAD_LIMITS }, { instantOf }] =
     await Promise.all([
       import('../read-lines.js'),
       import('../open-store.js'),
@@ -67,6 +67,8 @@ async function load(io: CliIo, dataset: string, options: Options): Promise<void>
     if (report.bad > 0) io.setStatus(EXIT.usage);
     if (options.format === 'json') await writeJson(io, toJson(report));
     else await write(io.stdout, `${reportText(report)}\n`);
+  } catch (error) {
+    throw await storeFailure(error, 'run it again: it goes on where it stopped');
   } finally {
     progress.done();
     input.destroy();
@@ -82,14 +84,17 @@ interface Loaded {
 
 /** The records are in by now: what fails here is no failure of the load. */
 async function refresh(io: CliIo, { db, report, progress }: Loaded): Promise<void> {
-  const { isWorthTidying, tidyStore } = await import('../../load/tidy-store.js');
+  const [{ isWorthTidying, tidyStore }, { toStoreError }] = await Promise.all([
+    import('../../load/tidy-store.js'),
+    import('../../db/problems.js'),
+  ]);
   if (!isWorthTidying(report)) return;
   progress.phase('tidying the store');
   try {
     await tidyStore(db);
   } catch (error) {
     progress.done();
-    const reason = escapeText(reasonOf(error));
+    const reason = toStoreError(error)?.message ?? sqlStateOf(error) ?? 'unknown reason';
     await write(io.stderr, `warning: queries may be slow until PostgreSQL has tidied up by itself: ${reason}\n`);
   }
 }

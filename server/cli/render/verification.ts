@@ -42,5 +42,7 @@ export function renderVerification({ policy, signed }: Verification, paint: Pain
 
 function signatureLine({ ok, name, keyId, reason }: SignatureReport, paint: Paint): string {
   const who = escapeText([...(name === null ? [] : [name]), (keyId ?? 'no key id').slice(0, SHOWN_KEY_ID)].join(' '));
-  return ok ? `${paint('good', 'ok')}  ${who}` : `${paint('error', 'no')}  ${who}: ${REASONS.get(reason ?? '') ?? 'does not count'}`;
+  return ok
+    ? `${paint('good', 'ok')}  ${who}`
+    : `${paint('error', 'no')}  ${who}: ${REASONS.get(reason ?? '') ?? 'does not count'}`;
 }

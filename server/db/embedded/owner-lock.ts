@@ -84,13 +84,14 @@ export function readLock(folder: string): LockState {
   if (text === null) return readLock(folder); // superseded and tidied away between the two looks
   if (text === RELEASED) return { kind: 'free', next: newest + 1, socketDir: null };
   const decoded = decodeRecord(text);
-  const record = decoded !== null && isAbout(decoded, folder) ? decoded : null;
-  // what cannot be read was cut short by a power failure, or is not ours: its heartbeat decides
-  const life = record === null ? 'unknown' : lifeOf(record);
+  // copied with its folder: whoever beats there has nothing to do with this store, and its socket is in use
+  if (decoded !== null && !isAbout(decoded, folder)) return { kind: 'free', next: newest + 1, socketDir: null };
+  // what cannot be read was cut short by a power failure: its heartbeat decides
+  const life = decoded === null ? 'unknown' : lifeOf(decoded);
   if (life === 'dead' || (life === 'unknown' && !beats(folder, file))) {
-    return { kind: 'free', next: newest + 1, socketDir: record?.socketDir ?? null };
+    return { kind: 'free', next: newest + 1, socketDir: decoded?.socketDir ?? null };
   }
-  return { kind: 'held', record: record ?? NOBODY };
+  return { kind: 'held', record: decoded ?? NOBODY };
 }
 
 /** Takes the number that `readLock` found free; null if another process was quicker. */

@@ -9,6 +9,7 @@ import type { ConnectionSource } from '../connection.js';
 import { reasonOf } from '../error-facts.js';
 import { StoreError } from '../store-error.js';
 import { HEARTBEAT_LOST, createLockFolder, readLock, takeLock } from './owner-lock.js';
+import type { LockRecord } from './owner-lock.js';
 import { startOwner } from './owner.js';
 import type { Owner } from './owner.js';
 import { SOCKET_PORT, createSocketDir, removeSocketDir } from './socket-dir.js';
@@ -20,6 +21,8 @@ export interface EmbeddedOptions {
   readonly maxConnections: number;
   /** Milliseconds; what the process that owns the folder says holds for all its clients. */
   readonly idleInTransaction: number;
+  /** Told once if a start waits for another process; what for, in a line without its end. */
+  readonly onWait?: (message: string) => void;
 }
 
 export interface EmbeddedStore {
@@ -34,6 +37,8 @@ const ACQUIRE_TIMEOUT = 5_000;
 /** A first start elsewhere may be under way; after this long (ms) its owner is taken for out of reach. */
 const REACH_TIMEOUT = HEARTBEAT_LOST + 10_000;
 const RETRY = 50;
+/** A start that waits for another process says so after this long (ms). */
+const PATIENCE = 2_000;
 
 export function embeddedSource(options: EmbeddedOptions): EmbeddedStore {
   const store = new Store(options);
@@ -45,8 +50,16 @@ export function embeddedSource(options: EmbeddedOptions): EmbeddedStore {
       deadline: options.statementTimeout,
     },
     start: async () => {
-      const connection = await store.connect();
-      await connection.end();
+      const notice = setTimeout(() => {
+        const message = store.waitsFor();
+        if (message !== null) options.onWait?.(message);
+      }, PATIENCE);
+      try {
+        const connection = await store.connect();
+        await connection.end();
+      } finally {
+        clearTimeout(notice);
+      }
     },
     close: () => store.close(),
   };
@@ -58,6 +71,8 @@ class Store {
   /** One look for the owner at a time, shared by all who need a connection. */
   #locating: Promise<string> | null = null;
   #closed = false;
+  /** Who holds the folder; null if nobody does, or we. */
+  #holder: LockRecord | null = null;
 
   constructor(options: EmbeddedOptions) {
     this.#options = options;
@@ -80,6 +95,12 @@ class Store {
         await sleep(RETRY);
       }
     }
+  }
+
+  /** What a connection that is not there yet waits for, if that is another process. */
+  waitsFor(): string | null {
+    if (this.#holder === null) return null;
+    return `waiting for ${nameOf(this.#holder)}, which holds the store in ${this.#folders().dataDir}`;
   }
 
   async close(): Promise<void> {
@@ -111,6 +132,7 @@ class Store {
       if (this.#owner !== null) return this.#owner.socketDir;
       const { dataDir, lockFolder } = this.#folders();
       const state = readLock(lockFolder);
+      this.#holder = state.kind === 'held' ? state.record : null;
       if (state.kind === 'held') return state.record.socketDir;
       const socketDir = createSocketDir();
       const lock = takeLock(lockFolder, state.next, socketDir);
@@ -149,10 +171,7 @@ class Store {
   #outOfReach(error: unknown): StoreError {
     const { dataDir, lockFolder } = this.#folders();
     const state = readLock(lockFolder);
-    const owner =
-      state.kind === 'held'
-        ? `process ${String(state.record.pid)} on ${state.record.host}`
-        : 'a process that has ended since';
+    const owner = state.kind === 'held' ? nameOf(state.record) : 'a process that has ended since';
     return new StoreError(
       'store.locked',
       `the store in ${dataDir} is in use by ${owner}, out of reach: ${reasonOf(error)}`,
@@ -161,4 +180,8 @@ class Store {
       },
     );
   }
+}
+
+function nameOf({ pid, host }: LockRecord): string {
+  return `process ${String(pid)} on ${host}`;
 }

@@ -9,20 +9,15 @@ import type { StoreMigration } from './migration.js';
 export const queryIndexes: StoreMigration = {
   name: '0003-query-indexes',
   up: async (knex) => {
-    // The primary key is also the order by id; a family's share of it is filtered.
-    await knex.raw(`
-      ALTER TABLE records DROP CONSTRAINT records_pkey,
-        ADD CONSTRAINT records_pkey PRIMARY KEY (id) INCLUDE (family, path, archived_at)`);
     await knex.raw('DROP INDEX records_family_path_id');
     await knex.raw('CREATE INDEX records_path_id ON records (family, path, id) INCLUDE (archived_at)');
     await knex.raw(
       'CREATE INDEX records_path_created ON records (family, path, created_at DESC, id) INCLUDE (archived_at)',
     );
     await knex.raw('CREATE INDEX records_path_name ON records (family, path, name, id) INCLUDE (archived_at)');
-    await knex.raw('CREATE INDEX records_created ON records (family, created_at DESC, id) INCLUDE (path, archived_at)');
-    await knex.raw('CREATE INDEX records_name ON records (family, name, id) INCLUDE (path, archived_at)');
-    // Many ranges of paths are tested at once as one value of this type's multirange.
-    await knex.raw('CREATE TYPE path_range AS RANGE (subtype = text, collation = "C")');
+    await knex.raw('CREATE INDEX records_id ON records (family, id) INCLUDE (archived_at)');
+    await knex.raw('CREATE INDEX records_created ON records (family, created_at DESC, id) INCLUDE (archived_at)');
+    await knex.raw('CREATE INDEX records_name ON records (family, name, id) INCLUDE (archived_at)');
     await knex.raw(`
       CREATE TABLE record_counts (
         family smallint NOT NULL,

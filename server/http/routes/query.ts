@@ -1,11 +1,11 @@
 // POST /api/v1/query and /api/v1/query/count: what the actor may see, and nothing else that is there (design 2.4, 7).
-import { decide, visibilityDigest, type VisibilityRequest } from '../../../engine/index.js';
+import { decide, ROOT, type VisibilityRequest } from '../../../engine/index.js';
 import type { Database } from '../../db/database.js';
 import { ApiProblem } from '../../problem.js';
 import { parseQuery } from '../../query/parse-query.js';
 import type { QueryPlan } from '../../query/plan.js';
 import { countRecords, listPage, namespaceExists } from '../../query/records.js';
-import { rowPredicate } from '../../query/row-predicate.js';
+import { makeVisibleMemory, type VisibleSet } from '../../query/visible-memory.js';
 import type { Answer } from '../exchange.js';
 import { type Decided, type Route, visibilityRoute } from '../route.js';
 
@@ -16,16 +16,20 @@ export interface QueryRoutesOptions {
 }
 
 export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly Route[] {
+  const remember = makeVisibleMemory();
+  const visibleSet = ({ actor, visible }: Decided, { family, reach, namespace }: QueryPlan): VisibleSet =>
+    remember(JSON.stringify([actor.credentialFingerprint, family, reach, namespace]), visible);
   const list = visibilityRoute({
     method: 'POST',
     path: '/api/v1/query',
     parse: (body) => parseQuery(body, 'query'),
     visibilityOf: visibilityRequest,
     answer: async (decided, plan) => {
-      const { actor, visible, policy } = decided;
-      const cursors = { secret: cursorKey, actorId: actor.id, visibility: visibilityDigest(visible) };
+      const { actor, policy } = decided;
+      const { predicate, digest } = visibleSet(decided, plan);
+      const cursors = { secret: cursorKey, actorId: actor.id, visibility: digest };
       const [page] = await Promise.all([
-        listPage(db, { predicate: rowPredicate(visible), plan, cursors }),
+        listPage(db, { predicate, plan, cursors }),
         assertNamespace(db, decided, plan),
       ]);
       return ok({
@@ -43,7 +47,7 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
     visibilityOf: visibilityRequest,
     answer: async (decided, plan) => {
       const [total] = await Promise.all([
-        countRecords(db, { predicate: rowPredicate(decided.visible), plan }),
+        countRecords(db, { predicate: visibleSet(decided, plan).predicate, plan }),
         assertNamespace(db, decided, plan),
       ]);
       return ok({ ...envelopeOf(plan), count: total, snapshot: decided.policy.digest });
@@ -58,6 +62,8 @@ function visibilityRequest({ family, namespace, reach }: QueryPlan): VisibilityR
 
 /** Who may read the namespace itself is told that there is none; to everyone else it is as if there were (design 2.4). */
 async function assertNamespace(db: Database, { actor, at, policy }: Decided, { namespace }: QueryPlan): Promise<void> {
+  // The root is always there.
+  if (namespace === ROOT) return;
   const request = { kind: 'access', scope: 'namespace:read', context: namespace, target: namespace } as const;
   if (decide(policy, { actor, request, at }).decision === 'deny') return;
   if (!(await namespaceExists(db, namespace))) throw new ApiProblem('namespace.not_found');

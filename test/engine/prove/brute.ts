@@ -8,12 +8,11 @@ import {
   type NamespacePath,
   type Policy,
   scopeNames,
-  SCOPES,
   type ScopeName,
 } from '../../../engine/index.js';
 import type { PolicyGrant, PolicySet } from '../../../engine/model/policy-set.js';
 import { isAtOrBelow } from '../oracle/oracle.js';
-import { IDENTITIES, INSTANTS, UNIVERSE } from '../oracle/worlds.js';
+import { INSTANTS } from '../oracle/worlds.js';
 
 export function load(set: PolicySet): Policy {
   const compiled = compilePolicy(set);
@@ -25,17 +24,6 @@ export function load(set: PolicySet): Policy {
 
 /** One stretch of time between two neighbouring instants at which windows of the small worlds are cut. */
 export const TIMES = INSTANTS;
-
-export interface Cell {
-  readonly identity: Identity;
-  readonly path: NamespacePath;
-  readonly scope: ScopeName;
-  readonly at: number;
-}
-
-export function cellText({ identity, path, scope, at }: Cell): string {
-  return `${formatIdentity(identity)} ${scope} ${path} @${String(at)}`;
-}
 
 /** The ids of the grants by which an identity holds a scope; a table over all cells, made once for a world. */
 export type Held = (identity: Identity, path: NamespacePath, at: number) => ReadonlyMap<ScopeName, readonly string[]>;
@@ -79,11 +67,4 @@ export interface Stretch {
 
 export function isDuring({ from, until }: Stretch, at: number): boolean {
   return (from ?? -Infinity) <= at && at < (until ?? Infinity);
-}
-
-/** All cells of the small worlds. */
-export function* everyCell(paths: readonly NamespacePath[] = UNIVERSE): Iterable<Cell> {
-  for (const identity of IDENTITIES) {
-    for (const path of paths) for (const at of TIMES) for (const scope of SCOPES) yield { identity, path, scope, at };
-  }
 }

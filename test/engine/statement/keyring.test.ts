@@ -50,7 +50,9 @@ describe('public keys', () => {
   it('are refused if y is not reduced, if they are no point, and in another length', () => {
     expect(publicKeyFault(hex(`f1${'ff'.repeat(30)}7f`))).toBe('not_canonical');
     expect(publicKeyFault(hex('ff'.repeat(32)))).toBe('not_canonical');
-    const faults = Array.from({ length: 60 }, (_, y) => publicKeyFault(Uint8Array.from({ length: 32 }, (_n, i) => (i === 0 ? y + 2 : 0))));
+    const faults = Array.from({ length: 60 }, (_, y) =>
+      publicKeyFault(Uint8Array.from({ length: 32 }, (_n, i) => (i === 0 ? y + 2 : 0))),
+    );
     const points = faults.filter((fault) => fault === null).length;
     expect(points + faults.filter((fault) => fault === 'no_point').length).toBe(60);
     expect(Math.abs(points - 30)).toBeLessThan(20);
@@ -69,12 +71,24 @@ describe('base64', () => {
     );
   });
 
-  test.each(['A', 'AA', 'AAA', 'AB==', 'AAB=', 'A===', '====', 'AA=A', 'AA-A', 'AA_A', 'AAAA\n', ' AAAA', 'AAÀA', 'AAA\u0000'])(
-    'has one spelling: %j is refused',
-    (text) => {
-      expect(decodeBase64(text)).toBeNull();
-    },
-  );
+  test.each([
+    'A',
+    'AA',
+    'AAA',
+    'AB==',
+    'AAB=',
+    'A===',
+    '====',
+    'AA=A',
+    'AA-A',
+    'AA_A',
+    'AAAA\n',
+    ' AAAA',
+    'AAÀA',
+    'AAA\u0000',
+  ])('has one spelling: %j is refused', (text) => {
+    expect(decodeBase64(text)).toBeNull();
+  });
 });
 
 describe('a keyring', () => {
@@ -92,7 +106,10 @@ describe('a keyring', () => {
   it('holds keys by name, with their ids', () => {
     expect(decodeKeyring({ threshold: 2, keys: good })).toMatchObject({
       ok: true,
-      keyring: { threshold: 2, keys: [{ name: 'ana', keyId: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) }, { name: 'ben' }] },
+      keyring: {
+        threshold: 2,
+        keys: [{ name: 'ana', keyId: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) }, { name: 'ben' }],
+      },
     });
   });
 
@@ -105,15 +122,47 @@ describe('a keyring', () => {
     ['an unreachable threshold', { threshold: 3, keys: good }, '/threshold `threshold` is 3, more than'],
     ['no keys', { threshold: 1 }, '/keys `keys` must be'],
     ['an empty list', { threshold: 1, keys: [] }, '/keys `keys` must be'],
-    ['too many keys', { threshold: 1, keys: Array(STATEMENT_LIMITS.keys + 1).fill(good[0]) }, '/keys `keys` has more than'],
-    ['one key under two names', { threshold: 2, keys: [good[0], { name: 'twin', publicKey: ana }] }, '/keys/1/publicKey `publicKey` is the key of `ana` again'],
-    ['one name for two keys', { threshold: 1, keys: [good[0], { name: 'ana', publicKey: ben }] }, '/keys/1/name `ana` is the name of another key'],
-    ['a key of small order', { threshold: 1, keys: [{ name: 'x', publicKey: small }] }, '/keys/0/publicKey `publicKey` must not be trusted'],
-    ['a key of another kind', { threshold: 1, keys: [{ name: 'x', publicKey: ana.replace('MCowBQYDK2Vw', 'MCowBQYDK2Vu') }] }, '/keys/0/publicKey `publicKey` must be the middle line'],
-    ['loose base64', { threshold: 1, keys: [{ name: 'x', publicKey: `${ana}\n` }] }, '/keys/0/publicKey `publicKey` is not strict base64'],
-    ['a short key', { threshold: 1, keys: [{ name: 'x', publicKey: ana.slice(0, -4) }] }, '/keys/0/publicKey `publicKey` is no Ed25519 public key: it must have 32 bytes'],
+    [
+      'too many keys',
+      { threshold: 1, keys: Array(STATEMENT_LIMITS.keys + 1).fill(good[0]) },
+      '/keys `keys` has more than',
+    ],
+    [
+      'one key under two names',
+      { threshold: 2, keys: [good[0], { name: 'twin', publicKey: ana }] },
+      '/keys/1/publicKey `publicKey` is the key of `ana` again',
+    ],
+    [
+      'one name for two keys',
+      { threshold: 1, keys: [good[0], { name: 'ana', publicKey: ben }] },
+      '/keys/1/name `ana` is the name of another key',
+    ],
+    [
+      'a key of small order',
+      { threshold: 1, keys: [{ name: 'x', publicKey: small }] },
+      '/keys/0/publicKey `publicKey` must not be trusted',
+    ],
+    [
+      'a key of another kind',
+      { threshold: 1, keys: [{ name: 'x', publicKey: ana.replace('MCowBQYDK2Vw', 'MCowBQYDK2Vu') }] },
+      '/keys/0/publicKey `publicKey` must be the middle line',
+    ],
+    [
+      'loose base64',
+      { threshold: 1, keys: [{ name: 'x', publicKey: `${ana}\n` }] },
+      '/keys/0/publicKey `publicKey` is not strict base64',
+    ],
+    [
+      'a short key',
+      { threshold: 1, keys: [{ name: 'x', publicKey: ana.slice(0, -4) }] },
+      '/keys/0/publicKey `publicKey` is no Ed25519 public key: it must have 32 bytes',
+    ],
     ['a key without a name', { threshold: 1, keys: [{ publicKey: ana }] }, '/keys/0 `name` must be'],
-    ['an unknown member', { threshold: 1, keys: [{ ...good[0], algorithm: 'none' }] }, '/keys/0/algorithm there is no `algorithm` here'],
+    [
+      'an unknown member',
+      { threshold: 1, keys: [{ ...good[0], algorithm: 'none' }] },
+      '/keys/0/algorithm there is no `algorithm` here',
+    ],
     ['a list', [], ' must be a mapping'],
     ['nothing', null, ' must be a mapping'],
   ])('is refused with %s', (_name, value, message) => {

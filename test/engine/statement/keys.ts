@@ -28,7 +28,11 @@ export function signedBytes(payloadType: string, payload: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(head), payload]);
 }
 
-export function signedBy(keys: readonly TestKey[], payload: Uint8Array, payloadType = 'application/vnd.in-toto+json'): Envelope {
+export function signedBy(
+  keys: readonly TestKey[],
+  payload: Uint8Array,
+  payloadType = 'application/vnd.in-toto+json',
+): Envelope {
   const message = signedBytes(payloadType, payload);
   const signatures = keys.map(({ keyId, privateKey }) => ({ keyId, bytes: sign(null, message, privateKey) }));
   return { payloadType, payload, signatures };

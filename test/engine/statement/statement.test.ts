@@ -32,7 +32,10 @@ const OURS: PublicationStatement = {
 const EXPECTED: Expected = { snapshot: OURS.snapshot, policy: 'facility', at: NOW };
 
 function ring(threshold: number, ...keys: readonly TestKey[]): Keyring {
-  return { threshold, keys: keys.map(({ publicKey, keyId }, index) => ({ name: `key-${String(index)}`, keyId, publicKey })) };
+  return {
+    threshold,
+    keys: keys.map(({ publicKey, keyId }, index) => ({ name: `key-${String(index)}`, keyId, publicKey })),
+  };
 }
 
 function judge(envelope: Envelope, keyring: Keyring, expected: Partial<Expected> = {}): StatementReport {
@@ -54,7 +57,9 @@ describe('the bytes of a statement', () => {
   it('say what they were made of', () => {
     const name = fc.stringMatching(/^[a-z0-9][a-z0-9._-]{0,20}$/);
     const time = fc.integer({ min: 0, max: 4e12 });
-    const digest = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => `sha256:${Buffer.from(bytes).toString('hex')}`);
+    const digest = fc
+      .uint8Array({ minLength: 32, maxLength: 32 })
+      .map((bytes) => `sha256:${Buffer.from(bytes).toString('hex')}`);
     const statement = fc
       .record({
         snapshot: digest,
@@ -64,8 +69,16 @@ describe('the bytes of a statement', () => {
         issued: time,
         lasts: fc.integer({ min: 1, max: 1e11 }),
       })
-      .map(({ issued, lasts, ...rest }) => ({ ...rest, issued: instantOf(issued), expires: instantOf(issued + lasts) }));
-    fc.assert(fc.property(statement, (one) => expect(decodeStatement(encodeStatement(one))).toEqual(one)));
+      .map(({ issued, lasts, ...rest }) => ({
+        ...rest,
+        issued: instantOf(issued),
+        expires: instantOf(issued + lasts),
+      }));
+    fc.assert(
+      fc.property(statement, (one) => {
+        expect(decodeStatement(encodeStatement(one))).toEqual(one);
+      }),
+    );
   });
 
   const plain = text(encodeStatement(OURS));
@@ -82,10 +95,9 @@ describe('the bytes of a statement', () => {
     ['another predicate', plain.replace('publication:v1', 'publication:v2')],
     ['an upper-case digest', plain.replace('ab'.repeat(32), 'AB'.repeat(32))],
     ['no generation', plain.replace('"generation":7,', '')],
-    ...['0', '-1', '1.5', '"7"', '9007199254740991', '9223372036854775808', '1e3', 'null'].map((value): [string, string] => [
-      `generation ${value}`,
-      plain.replace('"generation":7', `"generation":${value}`),
-    ]),
+    ...['0', '-1', '1.5', '"7"', '9007199254740991', '9223372036854775808', '1e3', 'null'].map(
+      (value): [string, string] => [`generation ${value}`, plain.replace('"generation":7', `"generation":${value}`)],
+    ),
     ['an end before its beginning', plain.replace('2027-01-02', '2026-01-02')],
     ['a BOM', `\ufeff${plain}`],
     ['nothing', ''],
@@ -115,7 +127,10 @@ describe('an envelope', () => {
     ['signatures that are no list', { payload: '', payloadType: 'x', signatures: { length: 1 } }],
     ['a payload that is no base64', { payload: 'e30', payloadType: 'x', signatures: [] }],
     ['a payload in the alphabet of URLs', { payload: '-_-_', payloadType: 'x', signatures: [] }],
-    ['too many signatures', { payload: '', payloadType: 'x', signatures: Array(STATEMENT_LIMITS.signatures + 1).fill({}) }],
+    [
+      'too many signatures',
+      { payload: '', payloadType: 'x', signatures: Array(STATEMENT_LIMITS.signatures + 1).fill({}) },
+    ],
   ])('is refused: %s', (_name, value) => {
     expect(typeof decodeEnvelope(value)).toBe('string');
   });
@@ -148,9 +163,15 @@ describe('a statement counts', () => {
 
   const stripped = { ...signedBy([ana], payload), signatures: [] };
   const zero = { ...stripped, signatures: [{ keyId: ana.keyId, bytes: new Uint8Array(64) }] };
-  const twin = { ...stripped, signatures: [{ keyId: ana.keyId.toUpperCase(), bytes: signedBy([ana], payload).signatures[0]?.bytes ?? null }] };
+  const twin = {
+    ...stripped,
+    signatures: [{ keyId: ana.keyId.toUpperCase(), bytes: signedBy([ana], payload).signatures[0]?.bytes ?? null }],
+  };
   const borrowed = { ...stripped, signatures: signedBy([ana], encodeStatement({ ...OURS, generation: 6 })).signatures };
-  const lent = { ...stripped, signatures: signedBy([eve], payload).signatures.map(({ bytes }) => ({ keyId: ana.keyId, bytes })) };
+  const lent = {
+    ...stripped,
+    signatures: signedBy([eve], payload).signatures.map(({ bytes }) => ({ keyId: ana.keyId, bytes })),
+  };
   test.each([
     ['without a signature', stripped, 1, []],
     ['by one key twice', signedBy([ana, ana], payload), 2, [undefined, 'duplicate_key']],
@@ -167,7 +188,9 @@ describe('a statement counts', () => {
   });
 
   it('not under another payload type, nor if what was signed is something else', () => {
-    expect(codes(judge({ ...signedBy([ana], payload), payloadType: 'application/json' }, ring(1, ana)))).toEqual(['signature.threshold']);
+    expect(codes(judge({ ...signedBy([ana], payload), payloadType: 'application/json' }, ring(1, ana)))).toEqual([
+      'signature.threshold',
+    ]);
     expect(codes(judge(signedBy([ana], payload, 'application/json'), ring(1, ana)))).toEqual(['statement.type']);
     expect(codes(judge(signedBy([ana], Buffer.from('{}')), ring(1, ana)))).toEqual(['statement.malformed']);
     const spaced = Buffer.from(JSON.stringify(JSON.parse(text(payload)), null, 2));

@@ -1,0 +1,145 @@
+// The contenders on the same question in turn, checked to give the same answer.
+import { figure, interleave, loadNow, median, say, short } from './figures.mjs';
+import { CONNECTIONS } from './gateway-client.mjs';
+import {
+  envelopeOf,
+  joinStatement,
+  multirangeOf,
+  ourStatement,
+  physStatement,
+  preparePhys,
+  QUERIES,
+  rlsStatement,
+} from './statements.mjs';
+
+/** A statement of the baselines is given up after so many milliseconds, and counted as having taken them. */
+export const PATIENCE = 4_000;
+const QUERY_CANCELED = '57014';
+
+/** All queries on one visible set; each contender is checked to give what the physical limit gives. */
+export async function measureSet(context, { roots, visible, share, index, gateway }) {
+  const { run, reader, settings, cases } = context;
+  const actor = `set-${index}`;
+  await preparePhys(run, roots);
+  await reader.query(`SELECT set_config('bench.visible', $1, false)`, [multirangeOf(roots)]);
+  for (const query of QUERIES) {
+    const after = query.deep === true ? await middle(run, visible) : undefined;
+    const { envelope, ours } = await prepareOurs(context, { query, after, roots, actorId: actor });
+    const given = { query, after };
+    const read = (text, values) => reader.query(text, values);
+    const contenders = [
+      contender('phys', run, physStatement(given)),
+      contender('ours', run, ours),
+      { name: 'gateway', call: () => gateway.ask(actor, query.kind, envelope).then(idsOrCount) },
+      contender('rls', read, rlsStatement(given)),
+      contender('join', unfenced(context), joinStatement(given, actor)),
+    ];
+    await agree(contenders, `${query.name}, ${roots.length} roots, ${visible} visible`);
+    const times = await interleave(contenders, { milliseconds: settings.seconds * 200, atLeast: 3, atMost: 25 });
+    const milliseconds = Object.fromEntries(contenders.map(({ name }, place) => [name, median(times[place])]));
+    const n = Object.fromEntries(contenders.map(({ name }, place) => [name, times[place].length]));
+    cases.push({ query: query.name, roots: roots.length, visible, share, load: loadNow()[0], milliseconds, n });
+    const shown = Object.entries(milliseconds).map(([name, value]) => `${name} ${short(value)}`);
+    say(`${[query.name, `${roots.length} roots`, `${visible} visible`, ...shown].join('  ')} ms`);
+  }
+}
+
+async function prepareOurs({ db, secret }, { query, after, roots, actorId }) {
+  const envelope = envelopeOf(query, { after, roots, secret, actorId });
+  return { envelope, ours: await ourStatement(db, { query, envelope, roots, secret, actorId }) };
+}
+
+/** The join runs as the owner, whom the policy of the other baseline does not concern, and is given up like that one. */
+function unfenced({ client }) {
+  return async (text, values) => {
+    await client.query(`SET statement_timeout = ${PATIENCE}`);
+    try {
+      return await client.query(text, values);
+    } finally {
+      await client.query('SET statement_timeout = 0');
+    }
+  };
+}
+
+/** The sort keys of the record in the middle of what is visible, as a cursor holds them. */
+async function middle(run, visible) {
+  const { rows } = await run(
+    `SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at, id::text
+      FROM phys ORDER BY created_at DESC, id OFFSET ${Math.floor(visible / 2)} LIMIT 1`,
+  );
+  return [rows[0].at, rows[0].id];
+}
+
+function contender(name, run, { text, values }) {
+  const call = async () => {
+    try {
+      return idsOrCount(await run(text, values));
+    } catch (error) {
+      if (error.code === QUERY_CANCELED) return null;
+      throw error;
+    }
+  };
+  return { name, call };
+}
+
+/** What has to agree: the ids of the page, or the count. */
+function idsOrCount({ rows, items, count }) {
+  if (count !== undefined) return Number(count);
+  const records = items ?? rows;
+  return records[0]?.count === undefined ? records.slice(0, 50).map(({ id }) => id) : Number(records[0].count);
+}
+
+async function agree(contenders, what) {
+  const [limit, ...others] = contenders;
+  const expected = JSON.stringify(await limit.call());
+  for (const { name, call } of others) {
+    const found = await call();
+    if (found !== null && JSON.stringify(found) !== expected) throw new Error(`${name} does not agree: ${what}`);
+  }
+}
+
+/** The whole gateway beside the same handler that runs the bare statement: one request at a time, and as many as it takes. */
+export async function measureGateway(context, { gateway, roots, index }) {
+  const { figures } = context;
+  const actor = `set-${index}`;
+  for (const query of [QUERIES[0], QUERIES[4]]) {
+    const { envelope, ours } = await prepareOurs(context, { query, roots, actorId: actor });
+    await gateway.tell({ kind: 'statement', ...ours });
+    const contenders = [
+      { name: 'gateway', call: () => gateway.ask(actor, query.kind, envelope) },
+      { name: 'bare', call: () => gateway.bare(envelope) },
+    ];
+    const [whole, bare] = await interleave(contenders, { milliseconds: 8_000, atLeast: 100, atMost: 2_000 });
+    const rates = contenders.map(() => []);
+    for (let round = 0; round < 5; round += 1) {
+      for (const [place, { call }] of contenders.entries()) rates[place].push(await throughput(call, 2_000));
+    }
+    const [wholeRate, bareRate] = rates.map(median);
+    figures.push(
+      figure(`gateway, ${query.name}: median added to the bare handler, ms`, median(whole) - median(bare), {
+        goal: '<= 0.3',
+        n: whole.length,
+        note: `${short(median(whole))} and ${short(median(bare))} ms`,
+      }),
+      figure(`gateway, ${query.name}: requests a second / the bare handler's`, wholeRate / bareRate, {
+        goal: '>= 0.9',
+        n: rates[0].length,
+        note: `${short(wholeRate)} and ${short(bareRate)}`,
+      }),
+    );
+  }
+}
+
+/** Requests a second over all connections. */
+async function throughput(call, milliseconds) {
+  const begun = performance.now();
+  let done = 0;
+  const client = async () => {
+    while (performance.now() - begun < milliseconds) {
+      await call();
+      done += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, client));
+  return done / ((performance.now() - begun) / 1000);
+}

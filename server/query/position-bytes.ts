@@ -1,0 +1,41 @@
+// The bytes of a position, which a cursor seals: for each sort column the length of its text in four bytes and then the text
+// in UTF-8, or a mark for NULL. No escapes, so a position is as large as its texts; and one position has one spelling.
+import { isUtf8 } from 'node:buffer';
+import type { Position } from './order.js';
+
+const LENGTH = 4;
+/** In the place of a length; no text is as long. */
+const NULL_MARK = 0xffff_ffff;
+
+export function encodePosition(position: Position): Buffer {
+  return Buffer.concat(
+    position.flatMap((text) => {
+      const bytes = text === null ? null : Buffer.from(text);
+      const length = Buffer.alloc(LENGTH);
+      length.writeUInt32BE(bytes === null ? NULL_MARK : bytes.length);
+      return bytes === null ? [length] : [length, bytes];
+    }),
+  );
+}
+
+/** Null for bytes that `encodePosition` does not make: cut, with a rest, or not UTF-8. */
+export function decodePosition(bytes: Buffer): Position | null {
+  const position: (string | null)[] = [];
+  let at = 0;
+  while (at < bytes.length) {
+    if (at + LENGTH > bytes.length) return null;
+    const length = bytes.readUInt32BE(at);
+    at += LENGTH;
+    if (length === NULL_MARK) {
+      position.push(null);
+      continue;
+    }
+    if (at + length > bytes.length) return null;
+    const text = bytes.subarray(at, at + length);
+    if (!isUtf8(text)) return null;
+    // Buffer's decoder keeps a byte order mark, which is a character of the text here.
+    position.push(text.toString('utf8'));
+    at += length;
+  }
+  return position;
+}

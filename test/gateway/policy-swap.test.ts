@@ -1,0 +1,126 @@
+// What the gateway remembers of actors who come again must not outlive what it follows from: another policy, another hour of a
+// grant, a narrower key of the same actor. Sets large enough to be remembered, asked for again and again in between.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { compilePolicy } from '../../engine/compiler.js';
+import {
+  type Instant,
+  instantOf,
+  loadSnapshot,
+  type NamespacePath,
+  type Policy,
+  scopeSetOf,
+} from '../../engine/index.js';
+import { loadDataset } from '../../server/load/load-dataset.js';
+import { call, openGateway, pathOf, type TestGateway } from '../support/gateway.js';
+
+const LABS = 60;
+const NOON = instantOf(Date.parse('2027-01-01T12:00:00Z'));
+const lab = (index: number): NamespacePath => pathOf(`/lab${String(index).padStart(2, '0')}`);
+const QUERY = { family: 'resource', namespace: '/', reach: 'subtree', select: ['namespace'], page: { size: 100 } };
+
+interface Grant {
+  readonly lab: number;
+  readonly expires?: Instant;
+}
+
+function policyOf(grants: readonly Grant[]): Policy {
+  const compiled = compilePolicy({
+    name: 'swapped',
+    providers: [{ name: 'orcid', description: null }],
+    roles: [],
+    grants: grants.map(({ lab: index, expires }) => ({
+      id: `g${String(index)}`,
+      principal: { kind: 'identity', identity: { provider: 'orcid', subject: 'ada' } },
+      namespace: lab(index),
+      scopes: scopeSetOf(['resource:read']),
+      inherit: true,
+      notBefore: null,
+      expires: expires ?? null,
+      reason: null,
+      place: null,
+    })),
+    tests: [],
+    guardrails: [],
+  });
+  if (!compiled.ok) throw new Error('the policy does not compile');
+  const loaded = loadSnapshot(compiled.snapshot.bytes);
+  if (!loaded.ok) throw new Error(loaded.fault.code);
+  return loaded.policy;
+}
+
+const first = (count: number): Grant[] => Array.from({ length: count }, (_, index) => ({ lab: index }));
+
+let served: TestGateway;
+let now = NOON;
+
+beforeAll(async () => {
+  served = await openGateway({ mode: { kind: 'serve', policy: policyOf(first(40)) }, clock: { now: () => now } });
+  const lines = Array.from({ length: LABS }, (_, index) => ({ family: 'resource', namespace: lab(index), name: 'x' }));
+  async function* dataset(): AsyncGenerator<{ number: number; bytes: Buffer }[]> {
+    yield lines.map((line, index) => ({ number: index + 1, bytes: Buffer.from(JSON.stringify(line)) }));
+    await Promise.resolve();
+  }
+  expect(await loadDataset(served.db, dataset(), { onConflict: 'report', now: NOON })).toMatchObject({ loaded: LABS });
+});
+afterAll(() => served.dispose());
+
+/** The namespaces that are listed and the number that is counted, which must agree, each asked for twice. */
+async function seen(key: string): Promise<readonly unknown[]> {
+  const found: unknown[][] = [];
+  for (let round = 0; round < 2; round += 1) {
+    const list = await call(served.port, { key, body: QUERY });
+    const { select: _select, page: _page, ...counted } = QUERY;
+    const count = await call(served.port, { key, path: '/api/v1/query/count', body: counted });
+    const items = (list.json?.['items'] ?? []) as readonly { readonly namespace: string }[];
+    expect([list.status, count.json?.['count'] ?? 0]).toEqual([count.status, items.length]);
+    found.push(items.map(({ namespace }) => namespace).sort());
+  }
+  expect(found[0]).toEqual(found[1]);
+  return found[0] ?? [];
+}
+
+const labs = (...indexes: readonly number[]): readonly string[] => indexes.map(lab).sort();
+const upTo = (count: number): number[] => first(count).map(({ lab: index }) => index);
+
+describe('what an actor sees', () => {
+  it('follows each swap of the policy at once, there and back', async () => {
+    const { text } = await served.key();
+    const shorter = policyOf(first(39));
+    const other = policyOf([...first(39), { lab: 50 }]);
+    const original = served.gateway.policies.current();
+    for (let round = 0; round < 3; round += 1) {
+      expect(await seen(text)).toEqual(labs(...upTo(40)));
+      served.gateway.policies.replace(shorter);
+      expect(await seen(text)).toEqual(labs(...upTo(39)));
+      served.gateway.policies.replace(other);
+      expect(await seen(text)).toEqual(labs(...upTo(39), 50));
+      served.gateway.policies.replace(policyOf([]));
+      expect((await call(served.port, { key: text, body: QUERY })).status).toBe(403);
+      served.gateway.policies.replace(original);
+    }
+  });
+
+  it('follows the clock over the end of a grant', async () => {
+    const { text } = await served.key();
+    const original = served.gateway.policies.current();
+    served.gateway.policies.replace(policyOf([...first(40), { lab: 45, expires: instantOf(NOON + 1_000) }]));
+    expect(await seen(text)).toEqual(labs(...upTo(40), 45));
+    now = instantOf(NOON + 999);
+    expect(await seen(text)).toEqual(labs(...upTo(40), 45));
+    now = instantOf(NOON + 1_000);
+    expect(await seen(text)).toEqual(labs(...upTo(40)));
+    now = NOON;
+    served.gateway.policies.replace(original);
+  });
+
+  it('is that of each key, also of one actor', async () => {
+    const whole = await served.key();
+    const narrow = await served.key({ restrictions: upTo(35).map(lab) });
+    const nothing = await served.key({ scopes: scopeSetOf(['namespace:read']) });
+    for (let round = 0; round < 3; round += 1) {
+      expect(await seen(whole.text)).toEqual(labs(...upTo(40)));
+      expect(await seen(narrow.text)).toEqual(labs(...upTo(35)));
+      expect((await call(served.port, { key: nothing.text, body: QUERY })).status).toBe(403);
+    }
+  });
+});
