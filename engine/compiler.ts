@@ -21,7 +21,14 @@ import { acceptFiles } from './source/accept-files.js';
 export { ENGINE_LIMITS, type EngineLimits } from './limits.js';
 export { formatFile, type Formatting } from './format/format-file.js';
 export type { Diagnostic, Position, Range, Related, Severity } from './model/diagnostic.js';
-export { CODE_PAGES, type CodePage, codePage, DIAGNOSTIC_CODES, type DiagnosticCode, type LintCode } from './model/diagnostic-codes.js';
+export {
+  CODE_PAGES,
+  type CodePage,
+  codePage,
+  DIAGNOSTIC_CODES,
+  type DiagnosticCode,
+  type LintCode,
+} from './model/diagnostic-codes.js';
 export {
   CLOCK_RULES,
   isLintCode,
@@ -70,14 +77,22 @@ export interface PolicyReading {
  * Reads and links the files of a policy folder, whose paths are relative to the folder with `/`, each once. All mistakes
  * are found in one run; the order of the files has no meaning.
  */
-export function readPolicy(files: readonly (SourceFile | UnreadFile)[], limits: EngineLimits = ENGINE_LIMITS): PolicyReading {
+export function readPolicy(
+  files: readonly (SourceFile | UnreadFile)[],
+  limits: EngineLimits = ENGINE_LIMITS,
+): PolicyReading {
   const sink = makeSink(limits.diagnostics);
   const sources = new Map<string, string>();
   const documents: PolicyDocument[] = [];
   const sorted = [...files].sort((a, b) => compareTexts(a.path, b.path));
-  const accepted = acceptFiles(sorted.filter((file): file is SourceFile => file.bytes !== null), limits, sink);
+  const accepted = acceptFiles(
+    sorted.filter((file): file is SourceFile => file.bytes !== null),
+    limits,
+    sink,
+  );
   for (const file of sorted) {
-    const { document, text } = file.bytes !== null && accepted.has(file) ? readDocument(file, limits, sink) : unreadDocument(file.path);
+    const { document, text } =
+      file.bytes !== null && accepted.has(file) ? readDocument(file, limits, sink) : unreadDocument(file.path);
     documents.push(document);
     sources.set(file.path, text);
   }
@@ -103,7 +118,8 @@ export function compilePolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMI
   const tables = compileTables(set);
   const holders = groupHolders(tables, limits.expandedRows);
   const digests = holders === null ? null : digestCells(tables, holders, limits.expandedRows);
-  if (holders === null || digests === null) return tooLarge(`the decision table would have more than ${String(limits.expandedRows)} rows`);
+  if (holders === null || digests === null)
+    return tooLarge(`the decision table would have more than ${String(limits.expandedRows)} rows`);
   const snapshot = sealSnapshot({ tables, holders, changes: digests.changes }, digests.decisions);
   if (snapshot.bytes.length > limits.snapshotBytes) {
     return tooLarge(`the snapshot would have more than ${String(limits.snapshotBytes)} bytes`);

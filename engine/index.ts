@@ -87,7 +87,13 @@ export {
 export { decodeKeyring, formatPublicKey, type Keyring } from './statement/keyring.js';
 export { STATEMENT_LIMITS } from './statement/limits.js';
 export { keyIdOf } from './statement/public-key.js';
-export { decodeStatement, encodeStatement, PAYLOAD_TYPE, type PublicationStatement, statementFault } from './statement/statement.js';
+export {
+  decodeStatement,
+  encodeStatement,
+  PAYLOAD_TYPE,
+  type PublicationStatement,
+  statementFault,
+} from './statement/statement.js';
 
 /** Verifies everything about the bytes of a snapshot file before any of it is used. Never throws. */
 export function loadSnapshot(bytes: Uint8Array): LoadResult {

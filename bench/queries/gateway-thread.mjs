@@ -1,10 +1,12 @@
 // The gateway of the bench on a thread of its own, and beside it the same Express handler running a bare statement: it reads and
-// parses the body, runs what it was told, answers the rows as JSON, and does nothing else.
+// parses the body, runs what it was told, answers the rows as JSON, and does nothing else, or looks the key up before.
 import { parentPort, workerData } from 'node:worker_threads';
 import express from 'express';
 import { compilePolicy } from '../../dist/engine/compiler.js';
 import { canonicalize, instantOf, loadSnapshot, scopeSetOf } from '../../dist/engine/index.js';
 import { createKey } from '../../dist/server/auth/api-keys.js';
+import { makeKeyAuthenticator } from '../../dist/server/auth/authenticate.js';
+import { makeFingerprinter } from '../../dist/server/auth/fingerprint.js';
 import { startGateway } from '../../dist/server/compose.js';
 import { openDatabase } from '../../dist/server/db/database.js';
 import { startHttpServer } from '../../dist/server/http/http-server.js';
@@ -72,18 +74,23 @@ for (const { actor } of actors) {
 }
 
 let statement = null;
-const app = express();
-app.post('/bare', (request, response) => {
+const authenticator = makeKeyAuthenticator({ db, fingerprint: makeFingerprinter(new Uint8Array(32)), log: silent });
+
+async function answer(request, response) {
   const chunks = [];
-  request.on('data', (chunk) => chunks.push(chunk));
-  request.on('end', () => {
-    JSON.parse(Buffer.concat(chunks).toString('utf8'));
-    db.knex.raw(statement.text, statement.values).then(({ rows }) => {
-      const json = JSON.stringify({ items: rows });
-      response.writeHead(200, ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(json))]);
-      response.end(json);
-    });
-  });
+  for await (const chunk of request) chunks.push(chunk);
+  JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  const { rows } = await db.knex.raw(statement.text, statement.values);
+  const json = JSON.stringify({ items: rows });
+  response.writeHead(200, ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(json))]);
+  response.end(json);
+}
+
+const app = express();
+app.post('/bare', answer);
+app.post('/keyed', async (request, response) => {
+  await authenticator.authenticate(request.headers.authorization, instantOf(Date.now()));
+  await answer(request, response);
 });
 const bare = await startHttpServer({ app, listen, currentDigest: () => '', nextId: makeIdSource() });
 
@@ -97,10 +104,9 @@ parentPort.on('message', async (message) => {
     });
     statement = { text, values: order.map((at) => message.values[at]) };
     parentPort.postMessage({ kind: 'done' });
-  } else if (message.kind === 'cpu') {
-    parentPort.postMessage({ kind: 'done', cpu: process.cpuUsage() });
   } else {
     await gateway.close();
+    await authenticator.close();
     await bare.drain();
     await db.close();
     parentPort.close();

@@ -60,7 +60,12 @@ async function measure(server, settings) {
     const gateway = await startThread(context, world);
     try {
       for (const [index, set] of world.sets.entries()) await measureSet(context, { ...set, index, gateway });
-      await measureGateway(context, { gateway, index: 1, ...world.sets[1] });
+      const many = world.sets.findLastIndex(({ roots }) => roots.length <= 1_000);
+      for (const index of [1, many]) {
+        for (const query of [QUERIES[0], QUERIES[4]]) {
+          await measureGateway(context, { gateway, query, index, ...world.sets[index] });
+        }
+      }
     } finally {
       await gateway.stop();
     }

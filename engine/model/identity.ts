@@ -6,7 +6,8 @@ export interface Identity {
   readonly subject: string;
 }
 
-export type IdentityFault = 'no_colon' | 'provider' | 'subject_empty' | 'subject_too_long' | 'subject_space' | 'subject_control' | 'not_nfc';
+export type IdentityFault =
+  'no_colon' | 'provider' | 'subject_empty' | 'subject_too_long' | 'subject_space' | 'subject_control' | 'not_nfc';
 
 export type IdentityResult =
   { readonly ok: true; readonly identity: Identity } | { readonly ok: false; readonly fault: IdentityFault };

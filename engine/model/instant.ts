@@ -5,8 +5,7 @@ declare const brand: unique symbol;
 /** Milliseconds since 1970-01-01T00:00:00Z. */
 export type Instant = number & { readonly [brand]: 'Instant' };
 
-const PATTERN =
-  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,3}))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
+const PATTERN = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,3}))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
 
 /** RFC 3339 with offset, upper-case `T` and `Z`, at most millisecond digits, no leap seconds; null for anything else. */
 export function parseInstant(text: unknown): Instant | null {

@@ -83,8 +83,18 @@ export type CountedAt = { readonly kind: 'path'; readonly path: NamespacePath } 
 /** The five kinds of design 3.4. */
 export type GuardrailRule =
   | { readonly kind: 'never'; readonly scopes: ScopeSet; readonly under: NamespacePath; readonly except: Exemption }
-  | { readonly kind: 'separate'; readonly sides: readonly ScopeSet[]; readonly under: NamespacePath; readonly except: Exemption }
-  | { readonly kind: 'atLeast' | 'atMost'; readonly identities: number; readonly scopes: ScopeSet; readonly at: CountedAt }
+  | {
+      readonly kind: 'separate';
+      readonly sides: readonly ScopeSet[];
+      readonly under: NamespacePath;
+      readonly except: Exemption;
+    }
+  | {
+      readonly kind: 'atLeast' | 'atMost';
+      readonly identities: number;
+      readonly scopes: ScopeSet;
+      readonly at: CountedAt;
+    }
   | { readonly kind: 'expires'; readonly providers: readonly string[]; readonly withinMilliseconds: number };
 
 export interface PolicyGuardrail {

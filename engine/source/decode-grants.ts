@@ -3,15 +3,7 @@ import type { GrantDeclaration, MemberReference } from '../model/document.js';
 import type { NamespacePath } from '../model/namespace.js';
 import type { Located } from '../model/span.js';
 import { refuse, type FileContext } from './context.js';
-import {
-  firstLine,
-  readBoolean,
-  readFields,
-  readFreeText,
-  readList,
-  readName,
-  type Fields,
-} from './fields.js';
+import { firstLine, readBoolean, readFields, readFreeText, readList, readName, type Fields } from './fields.js';
 import { readRoleReference } from './decode-roles.js';
 import { readStatedScopes } from './scope-values.js';
 import { GRANT } from './shapes.js';

@@ -11,11 +11,13 @@ import { refuse, type FileContext } from './context.js';
 import { readDescription, readRoleReference } from './decode-roles.js';
 import {
   firstLine,
+  isNull,
   isRepeated,
   readFields,
   readList,
   readName,
   readText,
+  refuseNull,
   refuseRepeated,
   type Fields,
 } from './fields.js';
@@ -131,8 +133,7 @@ function decodeCount(context: FileContext, node: Node, kind: 'atLeast' | 'atMost
   const fields = readFields(context, node, COUNTS[kind]);
   if (fields === null) return null;
   const [identitiesField, atField] = [fields.get('identities'), fields.get('at')];
-  const identities =
-    identitiesField === undefined ? null : readCount(context, identitiesField.value, leastCount(kind));
+  const identities = identitiesField === undefined ? null : readCount(context, identitiesField.value, leastCount(kind));
   const at = atField === undefined ? null : readCountedPlace(context, atField.value);
   const scopes = readOneOrMoreScopes(context, node, fields);
   if (identities === null || at === null || scopes === null) return null;
@@ -193,8 +194,7 @@ const EXCEPT_SOMEBODY = 'name `roles` or `identities`, or remove it';
 /** `{ roles, identities }`, not empty; nobody where it is left out, null where it is wrong. */
 function readExemption(context: FileContext, entry: Entry | undefined): ExemptionDeclaration | null {
   if (entry === undefined) return NOBODY;
-  if (isNull(entry.value))
-    return refuseNull(context, entry.value, { what: '`except`', instead: EXCEPT_SOMEBODY });
+  if (isNull(entry.value)) return refuseNull(context, entry.value, { what: '`except`', instead: EXCEPT_SOMEBODY });
   const fields = readFields(context, entry.value, EXCEPT);
   if (fields === null) return null;
   const [rolesField, identitiesField] = [fields.get('roles'), fields.get('identities')];

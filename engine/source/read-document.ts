@@ -59,7 +59,15 @@ function emptyFile(context: FileContext, isHeader: boolean): Node | null {
   return null;
 }
 
-const NO_SECTIONS = { header: null, within: null, roles: [], grantsKey: null, grants: [], tests: [], guardrails: [] } as const;
+const NO_SECTIONS = {
+  header: null,
+  within: null,
+  roles: [],
+  grantsKey: null,
+  grants: [],
+  tests: [],
+  guardrails: [],
+} as const;
 
 /** In place of a file that is not read: if it is named like a policy file, it may declare what others refer to. */
 export function unreadDocument(path: string): ReadDocument {

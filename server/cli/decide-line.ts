@@ -36,7 +36,11 @@ export function parseDecideLine(bytes: Uint8Array): DecideLine {
   const parsed = parseStrictJson(bytes, { depth: CLI_LIMITS.requestDepth });
   if (!parsed.ok) {
     const { code, message, pointer } = parsed.fault;
-    return { ok: false, id: refusedId(bytes, pointer), error: { code, message: pointer === '' ? message : `${pointer}: ${message}` } };
+    return {
+      ok: false,
+      id: refusedId(bytes, pointer),
+      error: { code, message: pointer === '' ? message : `${pointer}: ${message}` },
+    };
   }
   const id = idOf(parsed.value);
   try {

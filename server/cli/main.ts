@@ -168,7 +168,7 @@ async function toFailure(error: unknown): Promise<CliFailure | 'shown'> {
     );
   }
   const { storeFailure } = await import('./open-store.js');
-  const told = await storeFailure(error, 'run the command again');
+  const told = await storeFailure(error);
   if (told instanceof CliFailure) return told;
   return new CliFailure(
     EXIT.unexpected,

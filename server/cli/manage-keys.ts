@@ -57,7 +57,7 @@ export async function revokeKeyCommand(io: CliIo, id: string, options: KeysOptio
 }
 
 async function withStore<T>(io: CliIo, options: KeysOptions, work: (db: Database) => Promise<T>): Promise<T> {
-  const db = await openStore(await configOf(io, options));
+  const db = await openStore(io, await configOf(io, options));
   try {
     return await work(db);
   } finally {

@@ -1,9 +1,11 @@
 // The store as commands open it: failures told with an exit status, and the schema brought up to date where that is ours to do.
 import type { Config } from '../config.js';
 import { storeOf } from '../config.js';
-import type { Database } from '../db/database.js';
+import type { Database, OnWait } from '../db/database.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
 import { CliFailure } from './failure.js';
+import { type CliIo, write } from './io.js';
+import { escapeText } from './render/escape.js';
 
 export interface OpenStoreOptions {
   /** Milliseconds a statement may take; the store's own limit unless said, 0 is none. */
@@ -12,14 +14,15 @@ export interface OpenStoreOptions {
 
 /**
  * Opens the store that the configuration names, at this version's schema: the embedded one is migrated, an external one
- * belongs to its operator and is refused until `bailiwick migrate` was run. Throws `CliFailure` (2, 6 or 8).
+ * belongs to its operator and is refused until `bailiwick migrate` was run. A wait for the process that holds the store is
+ * said on stderr. Throws `CliFailure` (2, 6 or 8).
  */
-export async function openStore(config: Config, options: OpenStoreOptions = {}): Promise<Database> {
+export async function openStore(io: CliIo, config: Config, options: OpenStoreOptions = {}): Promise<Database> {
   const [{ openDatabase }, { migrate, pendingMigrations }] = await Promise.all([
     import('../db/database.js'),
     import('../db/migrate.js'),
   ]);
-  const db = await told(openDatabase({ ...storeOf(config), ...options }));
+  const db = await told(openDatabase({ ...storeOf(config), ...options, onWait: sayWait(io) }));
   try {
     const pending = await told(pendingMigrations(db));
     if (pending.length > 0 && db.kind === 'external') throw migrationsPending(pending);
@@ -29,6 +32,11 @@ export async function openStore(config: Config, options: OpenStoreOptions = {}):
     await db.close();
     throw error;
   }
+}
+
+/** So that nobody takes a start that waits for one that hangs. */
+export function sayWait(io: CliIo): OnWait {
+  return (message) => void write(io.stderr, `${escapeText(message)}\n`);
 }
 
 /** The promise, with a failure of the store turned into one of the command. */
@@ -41,8 +49,8 @@ async function told<T>(work: Promise<T>): Promise<T> {
 }
 
 /**
- * What a failure of the store says on the command line; anything else as it is. `next` is what to do once the cause is put
- * right.
+ * What a failure of the store says on the command line; anything else as it is. `next` is what to do once the
+ * cause is put right.
  */
 export async function storeFailure(error: unknown, next: string | null = null): Promise<unknown> {
   // A file that cannot be read fails with codes that connections know, too.
@@ -51,7 +59,9 @@ export async function storeFailure(error: unknown, next: string | null = null): 
   const failure = toStoreError(error);
   if (failure === null) return error;
   const status = STATUSES.get(failure.code) ?? EXIT.precondition;
-  const help = next === null || status !== EXIT.precondition ? failure.help : `${failure.help}; then ${next}`;
+  // What has words of its own failed at the start.
+  const after = next ?? (failure === error ? null : 'run the command again');
+  const help = after === null || status !== EXIT.precondition ? failure.help : `${failure.help}; then ${after}`;
   return new CliFailure(status, { code: failure.code, message: failure.message }, { help, cause: error });
 }
 

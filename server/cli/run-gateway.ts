@@ -71,7 +71,7 @@ async function run(io: CliIo, { config, mode, format }: RunOptions): Promise<voi
   // The process's own standard error is written beside the event loop, so that a slow reader of the log stops no request.
   const log = makeLogger(io.stderr === process.stderr ? {} : { destination: io.stderr });
   try {
-    const db = await openStore(config);
+    const db = await openStore(io, config);
     try {
       const gateway = await listen({ mode, db, listen: config.listen, rate: config.limits.rate, log });
       await announce(io, gateway, { config, mode, format });

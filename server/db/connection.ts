@@ -135,7 +135,8 @@ function ignoreConnectionNoise(message: unknown): void {
   if (!NOISE.test(text)) warn(text);
 }
 
-const NOISE = /^(?:Connection Error:|Acquire connection error:|migration file "[^"]*" failed|migration failed with error:)/;
+const NOISE =
+  /^(?:Connection Error:|Acquire connection error:|migration file "[^"]*" failed|migration failed with error:)/;
 
 function warn(message: unknown): void {
   process.emitWarning(String(message), { code: 'BAILIWICK_STORE' });

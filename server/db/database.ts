@@ -7,7 +7,7 @@ import { externalSource, probeExternal } from './external.js';
 
 export type DatabaseConfig =
   /** `dataDir` is the folder of the gateway's data; the store is in `store/` below it. */
-  | ({ readonly kind: 'embedded'; readonly dataDir: string; readonly onWait?: OnWait } & Limits)
+  | ({ readonly kind: 'embedded'; readonly dataDir: string } & Limits)
   /** `url` is postgres://user:password@host/database, with the parameters that pg takes. */
   | ({ readonly kind: 'external'; readonly url: string } & Limits);
 
@@ -21,6 +21,8 @@ interface Limits {
   readonly maxConnections?: number;
   /** Milliseconds a transaction may idle before it is rolled back and its connection ended, 10,000 unless said. */
   readonly idleInTransaction?: number;
+  /** Of an embedded store. */
+  readonly onWait?: OnWait;
 }
 
 export interface Database {

@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Instant, Policy } from '../../engine/index.js';
 import type { RequestActor } from '../auth/request-actor.js';
-import type { ApiProblem } from '../problem.js';
+import { type ApiProblem, PROBLEMS_PATH } from '../problem.js';
 
 export interface Exchange {
   readonly request: IncomingMessage;
@@ -26,6 +26,12 @@ export interface Answer {
   readonly json: string;
 }
 
+/** An HTML document that needs nothing but itself. */
+export interface Page {
+  readonly status: number;
+  readonly html: string;
+}
+
 export interface Surroundings {
   /** Digest of the policy in force, for answers that pinned none. */
   readonly currentDigest: () => string;
@@ -39,13 +45,23 @@ export function chooseRequestId(given: string | string[] | undefined, fresh: () 
   return typeof given === 'string' && CLIENT_REQUEST_ID.test(given) ? given : fresh();
 }
 
-export function sendAnswer(exchange: Exchange, answer: Answer, around: Surroundings): void {
-  send(exchange, { ...answer, contentType: 'application/json', headers: [] }, around);
+export function sendAnswer(exchange: Exchange, answer: Answer | Page, around: Surroundings): void {
+  const { status } = answer;
+  if ('html' in answer) {
+    send(
+      exchange,
+      { status, text: answer.html, contentType: 'text/html; charset=utf-8', headers: PAGE_HEADERS },
+      around,
+    );
+  } else send(exchange, { status, text: answer.json, contentType: 'application/json', headers: [] }, around);
 }
 
+/** A page loads nothing and runs nothing, whatever should ever get into it. */
+const PAGE_HEADERS = Object.freeze(['Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'"]);
+
 export function sendProblem(exchange: Exchange, problem: ApiProblem, around: Surroundings): void {
-  const json = problemText(problem, exchange.requestId);
-  send(exchange, { status: problem.status, json, contentType: PROBLEM_TYPE, headers: problemHeaders(problem) }, around);
+  const text = problemText(problem, exchange.requestId);
+  send(exchange, { status: problem.status, text, contentType: PROBLEM_TYPE, headers: problemHeaders(problem) }, around);
 }
 
 export const PROBLEM_TYPE = 'application/problem+json';
@@ -54,7 +70,7 @@ export const PROBLEM_TYPE = 'application/problem+json';
 export function problemText(problem: ApiProblem, requestId: string): string {
   const { step, errors, retryAfter } = problem.detail;
   return JSON.stringify({
-    type: `/docs/problems#${problem.code}`,
+    type: `${PROBLEMS_PATH}#${problem.code}`,
     title: problem.title,
     status: problem.status,
     code: problem.code,
@@ -81,7 +97,9 @@ const CHALLENGES: ReadonlyMap<string, string> = new Map([
   ['auth.invalid', 'Bearer realm="bailiwick", error="invalid_token"'],
 ]);
 
-interface Outgoing extends Answer {
+interface Outgoing {
+  readonly status: number;
+  readonly text: string;
   readonly contentType: string;
   readonly headers: readonly string[];
 }
@@ -92,7 +110,7 @@ function send(exchange: Exchange, outgoing: Outgoing, around: Surroundings): voi
     'Content-Type',
     outgoing.contentType,
     'Content-Length',
-    String(Buffer.byteLength(outgoing.json)),
+    String(Buffer.byteLength(outgoing.text)),
     ...answerHeaders(policy?.digest ?? around.currentDigest(), requestId),
     ...outgoing.headers,
   ];
@@ -100,7 +118,7 @@ function send(exchange: Exchange, outgoing: Outgoing, around: Surroundings): voi
   if (awaitsLeave || around.isDraining()) head.push('Connection', 'close');
   response.writeHead(outgoing.status, head);
   // As a text, which Node writes together with the head.
-  response.end(outgoing.json);
+  response.end(outgoing.text);
 }
 
 /** The headers of every answer of this listener. */

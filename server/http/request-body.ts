@@ -22,10 +22,10 @@ export async function readJsonBody(request: IncomingMessage, proceed: () => void
   proceed();
   const bytes = await readBytes(request);
   const result = parseStrictJson(bytes, { depth: HTTP_LIMITS.jsonDepth });
-  if (result.ok) {
-    if (bytes.length > roomFor(result.value)) throw new ApiProblem('request.too_large');
-    return result.value;
-  }
+  // Whatever is as large and no JSON carries no cursor.
+  const room = result.ok ? roomFor(result.value) : HTTP_LIMITS.bodyBytes;
+  if (bytes.length > room) throw new ApiProblem('request.too_large');
+  if (result.ok) return result.value;
   const { code, pointer, message } = result.fault;
   throw new ApiProblem(code, { errors: [{ pointer, code, message }] });
 }
@@ -37,14 +37,15 @@ const MOST_BYTES = HTTP_LIMITS.bodyBytes + HTTP_LIMITS.cursorMemberBytes + HTTP_
  * that it is of; nothing else can use its room.
  */
 function roomFor(body: unknown): number {
-  const page = memberOf(body, 'page');
   const after = memberOf(memberOf(body, 'page'), 'after');
   if (typeof after !== 'string') return HTTP_LIMITS.bodyBytes;
   return HTTP_LIMITS.bodyBytes + HTTP_LIMITS.cursorMemberBytes + after.length;
 }
 
 function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? Reflect.get(value, name)
+    : undefined;
 }
 
 /** What a route that takes no body is given. */

@@ -3,7 +3,7 @@
 import { type Instant, type Policy, visibility, type VisibilityRequest, type Visible } from '../../engine/index.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import { ApiProblem } from '../problem.js';
-import type { Answer } from './exchange.js';
+import type { Answer, Page } from './exchange.js';
 
 export type Method = 'GET' | 'POST';
 
@@ -15,7 +15,18 @@ export interface Call {
   readonly pinPolicy: () => Policy;
 }
 
-export interface Route {
+export type Route = DecidedRoute | PublicRoute;
+
+/** Says the same to everybody, without a credential, and has no way to the store or the policy. */
+export interface PublicRoute {
+  readonly method: 'GET';
+  readonly path: string;
+  readonly access: 'public';
+  readonly body: 'none';
+  readonly answer: () => Page;
+}
+
+interface DecidedRoute {
   readonly method: Method;
   readonly path: string;
   /** `self`: any authenticated actor, about itself. `visibility`: what the policy lets it see, or 403. */

@@ -1,8 +1,9 @@
 // Every route of the API listener. What is not in this list does not exist.
 import type { Route } from './route.js';
 import { makeQueryRoutes, type QueryRoutesOptions } from './routes/query.js';
+import { problemsPage } from './routes/problems.js';
 import { whoami } from './routes/whoami.js';
 
 export function makeRoutes(options: QueryRoutesOptions): readonly Route[] {
-  return Object.freeze([...makeQueryRoutes(options), whoami]);
+  return Object.freeze([...makeQueryRoutes(options), whoami, problemsPage]);
 }

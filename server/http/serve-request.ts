@@ -7,7 +7,15 @@ import { HTTP_LIMITS } from '../limits.js';
 import type { Clock, IdSource, Logger } from '../ports.js';
 import type { PolicyStore } from '../policy/policy-store.js';
 import { ApiProblem } from '../problem.js';
-import { chooseRequestId, type Exchange, sendAnswer, sendProblem, type Surroundings } from './exchange.js';
+import {
+  type Answer,
+  chooseRequestId,
+  type Exchange,
+  type Page,
+  sendAnswer,
+  sendProblem,
+  type Surroundings,
+} from './exchange.js';
 import type { HostGuard } from './host-guard.js';
 import { addressName, type RateLimiter } from './rate-limit.js';
 import { discardBody, readJsonBody, readNoBody, RequestAborted } from './request-body.js';
@@ -80,13 +88,18 @@ async function work(
   keeper: Gatekeeper,
   routes: ReadonlyMap<string, Route> | null,
   exchange: Exchange,
-): ReturnType<Route['run']> {
+): Promise<Answer | Page> {
   const { request } = exchange;
   checkTarget(request);
   const { host, origin } = checkHeaders(request);
   keeper.hostGuard(host, origin);
   const route = chooseRoute(routes, request);
   if (keeper.around.isDraining()) throw new ApiProblem('shutting_down', { retryAfter: 1 });
+  if (route.access === 'public') {
+    limit(keeper.limiters.perAddress, 'address', addressOf(request));
+    readNoBody(request);
+    return route.answer();
+  }
   const actor = await identify(keeper, exchange);
   const body = await readBody(route, exchange);
   const pinPolicy = (): NonNullable<Exchange['policy']> => (exchange.policy ??= keeper.policies.current());
@@ -124,7 +137,7 @@ function chooseRoute(routes: ReadonlyMap<string, Route> | null, request: Incomin
 
 async function identify(keeper: Gatekeeper, exchange: Exchange): Promise<NonNullable<Exchange['actor']>> {
   const { authenticator, limiters } = keeper;
-  const address = addressName(exchange.request.socket.remoteAddress);
+  const address = addressOf(exchange.request);
   try {
     exchange.actor = await authenticator.authenticate(exchange.request.headers.authorization, exchange.at);
   } catch (error) {
@@ -137,6 +150,8 @@ async function identify(keeper: Gatekeeper, exchange: Exchange): Promise<NonNull
   limit(limiters.perActor, 'actor', exchange.actor.id);
   return exchange.actor;
 }
+
+const addressOf = (request: IncomingMessage): string => addressName(request.socket.remoteAddress);
 
 function limit(limiter: RateLimiter, policy: string, name: string): void {
   const wait = limiter.take(name);

@@ -7,7 +7,7 @@ import { isBlank } from '../json.js';
 import { makeDigestCounter } from './digest-counter.js';
 import { type BatchSize, LOAD_LIMITS } from './limits.js';
 import { readRecordLine, type DatasetText, type LineFault, type LoadRow } from './record-line.js';
-import { storeBatch, type OnConflict, type StoredBatch } from './store-batch.js';
+import { storeBatch, type OnConflict, type StoredBatch, type Way } from './store-batch.js';
 
 export interface LoadCounts {
   /** Lines read that are not blank; the sum of the others. */
@@ -58,13 +58,15 @@ export async function loadDataset(
   const known = new Set<string>();
   const count = makeDigestCounter();
   let batch = makeBatch();
+  let way: Way = 'direct';
   let storing: Promise<void> = Promise.resolve();
 
   const flush = async (): Promise<void> => {
     const full = batch;
     batch = makeBatch();
     await storing;
-    storing = store(db, full.rows, { ...options, known }).then((stored) => {
+    storing = store(db, full.rows, { ...options, known, way }).then((stored) => {
+      way = stored.way;
       tally.add(full, stored);
     });
     // Whoever awaits `storing` next gets the failure; until then it is not unheard of.
@@ -126,12 +128,13 @@ function isFull({ rows, faults, bytes }: Batch, size: BatchSize): boolean {
 
 interface StoreContext extends LoadOptions {
   readonly known: Set<string>;
+  readonly way: Way;
 }
 
 /** Stores the rows of a batch; where PostgreSQL refuses a value, half of them and then the other, down to the one row. */
 async function store(db: Database, rows: readonly LoadRow[], context: StoreContext): Promise<StoredBatch> {
   const [row] = rows;
-  if (row === undefined) return { outcomes: new Map(), namespaces: [], implied: 0 };
+  if (row === undefined) return { outcomes: new Map(), namespaces: [], implied: 0, way: context.way };
   try {
     const stored = await inTransaction(db.knex, (trx) => storeBatch(trx, rows, context));
     remember(context.known, stored.namespaces);
@@ -139,25 +142,26 @@ async function store(db: Database, rows: readonly LoadRow[], context: StoreConte
   } catch (error) {
     const state = refusedState(error);
     if (state === null) throw error;
-    if (rows.length === 1) return refused(row, state);
+    if (rows.length === 1) return refused(row, state, context.way);
     const middle = Math.ceil(rows.length / 2);
     const first = await store(db, rows.slice(0, middle), context);
     const second = await store(db, rows.slice(middle), context);
     return {
       outcomes: new Map([...first.outcomes, ...second.outcomes]),
+      way: second.way,
       namespaces: [],
       implied: first.implied + second.implied,
     };
   }
 }
 
-function refused(row: LoadRow, state: string): StoredBatch {
+function refused(row: LoadRow, state: string, way: Way): StoredBatch {
   const refusal = {
     code: 'record.refused',
     pointer: '',
     message: `the store refuses a value of it (${state})`,
   } as const;
-  return { outcomes: new Map([[row, refusal]]), namespaces: [], implied: 0 };
+  return { outcomes: new Map([[row, refusal]]), namespaces: [], implied: 0, way };
 }
 
 /** SQLSTATE of an error about the values given: data exceptions, violated constraints, sizes beyond a limit. */

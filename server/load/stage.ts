@@ -1,6 +1,7 @@
-// The rows of a batch as a table of the transaction's own: copied in as they are, typed and parsed by the server once, and
-// gone with the commit. The statements of store-batch.ts read them as `i`, by their place `n` in the batch.
+// The rows of a batch in the server's hands: straight into the records, or into a table of the transaction's own, typed and
+// parsed once and gone with the commit, which the statements of store-batch.ts read as `i`, by the place `n` in the batch.
 import type { Knex } from 'knex';
+import { formatInstant, type Instant } from '../../engine/index.js';
 import { copyIn, type CopyValue } from '../db/copy-in.js';
 import { rowsOf, sql, type Fragment } from '../db/sql.js';
 import { familyCode } from '../db/tables.js';
@@ -33,10 +34,13 @@ const COLUMNS: readonly (readonly [column: string, type: string, text: (row: Loa
 const CREATE = `CREATE TEMPORARY TABLE load_rows (${COLUMNS.map(([column, type]) => `${column} ${type}`).join(', ')})
   ON COMMIT DROP`;
 
-/** Makes the table and copies the rows into it. */
-export async function stageRows(trx: Knex.Transaction, rows: readonly LoadRow[]): Promise<void> {
+export async function createStage(trx: Knex.Transaction): Promise<void> {
   await trx.raw(CREATE);
-  await copyIn(trx, sql`load_rows`, valuesOf(rows));
+}
+
+/** Adds these of the batch's rows. */
+export function stageRows(trx: Knex.Transaction, rows: readonly LoadRow[], places: readonly number[]): Promise<void> {
+  return copyIn(trx, sql`load_rows`, stagedValues(rows, places));
 }
 
 /** Takes out the rows with which nothing more is to be done. */
@@ -45,6 +49,37 @@ export async function unstage(trx: Knex.Transaction, places: readonly number[]):
   await rowsOf(trx, sql`DELETE FROM load_rows WHERE n = ANY(${places}::int[])`);
 }
 
-function* valuesOf(rows: readonly LoadRow[]): Generator<readonly CopyValue[]> {
-  for (const [n, row] of rows.entries()) yield COLUMNS.map(([, , text]) => text(row, n));
+function* stagedValues(rows: readonly LoadRow[], places: readonly number[]): Generator<readonly CopyValue[]> {
+  for (const n of places) {
+    const row = rows[n];
+    if (row !== undefined) yield COLUMNS.map(([, , text]) => text(row, n));
+  }
+}
+
+/** Where rows go straight, with what `recordValues` gives. */
+export const RECORDS: Fragment = sql`records (family, id, path, name, description, properties, version, schema, slots,
+  template, parameters, resources, state, archived_at, created_at, updated_at, created_by, revision)`;
+
+interface Creation {
+  readonly now: Instant;
+  readonly createdBy: string;
+}
+
+/** New records as they are stored, for rows that are no namespaces. */
+export function* recordValues(
+  rows: readonly LoadRow[],
+  places: readonly number[],
+  { now, createdBy }: Creation,
+): Generator<readonly CopyValue[]> {
+  const fallback = formatInstant(now);
+  for (const n of places) {
+    const row = rows[n];
+    if (row === undefined) continue;
+    const at = row.createdAt ?? fallback;
+    yield [
+      String(familyCode(row.family)),
+      ...[row.id, row.path, row.name, row.description, row.properties, row.version, row.schema, row.slots],
+      ...[row.template, row.parameters, row.resources, row.state, row.archivedAt, at, at, createdBy, '1'],
+    ];
+  }
 }

@@ -1,5 +1,5 @@
 // The statements that store a batch of lines, inside one transaction of the caller's. Families go in the order in which they
-// can refer to one another, each with a few statements over the staged rows, however many lines there are.
+// can refer to one another, each with a few statements, however many lines there are.
 import type { Knex } from 'knex';
 import {
   FAMILIES,
@@ -9,16 +9,25 @@ import {
   lineageOf,
   type NamespacePath,
 } from '../../engine/index.js';
+import { copyIn } from '../db/copy-in.js';
+import { codeOf } from '../db/error-facts.js';
 import { familyCode, storedPath } from '../db/tables.js';
 import { rowsOf, sql, type Fragment } from '../db/sql.js';
 import { deriveId, nameDigest } from './record-id.js';
 import type { LoadRow, Reference } from './record-line.js';
-import { STAGE, stageRows, unstage } from './stage.js';
+import { createStage, RECORDS, recordValues, STAGE, stageRows, unstage } from './stage.js';
 
 /** What a line does about a record that is stored with other content. */
 export type OnConflict = 'report' | 'replace';
 
+/**
+ * How records get into the table: straight, which is fastest and all or nothing, or by a stage, from which the server takes those
+ * whose id is free. A dataset that has met records that are there is likely to meet more.
+ */
+export type Way = 'direct' | 'staged';
+
 export interface StoreOptions {
+  readonly way: Way;
   readonly onConflict: OnConflict;
   /** When records are created whose lines do not say. */
   readonly now: Instant;
@@ -35,6 +44,8 @@ export interface Refusal {
 export type Outcome = 'loaded' | 'replaced' | 'unchanged' | Refusal;
 
 export interface StoredBatch {
+  /** The better one for the batch after. */
+  readonly way: Way;
   readonly outcomes: ReadonlyMap<LoadRow, Outcome>;
   /** Stored paths of all namespaces that are there now because of this batch. */
   readonly namespaces: readonly string[];
@@ -48,14 +59,13 @@ export async function storeBatch(
   rows: readonly LoadRow[],
   options: StoreOptions,
 ): Promise<StoredBatch> {
-  const batch: Batch = { trx, rows, options, outcomes: new Map() };
-  await stageRows(trx, rows);
+  const batch: Batch = { trx, rows, options, outcomes: new Map(), way: options.way, staged: false };
   for (const family of FAMILIES) {
     const wave = [...rows.keys()].filter((n) => rows[n]?.family === family);
     if (wave.length > 0) await storeFamily(batch, family, wave);
   }
   const stored = [...batch.outcomes].filter(([, outcome]) => typeof outcome === 'string').map(([row]) => row);
-  return { outcomes: batch.outcomes, ...(await implyNamespaces(trx, stored, options)) };
+  return { outcomes: batch.outcomes, way: batch.way, ...(await implyNamespaces(trx, stored, options)) };
 }
 
 /** Rows go by their places in the list, under which they are staged. */
@@ -64,22 +74,44 @@ interface Batch {
   readonly rows: readonly LoadRow[];
   readonly options: StoreOptions;
   readonly outcomes: Map<LoadRow, Outcome>;
+  way: Way;
+  /** Whether there is a stage. */
+  staged: boolean;
 }
 
 async function storeFamily(batch: Batch, family: Family, wave: readonly number[]): Promise<void> {
-  const dangling = await refuseDangling(batch, wave);
-  await unstage(batch.trx, dangling);
+  const sound = without(wave, await refuseDangling(batch, wave));
+  if (sound.length === 0) return;
+  if (family !== 'namespace' && batch.way === 'direct' && (await copyRecords(batch, sound))) {
+    settle(batch, sound, 'loaded');
+    return;
+  }
+  if (!batch.staged) await createStage(batch.trx);
+  batch.staged = true;
+  await stageRows(batch.trx, batch.rows, sound);
   const described = family === 'namespace' ? await describeImplied(batch) : [];
   await unstage(batch.trx, described);
   const there = await insertStaged(batch, family);
-  const elsewhere = new Set([...dangling, ...there]);
-  settle(
-    batch,
-    wave.filter((n) => !elsewhere.has(n)),
-    'loaded',
-  );
+  settle(batch, without(without(sound, described), there), 'loaded');
+  if (family !== 'namespace') batch.way = there.length > 0 ? 'staged' : 'direct';
   if (there.length > 0) await compareStored(batch, family, there);
 }
+
+/** Into the table itself; false, and nothing is in, where an id is taken. */
+async function copyRecords({ trx, rows, options }: Batch, places: readonly number[]): Promise<boolean> {
+  await trx.raw('SAVEPOINT copied');
+  try {
+    await copyIn(trx, RECORDS, recordValues(rows, places, { now: options.now, createdBy: CREATED_BY }));
+  } catch (error) {
+    if (codeOf(error) !== UNIQUE_VIOLATION) throw error;
+    await trx.raw('ROLLBACK TO SAVEPOINT copied');
+    return false;
+  }
+  await trx.raw('RELEASE SAVEPOINT copied');
+  return true;
+}
+
+const UNIQUE_VIOLATION = '23505';
 
 /** Refuses the rows with a reference that points to no record above, of the right family, in the store or on a line before. */
 async function refuseDangling({ trx, rows, outcomes }: Batch, wave: readonly number[]): Promise<readonly number[]> {

@@ -35,10 +35,12 @@ export function pageStatement(request: PageRequest): Fragment {
   if (shape.order === null || (shape.kind === 'gather' && !isEverything(plan.where))) {
     return sql`SELECT ${outputs} FROM (${gatheredRecords(request)}) AS x ORDER BY ${orderBy(columns)}`;
   }
+  // One by one: a plain join may read the whole table, and take as long as the others' records are wide.
   const keys = keyNames(shape.order, sql`k`);
   const id = keyId(shape.order, sql`k`);
   return sql`WITH ${keyQueries(request)}
-    SELECT ${outputs} FROM (SELECT r.*, ${keys} FROM page AS k JOIN records AS r ON r.id = ${id}) AS x
+    SELECT ${outputs} FROM (SELECT r.*, ${keys} FROM page AS k
+      CROSS JOIN LATERAL (SELECT r.* FROM records AS r WHERE r.id = ${id} OFFSET 0) AS r) AS x
     ORDER BY ${orderBy(columns)}`;
 }
 

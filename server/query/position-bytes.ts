@@ -1,6 +1,5 @@
 // The bytes of a position, which a cursor seals: for each sort column the length of its text in four bytes and then the text
 // in UTF-8, or a mark for NULL. No escapes, so a position is as large as its texts; and one position has one spelling.
-import { isUtf8 } from 'node:buffer';
 import type { Position } from './order.js';
 
 const LENGTH = 4;
@@ -31,11 +30,21 @@ export function decodePosition(bytes: Buffer): Position | null {
       continue;
     }
     if (at + length > bytes.length) return null;
-    const text = bytes.subarray(at, at + length);
-    if (!isUtf8(text)) return null;
-    // Buffer's decoder keeps a byte order mark, which is a character of the text here.
-    position.push(text.toString('utf8'));
+    const text = textOf(bytes.subarray(at, at + length));
+    if (text === null) return null;
+    position.push(text);
     at += length;
   }
   return position;
+}
+
+/** A byte order mark is a character of the text like any other. */
+const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function textOf(bytes: Buffer): string | null {
+  try {
+    return UTF_8.decode(bytes);
+  } catch {
+    return null;
+  }
 }

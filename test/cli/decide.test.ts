@@ -87,7 +87,13 @@ describe('decide', () => {
     ['no JSON', '{"id":"x"', null, 'request.malformed'],
     ['a duplicate key', '{"id":"x","id":"y"}', null, 'request.duplicate_key'],
     ['an escaped duplicate key', '{"actor":"local","\\u0061ctor":{}}', null, 'request.duplicate_key'],
-    ['a key of a prototype', '{"id":"x","__proto__":{}}', null, 'request.forbidden_key'],
+    ['a key of a prototype', '{"id":"x","__proto__":{}}', 'x', 'request.forbidden_key'],
+    ['an id in a prototype', '{"__proto__":{"id":"x"}}', null, 'request.forbidden_key'],
+    ['a duplicate key beside the id', '{"id":7,"actor":"local","actor":{}}', 7, 'request.duplicate_key'],
+    ['bad Unicode beside the id', '{"id":"x","actor":"\\ud800"}', 'x', 'request.invalid_unicode'],
+    ['bad Unicode in the id', '{"actor":"\\ud800","id":"\\ud800"}', null, 'request.invalid_unicode'],
+    ['a rounded id after another fault', '{"__proto__":1,"id":9007199254740993}', null, 'request.forbidden_key'],
+    ['nesting beside the id', `{"id":"x","at":${'['.repeat(100)}${']'.repeat(100)}}`, 'x', 'request.too_deep'],
     ['nesting without end', '['.repeat(100), null, 'request.too_deep'],
     ['no object', '[]', null, 'request.schema'],
     ['no actor', { id: 'x', request }, 'x', 'request.schema'],
@@ -136,6 +142,39 @@ describe('decide', () => {
     ]);
     // What a line is wrong about stands beside its answer, so that a failure says which.
     expect(answers.map((answer, i) => [i % 2 === 0 ? malformed[i / 2]?.[0] : 'good', answer])).toEqual(expected);
+  });
+
+  test.each([
+    ['[]', 'the line must be an object'],
+    ['{"id":"x","actor":"remote"}', '`/actor` must be an object, or `"local"`'],
+    ['{"id":"x"}', '`/actor` must be an object, or `"local"`'],
+  ])('says of %s: %s', async (line, message) => {
+    expect((await decide([line])).answers).toMatchObject([{ error: { message } }]);
+  });
+
+  test('a line that is no UTF-8 keeps an id that is', async () => {
+    const line = (id: number, actor: number): Buffer =>
+      Buffer.concat([
+        Buffer.from('{"id":"'),
+        Buffer.from([id]),
+        Buffer.from('","actor":"'),
+        Buffer.from([actor, 0x22, 0x7d, 0x0a]),
+      ]);
+    const run = await runCli(['decide', 'snapshot.json'], {
+      cwd,
+      stdin: Buffer.concat([line(0x61, 0xff), line(0xff, 0x61)]),
+    });
+    expect(
+      run.stdout
+        .trim()
+        .split('\n')
+        .map((answer) => (JSON.parse(answer) as { id: unknown }).id),
+    ).toEqual(['a', null]);
+  });
+
+  test('an empty line and one of blanks are skipped', async () => {
+    const run = await runCli(['decide', 'snapshot.json'], { cwd, stdin: '\n \t \r\n\r\n  ' });
+    expect(run).toEqual({ status: 0, stdout: '', stderr: '' });
   });
 
   test('a line over the limit and a line that is no UTF-8', async () => {

@@ -65,7 +65,7 @@ describe('keys create', () => {
       key: expect.stringMatching(/^bwk_/),
       actor: 'ada',
       identities: ['github:Ada', 'orcid:0000-0002-1825-0097'],
-      scopes: ['namespace:read', 'resource:read', 'process-run:write'],
+      scopes: ['namespace:read', 'process-run:write', 'resource:read'],
       restrictions: ['/labs/cryo', '/labs/optics'],
       admin: true,
       expires: '2998-12-31T23:00:00.000Z',
@@ -157,5 +157,11 @@ describe('keys list and revoke', () => {
     const ran = await keys('revoke', id, '--format', 'json');
     expect([ran.status, ran.json()]).toEqual([2, { error: expect.objectContaining({ code }) }]);
     expect(ran.stdout + ran.stderr).not.toContain('canary');
+  });
+});
+
+describe('keys --help', () => {
+  it('shows an example that ends as it says', async () => {
+    expect((await keys('--help')).stdout).toMatch(/until July 2027\n[^\n]*--expires 2027-07-01T00:00:00Z/);
   });
 });

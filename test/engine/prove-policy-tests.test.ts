@@ -123,7 +123,7 @@ describe('a failure says where, what and why', () => {
       ANA,
       'resource:write /labs',
       'staff-reads',
-      'grant `staff-reads` carries only resource:read, process-run:read',
+      'grant `staff-reads` carries only process-run:read, resource:read',
     ],
     [
       'a grant that is not inherited',
@@ -137,7 +137,7 @@ describe('a failure says where, what and why', () => {
       ANA,
       'resource:write /labs/optics',
       'staff-reads',
-      'grant `staff-reads` carries only resource:read, process-run:read',
+      'grant `staff-reads` carries only process-run:read, resource:read',
     ],
     [
       'a grant of a role that the actor is not in',

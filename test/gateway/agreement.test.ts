@@ -2,7 +2,7 @@
 // are what all pages hold together, whatever their size, in one order; and what is counted.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { unrestrictedPolicy } from '../../engine/index.js';
+import { LOCAL_ACTOR, ROOT, unrestrictedPolicy } from '../../engine/index.js';
 import { migrate } from '../../server/db/migrate.js';
 import type { PolicySet } from '../../engine/model/policy-set.js';
 import { oracleVisible } from '../engine/oracle/oracle.js';
@@ -166,6 +166,14 @@ interface Judging {
   readonly lanes: number;
 }
 
+/** The same question, and one to which nothing is invisible: only then is a whole family walked. */
+function alsoAsEverything(one: Case): readonly Case[] {
+  const { asker, envelope } = one;
+  if (envelope.family === 'process-run') return [one];
+  const everybody = { ...asker, actor: LOCAL_ACTOR, policy: unrestrictedPolicy() };
+  return [one, { asker: everybody, envelope: { ...envelope, namespace: ROOT, reach: 'subtree' } }];
+}
+
 for (const store of testStores()) {
   describe(`on the ${store.name} store`, () => {
     let opened: OpenedStore;
@@ -204,11 +212,11 @@ for (const store of testStores()) {
 
     it('every shape of a statement gives the same records', async () => {
       const read = { gather: 0, scan: 0, merge: 0 };
-      const runs = testRuns(40);
+      const runs = testRuns(30);
       const told = stopwatch(`agreement of shapes on ${store.name}`, runs);
       await fc.assert(
         property(async ({ records, cases }) => {
-          for (const { asker, envelope } of cases) {
+          for (const { asker, envelope } of cases.flatMap(alsoAsEverything)) {
             const ids = expectedOf(records, asker, envelope).map(({ id }) => id);
             for (const size of [2, 53]) {
               for (const shape of await readInShapes(opened.database, asker, { body: envelope, size })) {
@@ -221,7 +229,7 @@ for (const store of testStores()) {
         shrinkingFor(SHRINKING, runs),
       );
       told(read.gather, read.gather + read.scan + read.merge, read);
-      expect(Math.min(read.gather, read.scan, read.merge)).toBeGreaterThan(runs.numRuns / 4);
+      expect(Math.min(read.gather, read.scan, read.merge)).toBeGreaterThan(runs.numRuns / 10);
     }, 600_000);
 
     it('over HTTP answers are those of the doors', async () => {

@@ -39,14 +39,20 @@ for (const store of testStores()) {
     afterAll(async () => {
       for (const room of rooms.values()) await room.close();
     });
-    const ask = (dataset: string, { policy, actor, query }: Pick<QueryCase, 'policy' | 'actor' | 'query'>): Promise<Asked> =>
-      found(rooms.get(dataset)).ask({ policy, actor, query });
+    const ask = (
+      dataset: string,
+      { policy, actor, query }: Pick<QueryCase, 'policy' | 'actor' | 'query'>,
+    ): Promise<Asked> => found(rooms.get(dataset)).ask({ policy, actor, query });
 
     it.each(suite.cases.map((one) => [one.id, one] as const))('%s', async (_, one) => {
       const { pages, count } = await ask(one.dataset, one);
       if (one.expect.read_gate !== undefined) {
         for (const reply of [found(pages[0]), count]) {
-          expect([reply.status, reply.json?.['code'], reply.json?.['step']]).toEqual([403, 'authz.denied', one.expect.read_gate]);
+          expect([reply.status, reply.json?.['code'], reply.json?.['step']]).toEqual([
+            403,
+            'authz.denied',
+            one.expect.read_gate,
+          ]);
         }
         return;
       }
@@ -63,13 +69,16 @@ for (const store of testStores()) {
       expect(found(pages[0]).status).toBe(400);
     });
 
-    it.each(suite.non_interference.cases.map((id) => [id] as const))('%s answers alike when only invisible records differ', async (id) => {
-      const one = found(suite.cases.find((candidate) => candidate.id === id));
-      const quiet = await ask(suite.non_interference.from, one);
-      const noisy = await ask(suite.non_interference.to, one);
-      expect(noisy.pages.map(comparable)).toEqual(quiet.pages.map(comparable));
-      expect(comparable(noisy.count)).toEqual(comparable(quiet.count));
-    });
+    it.each(suite.non_interference.cases.map((id) => [id] as const))(
+      '%s answers alike when only invisible records differ',
+      async (id) => {
+        const one = found(suite.cases.find((candidate) => candidate.id === id));
+        const quiet = await ask(suite.non_interference.from, one);
+        const noisy = await ask(suite.non_interference.to, one);
+        expect(noisy.pages.map(comparable)).toEqual(quiet.pages.map(comparable));
+        expect(comparable(noisy.count)).toEqual(comparable(quiet.count));
+      },
+    );
 
     it('denies alike where the namespace exists and where it does not', async () => {
       const gated = found(suite.cases.find((one) => one.expect.read_gate !== undefined && one.group === 'identities'));
@@ -100,7 +109,10 @@ async function openRoom(store: TestStore, dataset: NeutralDataset): Promise<Room
   const report = await loadDataset(db, oneGroup(lines), { onConflict: 'report', now: instantOf(0) });
   expect(report.faults).toEqual([]);
   const policies = new Map<string, Policy>();
-  const served = await start(opened, { kind: 'serve', policy: loadNeutralPolicy({ identities: {}, roles: {}, grants: [] }) });
+  const served = await start(opened, {
+    kind: 'serve',
+    policy: loadNeutralPolicy({ identities: {}, roles: {}, grants: [] }),
+  });
   const local = await start(opened, { kind: 'local' });
   const keys = new Map<string, string>();
   const ask: Room['ask'] = async ({ policy, actor, query }) => {
@@ -125,7 +137,13 @@ async function* oneGroup<T>(lines: readonly T[]): AsyncGenerator<readonly T[]> {
 }
 
 function start(opened: OpenedStore, mode: Parameters<typeof startGateway>[0]['mode']): Promise<Gateway> {
-  return startGateway({ mode, db: opened.database, listen: { host: '127.0.0.1', port: 0 }, rate: NO_LIMITS, log: silent });
+  return startGateway({
+    mode,
+    db: opened.database,
+    listen: { host: '127.0.0.1', port: 0 },
+    rate: NO_LIMITS,
+    log: silent,
+  });
 }
 
 async function makeKey(opened: OpenedStore, name: string, actor: NeutralActor): Promise<string> {

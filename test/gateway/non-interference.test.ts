@@ -117,7 +117,8 @@ interface Rewritten {
 /** What the change does to the store: nothing visible goes and nothing visible comes. */
 function rewrite(pair: Pair): Rewritten {
   const { records, change } = pair;
-  const invisible = records.filter((record) => isInvisible(record, pair));
+  // The root's record always exists.
+  const invisible = records.filter((record) => isInvisible(record, pair) && !isRoot(record));
   const gone = invisible.filter(
     (record, index) => isSame(record, change.context) || (change.fates[index] ?? 'stays') !== 'stays',
   );
@@ -140,6 +141,10 @@ function rewrite(pair: Pair): Rewritten {
     return true;
   });
   return { gone, come };
+}
+
+function isRoot({ family, namespace }: Json): boolean {
+  return family === 'namespace' && namespace === '/';
 }
 
 function isSame(record: Json, context: Json): boolean {

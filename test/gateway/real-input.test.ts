@@ -96,7 +96,9 @@ const [store] = testStores();
   it('pages through exactly what is allowed record by record', async () => {
     const people = tenPeople(set);
     expect(people).toHaveLength(PEOPLE);
-    const existing = new Set<string>(records.flatMap(({ family, namespace }) => (family === 'namespace' ? [namespace] : [])));
+    const existing = new Set<string>(
+      records.flatMap(({ family, namespace }) => (family === 'namespace' ? [namespace] : [])),
+    );
     const seen = { some: 0, none: 0, missing: 0, items: 0 };
     for (const person of people) {
       const key = await keyOf(opened, person);
@@ -108,7 +110,11 @@ const [store] = testStores();
             const got = await pageThrough(gateway.address.port, key, { family, reach, namespace: context });
             const where = `${formatIdentity(person)} ${family} ${reach} ${context}`;
             if (got.status === 200) {
-              expect({ where, ids: got.ids, count: got.count }).toEqual({ where, ids: expected, count: expected.length });
+              expect({ where, ids: got.ids, count: got.count }).toEqual({
+                where,
+                ids: expected,
+                count: expected.length,
+              });
               seen.some += 1;
               seen.items += expected.length;
             } else {
@@ -134,7 +140,8 @@ const [store] = testStores();
 function tenPeople({ roles, grants }: PolicySet): readonly Identity[] {
   const found = new Map<string, Identity>();
   for (const role of roles) {
-    for (const member of role.members) if (member.kind === 'identity') found.set(formatIdentity(member.identity), member.identity);
+    for (const member of role.members)
+      if (member.kind === 'identity') found.set(formatIdentity(member.identity), member.identity);
   }
   for (const { principal } of grants) {
     if (principal.kind === 'identity') found.set(formatIdentity(principal.identity), principal.identity);
@@ -144,16 +151,28 @@ function tenPeople({ roles, grants }: PolicySet): readonly Identity[] {
   const atRoot = grants.find(({ namespace }) => namespace === '/')?.principal;
   const top = roles.find(({ name }) => atRoot?.kind === 'role' && name === atRoot.role)?.members[0];
   const first = top?.kind === 'identity' ? [top.identity] : [];
-  const spread = Array.from({ length: PEOPLE - first.length }, (_, i) => all[Math.floor((i * all.length) / PEOPLE)] as Identity);
+  const spread = Array.from(
+    { length: PEOPLE - first.length },
+    (_, i) => all[Math.floor((i * all.length) / PEOPLE)] as Identity,
+  );
   return [...first, ...spread];
 }
 
 /** The shared contexts, two namespaces where the person may read, and one below each that holds records. */
 function contextsOf(
   policy: Policy,
-  { set, person, records }: { readonly set: PolicySet; readonly person: Identity; readonly records: readonly StoredRecord[] },
+  {
+    set,
+    person,
+    records,
+  }: { readonly set: PolicySet; readonly person: Identity; readonly records: readonly StoredRecord[] },
 ): readonly string[] {
-  const actor = { kind: 'request', identities: [person], credentialScopes: ALL_SCOPES, namespaceRestrictions: null } as const;
+  const actor = {
+    kind: 'request',
+    identities: [person],
+    credentialScopes: ALL_SCOPES,
+    namespaceRestrictions: null,
+  } as const;
   const own = [...new Set(set.grants.map(({ namespace }) => namespace))].filter((namespace) => {
     const request = { kind: 'access', scope: 'resource:read', context: namespace, target: namespace } as const;
     return decide(policy, { actor, request, at: instantOf(Date.now()) }).decision === 'allow';
@@ -176,11 +195,20 @@ interface Question {
 /** The oracle: `decide` on every record of the reach, one by one. Below the context the relation is the reach itself. */
 function allowed(policy: Policy, { records, person, family, reach, context }: Question): readonly string[] {
   const scope: ScopeName = `${family}:read`;
-  const actor = { kind: 'request', identities: [person], credentialScopes: ALL_SCOPES, namespaceRestrictions: null } as const;
+  const actor = {
+    kind: 'request',
+    identities: [person],
+    credentialScopes: ALL_SCOPES,
+    namespaceRestrictions: null,
+  } as const;
   return records
     .filter((record) => record.family === family)
     .filter(({ namespace }) =>
-      reach === 'exact' ? namespace === context : reach === 'lineage' ? isWithin(context, namespace) : isWithin(namespace, context),
+      reach === 'exact'
+        ? namespace === context
+        : reach === 'lineage'
+          ? isWithin(context, namespace)
+          : isWithin(namespace, context),
     )
     .filter(({ namespace }) => {
       const from = reach === 'subtree' ? namespace : context;
@@ -221,7 +249,14 @@ async function everyRecord({ database }: OpenedStore): Promise<readonly StoredRe
 }
 
 async function keyOf({ database }: OpenedStore, person: Identity): Promise<string> {
-  const fields = { actor: formatIdentity(person), identities: [person], scopes: null, restrictions: null, expires: null, admin: false };
+  const fields = {
+    actor: formatIdentity(person),
+    identities: [person],
+    scopes: null,
+    restrictions: null,
+    expires: null,
+    admin: false,
+  };
   return (await createKey(database, fields, instantOf(Date.now()))).text;
 }
 

@@ -38,7 +38,7 @@ export async function openDoors(db: Database): Promise<Ask> {
   const routes = new Map(makeRoutes({ db, cursorKey: cursor }).map((route) => [route.path, route]));
   return async ({ actor, at, policy, id }, kind, body) => {
     const route = routes.get(pathOf(kind));
-    if (route === undefined) throw new Error(`there is no route for a ${kind}`);
+    if (route === undefined || route.access === 'public') throw new Error(`there is no route for a ${kind}`);
     try {
       const { status, json } = await route.run({ actor: asRequestActor(actor, id), at, pinPolicy: () => policy }, body);
       return { status, text: json, headers: {} };

@@ -34,11 +34,11 @@ export async function readInShapes(
   const order = keyOrder(plan.orderBy);
   if (visible.kind === 'none' || order === null) return [];
   const predicate = rowPredicate(visible);
+  const { exact, everything } = visibleExtent(predicate);
   const shapes: readonly Shape[] = [
     { kind: 'gather', order },
-    // A scan that is never enough, one that is enough for some pages, and one that always is.
-    ...[0, 7, 1_000_000].map((budget) => ({ kind: 'scan' as const, order, budget })),
-    ...(visibleExtent(predicate).exact && isEverything(plan.where) ? [{ kind: 'merge' as const, order }] : []),
+    ...(everything ? [{ kind: 'scan' as const, order }] : []),
+    ...(exact && isEverything(plan.where) ? [{ kind: 'merge' as const, order }] : []),
   ];
   const read: ReadShape[] = [];
   for (const shape of shapes) {

@@ -155,7 +155,9 @@ function recordsOf({ families, places }: Where): fc.Arbitrary<readonly Json[]> {
   });
   const namespaces = fc.array(recordOf('namespace', places), { minLength: 10, maxLength: 20, size: 'max' });
   const others = fc.oneof({ weight: 7, arbitrary: mixed }, { weight: 1, arbitrary: many });
-  return fc.tuple(namespaces, others).map((parts) => withIds(parts.flat()));
+  // The root's record always exists.
+  const root = recordOf('namespace', ['/']);
+  return fc.tuple(root, namespaces, others).map((parts) => withIds(parts.flat()));
 }
 
 export interface QueryWorld {

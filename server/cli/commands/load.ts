@@ -18,7 +18,9 @@ type Options = Readonly<Partial<Record<SettingName, string>>> & { readonly repla
 export function registerLoad(program: Command, io: CliIo): void {
   const command = program
     .command('load')
-    .description('load records, one JSON object a line; safe while the gateway runs. If it stops half-way, run it again: it goes on where it stopped')
+    .description(
+      'load records, one JSON object a line; safe while the gateway runs. If it stops half-way, run it again: it goes on where it stopped',
+    )
     .argument('<dataset>', 'JSON Lines file; `-` is stdin')
     .option('--replace', 'a line whose id is stored with other content replaces it (otherwise it is a bad line)')
     .addOption(formatOption())
@@ -35,19 +37,24 @@ export function registerLoad(program: Command, io: CliIo): void {
 }
 
 async function load(io: CliIo, dataset: string, options: Options): Promise<void> {
-  const [{ inputSize, openInput, readLines }, { openStore, storeFailure }, { loadDataset }, { LOAD_LIMITS }, { instantOf }] =
-    await Promise.all([
-      import('../read-lines.js'),
-      import('../open-store.js'),
-      import('../../load/load-dataset.js'),
-      import('../../load/limits.js'),
-      import('../../../engine/index.js'),
-    ]);
+  const [
+    { inputSize, openInput, readLines },
+    { openStore, storeFailure },
+    { loadDataset },
+    { LOAD_LIMITS },
+    { instantOf },
+  ] = await Promise.all([
+    import('../read-lines.js'),
+    import('../open-store.js'),
+    import('../../load/load-dataset.js'),
+    import('../../load/limits.js'),
+    import('../../../engine/index.js'),
+  ]);
   const config = await configOf(io, options);
   const input = await openInput(io, dataset);
   const size = await inputSize(io, dataset);
   // A batch takes as long as it takes: nobody waits for an answer.
-  const db = await openStore(config, { statementTimeout: 0 });
+  const db = await openStore(io, config, { statementTimeout: 0 });
   const started = Date.now();
   const progress = startProgress(io);
   try {

@@ -21,14 +21,15 @@ export function registerMigrate(program: Command, io: CliIo): void {
 }
 
 async function migrateStore(io: CliIo, options: Options): Promise<void> {
-  const [{ storeOf }, { openDatabase }, { migrate }] = await Promise.all([
+  const [{ storeOf }, { openDatabase }, { migrate }, { sayWait }] = await Promise.all([
     import('../../config.js'),
     import('../../db/database.js'),
     import('../../db/migrate.js'),
+    import('../open-store.js'),
   ]);
   const config = await configOf(io, options);
   // A migration may take as long as it takes.
-  const database = await openDatabase({ ...storeOf(config), statementTimeout: 0 });
+  const database = await openDatabase({ ...storeOf(config), statementTimeout: 0, onWait: sayWait(io) });
   try {
     const applied = await migrate(database);
     if (options.format === 'json') await writeJson(io, { applied });

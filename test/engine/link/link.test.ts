@@ -42,10 +42,10 @@ describe('a policy with everything in it', () => {
 
   it('gives a grant the scopes of its role where it names none', () => {
     expect(scopeNames(grant('amx-staff')?.scopes ?? NO_SCOPES)).toEqual([
-      'resource:read',
-      'resource:write',
       'process-run:read',
       'process-run:write',
+      'resource:read',
+      'resource:write',
     ]);
     expect(grant('amx-staff')).toMatchObject({ inherit: true, notBefore: null, expires: null, reason: null });
   });

@@ -155,3 +155,32 @@ describe('all mistakes of one run', () => {
     });
   });
 });
+
+describe('help', () => {
+  const rule = (text: string): string => `guardrails:\n  - { id: g, ${text} }\n`;
+  test.each<[string, string, string]>([
+    ['a grant', grant('scopes:'), 'name at least one scope, or remove the key'],
+    ['a role', 'roles:\n  a: { scopes: ~ }\n', 'name at least one scope, or remove the key'],
+    ['a guardrail', rule('never: { scopes: null, under: / }'), 'name at least one scope'],
+    ['a separation', rule('separate: { scopes: null }'), 'name at least two scopes or patterns'],
+    ['providers', rule('expires: { providers: null, within: 1d }'), 'name at least one provider'],
+    [
+      'an exemption',
+      rule('never: { scopes: ["*:write"], under: /, except: null }'),
+      'name `roles` or `identities`, or remove it',
+    ],
+    ['members, which may be none', 'roles:\n  a: { members: ~ }\n', 'write `[]` for none, or remove the key'],
+  ])('for nothing in %s proposes only what is taken', (_, text, help) => {
+    expect(readExample(text).diagnostics.map(({ code, help: said }) => [code, said])).toEqual([['VALUE_NULL', help]]);
+  });
+
+  test.each([
+    ['2027-01-01T00:00:00Z', 'the grant is never in force: it expires when it begins'],
+    ['2026-01-01T00:00:00Z', 'the grant is never in force: it expires before it begins'],
+  ])('a grant from 2027 until %s: %s', (expires, message) => {
+    const window = grant(`scopes: [resource:read], notBefore: 2027-01-01T00:00:00Z, expires: ${expires}`);
+    expect(readExample(window).diagnostics.map((found) => [found.code, found.message])).toEqual([
+      ['GRANT_WINDOW', message],
+    ]);
+  });
+});

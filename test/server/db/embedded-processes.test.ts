@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, test } from '@jest/globals
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import {
+  cpSync,
   existsSync,
   openSync,
   readFileSync,
@@ -16,11 +17,12 @@ import {
   writeSync,
   closeSync,
 } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../../../server/db/database.js';
-import { readLock } from '../../../server/db/embedded/owner-lock.js';
+import { HEARTBEAT_LOST, readLock } from '../../../server/db/embedded/owner-lock.js';
 import { toStoreProblem } from '../../../server/db/problems.js';
 import { newDataDir } from '../../support/stores.js';
 
@@ -230,6 +232,64 @@ describe('an empty folder', () => {
     await until(() => next.acknowledged.length > 2, 'the next to write');
     expect(await next.stop()).toBe(0);
     await expectAllThere([next, creator]);
+  });
+});
+
+describe('a copy of a data folder', () => {
+  let copy: string;
+  beforeEach(() => {
+    copy = `${dataDir}-copy`;
+  });
+  afterEach(() => {
+    rmSync(copy, { recursive: true, force: true });
+  });
+
+  test.each(['while it is served', 'after its owner was killed'])(
+    '%s opens at once, as a store of its own',
+    async (when) => {
+      const writer = startWriter('writer');
+      await until(() => writer.acknowledged.length > 3, 'the writer to write');
+      if (when === 'after its owner was killed') {
+        writer.process.kill('SIGKILL');
+        await writer.gone;
+      }
+      cpSync(dataDir, copy, { recursive: true });
+      const started = performance.now();
+      const database = await openDatabase({ kind: 'embedded', dataDir: copy });
+      expect(performance.now() - started).toBeLessThan(HEARTBEAT_LOST);
+      await database.knex('acknowledged').insert({ writer: 'copy', n: 1 });
+      await database.close();
+      if (when === 'while it is served') expect(await writer.stop()).toBe(0);
+      const original = await openDatabase({ kind: 'embedded', dataDir });
+      expect(await original.knex('acknowledged').where({ writer: 'copy' })).toEqual([]);
+      await original.close();
+    },
+  );
+});
+
+describe('a start that waits', () => {
+  it('for a process that does not answer says so once, and opens when that is gone', async () => {
+    const owner = startWriter('owner');
+    await until(() => owner.acknowledged.length > 3, 'the owner to write');
+    owner.process.kill('SIGSTOP');
+    const said: string[] = [];
+    const opening = openDatabase({ kind: 'embedded', dataDir, onWait: (message) => said.push(message) });
+    await sleep(1_000);
+    expect(said).toEqual([]);
+    await sleep(3_500);
+    owner.process.kill('SIGKILL');
+    await (await opening).close();
+    expect(said).toEqual([
+      `waiting for process ${String(owner.process.pid)} on ${hostname()}, which holds the store in ${realpathSync(dataDir)}`,
+    ]);
+  });
+
+  it('for nobody says nothing, however long it takes', async () => {
+    rmSync(join(dataDir, 'store'), { recursive: true });
+    const said: string[] = [];
+    const database = await openDatabase({ kind: 'embedded', dataDir, onWait: (message) => said.push(message) });
+    await database.close();
+    expect(said).toEqual([]);
   });
 });
 

@@ -110,12 +110,24 @@ describe('a lock that was left behind', () => {
     ['before this machine was started', { space: 'another-boot/pid:[1]' }],
     ['in another container', { space: `${identifyProcess().space}0` }],
     ['on a system that says nothing about processes', { born: '', space: '', host: 'another' }],
-    ['by the living owner of the folder it was copied from', { pid: process.pid, path: '/elsewhere', inode: 1 }],
   ])('%s is judged by its heartbeat', (_, change) => {
     plant({ pid: 1, ...change }, HEARTBEAT_LOST / 2);
     expect(readLock(folder)).toMatchObject({ kind: 'held' });
     plant({ pid: 1, ...change }, 2 * HEARTBEAT_LOST);
     expect(readLock(folder)).toMatchObject({ kind: 'free', next: 2 });
+  });
+
+  it('by copying the folder of a living owner is free at once, and its socket left alone', () => {
+    plant({ path: '/elsewhere', inode: 1 });
+    expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: null });
+  });
+
+  onLinux.each([
+    ['by another path', { path: '/mounted/elsewhere' }],
+    ['on a file system that numbers anew', { inode: 1 }],
+  ])('of this folder as it is reached %s is held', (_, change) => {
+    plant(change);
+    expect(readLock(folder)).toMatchObject({ kind: 'held' });
   });
 
   test.each(['', 'not JSON', '{"pid":"1"}', '[]', 'null'])(

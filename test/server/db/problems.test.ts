@@ -2,7 +2,7 @@
 import { describe, expect, it, test } from '@jest/globals';
 import knex from 'knex';
 import pg from 'pg';
-import { toStoreProblem } from '../../../server/db/problems.js';
+import { toStoreError, toStoreProblem } from '../../../server/db/problems.js';
 import { StoreError } from '../../../server/db/store-error.js';
 
 function databaseError(code: string): pg.DatabaseError {
@@ -23,6 +23,7 @@ describe('toStoreProblem', () => {
     ['53100', 'db.unavailable'],
     ['25006', 'db.unavailable'],
     ['25P03', 'db.unavailable'],
+    ['42501', 'db.unavailable'],
     ['08006', 'db.unavailable'],
     ['40001', 'db.unavailable'],
     ['XX001', 'db.unavailable'],
@@ -78,4 +79,34 @@ describe('toStoreProblem', () => {
       expect(toStoreProblem(error)).toBeNull();
     },
   );
+});
+
+describe('toStoreError', () => {
+  const told = (code: string): pg.DatabaseError => Object.assign(databaseError(code), { severity: 'ERROR' });
+
+  test.each([
+    ['25006', 'store.read_only', 'the store is read-only (SQLSTATE 25006)'],
+    ['42501', 'store.rights', 'the database user lacks a right that this needs (SQLSTATE 42501)'],
+    ['57014', 'store.timeout', 'the store did not answer in time (SQLSTATE 57014)'],
+    ['53100', 'store.failed', 'the store has run out of disk space, memory or connections (SQLSTATE 53100)'],
+    ['57P01', 'store.failed', 'the store failed, or the connection to it was lost (SQLSTATE 57P01)'],
+  ])('tells SQLSTATE %s as %s', (state, code, message) => {
+    const error = told(state);
+    expect(toStoreError(error)).toMatchObject({ code, message, help: expect.any(String), cause: error });
+  });
+
+  it('never repeats what the driver says', () => {
+    const error = new Error('insert into "api_keys" - Connection terminated unexpectedly');
+    expect(toStoreError(error)).toMatchObject({
+      code: 'store.failed',
+      message: 'the store failed, or the connection to it was lost',
+    });
+    expect(toStoreError(networkError('ECONNRESET'))?.message).not.toContain('connect ');
+  });
+
+  it('gives a failure that has its words as it is, and no fault of ours', () => {
+    const error = new StoreError('store.locked', 'in use');
+    expect(toStoreError(error)).toBe(error);
+    expect(toStoreError(told('42P01'))).toBeNull();
+  });
 });

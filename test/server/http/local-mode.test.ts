@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { startGateway } from '../../../server/compose.js';
-import { call, openGateway, type TestGateway } from '../../support/gateway.js';
+import { call, openGateway, raw, type TestGateway } from '../../support/gateway.js';
 
 let open: TestGateway;
 
@@ -28,6 +28,17 @@ describe('local mode', () => {
       items: [{ namespace: '/' }],
     });
     expect(reply.json?.['snapshot']).toBe(open.gateway.policies.current().digest);
+  });
+
+  it('shows the page of problems', async () => {
+    const reply = await raw(
+      open.port,
+      `GET /docs/problems HTTP/1.1\r\nHost: localhost:${String(open.port)}\r\nConnection: close\r\n\r\n`,
+    );
+    expect(reply).toMatch(/^HTTP\/1\.1 200 .*<!doctype html>.*<\/html>\n$/s);
+    expect(await raw(open.port, 'GET /docs/problems HTTP/1.1\r\nHost: evil\r\nConnection: close\r\n\r\n')).toMatch(
+      /^HTTP\/1\.1 421 /,
+    );
   });
 
   it('tells a namespace that is not there from an empty one', async () => {

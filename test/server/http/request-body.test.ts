@@ -142,6 +142,35 @@ function head(lines: readonly string[]): string {
   ].join('\r\n');
 }
 
+describe('a transfer coding', () => {
+  const chunked = (coding: readonly string[]): string =>
+    `${head([...coding.map((value) => `Transfer-Encoding: ${value}`), 'Connection: close'])}${JSON_QUERY.length.toString(16)}\r\n${JSON_QUERY}\r\n0\r\n\r\n`;
+
+  test.each([
+    [['chunked'], /^HTTP\/1\.1 200 /],
+    [['Chunked'], /^HTTP\/1\.1 200 /],
+    [['gzip, chunked'], /^HTTP\/1\.1 415 .*request\.encoding/s],
+    [['gzip', 'chunked'], /^HTTP\/1\.1 415 .*request\.encoding/s],
+    [['identity, chunked'], /^HTTP\/1\.1 415 .*request\.encoding/s],
+    [['chunked, chunked'], /^HTTP\/1\.1 4(?:00|15) /],
+    [['gzip'], /^HTTP\/1\.1 4(?:00|15) /],
+  ])('%j is answered with %s', async (coding, expected) => {
+    const socket = await openSocket(open.port);
+    const answer = readToEnd(socket);
+    socket.write(chunked(coding));
+    expect(await answer).toMatch(expected);
+  });
+
+  it('other than chunked is refused before the body has arrived, and where none is taken', async () => {
+    for (const line of ['POST /api/v1/query', 'GET /api/v1/whoami']) {
+      const socket = await openSocket(open.port);
+      const answer = readToEnd(socket);
+      socket.write(head(['Transfer-Encoding: gzip, chunked']).replace('POST /api/v1/query', line));
+      expect(await answer).toMatch(/^HTTP\/1\.1 415 .*request\.encoding/s);
+    }
+  });
+});
+
 describe('a body that nobody reads', () => {
   it('does not hold up an early refusal, and the connection serves the next request', async () => {
     const socket = await openSocket(open.port);

@@ -297,6 +297,27 @@ for (const store of testStores()) {
       }
     });
 
+    it('goes on where a run was cut off, in the middle of a batch too', async () => {
+      const values = Array.from({ length: 1_400 }, (_, index) => ({
+        family: index % 3 === 0 ? 'resource' : 'process-run',
+        namespace: `/n${String(index % 7)}`,
+        name: `r${String(index)}`,
+      }));
+      expect(await load(values.slice(0, 700))).toMatchObject({ loaded: 700 });
+      const before = await all();
+      expect(await load(values)).toMatchObject({ loaded: 700, unchanged: 700, bad: 0, implied: 0 });
+      const after = new Set((await all()).map((row) => JSON.stringify(row)));
+      expect(after.size).toBe(before.length + 700);
+      expect(before.filter((row) => !after.has(JSON.stringify(row)))).toEqual([]);
+      expect(await load(values)).toMatchObject({ loaded: 0, unchanged: 1_400 });
+      // One that is there among many that are not, and the other way round.
+      const fresh = Array.from({ length: 900 }, (_, index) => ({ ...values[0], name: `f${String(index)}` }));
+      expect(await load([...fresh.slice(0, 450), values[3], ...fresh.slice(450)])).toMatchObject({
+        loaded: 900,
+        unchanged: 1,
+      });
+    });
+
     it('is loaded by two at once without harm', async () => {
       const values = Array.from({ length: 700 }, (_, index) => ({
         family: 'resource',

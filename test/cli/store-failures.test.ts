@@ -1,0 +1,95 @@
+// A store that fails while a command uses it: exit 6, a code of the store, what to do, and nothing of SQL or of what is stored. On
+// a real PostgreSQL, where there is one.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { findPostgres, runSql, startPostgres, type TestPostgres } from '../support/postgres.js';
+import { runCli } from '../support/run-cli.js';
+import { makeFolder } from '../support/temp-folder.js';
+
+const LINE = '{"family":"resource","namespace":"/labs/canary-value","name":"lens"}\n';
+const SECRETIVE = /canary-value|insert|select|create table|records|api_keys|permission denied|bug of bailiwick/i;
+const CREATE_KEY = ['keys', 'create', '--actor', 'canary-value', '--identity', 'orcid:a'];
+
+const available = findPostgres() !== null;
+if (!available)
+  process.stdout.write('no PostgreSQL on this machine: failures of the store during commands are not tested\n');
+
+(available ? describe : describe.skip)('a store that fails during a command', () => {
+  let server: TestPostgres | null = null;
+  let cwd = '';
+
+  beforeAll(async () => {
+    server = await startPostgres();
+    cwd = await makeFolder({ 'records.jsonl': LINE });
+    await sql(
+      'postgres',
+      'CREATE DATABASE whole',
+      'CREATE DATABASE reading',
+      'CREATE DATABASE fresh',
+      'CREATE ROLE clerk LOGIN',
+    );
+    for (const database of ['whole', 'reading']) expect((await run(['migrate'], urlOf(database))).status).toBe(0);
+    await sql('postgres', 'ALTER DATABASE reading SET default_transaction_read_only = on');
+    await sql('postgres', 'CREATE DATABASE frozen', 'ALTER DATABASE frozen SET default_transaction_read_only = on');
+    // May look, so that it is found to be migrated, but not write.
+    await sql('whole', 'GRANT SELECT ON ALL TABLES IN SCHEMA public TO clerk');
+  }, 60_000);
+
+  afterAll(async () => {
+    await server?.stop();
+  });
+
+  const urlOf = (database: string): string => server?.urlOf(database) ?? '';
+  const asClerk = (database: string): string => urlOf(database).replace('postgres@', 'clerk@');
+  const sql = (database: string, ...statements: readonly string[]): Promise<void> =>
+    runSql(urlOf(database), ...statements);
+  const run = (args: readonly string[], url: string, env: object = {}): ReturnType<typeof runCli> =>
+    runCli([...args], { cwd, env: { DATABASE_URL: url, ...env } });
+
+  test.each([
+    ['load', ['load', 'records.jsonl'], () => asClerk('whole'), 'store.rights'],
+    ['migrate', ['migrate'], () => asClerk('fresh'), 'store.rights'],
+    ['keys create', CREATE_KEY, () => asClerk('whole'), 'store.rights'],
+    ['load', ['load', 'records.jsonl'], () => urlOf('reading'), 'store.read_only'],
+    ['migrate', ['migrate'], () => urlOf('frozen'), 'store.read_only'],
+    ['keys create', CREATE_KEY, () => urlOf('reading'), 'store.read_only'],
+  ])(
+    '%s (%j) is told in words of ours',
+    async (_verb, args, url, code) => {
+      const json = await run([...args, '--format', 'json'], url(), { BAILIWICK_DEBUG: '1' });
+      expect([json.status, JSON.parse(json.stdout)]).toEqual([6, { error: { code, message: expect.any(String) } }]);
+      expect(json.stdout + json.stderr).not.toMatch(SECRETIVE);
+      const text = await run(args, url());
+      expect([text.status, text.stdout]).toEqual([6, '']);
+      expect(text.stderr).toMatch(/^error: [^\n]+ \(SQLSTATE [0-9A-Z]{5}\)\n {2}help: [^\n]+\n$/);
+      expect(text.stderr).not.toMatch(SECRETIVE);
+    },
+    60_000,
+  );
+
+  test('a connection ended during load says to run it again, which goes on', async () => {
+    const blocker = new pg.Client({ connectionString: urlOf('whole') });
+    await blocker.connect();
+    await blocker.query('BEGIN; LOCK TABLE records IN ACCESS EXCLUSIVE MODE');
+    const loading = run(['load', 'records.jsonl'], urlOf('whole'));
+    try {
+      let ended = 0;
+      for (let waited = 0; ended === 0 && waited < 500; waited += 1) {
+        // A transaction sees the activity of its beginning otherwise.
+        await blocker.query('SELECT pg_stat_clear_snapshot(), pg_sleep(0.05)');
+        const { rowCount } = await blocker.query(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE datname = 'whole' AND pid <> pg_backend_pid() AND wait_event_type = 'Lock'`,
+        );
+        ended = rowCount ?? 0;
+      }
+      expect(ended).toBe(1);
+    } finally {
+      await blocker.end();
+    }
+    const { status, stderr } = await loading;
+    expect([status, stderr]).toEqual([6, expect.stringContaining('run it again: it goes on where it stopped')]);
+    expect(stderr).not.toMatch(SECRETIVE);
+    expect((await run(['load', 'records.jsonl'], urlOf('whole'))).stdout).toMatch(/^1 line: 1 loaded/);
+  }, 120_000);
+});
