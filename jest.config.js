@@ -4,6 +4,6 @@ export default {
   testMatch: ['**/*.test.js'],
   testEnvironment: 'node',
   transform: {},
-  testTimeout: 60_000,
+  testTimeout: 120_000,
   maxWorkers: 2,
 };

@@ -117,6 +117,8 @@ export const multirangeOf = (roots) => `{${roots.map(rangeOf).join(',')}}`;
 
 /** Tables, policy and role of the baselines, once a world. `run` takes SQL. */
 export async function prepareBaselines(run, sets) {
+  // Its multiranges are called `bench_multirange`.
+  await run('CREATE TYPE bench_range AS RANGE (subtype = text, collation = "C")');
   await run(`
     CREATE TABLE bench_closure AS
       SELECT n.path, '/' || a.part AS ancestor FROM (SELECT DISTINCT path FROM records) n
@@ -134,7 +136,7 @@ export async function prepareBaselines(run, sets) {
   await run('CREATE ROLE bench_reader');
   await run('GRANT SELECT ON records, bench_closure, bench_grants TO bench_reader');
   await run(`CREATE POLICY bench_policy ON records FOR SELECT TO bench_reader
-    USING (path <@ (SELECT current_setting('bench.visible')::path_multirange))`);
+    USING (path <@ (SELECT current_setting('bench.visible')::bench_multirange))`);
   await run('ALTER TABLE records ENABLE ROW LEVEL SECURITY');
 }
 
@@ -143,7 +145,7 @@ export async function preparePhys(run, roots) {
   await run('DROP TABLE IF EXISTS phys');
   await run(
     `CREATE TABLE phys AS SELECT x.* FROM records x
-      WHERE ${ACTIVE} AND x.path <@ (SELECT '${multirangeOf(roots)}'::path_multirange)`,
+      WHERE ${ACTIVE} AND x.path <@ (SELECT '${multirangeOf(roots)}'::bench_multirange)`,
   );
   await run('ALTER TABLE phys ADD PRIMARY KEY (id)');
   await run('CREATE INDEX ON phys (created_at DESC, id)');

@@ -110,7 +110,7 @@ const ownerPid = (): number | null => {
 };
 
 async function until(condition: () => boolean, what: string): Promise<void> {
-  const end = Date.now() + 30_000;
+  const end = Date.now() + 90_000;
   while (!condition()) {
     if (Date.now() > end) throw new Error(`waited too long for ${what}`);
     await sleep(10);
@@ -276,7 +276,7 @@ describe('a start that waits', () => {
     const opening = openDatabase({ kind: 'embedded', dataDir, onWait: (message) => said.push(message) });
     await sleep(1_000);
     expect(said).toEqual([]);
-    await sleep(3_500);
+    await until(() => said.length > 0, 'the notice');
     owner.process.kill('SIGKILL');
     await (await opening).close();
     expect(said).toEqual([
