@@ -24,11 +24,18 @@ const HELP = `Usage: make bench-query ARGS="[options]"
   --out <file>       where the figures go as JSON (.run/bench-query.json)
 `;
 
+const EXIT_INTERRUPTED = 130;
+
 async function main(settings) {
   const server = await startPostgres(['shared_buffers=1GB', 'max_wal_size=8GB', 'work_mem=16MB']);
   if (server === null) {
     print('bench-query needs PostgreSQL, and none is installed here');
     return;
+  }
+  for (const signal of ['SIGINT', 'SIGTERM']) {
+    process.once(signal, () => {
+      void server.stop().finally(() => process.exit(EXIT_INTERRUPTED));
+    });
   }
   try {
     await measure(server, settings);
