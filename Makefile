@@ -62,10 +62,10 @@ arch: build ## import directions, cycles, sizes, casts, words, lockfile
 dead: setup ## unused files, exports and dependencies
 	$(BIN)/knip
 
-docs: build ## write what is generated: the pages of diagnostic codes, the editor schemas
+docs: build ## write what is generated: the pages of diagnostic codes, what commands print, the editor schemas
 	node dist/server/cli/main.js codes --format markdown > engine/docs/diagnostics.md
-	node dist/server/cli/main.js schema policy > policies/.schema/policy.json
-	node dist/server/cli/main.js schema sections > policies/.schema/sections.json
+	node fixtures/examples/write.mjs
+	for kind in policy sections; do node dist/server/cli/main.js schema $$kind > policies/.schema/$$kind.json; done
 
 docs-check: build ## refuse what `make docs` would change
 	$(JEST) docs.test

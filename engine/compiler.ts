@@ -22,12 +22,12 @@ export { ENGINE_LIMITS, type EngineLimits } from './limits.js';
 export { formatFile, type Formatting } from './format/format-file.js';
 export type { Diagnostic, Position, Range, Related, Severity } from './model/diagnostic.js';
 export {
-  CODE_PAGES,
   type CodePage,
   codePage,
-  DIAGNOSTIC_CODES,
   type DiagnosticCode,
   type LintCode,
+  PROBLEM_CODES,
+  type ProblemCode,
 } from './model/diagnostic-codes.js';
 export {
   CLOCK_RULES,
@@ -37,8 +37,10 @@ export {
   type LintOptions,
   lintPolicy,
 } from './lint/lint-policy.js';
+export { identityFaultText, meantPath, pathFaultText } from './model/fault-words.js';
 export { nearest } from './model/nearest.js';
 export type { FileOutline, PolicyGuardrail, PolicySet, PolicyTest } from './model/policy-set.js';
+export { scopePatterns } from './model/scope.js';
 export { makeDiagnostic, sortDiagnostics } from './model/report.js';
 export type { Cause } from './prove/diff-causes.js';
 export { diffPolicies, type DiffReport, type DiffRow } from './prove/diff.js';
@@ -48,7 +50,7 @@ export { checkGuardrails, type GuardrailReport, type GuardrailViolation } from '
 export { type NearestMiss } from './prove/nearest-miss.js';
 export { coverGrants, coveredPercent, type GrantCoverage } from './prove/coverage.js';
 export { type PolicyTestFailure, type PolicyTestReport, runPolicyTests } from './prove/policy-tests.js';
-export { type HeldRegion, whatCan } from './prove/what-can.js';
+export { type HeldRegion, type Unknown, unknownPart, whatCan } from './prove/what-can.js';
 export { type Holder, whoCan, type WhoCanRequest } from './prove/who-can.js';
 export type { Region, Witness } from './prove/witness.js';
 export type { CompiledSnapshot } from './snapshot/seal.js';
@@ -132,6 +134,11 @@ export function openCompiled(compiled: CompiledSnapshot): LoadResult {
   return openSnapshot(decodeCompiled(compiled));
 }
 
+const EXPANDED_HELP = 'let fewer grants go to roles with many members, or split the policy';
+
 function tooLarge(message: string): CompileResult {
-  return { ok: false, diagnostics: [makeDiagnostic({ code: 'LIMIT_EXPANDED', file: 'policy.yaml', message })] };
+  return {
+    ok: false,
+    diagnostics: [makeDiagnostic({ code: 'LIMIT_EXPANDED', file: 'policy.yaml', message, help: EXPANDED_HELP })],
+  };
 }

@@ -27,6 +27,8 @@ export const ENGINE_LIMITS = Object.freeze({
   /** Expectations (allow, deny, sees) of all tests together. */
   expectations: 1_000_000,
   guardrails: 10_000,
+  /** Faults of one kind in the characters of one file; the rest is counted, not listed. */
+  textFaults: 100,
   /** Bytes of a description, a reason or the name of a test. */
   freeTextBytes: 1_000,
   /** Pairs of grants that lint compares to find redundant ones. */

@@ -50,4 +50,6 @@ export const KEY_LIMITS = Object.freeze({
   restrictions: 1_000,
   /** `last_used_at` is written at most so often for one key, in milliseconds. */
   lastUsedInterval: 60_000,
+  /** How long requests wait for the end of the look-up before theirs, which they then share, in milliseconds. */
+  lookUpPatience: 10,
 });

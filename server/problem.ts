@@ -95,10 +95,15 @@ const KINDS = {
     title: 'There is no such route',
     help: 'Check the path. It is exact: capital letters, a slash at the end and encoded characters make another one.',
   },
+  'record.not_found': {
+    status: 404,
+    title: 'There is no such record among those that the actor may read',
+    help: 'Check the id, and that the path names the family of the record. If both are right, ask the owners of its namespace for a grant, or use a key that reaches as far: which of these it is, is not told.',
+  },
   'namespace.not_found': {
     status: 404,
     title: 'There is no such namespace',
-    help: 'Check the spelling of `namespace`, or have it created first.',
+    help: 'Check the spelling of the path or of `namespace`, or have it created first.',
   },
   'request.method': {
     status: 405,

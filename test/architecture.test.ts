@@ -184,7 +184,7 @@ function countNodes(node: ts.Node, wanted: (node: ts.Node) => boolean): number {
 /** `as` and `!`, but not `as const`; a module that declares a brand is where that brand's casts belong. */
 function casts(path: string): number {
   const text = read(path);
-  if (/declare const \w+: unique symbol/.test(text)) return 0;
+  if (/^(?:declare )?const \w+: unique symbol/m.test(text)) return 0;
   return countNodes(parse(path, text), (node) => {
     if (ts.isNonNullExpression(node)) return true;
     return (

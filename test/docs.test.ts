@@ -1,9 +1,10 @@
 // What is generated stands in the repository as the program would write it: `make docs` brings it up to date.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it, test } from '@jest/globals';
-import { DIAGNOSTIC_CODES } from '../engine/compiler.js';
+import { PROBLEM_CODES } from '../engine/compiler.js';
 import { fromRoot } from './support/root.js';
 import { runCli } from './support/run-cli.js';
+import { refreshExamples } from './support/shown-examples.js';
 
 describe('generated documents', () => {
   test.each([
@@ -19,7 +20,41 @@ describe('generated documents', () => {
   it('has a heading for every code, which the list links to', () => {
     const text = readFileSync(fromRoot('engine/docs/diagnostics.md'), 'utf8');
     const headings = [...text.matchAll(/^## (\w+)$/gm)].map(([, code]) => code);
-    expect(headings).toEqual(DIAGNOSTIC_CODES);
-    for (const code of DIAGNOSTIC_CODES) expect(text).toContain(`| [\`${code}\`](#${code.toLowerCase()}) | `);
+    expect(headings).toEqual(PROBLEM_CODES);
+    for (const code of PROBLEM_CODES) expect(text).toContain(`| [\`${code}\`](#${code.toLowerCase()}) | `);
+  });
+});
+
+describe('engine/docs/examples.md', () => {
+  const text = readFileSync(fromRoot('engine/docs/examples.md'), 'utf8');
+
+  it('shows what its commands print', async () => {
+    expect(await refreshExamples(text)).toBe(text);
+  }, 60_000);
+
+  it('tries the verbs of policy authors and auditors, successes and refusals', () => {
+    const verbs = new Set([...text.matchAll(/^\$ bailiwick ([a-z-]+)/gm)].map(([, verb]) => verb));
+    expect([...verbs].sort()).toEqual([
+      'check',
+      'compile',
+      'diff',
+      'explain',
+      'fmt',
+      'inspect',
+      'keygen',
+      'sign',
+      'test',
+      'verify',
+      'visible',
+      'what-can',
+      'who-can',
+    ]);
+    expect(text).not.toMatch(/cli\.internal|Error:|^\s+at .*:\d+:\d+/m);
+  });
+
+  it('links to what exists, and is short enough to read', () => {
+    const links = [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link = '']) => `engine/docs/${link}`);
+    expect(links.filter((link) => !existsSync(fromRoot(link)))).toEqual([]);
+    expect(text.split('\n').length).toBeLessThan(400);
   });
 });

@@ -20,8 +20,14 @@ interface CheckReport {
 
 const POLICIES = fromRoot('policies');
 
-async function check(folder: string): Promise<{ readonly status: number | null; readonly report: CheckReport }> {
-  const { status, stdout } = await runCli(['check', folder, '--format', 'json']);
+/** Before any of its grants is over, whatever day it is. */
+const EARLY = '2026-12-01T00:00:00Z';
+
+async function check(
+  folder: string,
+  at = EARLY,
+): Promise<{ readonly status: number | null; readonly report: CheckReport }> {
+  const { status, stdout } = await runCli(['check', folder, '--at', at, '--format', 'json']);
   return { status, report: JSON.parse(stdout) as CheckReport };
 }
 
@@ -52,6 +58,12 @@ describe('the policy that ships', () => {
         /^# yaml-language-server: \$schema=(\S+)\n/.exec(readFileSync(join(POLICIES, path), 'utf8')) ?? [];
       expect(join(dirname(path), schema)).toBe(`.schema/${path === 'policy.yaml' ? 'policy' : 'sections'}.json`);
     }
+  });
+
+  it('is as sound when its grants are over: that is a warning', async () => {
+    const { status, report } = await check(POLICIES, '2030-01-01T00:00:00Z');
+    expect(report).toMatchObject({ ok: true, tests: { failed: 0 }, guardrails: { violated: 0 } });
+    expect([status, new Set(report.diagnostics.map(({ severity }) => severity))]).toEqual([0, new Set(['warning'])]);
   });
 
   it('has nothing to complain of, passes its tests and keeps its guardrails', async () => {

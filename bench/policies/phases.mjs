@@ -9,6 +9,14 @@ import { readFolder } from '../../dist/server/cli/read-folder.js';
 const [snapshot, edited, folder] = process.argv.slice(2);
 const phases = [];
 
+/** What hardly anybody in a generated policy keeps: the work of telling who breaks it, where, by which grants. */
+const STRICT = {
+  'policy.yaml': 'bailiwick: 1\nname: strict\nproviders: { badge: {} }\n',
+  'guardrails.yaml': 'guardrails: [{ id: apart, separate: ["resource:*", "process-run:*", "namespace:*"] }]\n',
+};
+/** Beyond that the list of who breaks it, which names everybody at every place, is longer than anybody reads. */
+const MOST_BROKEN = 100_000;
+
 function time(name, work) {
   const started = performance.now();
   const cpu = process.cpuUsage();
@@ -34,4 +42,12 @@ const compiled = must(time('compile', () => compilePolicy(set)));
 const { policy } = must(time('open what was compiled', () => openCompiled(compiled.snapshot)));
 const guardrails = time(`guardrails (${set.guardrails.length})`, () => checkGuardrails(set, policy));
 if (guardrails.violated > 0) throw new Error('a guardrail of the generated policy is violated');
-console.log(JSON.stringify({ phases, counts: policy.counts, rows: report.gained.length + report.lost.length, bytes: oldBytes.length }));
+const facts = { counts: policy.counts, rows: report.gained.length + report.lost.length, bytes: oldBytes.length };
+console.log(JSON.stringify({ phases, ...facts, ...(set.grants.length > MOST_BROKEN ? {} : tellBroken()) }));
+
+function tellBroken() {
+  const { policy: strict } = readPolicy(Object.entries(STRICT).map(([path, text]) => ({ path, bytes: Buffer.from(text) })));
+  const broken = time('a guardrail that nearly all break', () => checkGuardrails({ ...set, guardrails: strict.guardrails }, policy));
+  const [{ witnesses, repair }] = broken.violations;
+  return { witnesses: witnesses.length, repair: repair.length };
+}

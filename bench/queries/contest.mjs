@@ -1,4 +1,5 @@
 // The contenders on the same question in turn, checked to give the same answer.
+import { itemsJson } from '../../dist/server/query/page-statement.js';
 import { figure, interleave, loadNow, median, say, short } from './figures.mjs';
 import { CONNECTIONS } from './gateway-client.mjs';
 import {
@@ -18,7 +19,7 @@ const QUERY_CANCELED = '57014';
 
 /** All queries on one visible set; each contender is checked to give what the physical limit gives. */
 export async function measureSet(context, { roots, visible, share, index, gateway }) {
-  const { run, reader, settings, cases } = context;
+  const { run, client, reader, own, settings, cases } = context;
   const actor = `set-${index}`;
   await preparePhys(run, roots);
   await reader.query(`SELECT set_config('bench.visible', $1, false)`, [multirangeOf(roots)]);
@@ -26,12 +27,14 @@ export async function measureSet(context, { roots, visible, share, index, gatewa
     const after = query.deep === true ? await middle(run, visible) : undefined;
     const { envelope, ours } = await prepareOurs(context, { query, after, roots, actorId: actor });
     const given = { query, after };
-    const read = (text, values) => reader.query(text, values);
     const contenders = [
-      contender('phys', run, physStatement(given)),
-      contender('ours', run, ours),
-      { name: 'gateway', call: () => gateway.ask(actor, query.kind, envelope).then(idsOrCount) },
-      contender('rls', read, rlsStatement(given)),
+      contender('phys', prepared(client), physStatement(given)),
+      contender('ours', prepared(own), ours),
+      {
+        name: 'gateway',
+        call: () => gateway.ask(actor, query.kind, envelope).then((text) => idsOrCount(JSON.parse(text))),
+      },
+      contender('rls', prepared(reader), rlsStatement(given)),
       contender('join', unfenced(context), joinStatement(given, actor)),
     ];
     await agree(contenders, `${query.name}, ${roots.length} roots, ${visible} visible`);
@@ -49,12 +52,21 @@ async function prepareOurs({ db, secret }, { query, after, roots, actorId }) {
   return { envelope, ours: await ourStatement(db, { query, envelope, roots, secret, actorId }) };
 }
 
+/** Each runs its statement prepared, under a name of its own: the plan is not made anew. */
+function prepared(client) {
+  const name = `bench ${(statements += 1)}`;
+  return (text, values) => client.query({ name, text, values });
+}
+
+let statements = 0;
+
 /** The join runs as the owner, whom the policy of the other baseline does not concern, and is given up like that one. */
 function unfenced({ client }) {
+  const run = prepared(client);
   return async (text, values) => {
     await client.query(`SET statement_timeout = ${PATIENCE}`);
     try {
-      return await client.query(text, values);
+      return await run(text, values);
     } finally {
       await client.query('SET statement_timeout = 0');
     }
@@ -82,11 +94,11 @@ function contender(name, run, { text, values }) {
   return { name, call };
 }
 
-/** What has to agree: the ids of the page, or the count. */
+/** What has to agree: the ids of the page, or the count. Of the gateway its answer is given, of a statement the rows. */
 function idsOrCount({ rows, items, count }) {
-  if (count !== undefined) return Number(count);
-  const records = items ?? rows;
-  return records[0]?.count === undefined ? records.slice(0, 50).map(({ id }) => id) : Number(records[0].count);
+  const found = count ?? rows?.[0]?.count;
+  if (found !== undefined) return Number(found);
+  return (items ?? JSON.parse(itemsJson(rows))).map(({ id }) => id);
 }
 
 async function agree(contenders, what) {
@@ -105,12 +117,14 @@ async function agree(contenders, what) {
 export async function measureGateway(context, { gateway, query, roots, index }) {
   const actor = `set-${index}`;
   const { envelope, ours } = await prepareOurs(context, { query, roots, actorId: actor });
-  await gateway.tell({ kind: 'statement', ...ours });
+  await gateway.tell({ kind: 'statement', queryKind: query.kind, ...ours });
   const contenders = [
     { name: 'the gateway', call: () => gateway.ask(actor, query.kind, envelope) },
     { name: 'the bare handler', call: () => gateway.bare(envelope) },
     { name: 'the bare handler with the key', call: () => gateway.keyed(actor, envelope) },
   ];
+  // What runs but a few times is not compiled yet.
+  for (const { call } of contenders) await throughput(call, WARMING);
   const times = await interleave(contenders, { milliseconds: 6_000, atLeast: 100, atMost: 2_000 });
   const rates = contenders.map(() => []);
   for (let round = 0; round < 5; round += 1) {
@@ -137,6 +151,9 @@ export async function measureGateway(context, { gateway, query, roots, index }) 
     );
   }
 }
+
+/** Milliseconds. */
+const WARMING = 1_500;
 
 /** Requests a second over all connections. */
 async function throughput(call, milliseconds) {

@@ -1,5 +1,6 @@
 // The gateway of the bench on a thread of its own, and beside it the same Express handler running a bare statement: it reads and
-// parses the body, runs what it was told, answers the rows as JSON, and does nothing else, or looks the key up before.
+// parses the body, runs what it was told on the same connections, answers with the rows, and does nothing else, or looks the
+// key up before. Body and answer are handled as the gateway does, so that what differs is what the gateway is asked about.
 import { parentPort, workerData } from 'node:worker_threads';
 import express from 'express';
 import { compilePolicy } from '../../dist/engine/compiler.js';
@@ -11,6 +12,7 @@ import { startGateway } from '../../dist/server/compose.js';
 import { openDatabase } from '../../dist/server/db/database.js';
 import { startHttpServer } from '../../dist/server/http/http-server.js';
 import { makeIdSource } from '../../dist/server/ports.js';
+import { itemsJson } from '../../dist/server/query/page-statement.js';
 
 const { url, actors, fillers } = workerData;
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -74,14 +76,22 @@ for (const { actor } of actors) {
 }
 
 let statement = null;
+let statements = 0;
 const authenticator = makeKeyAuthenticator({ db, fingerprint: makeFingerprinter(new Uint8Array(32)), log: silent });
 
+function bodyOf(request) {
+  return new Promise((resolve, reject) => {
+    const chunks = [];
+    request.on('data', (chunk) => chunks.push(chunk));
+    request.on('end', () => resolve(Buffer.concat(chunks)));
+    request.on('error', reject);
+  });
+}
+
 async function answer(request, response) {
-  const chunks = [];
-  for await (const chunk of request) chunks.push(chunk);
-  JSON.parse(Buffer.concat(chunks).toString('utf8'));
-  const { rows } = await db.knex.raw(statement.text, statement.values);
-  const json = JSON.stringify({ items: rows });
+  JSON.parse((await bodyOf(request)).toString('utf8'));
+  const { rows } = await db.knex.raw(statement.text, statement.values).options({ name: statement.name });
+  const json = statement.kind === 'count' ? JSON.stringify(rows[0]) : `{"items":${itemsJson(rows)}}`;
   response.writeHead(200, ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(json))]);
   response.end(json);
 }
@@ -102,7 +112,8 @@ parentPort.on('message', async (message) => {
       order.push(Number(digits) - 1);
       return '?';
     });
-    statement = { text, values: order.map((at) => message.values[at]) };
+    const values = order.map((at) => message.values[at]);
+    statement = { name: `bare ${(statements += 1)}`, text, values, kind: message.queryKind };
     parentPort.postMessage({ kind: 'done' });
   } else {
     await gateway.close();

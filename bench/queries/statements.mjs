@@ -1,7 +1,8 @@
 // The statements that are compared: ours as the gateway runs them, and the baselines, written by hand and as well as we can.
 // All give the same columns for the same records; every page is checked against the physical limit's.
-import { sortColumns, positionOutput } from '../../dist/server/query/order.js';
-import { outputColumns } from '../../dist/server/query/projection.js';
+import { sql } from '../../dist/server/db/sql.js';
+import { sortColumns } from '../../dist/server/query/order.js';
+import { pageOutput } from '../../dist/server/query/page-statement.js';
 import { compileCondition } from '../../dist/server/query/compile-condition.js';
 import { sealCursor } from '../../dist/server/query/cursor.js';
 import { parseQuery } from '../../dist/server/query/parse-query.js';
@@ -34,8 +35,7 @@ function numbered({ text, bindings }) {
 }
 
 /**
- * What the gateway sends for this query: the statement that the query's own door hands to the driver, bindings included. The
- * counts by which it chooses are read before, as they would be by an earlier request.
+ * What the gateway sends for this query: the statement that the query's own door hands to the driver, bindings included.
  */
 export async function ourStatement(db, { query, envelope, roots, secret, actorId }) {
   const plan = parseQuery(envelope, query.kind);
@@ -82,13 +82,15 @@ function over(source, { query, after, where = 'TRUE', values = [] }) {
     parts.push(`x.created_at <= ${at} AND (x.created_at < ${at} OR x.id > ${id})`);
     bound.push(after[0], after[1]);
   }
-  const columns = sortColumns(plan.orderBy);
-  const outputs = [...outputColumns(plan.family, plan.select), positionOutput(columns)].map(({ text }) => text);
-  const keys = columns.map(({ value }, index) => `${value.text} AS k${index}`);
+  const keys = sortColumns(plan.orderBy).map(({ value }, index) => `${value.text} AS k${index}`);
+  const output = numbered(pageOutput(plan, sql`THE ROWS`));
   return {
-    text: `SELECT ${outputs.join(', ')} FROM (SELECT x.*, ${keys.join(', ')} FROM ${source} x
-      WHERE ${parts.join(' AND ')} ORDER BY ${query.order} LIMIT ${plan.page.size + 1}) x ORDER BY ${query.order}`,
-    values: bound,
+    text: shifted(output.text, bound.length).replace(
+      'THE ROWS',
+      () => `SELECT x.*, ${keys.join(', ')} FROM ${source} x
+        WHERE ${parts.join(' AND ')} ORDER BY ${query.order} LIMIT ${plan.page.size + 1}`,
+    ),
+    values: [...bound, ...output.values],
   };
 }
 

@@ -24,7 +24,9 @@ export interface Element {
   readonly blankBefore: boolean;
   /** Above it; for the file, before everything. */
   readonly leading: CommentLine[];
-  /** Behind it, on its line. */
+  /** Between its key, dash or bracket and what is inside: of a list or mapping one on that line, of a text all. */
+  readonly head: string[];
+  /** Behind all of it, on the line where it ends: one at most. */
   readonly trailing: string[];
   /** After its last child. */
   readonly tail: CommentLine[];
@@ -32,26 +34,51 @@ export interface Element {
 
 export function makeElements(text: string, root: Node, comments: readonly Comment[]): Element {
   const file = toElement(text, null, root);
+  let before: PlacedComment = { text: '', start: 0, end: 0, ownLine: true, isFresh: false, column: -1 };
   for (const comment of comments) {
-    const target = comment.ownLine ? null : headOn(text, file, comment);
-    if (target === null) attachLine(text, file, comment);
-    else target.trailing.push(comment.text);
+    const between = text.slice(before.end, comment.start);
+    // One after another, comments lead out of what is before them and never in again.
+    const furthest = between.trim() === '' && before.isFresh ? before.column : Infinity;
+    const behindDash = isBehindDash(between);
+    before = {
+      ...comment,
+      isFresh: comment.ownLine || behindDash,
+      column: behindDash ? -1 : Math.min(columnOf(text, comment.start), furthest),
+    };
+    attach(text, file, before);
   }
   return file;
 }
 
+/** Whether a text ends, but for blanks, in a line of nothing but a dash: what comes then speaks of what follows it. */
+function isBehindDash(text: string): boolean {
+  const trimmed = text.trimEnd();
+  return /^[ -]*-$/.test(trimmed.slice(trimmed.lastIndexOf('\n') + 1));
+}
+
+interface PlacedComment extends Comment {
+  /** Nothing that it could speak of stands before it on its line. */
+  readonly isFresh: boolean;
+  /** How far in it may belong; -1 behind a dash. */
+  readonly column: number;
+}
+
 function toElement(text: string, key: TextNode | null, value: Node): Element {
   const start = key?.start ?? value.start;
+  const children = childrenOf(text, value);
+  const flow = value.kind !== 'text' && /[[{]/.test(text.charAt(value.start));
   return {
     key,
     value,
     start,
-    end: Math.max(value.end, key?.end ?? 0),
-    children: childrenOf(text, value),
-    flow: value.kind !== 'text' && /[[{]/.test(text.charAt(value.start)),
+    // A block ends where the last of it does: what parsers count as its end may lie behind comments.
+    end: (flow ? undefined : children.at(-1)?.end) ?? Math.max(value.end, key?.end ?? 0),
+    children,
+    flow,
     column: columnOf(text, value.start),
     blankBefore: followsBlank(text, start),
     leading: [],
+    head: [],
     trailing: [],
     tail: [],
   };
@@ -75,44 +102,55 @@ function followsBlank(text: string, offset: number): boolean {
   return text.slice(before, lineStart).trim() === '';
 }
 
-/** The element that ends, or whose key ends, on the line of a comment before it; null if only a dash stands there. */
-function headOn(text: string, file: Element, comment: Comment): Element | null {
-  let found = file;
-  for (;;) {
-    const last = found.children.findLast((child) => child.start < comment.start);
-    if (last === undefined) break;
-    found = last;
-    if (last.flow && comment.start >= last.end) break;
-  }
-  if (found === file) return null;
-  const endsAt = found.end <= comment.start ? found.end : (found.key?.end ?? found.start);
-  return text.slice(endsAt, comment.start).includes('\n') ? null : found;
-}
-
-/** A comment on a line of its own, or behind nothing but a dash. */
-function attachLine(text: string, file: Element, comment: Comment): void {
+/** Gives a comment to the element that it speaks of; among the comments of one place it is the last so far. */
+function attach(text: string, file: Element, comment: PlacedComment): void {
   const line = { text: comment.text, blankBefore: followsBlank(text, comment.start) };
-  // Behind a dash it speaks of what comes, wherever it stands.
-  const column = comment.ownLine ? columnOf(text, comment.start) : -1;
   let within = file;
   for (;;) {
     const index = within.children.findIndex((child) => child.start > comment.start);
     const next = index < 0 ? undefined : within.children[index];
     const last = index < 0 ? within.children.at(-1) : within.children[index - 1];
-    if (last !== undefined && last.children.length > 0 && isInside(last, comment, column > within.column)) {
-      within = last;
-      continue;
+    if (last === undefined) {
+      // Before the first child: on the line of the key or bracket, or above the child.
+      const opens = within.key?.end ?? within.value.start;
+      if (within === file) file.leading.push(line);
+      else if (next === undefined || isOnLine(text, opens, comment)) within.head.push(comment.text);
+      else next.leading.push(line);
+      return;
     }
-    const owner = last !== undefined && comment.start < last.end ? last : next;
-    // What stands before everything stays there, also where the first section moves.
-    if (within === file && last === undefined) file.leading.push(line);
-    else if (owner !== undefined) owner.leading.push(line);
-    else within.tail.push(line);
-    return;
+    if (comment.start < last.end) {
+      if (last.value.kind === 'text') {
+        last.head.push(comment.text);
+        return;
+      }
+      within = last;
+    } else if (!comment.isFresh && isOnLine(text, last.end, comment)) {
+      lastOf(last).trailing.push(comment.text);
+      return;
+    } else if (isPartOf(last, within, comment)) {
+      within = last;
+    } else {
+      (next?.leading ?? within.tail).push(line);
+      return;
+    }
   }
 }
 
-/** Between the first and the last of it, or after a block and indented like a part of it. */
-function isInside(element: Element, comment: Comment, indented: boolean): boolean {
-  return comment.start < element.end || (!element.flow && indented);
+function isOnLine(text: string, offset: number, comment: Comment): boolean {
+  return offset <= comment.start && !text.slice(offset, comment.start).includes('\n');
+}
+
+/** The innermost block element that ends where this one does. */
+function lastOf(element: Element): Element {
+  let last = element;
+  for (let inner = last.flow ? undefined : last.children.at(-1); inner !== undefined;) {
+    last = inner;
+    inner = last.flow ? undefined : last.children.at(-1);
+  }
+  return last;
+}
+
+/** Whether a comment on its own line, after a block, is indented like a part of it. */
+function isPartOf(last: Element, within: Element, { column }: PlacedComment): boolean {
+  return !last.flow && last.children.length > 0 && column > within.column;
 }

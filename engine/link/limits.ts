@@ -39,7 +39,9 @@ function checkLimit(
       total += count;
       if (total <= limit) continue;
       const message = `the policy has more than ${String(limit)} ${kind}`;
-      sink.add(findingAt(document, at ?? { start: 0, end: 0 }, { code: 'LIMIT_COUNT', message }));
+      sink.add(
+        findingAt(document, at ?? { start: 0, end: 0 }, { code: 'LIMIT_COUNT', message, help: 'split the policy' }),
+      );
       return;
     }
   }

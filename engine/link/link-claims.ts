@@ -52,7 +52,14 @@ export function linkGuardrails(documents: readonly PolicyDocument[], names: Name
       else {
         const related = [{ ...placeOf(before.document, before.id), message: 'first declared here' }];
         const message = `the guardrail id \`${id.value}\` is used twice`;
-        names.sink.add(findingAt(document, id, { code: 'GUARDRAIL_DUPLICATE', message, related }));
+        names.sink.add(
+          findingAt(document, id, {
+            code: 'GUARDRAIL_DUPLICATE',
+            message,
+            help: 'give one of them another id',
+            related,
+          }),
+        );
       }
       if (linked !== null) guardrails.push({ id: id.value, description, rule: linked, place: placeOf(document, id) });
     }

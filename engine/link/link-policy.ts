@@ -54,6 +54,7 @@ function linkGrants(documents: readonly PolicyDocument[], names: Names): readonl
           findingAt(document, id, {
             code: 'GRANT_DUPLICATE',
             message: `the grant id \`${id.value}\` is used twice`,
+            help: 'give one of them another id, or remove one',
             related: [{ ...placeOf(before.document, before.id), message: 'first declared here' }],
           }),
         );
@@ -93,6 +94,7 @@ function checkWithin(document: PolicyDocument, grant: GrantDeclaration, names: N
     findingAt(document, namespace, {
       code: 'GRANT_OUTSIDE_WITHIN',
       message: `\`${namespace.value}\` is not at or below \`${within.value}\``,
+      help: 'move the grant to a file that may grant there',
       related: [{ ...placeOf(document, within), message: 'this file may grant here and below' }],
     }),
   );

@@ -1,13 +1,11 @@
 // References to roles and providers: declared, or a diagnostic with the name that was perhaps meant.
 import type { IdentityReference, MemberReference, PolicyDocument, RoleReference } from '../model/document.js';
+import { GROUP_SUFFIX } from '../model/identity.js';
 import { nearest } from '../model/nearest.js';
 import type { Principal } from '../model/policy-set.js';
 import type { Located, Span } from '../model/span.js';
 import type { Names } from './names.js';
 import { findingAt } from './places.js';
-
-/** What a token's groups claim gives identities of: `orcid-group:staff` belongs to the provider `orcid` (design 8). */
-const GROUP = '-group';
 
 export function checkReference(document: PolicyDocument, reference: MemberReference, names: Names): void {
   if (reference.kind === 'role') checkRole(document, reference, names);
@@ -17,7 +15,7 @@ export function checkReference(document: PolicyDocument, reference: MemberRefere
 export function checkRole(document: PolicyDocument, reference: RoleReference, names: Names): void {
   if (names.roles.has(reference.value) || names.rolesMayBeMissing) return;
   const near = names.suggestRole.nearest(reference.value);
-  const help = near === null ? undefined : `did you mean \`${near}\`?`;
+  const help = near === null ? 'declare it under `roles`, or name one that is declared' : `did you mean \`${near}\`?`;
   names.sink.add(
     findingAt(document, reference, {
       code: 'ROLE_UNKNOWN',
@@ -36,7 +34,7 @@ export function checkProvider(document: PolicyDocument, reference: Located<strin
   const { providers } = names;
   const { value } = reference;
   if (providers === null || providers.has(value)) return;
-  if (value.endsWith(GROUP) && providers.has(value.slice(0, -GROUP.length))) return;
+  if (value.endsWith(GROUP_SUFFIX) && providers.has(value.slice(0, -GROUP_SUFFIX.length))) return;
   const near = nearest(value, providers);
   const help = near === null ? 'declare it in `policy.yaml`, under `providers`' : `did you mean \`${near}\`?`;
   names.sink.add(

@@ -66,7 +66,13 @@ function leave(done: Visit, parent: Visit | undefined, walk: Walk): void {
   // Where the limit is passed, not at every role above.
   if (depth !== limit + 1) return;
   const message = `\`${done.name}\` begins a chain of more than ${String(limit)} roles within roles`;
-  walk.sink.add(findingAt(done.declared.document, done.declared.role.name, { code: 'LIMIT_ROLE_DEPTH', message }));
+  walk.sink.add(
+    findingAt(done.declared.document, done.declared.role.name, {
+      code: 'LIMIT_ROLE_DEPTH',
+      message,
+      help: 'name the inner roles or their members directly',
+    }),
+  );
 }
 
 /** One diagnostic, at the membership of the first declared role of the cycle; each step of it is related. */

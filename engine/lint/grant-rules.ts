@@ -13,6 +13,7 @@ export function findUnreachableGrants(world: LintWorld, context: LintContext): v
       code: 'LINT_GRANT_UNREACHABLE',
       place: placed(grant.place),
       message: `the grant \`${grant.id}\` gives nobody anything: nobody is in \`${role.name}\``,
+      help: 'add members to the role, or remove the grant',
       related: relatedTo(role.place, 'the role'),
     });
   });

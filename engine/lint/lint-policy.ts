@@ -88,6 +88,7 @@ export function lintPolicy(
       code: 'LIMIT_LINT',
       ...place,
       message: 'the grants before this one were not compared with others',
+      help: 'split the policy to have all of them compared',
     }),
   );
   const all = sortDiagnostics([...shown.map((finding) => toDiagnostic(finding, levels)), ...notes]);
@@ -97,9 +98,15 @@ export function lintPolicy(
   const rest =
     last === undefined
       ? []
-      : [{ ...makeDiagnostic({ code: 'LIMIT_LINT', file: last.file, range: last.range, message: more }) }];
+      : [
+          {
+            ...makeDiagnostic({ code: 'LIMIT_LINT', file: last.file, range: last.range, message: more, help: LISTED }),
+          },
+        ];
   return [...all.slice(0, limits.diagnostics), ...rest];
 }
+
+const LISTED = 'correct what is listed, then check again';
 
 function toDiagnostic({ place, ...finding }: LintFinding, levels: LintOptions['levels']): Diagnostic {
   const level = levels.get(finding.code);

@@ -6,6 +6,9 @@ export interface Identity {
   readonly subject: string;
 }
 
+/** A token's groups claim gives identities of `<provider>-group`, which is declared with its provider (design 8). */
+export const GROUP_SUFFIX = '-group';
+
 export type IdentityFault =
   'no_colon' | 'provider' | 'subject_empty' | 'subject_too_long' | 'subject_space' | 'subject_control' | 'not_nfc';
 

@@ -1,7 +1,7 @@
 // How mistakes are gathered: one sink per run, which keeps at most a limit of them, and the order and the deduplication
 // of what comes out (design 3.2).
 import type { Diagnostic, Range, Related } from './diagnostic.js';
-import { CODE_PAGES, type DiagnosticCode } from './diagnostic-codes.js';
+import { codePage, type DiagnosticCode } from './diagnostic-codes.js';
 import { compareTexts } from './order.js';
 import { FILE_START } from './span.js';
 
@@ -21,7 +21,7 @@ export interface Finding {
 export function makeDiagnostic(finding: Finding): Diagnostic {
   return {
     code: finding.code,
-    severity: CODE_PAGES[finding.code].severity,
+    severity: codePage(finding.code).severity,
     file: finding.file,
     range: finding.range ?? FILE_START,
     message: finding.message,
@@ -61,7 +61,13 @@ export function makeSink(limit: number): Sink {
       const message = `${String(left)} more ${left === 1 ? 'mistake is' : 'mistakes are'} not listed`;
       return [
         ...all,
-        makeDiagnostic({ code: 'LIMIT_DIAGNOSTICS', file: firstLeft.file, range: firstLeft.range, message }),
+        makeDiagnostic({
+          code: 'LIMIT_DIAGNOSTICS',
+          file: firstLeft.file,
+          range: firstLeft.range,
+          message,
+          help: 'correct what is listed, then check again',
+        }),
       ];
     },
   };

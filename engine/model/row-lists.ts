@@ -26,3 +26,14 @@ export function listRows(keys: Int32Array, count: number, order?: Int32Array): R
 export function rowsOf(lists: RowLists, key: number): Int32Array {
   return lists.rows.subarray(lists.start[key], lists.start[key + 1]);
 }
+
+/** The rows of all lists, sorted, as often as they occur. */
+export function sortedRows(lists: readonly ArrayLike<number>[]): Int32Array {
+  const all = new Int32Array(lists.reduce((count, list) => count + list.length, 0));
+  let end = 0;
+  for (const list of lists) {
+    all.set(list, end);
+    end += list.length;
+  }
+  return all.sort();
+}

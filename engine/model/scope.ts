@@ -70,3 +70,18 @@ export function parseScopePattern(text: string): ScopeSet | null {
   });
   return matches.length === 0 ? null : scopeSetOf(matches);
 }
+
+/** The fewest patterns that mean this set: what `parseScopePattern` reads, as an author would write them. */
+export function scopePatterns(set: ScopeSet): readonly string[] {
+  const isWhole = (pattern: string): boolean => {
+    const all = parseScopePattern(pattern) ?? NO_SCOPES;
+    return (set & all) === all;
+  };
+  const actions = ['*:read', '*:write'].filter(isWhole);
+  const rest = scopeNames(set).filter((name) => !actions.includes(`*${name.slice(name.indexOf(':'))}`));
+  const families = rest.map((name) => {
+    const family = `${name.slice(0, name.indexOf(':'))}:*`;
+    return actions.length === 0 && isWhole(family) ? family : name;
+  });
+  return [...actions, ...new Set(families)];
+}

@@ -39,6 +39,15 @@ export function positionAt(lines: LineTable, offset: number): Position {
   return { line: low + 1, column: offset - (lines[low] ?? 0) + 1 };
 }
 
+/** Where something is missing there is nothing to underline: then the last character that can be seen before it is. */
+export function visibleSpan(text: string, { start, end }: Span): Span {
+  if (end > start || text === '') return { start, end };
+  let last = Math.min(start, text.length) - 1;
+  while (last > 0 && /\s/.test(text.charAt(last))) last -= 1;
+  const at = Math.max(0, last);
+  return { start: at, end: at + 1 };
+}
+
 export function rangeOf(lines: LineTable, span: Span): Range {
   return { start: positionAt(lines, span.start), end: positionAt(lines, span.end) };
 }

@@ -3,7 +3,7 @@
 // passed over (wanted.md, complete access plan).
 import { compareGrants, type GrantChanges } from './changed-grants.js';
 import { grantsOf, type Rows, subtreeRows } from './holdings.js';
-import { endOf, type Nodes } from './nodes.js';
+import type { Nodes } from './nodes.js';
 import type { PolicyPair, Side } from './policy-pair.js';
 
 /** Identities that hold the same near all changes, in either policy. */
@@ -13,8 +13,8 @@ export interface AffectedGroup {
   /** Rows of principals in the old policy, as far as they have grants near a change. */
   readonly before: Int32Array;
   readonly after: Int32Array;
-  /** Where its rights may differ: disjoint runs of rows, each a node alone or with its subtree. */
-  readonly places: readonly Rows[];
+  /** Where its rights may differ: disjoint runs of rows in path order, each a node alone or with its subtree. */
+  readonly places: () => readonly Rows[];
 }
 
 export interface Affected {
@@ -24,31 +24,31 @@ export interface Affected {
 
 export function findAffected(pair: PolicyPair): Affected {
   const changes = compareGrants(pair);
-  const candidates = findCandidates(pair, changes);
-  const near = markNear(
+  const compared: Compared = {
     pair,
-    candidates.flatMap(({ changed }) => changed),
-  );
-  const groups = new Map<string, { group: Omit<AffectedGroup, 'identities'>; identities: number[] }>();
-  for (const { before, after, identities, changed } of candidates) {
-    const group = {
-      before: before.filter((row) => near.old[row] === 1),
-      after: after.filter((row) => near.new[row] === 1),
-    };
-    const key = `${group.before.join()}|${group.after.join()}`;
+    changes,
+    touched: {
+      old: principalsOfGrants(pair.old, changes.oldDiffers),
+      new: principalsOfGrants(pair.new, changes.newDiffers),
+    },
+  };
+  const { candidates, all } = findCandidates(compared);
+  const near = markNear(pair, all);
+  const groups = new Map<string, AffectedGroup & { readonly identities: number[] }>();
+  for (const candidate of candidates) {
+    const before = candidate.before.filter((row) => near.old[row] === 1);
+    const after = candidate.after.filter((row) => near.new[row] === 1);
+    const key = `${before.join()}|${after.join()}`;
     const known = groups.get(key);
-    if (known !== undefined) for (const identity of identities) known.identities.push(identity);
-    else
-      groups.set(key, {
-        group: { ...group, places: outermost(pair.space.nodes, changed) },
-        identities: [...identities],
-      });
+    if (known !== undefined) for (const identity of candidate.identities) known.identities.push(identity);
+    else {
+      const places = (): readonly Rows[] =>
+        outermost(pair.space.nodes, changesOf(compared, differingPrincipals(compared, candidate)));
+      groups.set(key, { identities: [...candidate.identities], before, after, places });
+    }
   }
-  const found = [...groups.values()].map(({ group, identities }) => ({
-    ...group,
-    identities: identities.sort((a, b) => a - b),
-  }));
-  return { groups: found, changes };
+  for (const { identities } of groups.values()) identities.sort((a, b) => a - b);
+  return { groups: [...groups.values()], changes };
 }
 
 /** Where a grant that one of the policies has not counts. */
@@ -57,48 +57,85 @@ export interface Change {
   readonly inherit: boolean;
 }
 
-interface Candidate {
-  readonly before: Int32Array;
-  readonly after: Int32Array;
-  readonly identities: readonly number[];
-  readonly changed: readonly Change[];
+interface Compared {
+  readonly pair: PolicyPair;
+  readonly changes: GrantChanges;
+  /** 1 for the principals of each policy with a grant that differs. */
+  readonly touched: { readonly old: Uint8Array; readonly new: Uint8Array };
 }
 
-/** Classes of holders of either policy that do not hold the very same grants in both. */
-function findCandidates(pair: PolicyPair, changes: GrantChanges): readonly Candidate[] {
-  const classes = pairClasses(pair);
-  const touched = {
-    old: principalsOfGrants(pair.old, changes.oldDiffers),
-    new: principalsOfGrants(pair.new, changes.newDiffers),
-  };
+/** Rows of principals in each policy. */
+interface Principals {
+  readonly before: Int32Array;
+  readonly after: Int32Array;
+}
+
+interface Candidate extends Principals {
+  readonly identities: readonly number[];
+}
+
+/** Classes of holders of either policy that do not hold the very same grants in both, and all that differs for anybody. */
+function findCandidates(compared: Compared): {
+  readonly candidates: readonly Candidate[];
+  readonly all: readonly Change[];
+} {
+  const { pair } = compared;
   const candidates: Candidate[] = [];
-  for (const { old, new: after, identities } of classes) {
-    const principals = { before: principalsOf(pair.old, old), after: principalsOf(pair.new, after) };
-    if (holdTheSame(pair, principals, touched)) continue;
-    const commonBefore = new Set(principals.before.map((row) => pair.old.principalOf[row] ?? -1));
-    const commonAfter = new Set(principals.after.map((row) => pair.new.principalOf[row] ?? -1));
-    const changed: Change[] = [];
-    for (const row of principals.before) {
-      const lost = !commonAfter.has(pair.old.principalOf[row] ?? -1);
-      if (lost || touched.old[row] === 1)
-        addChanges(changed, pair.old, { principal: row, differs: lost ? null : changes.oldDiffers });
+  // Each principal once, with all of its grants if anybody has it on one side alone.
+  const known = { old: new Map<number, Differing>(), new: new Map<number, Differing>() };
+  for (const { old, new: after, identities } of pairClasses(pair)) {
+    const candidate = { before: principalsOf(pair.old, old), after: principalsOf(pair.new, after), identities };
+    if (holdTheSame(compared, candidate)) continue;
+    const differing = differingPrincipals(compared, candidate);
+    if (differing.length > 0) candidates.push(candidate);
+    for (const one of differing) {
+      const before = known[one.side].get(one.principal);
+      if (before === undefined || (one.alone && !before.alone)) known[one.side].set(one.principal, one);
     }
-    for (const row of principals.after) {
-      const gained = !commonBefore.has(pair.new.principalOf[row] ?? -1);
-      if (gained || touched.new[row] === 1)
-        addChanges(changed, pair.new, { principal: row, differs: gained ? null : changes.newDiffers });
-    }
-    if (changed.length > 0) candidates.push({ ...principals, identities, changed });
   }
-  return candidates;
+  return { candidates, all: changesOf(compared, [...known.old.values(), ...known.new.values()]) };
+}
+
+/** A principal of one side that has grants: some that differ, or all of them where it is held on this side alone. */
+interface Differing {
+  readonly side: 'old' | 'new';
+  readonly principal: number;
+  readonly alone: boolean;
+}
+
+function differingPrincipals({ pair, touched }: Compared, { before, after }: Principals): readonly Differing[] {
+  const commonBefore = new Set(before.map((row) => pair.old.principalOf[row] ?? -1));
+  const commonAfter = new Set(after.map((row) => pair.new.principalOf[row] ?? -1));
+  const found: Differing[] = [];
+  for (const principal of before) {
+    const alone = !commonAfter.has(pair.old.principalOf[principal] ?? -1);
+    const differs = alone ? grantsOf(pair.old.rights, principal).length > 0 : touched.old[principal] === 1;
+    if (differs) found.push({ side: 'old', principal, alone });
+  }
+  for (const principal of after) {
+    const alone = !commonBefore.has(pair.new.principalOf[principal] ?? -1);
+    const differs = alone ? grantsOf(pair.new.rights, principal).length > 0 : touched.new[principal] === 1;
+    if (differs) found.push({ side: 'new', principal, alone });
+  }
+  return found;
+}
+
+/** The grants of these principals that differ; all of them where the principal itself came or went. */
+function changesOf({ pair, changes }: Compared, differing: readonly Differing[]): readonly Change[] {
+  const found: Change[] = [];
+  for (const { side, principal, alone } of differing) {
+    const { rights, policy } = pair[side];
+    const differs = side === 'old' ? changes.oldDiffers : changes.newDiffers;
+    for (const grant of grantsOf(rights, principal)) {
+      if (!alone && differs[grant] !== 1) continue;
+      found.push({ row: rights.rowOfGrant[grant] ?? 0, inherit: policy.tables.grants.inherit[grant] === 1 });
+    }
+  }
+  return found;
 }
 
 /** Rows and common numbers are in the same order, so that two lists are alike exactly if they are so place by place. */
-function holdTheSame(
-  pair: PolicyPair,
-  { before, after }: { readonly before: Int32Array; readonly after: Int32Array },
-  touched: { readonly old: Uint8Array; readonly new: Uint8Array },
-): boolean {
+function holdTheSame({ pair, touched }: Compared, { before, after }: Principals): boolean {
   return (
     before.length === after.length &&
     before.every(
@@ -106,18 +143,6 @@ function holdTheSame(
     ) &&
     after.every((row) => touched.new[row] !== 1)
   );
-}
-
-/** Adds the grants of a principal that differ; all of them where the principal itself came or went (`differs` is null). */
-function addChanges(
-  changed: Change[],
-  side: Side,
-  from: { readonly principal: number; readonly differs: Uint8Array | null },
-): void {
-  for (const grant of grantsOf(side.rights, from.principal)) {
-    if (from.differs !== null && from.differs[grant] !== 1) continue;
-    changed.push({ row: side.rights.rowOfGrant[grant] ?? 0, inherit: side.policy.tables.grants.inherit[grant] === 1 });
-  }
 }
 
 function principalsOfGrants(side: Side, differs: Uint8Array): Uint8Array {
@@ -181,14 +206,16 @@ function markNear(
 
 /** The runs of rows of these changes, without those that lie in others. */
 export function outermost(nodes: Nodes, changes: readonly Change[]): readonly Rows[] {
-  const whole = new Map<number, boolean>();
-  for (const { row, inherit } of changes) whole.set(row, inherit || (whole.get(row) ?? false));
+  // A subtree sorts before its node alone.
+  const sorted = Float64Array.from(changes, ({ row, inherit }) => 2 * row + (inherit ? 0 : 1)).sort();
   const places: Rows[] = [];
   let covered = 0;
-  for (const [row, subtree] of [...whole].sort((a, b) => a[0] - b[0])) {
+  for (const change of sorted) {
+    const row = Math.floor(change / 2);
     if (row < covered) continue;
-    places.push(subtree ? subtreeRows(nodes, row) : { from: row, until: row + 1 });
-    covered = subtree ? endOf(nodes, row) : row + 1;
+    const place = change % 2 === 0 ? subtreeRows(nodes, row) : { from: row, until: row + 1 };
+    places.push(place);
+    covered = place.until;
   }
   return places;
 }

@@ -56,7 +56,9 @@ export function countIntervals(instants: Instants, stretch: { readonly from: num
 }
 
 export function countScopes(scopes: number): number {
-  return SCOPES.filter((_, bit) => (scopes & (1 << bit)) !== 0).length;
+  let count = 0;
+  for (let left = scopes; left !== 0; left &= left - 1) count += 1;
+  return count;
 }
 
 /** The world in which patches are counted. */

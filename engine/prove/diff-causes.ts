@@ -4,7 +4,7 @@ import { grantRefs } from '../evaluate/find-grants.js';
 import { changedFields, type GrantChanges, type GrantField } from './changed-grants.js';
 import { identityText } from './holders-near.js';
 import { type Holding, holdingOf } from './holdings.js';
-import { edgesOfMember, isMember, makeMembership, type Membership, withRolesAbove } from './membership.js';
+import { edgesOfMember, isMember, makeMembership, type Membership } from './membership.js';
 import { endOf } from './nodes.js';
 import type { PolicyPair, Side } from './policy-pair.js';
 
@@ -31,29 +31,28 @@ export type Cause = Placed &
     | { readonly change: 'added' | 'removed'; readonly kind: 'role'; readonly role: string }
   );
 
-/** Those who have something on one side that they have not on the other. */
-export interface Havers {
-  /** Common numbers. */
-  readonly identities: readonly number[];
-  /** Principals that they are or are in, on the side that has it; rows of that side. */
-  readonly principals: ReadonlySet<number>;
-  /** The same on the other side, as rows of that side. */
-  readonly without: ReadonlySet<number>;
-}
-
-/** What they have there alone. */
+/** What some identities have on one side alone. */
 export interface Difference {
   readonly from: number;
   readonly until: number;
   readonly value: number;
-  /** The grants that carry it; rows of the side that has it. */
-  readonly carriers: readonly number[];
 }
 
+/** `gained` is what the new policy has and the old has not, `lost` the other way round. */
 export type Direction = 'gained' | 'lost';
 
-/** `gained` is what the new policy has and the old has not, `lost` the other way round. */
-export type CauseFinder = (direction: Direction, havers: Havers) => (difference: Difference) => readonly Cause[];
+/** Where causes are looked for: the grants that carry the difference, of the side that has it. */
+export interface Search {
+  readonly direction: Direction;
+  readonly difference: Difference;
+  readonly carriers: readonly Holding[];
+}
+
+/**
+ * Of identities, by common number, that hold alike: adds the causes of a difference to a set. What is the same cause in one
+ * direction is the same object.
+ */
+export type CauseFinder = (identities: readonly number[]) => (search: Search, causes: Set<Cause>) => void;
 
 interface View {
   readonly having: Side;
@@ -64,11 +63,13 @@ interface View {
   readonly other: Int32Array;
   readonly differs: Uint8Array;
   readonly change: 'added' | 'removed';
+  /** By key. */
+  readonly known: Map<string, Cause>;
 }
 
 export function makeCauseFinder(pair: PolicyPair, changes: GrantChanges): CauseFinder {
   const [old, after] = [makeMembership(pair.old.policy.tables), makeMembership(pair.new.policy.tables)];
-  const views: Readonly<Record<'gained' | 'lost', View>> = {
+  const views: Readonly<Record<Direction, View>> = {
     gained: {
       having: pair.new,
       lacking: pair.old,
@@ -77,6 +78,7 @@ export function makeCauseFinder(pair: PolicyPair, changes: GrantChanges): CauseF
       other: changes.oldVersion,
       differs: changes.newDiffers,
       change: 'added',
+      known: new Map(),
     },
     lost: {
       having: pair.old,
@@ -86,28 +88,74 @@ export function makeCauseFinder(pair: PolicyPair, changes: GrantChanges): CauseF
       other: changes.newVersion,
       differs: changes.oldDiffers,
       change: 'removed',
+      known: new Map(),
     },
   };
-  return (direction, havers) => {
-    const view = views[direction];
-    const byRole = new Map<number, readonly Cause[]>();
-    const joining = (principal: number): readonly Cause[] => {
-      const known = byRole.get(principal) ?? membershipCauses(view, havers, principal);
-      byRole.set(principal, known);
-      return known;
-    };
-    return (difference) => {
-      const causes = new Map<string, Cause>();
-      for (const grant of difference.carriers) {
-        const own =
-          view.differs[grant] === 1 && !wouldCarry(view, pair, { grant, difference })
-            ? [grantCause(view, pair, grant)]
-            : [];
-        for (const cause of [...own, ...joining(principalOf(view.having, grant))]) causes.set(causeKey(cause), cause);
+  const grantCauses = { gained: new Map<number, Cause>(), lost: new Map<number, Cause>() };
+  return (identities) => {
+    const joins = { gained: makeJoins(views.gained, identities), lost: makeJoins(views.lost, identities) };
+    return ({ direction, difference, carriers }, causes) => {
+      const view = views[direction];
+      for (const has of carriers) {
+        const { grant } = has;
+        if (view.differs[grant] === 1 && !wouldCarry(view, pair, { has, difference })) {
+          const cause = grantCauses[direction].get(grant) ?? grantCause(view, pair, grant);
+          grantCauses[direction].set(grant, cause);
+          causes.add(cause);
+        }
+        for (const cause of joins[direction](principalOf(view.having, grant))) causes.add(cause);
       }
-      return [...causes.values()];
     };
   };
+}
+
+/** Why the identities are in a principal on the side that has it; looked for when first asked. */
+function makeJoins(view: View, identities: readonly number[]): (principal: number) => readonly Cause[] {
+  const known = new Map<number, readonly Cause[]>();
+  let climbs: { readonly here: Climb; readonly there: Climb } | null = null;
+  return (principal) => {
+    const before = known.get(principal);
+    if (before !== undefined) return before;
+    climbs ??= {
+      here: climb(view.members, rowsIn(view.having, identities)),
+      there: climb(view.lackingMembers, rowsIn(view.lacking, identities)),
+    };
+    const causes = membershipCauses(view, climbs, principal);
+    known.set(principal, causes);
+    return causes;
+  };
+}
+
+/** The principals that identities are on one side. */
+function rowsIn({ policy, identityRow }: Side, identities: readonly number[]): readonly number[] {
+  const roles = policy.tables.roles.name.length;
+  return identities.flatMap((identity) => {
+    const row = identityRow[identity] ?? -1;
+    return row < 0 ? [] : [roles + row];
+  });
+}
+
+/** Everything that some principals are in, and how they came there. */
+interface Climb {
+  readonly reached: ReadonlySet<number>;
+  /** By role that was reached, the member edges that lead into it from what was reached. */
+  readonly edges: ReadonlyMap<number, readonly number[]>;
+}
+
+function climb(membership: Membership, principals: readonly number[]): Climb {
+  const reached = new Set(principals);
+  const edges = new Map<number, number[]>();
+  // A set is walked in order of insertion, also over what is added meanwhile.
+  for (const member of reached) {
+    for (const edge of edgesOfMember(membership, member)) {
+      const role = membership.tables.members.role[edge] ?? 0;
+      reached.add(role);
+      const into = edges.get(role);
+      if (into === undefined) edges.set(role, [edge]);
+      else into.push(edge);
+    }
+  }
+  return { reached, edges };
 }
 
 function principalOf({ policy }: Side, grant: number): number {
@@ -129,11 +177,11 @@ export function causeKey(cause: Cause): string {
 function wouldCarry(
   view: View,
   pair: PolicyPair,
-  { grant, difference }: { grant: number; difference: Difference },
+  { has, difference }: { readonly has: Holding; readonly difference: Difference },
 ): boolean {
-  const other = view.other[grant] ?? -1;
-  if (other < 0 || commonPrincipal(view.having, grant) !== commonPrincipal(view.lacking, other)) return false;
-  const [has, had] = [holdingOf(view.having.rights, grant), holdingOf(view.lacking.rights, other)];
+  const other = view.other[has.grant] ?? -1;
+  if (other < 0 || commonPrincipal(view.having, has.grant) !== commonPrincipal(view.lacking, other)) return false;
+  const had = holdingOf(view.lacking.rights, other);
   const scopes = has.scopes & difference.value;
   return (
     (had.scopes & scopes) === scopes &&
@@ -180,38 +228,38 @@ export function principalText({ policy }: Side, principal: number): string {
  */
 function membershipCauses(
   view: View,
-  { identities, principals, without }: Havers,
+  { here, there }: { readonly here: Climb; readonly there: Climb },
   principal: number,
 ): readonly Cause[] {
-  const { having, lacking, members, change } = view;
+  const { having, lacking, change } = view;
   const { tables } = having.policy;
   const roles = tables.roles.name.length;
-  const there = lacking.principalRow[having.principalOf[principal] ?? -1] ?? -1;
-  if (principal >= roles || (there >= 0 && without.has(there))) return [];
-  const leading = new Set(
-    [...principals].filter((role) => role < roles && withRolesAbove(members, [role]).has(principal)),
-  );
+  const counterpart = lacking.principalRow[having.principalOf[principal] ?? -1] ?? -1;
+  if (principal >= roles || (counterpart >= 0 && there.reached.has(counterpart))) return [];
   const causes: Cause[] = [];
+  const leading = new Set([principal]);
   for (const role of leading) {
-    if (!isOnThisSideAlone(view, role)) continue;
-    causes.push({ change, kind: 'role', role: tables.roles.name[role] ?? '', ...placeOf(having, tables.roles, role) });
-  }
-  const own = identities.map((identity) => roles + (having.identityRow[identity] ?? -1));
-  for (const member of [...own, ...leading]) {
-    for (const edge of edgesOfMember(members, member)) {
-      const role = tables.members.role[edge] ?? 0;
-      if (!leading.has(role) || isOnThisSideAlone(view, role) || hasEdge(view, role, member)) continue;
+    const name = tables.roles.name[role] ?? '';
+    const alone = isOnThisSideAlone(view, role);
+    if (alone) causes.push(once(view, { change, kind: 'role', role: name, ...placeOf(having, tables.roles, role) }));
+    for (const edge of here.edges.get(role) ?? []) {
+      const member = tables.members.member[edge] ?? 0;
+      if (member < roles) leading.add(member);
+      if (alone || hasEdge(view, role, member)) continue;
       const place = placeOf(having, tables.members, edge);
-      causes.push({
-        change,
-        kind: 'member',
-        role: tables.roles.name[role] ?? '',
-        member: principalText(having, member),
-        ...place,
-      });
+      causes.push(once(view, { change, kind: 'member', role: name, member: principalText(having, member), ...place }));
     }
   }
   return causes;
+}
+
+/** The same object for what is the same cause, however many groups of identities have it. */
+function once({ known }: View, cause: Cause): Cause {
+  const key = causeKey(cause);
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  known.set(key, cause);
+  return cause;
 }
 
 function isOnThisSideAlone({ having, lacking }: View, role: number): boolean {

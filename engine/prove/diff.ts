@@ -6,26 +6,18 @@ import type { Instant } from '../model/instant.js';
 import { invariant } from '../model/invariant.js';
 import { compareTexts } from '../model/order.js';
 import { type ScopeName, SCOPES } from '../model/scope.js';
-import { type AffectedGroup, findAffected } from './affected.js';
+import { findAffected } from './affected.js';
 import { countAllCells, countCells } from './cells.js';
 import { type Cause, causeKey, type Direction, makeCauseFinder } from './diff-causes.js';
-import { type Fold, makeFold, type Patch, placeKey } from './fold.js';
+import { type Fold, makeFold, type Patch, type PlaceKey, placeKey } from './fold.js';
 import { identityText } from './holders-near.js';
-import { type Holding, holdingsNear, type Rows } from './holdings.js';
-import { makeMembership, type Membership, withRolesAbove } from './membership.js';
-import { makePair, type PolicyPair, type Side } from './policy-pair.js';
+import type { Holding, Rows } from './holdings.js';
+import { visitCarriers } from './patch-carriers.js';
+import { makePlaceHoldings } from './place-holdings.js';
+import { makePair, type PolicyPair } from './policy-pair.js';
 import { combine } from './timeline.js';
-import { walkRights } from './walk.js';
-import {
-  carriers,
-  compareExtents,
-  compareLists,
-  compareNumbers,
-  openOr,
-  type Region,
-  scopesOf,
-  toRegion,
-} from './witness.js';
+import { walkPlaces } from './walk.js';
+import { compareExtents, compareLists, compareNumbers, openOr, type Region, scopesOf, toRegion } from './witness.js';
 
 /** Cells that one policy holds and the other does not: all of the identities, scopes, region and time. */
 export interface DiffRow extends Region {
@@ -51,7 +43,7 @@ export interface DiffReport {
   readonly visited: { readonly groups: number; readonly nodes: number };
 }
 
-/** Both must be compiled policies. */
+/** Both must be compiled policies. Takes time and memory about linear in what the identities concerned hold near changes. */
 export function diffPolicies(old: Policy, changed: Policy): DiffReport {
   return comparePolicies(prepared(old), prepared(changed));
 }
@@ -65,36 +57,27 @@ function prepared(policy: Policy): PreparedPolicy {
 function comparePolicies(old: PreparedPolicy, changed: PreparedPolicy): DiffReport {
   const pair = makePair(old, changed);
   const { groups, changes } = findAffected(pair);
-  const memberships = { old: makeMembership(old.tables), new: makeMembership(changed.tables) };
+  const heldAt = { old: makePlaceHoldings(pair.old.rights), new: makePlaceHoldings(pair.new.rights) };
   const causeFinder = makeCauseFinder(pair, changes);
   const rows = { gained: makeRows(pair), lost: makeRows(pair) };
-  const cells = { gained: 0n, lost: 0n };
   let nodes = 0;
   for (const group of groups) {
-    const held = principalsHeld(pair, memberships, group);
-    const { identities } = group;
-    const causesOf = {
-      gained: causeFinder('gained', { identities, principals: held.new, without: held.old }),
-      lost: causeFinder('lost', { identities, principals: held.old, without: held.new }),
-    };
-    for (const place of group.places) {
-      const sides = {
-        old: holdingsNear(pair.old.rights, group.before, place),
-        new: holdingsNear(pair.new.rights, group.after, place),
-      };
-      const patches = comparePlace(pair, place, sides);
-      nodes += patches.nodes;
-      for (const direction of ['gained', 'lost'] as const) {
-        for (const patch of patches[direction]) {
-          const carrying = carriers(pair.space.nodes, direction === 'gained' ? sides.new : sides.old, patch);
-          const causes = causesOf[direction]({ ...patch, carriers: carrying.map((holding) => holding.grant) });
-          rows[direction].add(patch, group, causes);
-          cells[direction] += BigInt(identities.length) * countCells(pair.space, patch);
-        }
-      }
+    const places = group.places();
+    const sides = { old: heldAt.old(group.before, places), new: heldAt.new(group.after, places) };
+    const patches = comparePlaces(pair, places, sides);
+    nodes += patches.nodes;
+    const findCauses = causeFinder(group.identities);
+    for (const direction of ['gained', 'lost'] as const) {
+      const holdings = direction === 'gained' ? sides.new : sides.old;
+      visitCarriers(pair.space.nodes, { holdings, patches: patches[direction] }, (patch, carriers) => {
+        const row = rows[direction].rowOf(patch);
+        for (const identity of group.identities) row.identities.push(identity);
+        findCauses({ direction, difference: patch, carriers }, row.causes);
+      });
     }
   }
   const compared = countAllCells(pair.space, pair.identities);
+  const cells = { gained: rows.gained.cells(), lost: rows.lost.cells() };
   return {
     equal: cells.gained === 0n && cells.lost === 0n,
     gained: rows.gained.finish(),
@@ -102,23 +85,6 @@ function comparePolicies(old: PreparedPolicy, changed: PreparedPolicy): DiffRepo
     cells: { compared, equal: compared - cells.gained - cells.lost, ...cells },
     visited: { groups: groups.length, nodes },
   };
-}
-
-/** The principals that the identities of a group are or are in, on either side; the identities themselves left out. */
-function principalsHeld(
-  { old, new: after }: PolicyPair,
-  memberships: { readonly old: Membership; readonly new: Membership },
-  group: AffectedGroup,
-): { readonly old: ReadonlySet<number>; readonly new: ReadonlySet<number> } {
-  const held = (side: Side, membership: Membership): ReadonlySet<number> => {
-    const roles = side.policy.tables.roles.name.length;
-    const rows = group.identities.map((identity) => side.identityRow[identity] ?? -1).filter((row) => row >= 0);
-    return withRolesAbove(
-      membership,
-      rows.map((row) => roles + row),
-    );
-  };
-  return { old: held(old, memberships.old), new: held(after, memberships.new) };
 }
 
 interface PlacePatches {
@@ -129,15 +95,15 @@ interface PlacePatches {
 
 const PLANES = SCOPES.map((_, bit) => 1 << bit);
 
-/** One place of a group: scope by scope, so that one that changes in many places does not break up the others' rows. */
-function comparePlace(
+/** All places of a group: scope by scope, so that one that changes in many places does not break up the others' rows. */
+function comparePlaces(
   { space: { nodes } }: PolicyPair,
-  rows: Rows,
+  places: readonly Rows[],
   sides: { readonly old: readonly Holding[]; readonly new: readonly Holding[] },
 ): PlacePatches {
   const folds: Readonly<Record<Direction, Fold>> = { gained: makeFold(nodes, PLANES), lost: makeFold(nodes, PLANES) };
   let visited = 0;
-  walkRights({ nodes, rows, sides: [sides.old, sides.new] }, (row, [oldAt, newAt], [oldBelow, newBelow]) => {
+  walkPlaces({ nodes, places, sides: [sides.old, sides.new] }, (row, [oldAt, newAt], [oldBelow, newBelow]) => {
     if (oldAt === undefined || newAt === undefined || oldBelow === undefined || newBelow === undefined) return;
     visited += 1;
     folds.gained.visit(row, combine(newAt, oldAt, minus), combine(newBelow, oldBelow, minus));
@@ -153,60 +119,96 @@ function minus(a: number, b: number): number {
 interface Rowed {
   readonly patch: Patch;
   readonly identities: number[];
-  readonly causes: Map<string, Cause>;
+  readonly causes: Set<Cause>;
 }
 
 interface RowMaker {
-  readonly add: (patch: Patch, group: AffectedGroup, causes: readonly Cause[]) => void;
+  /** The one row of a region, a stretch of time and scopes. */
+  readonly rowOf: (patch: Patch) => Rowed;
+  /** How many cells were added. */
+  readonly cells: () => bigint;
   readonly finish: () => readonly DiffRow[];
 }
 
+/** Sets of scopes. */
+const VALUES = 1 << SCOPES.length;
+
 /** Rows that agree in all but the identities are one row. */
 function makeRows(pair: PolicyPair): RowMaker {
-  const rows = new Map<string, Rowed>();
+  const rows = new Map<PlaceKey, Rowed>();
   return {
-    add: (patch, { identities }, causes) => {
-      const key = `${placeKey(patch)} ${String(patch.value)}`;
-      let row = rows.get(key);
-      if (row === undefined) {
-        row = { patch, identities: [], causes: new Map() };
-        rows.set(key, row);
-      }
-      for (const identity of identities) row.identities.push(identity);
-      for (const cause of causes) row.causes.set(causeKey(cause), cause);
+    rowOf: (patch) => {
+      const place = placeKey(patch);
+      const key = typeof place === 'number' ? place * VALUES + patch.value : `${place} ${String(patch.value)}`;
+      const known = rows.get(key);
+      if (known !== undefined) return known;
+      const row = { patch, identities: [], causes: new Set<Cause>() };
+      rows.set(key, row);
+      return row;
+    },
+    cells: () => {
+      let sum = 0n;
+      for (const { patch, identities } of rows.values())
+        sum += BigInt(identities.length) * countCells(pair.space, patch);
+      return sum;
     },
     finish: () => {
-      const textOf = makeTexts(pair);
-      return [...rows.values()]
-        .map((row) => ({ patch: row.patch, row: toRow(pair, row, textOf) }))
+      const all = [...rows.values()];
+      const names = makeOrder(
+        all.map((row) => row.identities),
+        (identity) => nameOf(pair, identity),
+      );
+      const causes = makeOrder(
+        all.map((row) => row.causes),
+        causeKey,
+      );
+      return all
+        .map(({ patch, ...row }) => ({
+          patch,
+          row: {
+            ...toRegion(pair.space.nodes, patch.region),
+            identities: names(row.identities).map(({ text }) => text),
+            scopes: scopesOf(patch.value),
+            from: openOr(patch.from),
+            until: openOr(patch.until),
+            causes: causes(row.causes).map(({ item }) => item),
+          },
+        }))
         .sort((a, b) => comparePatches(a.patch, b.patch) || compareLists(a.row.identities, b.row.identities))
         .map(({ row }) => row);
     },
   };
 }
 
-function toRow(pair: PolicyPair, { patch, identities, causes }: Rowed, textOf: (identity: number) => string): DiffRow {
-  return {
-    ...toRegion(pair.space.nodes, patch.region),
-    identities: identities.map(textOf).sort(compareTexts),
-    scopes: scopesOf(patch.value),
-    from: openOr(patch.from),
-    until: openOr(patch.until),
-    causes: [...causes].sort((a, b) => compareTexts(a[0], b[0])).map(([, cause]) => cause),
+interface Named<T> {
+  readonly item: T;
+  readonly text: string;
+}
+
+/**
+ * Sorts lists of things by their texts. Each text is made and compared once for all lists together, which have most things
+ * in common; the lists themselves are sorted by number.
+ */
+function makeOrder<T>(
+  lists: readonly Iterable<T>[],
+  textOf: (item: T) => string,
+): (list: Iterable<T>) => readonly Named<T>[] {
+  const items = new Set<T>();
+  for (const list of lists) for (const item of list) items.add(item);
+  const sorted = Array.from(items, (item) => ({ item, text: textOf(item) })).sort((a, b) =>
+    compareTexts(a.text, b.text),
+  );
+  const rankOf = new Map(sorted.map(({ item }, rank) => [item, rank]));
+  return (list) => {
+    const ranks = Int32Array.from(list, (item) => rankOf.get(item) ?? 0).sort();
+    return Array.from(ranks, (rank) => sorted[rank]).filter((named) => named !== undefined);
   };
 }
 
-/** Texts of common identities, each made once. */
-function makeTexts({ old, new: after }: PolicyPair): (identity: number) => string {
-  const texts = new Map<number, string>();
-  return (identity) => {
-    const known = texts.get(identity);
-    if (known !== undefined) return known;
-    const row = after.identityRow[identity] ?? -1;
-    const text = row >= 0 ? identityText(after.policy, row) : identityText(old.policy, old.identityRow[identity] ?? 0);
-    texts.set(identity, text);
-    return text;
-  };
+/** A common identity as text. */
+function nameOf({ old, new: after }: PolicyPair, identity: number): string {
+  const row = after.identityRow[identity] ?? -1;
+  return row >= 0 ? identityText(after.policy, row) : identityText(old.policy, old.identityRow[identity] ?? 0);
 }
 
 function comparePatches(a: Patch, b: Patch): number {

@@ -4,11 +4,13 @@ import { grantRefs, findGrants } from '../evaluate/find-grants.js';
 import { type Policy, preparedOf } from '../evaluate/policy.js';
 import type { PreparedPolicy } from '../evaluate/prepare.js';
 import type { AccessStep, GrantRef } from '../model/decision.js';
+import { meantPath, pathFaultText } from '../model/fault-words.js';
 import { formatIdentity, type Identity } from '../model/identity.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import { invariant } from '../model/invariant.js';
-import { canonicalize, isWithin, type NamespacePath, type PathFault } from '../model/namespace.js';
-import { isScopeName, scopeBit, type ScopeName } from '../model/scope.js';
+import { canonicalize, isWithin, type NamespacePath } from '../model/namespace.js';
+import { nearest } from '../model/nearest.js';
+import { isScopeName, scopeBit, type ScopeName, SCOPES } from '../model/scope.js';
 import { type Change, type CredentialChange, type Edit, policyEdits } from './edits.js';
 import { principalsOf } from './what-can.js';
 
@@ -51,9 +53,20 @@ export function explain(policy: Policy, request: ExplainRequest): Explanation {
   if (typeof paths === 'string') return denial([fail('canonicalize', paths)]);
   const first = pass('canonicalize', canonicalText(request, paths));
   const { scope } = request;
-  if (!isScopeName(scope)) return denial([first, fail('unknown_scope', `\`${scope}\` is not a scope`)]);
-  const access: Access = { ...request, scope, ...paths, carrying: [] };
-  access.carrying.push(...findCarrying(prepared, access));
+  if (!isScopeName(scope)) {
+    const text = `\`${scope}\` is not a scope${didYouMean(nearest(scope, SCOPES))}`;
+    return denial([first, fail('unknown_scope', text)]);
+  }
+  const held = holdersOf(prepared, { ...request, scope, target: paths.target });
+  const carrying = [...new Set(held.flatMap(({ grants }) => grants))].sort((a, b) => a - b);
+  const access: Access = {
+    ...request,
+    scope,
+    ...paths,
+    identities: held.map(({ identity }) => identity),
+    held,
+    carrying,
+  };
   const steps = [first];
   for (const step of STEPS.map((explainStep) => explainStep(access))) {
     steps.push(step);
@@ -86,22 +99,19 @@ interface Paths {
   readonly namespaceRestrictions: readonly NamespacePath[] | null;
 }
 
-/** The request in paths, with the grants that carry it. */
-interface Access extends Omit<ExplainRequest, keyof Paths | 'scope'>, Paths {
-  readonly scope: ScopeName;
-  readonly carrying: number[];
+/** One of the actor's identities, and the rows of the grants by which it holds the scope there and then. */
+interface Held {
+  readonly identity: Identity;
+  readonly grants: readonly number[];
 }
 
-const FAULTS: Readonly<Record<PathFault, string>> = Object.freeze({
-  not_text: 'it is not a text',
-  empty: 'it is empty; the root is `/`',
-  too_long: 'it is too long',
-  too_deep: 'it has too many segments',
-  empty_segment: 'a segment is empty',
-  dot_segment: '`.` and `..` are not segments',
-  segment_too_long: 'a segment is too long',
-  character: 'segments are made of a-z, 0-9 and . _ ~ -',
-});
+/** The request in paths, its identities none twice, with the grants that carry it. */
+interface Access extends Omit<ExplainRequest, keyof Paths | 'scope'>, Paths {
+  readonly scope: ScopeName;
+  readonly held: readonly Held[];
+  /** Rows, sorted by id. */
+  readonly carrying: readonly number[];
+}
 
 /** The paths, or the first text that is none and why. */
 function canonicalPaths({ context, target, namespaceRestrictions }: ExplainRequest): Paths | string {
@@ -112,7 +122,8 @@ function canonicalPaths({ context, target, namespaceRestrictions }: ExplainReque
     ...(namespaceRestrictions ?? []).map((restriction) => ['restriction', restriction] as const),
   ]) {
     const result = canonicalize(text);
-    if (!result.ok) return `the ${what} \`${text}\` is not a namespace: ${FAULTS[result.fault]}`;
+    if (!result.ok)
+      return `the ${what} \`${text}\` is not a namespace: ${pathFaultText(result.fault)}${didYouMean(meantPath(text))}`;
     paths.push(result.path);
   }
   const [canonicalTarget, canonicalContext, ...restrictions] = paths;
@@ -124,15 +135,26 @@ function canonicalPaths({ context, target, namespaceRestrictions }: ExplainReque
   };
 }
 
+function didYouMean(meant: string | null): string {
+  return meant === null ? '' : `; did you mean \`${meant}\`?`;
+}
+
 function canonicalText(request: ExplainRequest, { context, target }: Paths): string {
   if (target !== request.target) return `\`${request.target}\` is read as ${target}`;
   return context === target ? `${target} is a canonical path` : `${target} and ${context} are canonical paths`;
 }
 
-/** Rows, sorted by id. */
-function findCarrying(policy: PreparedPolicy, { identities, scope, target, at }: Access): readonly number[] {
-  const principals = new Set(identities.flatMap((identity) => [...principalsOf(policy, identity)]));
-  return findGrants(policy, Int32Array.from(principals).sort(), { target, scopes: scopeBit(scope), at });
+/** For each identity that was given, once. */
+function holdersOf(
+  policy: PreparedPolicy,
+  asked: { identities: readonly Identity[]; scope: ScopeName; target: NamespacePath; at: Instant },
+): readonly Held[] {
+  const wanted = { target: asked.target, scopes: scopeBit(asked.scope), at: asked.at };
+  const distinct = new Map(asked.identities.map((identity) => [formatIdentity(identity), identity]));
+  return Array.from(distinct.values(), (identity) => ({
+    identity,
+    grants: findGrants(policy, principalsOf(policy, identity), wanted),
+  }));
 }
 
 /** Steps 2 to 6. */
@@ -146,15 +168,16 @@ const STEPS: readonly ((access: Access) => ExplainedStep)[] = [
     const listed = restrictions.length === 0 ? 'no namespace at all' : restrictions.join(', ');
     return fail('restriction', `the credential is restricted to ${listed}, and ${target} is not there`);
   },
-  ({ identities, scope, target, at, carrying }) => {
-    const who = identities.length === 0 ? 'nobody' : identities.map(formatIdentity).join(', ');
+  ({ held, scope, target, at, carrying }) => {
     const what = `${scope} at ${target}`;
-    if (carrying.length === 0)
+    const holding = held.filter(({ grants }) => grants.length > 0);
+    if (holding.length === 0) {
+      if (held.length === 0) return fail('no_matching_grant', 'the actor has no identity that a grant could name');
+      const who = listOf(held, 'or');
       return fail('no_matching_grant', `no grant in force at ${formatInstant(at)} gives ${who} ${what}`);
-    return pass(
-      'no_matching_grant',
-      `${String(carrying.length)} ${carrying.length === 1 ? 'grant gives' : 'grants give'} ${who} ${what}`,
-    );
+    }
+    const number = `${String(carrying.length)} ${carrying.length === 1 ? 'grant gives' : 'grants give'}`;
+    return pass('no_matching_grant', `${number} ${listOf(holding, 'and')} ${what}`);
   },
   ({ scope, credentialScopes }) => {
     if (credentialScopes === null) return pass('credential_scope', 'the credential carries every scope');
@@ -176,6 +199,12 @@ const STEPS: readonly ((access: Access) => ExplainedStep)[] = [
     );
   },
 ];
+
+function listOf(held: readonly Held[], word: 'and' | 'or'): string {
+  const texts = held.map(({ identity }) => formatIdentity(identity));
+  const last = texts.at(-1) ?? '';
+  return texts.length < 2 ? last : `${texts.slice(0, -1).join(', ')} ${word} ${last}`;
+}
 
 function readsFromBelow(scope: ScopeName): boolean {
   return scope.endsWith(':read') && scope !== 'process-run:read';

@@ -25,18 +25,20 @@ export interface Fold {
  * By single scopes, a scope that differs somewhere does not break up the regions of the others.
  */
 export function makeFold(nodes: Nodes, planes: readonly number[]): Fold {
-  const folds = planes.map((plane) => ({ plane, fold: makePlane(nodes) }));
+  const folds = planes.map((plane): { readonly plane: number; fold: PlaneFold | null } => ({ plane, fold: null }));
   return {
     visit: (row, at, below) => {
       const bits = bitsOf(at) | bitsOf(below);
-      for (const { plane, fold } of folds) {
+      for (const folded of folds) {
+        const { plane } = folded;
         // Nothing inside nothing.
-        if ((bits & plane) === 0 && fold.isIdle(row)) continue;
+        if ((bits & plane) === 0 && (folded.fold?.isIdle(row) ?? true)) continue;
+        folded.fold ??= makePlane(nodes);
         const here = mapTimeline(at, (value) => value & plane);
-        fold.visit(row, here, at === below ? here : mapTimeline(below, (value) => value & plane));
+        folded.fold.visit(row, here, at === below ? here : mapTimeline(below, (value) => value & plane));
       }
     },
-    finish: () => joinPlanes(folds.map(({ fold }) => fold.finish())),
+    finish: () => joinPlanes(folds.flatMap(({ fold }) => (fold === null ? [] : [fold.finish()]))),
   };
 }
 
@@ -89,7 +91,7 @@ function hasRowsBelow(nodes: Nodes, row: number): boolean {
 function joinPlanes(planes: readonly (readonly Patch[])[]): readonly Patch[] {
   const [first, ...more] = planes.filter((patches) => patches.length > 0);
   if (more.length === 0) return first ?? [];
-  const joined = new Map<string, Patch>();
+  const joined = new Map<PlaceKey, Patch>();
   for (const patch of planes.flat()) {
     const key = placeKey(patch);
     const known = joined.get(key);
@@ -98,7 +100,14 @@ function joinPlanes(planes: readonly (readonly Patch[])[]): readonly Patch[] {
   return [...joined.values()];
 }
 
+/** A number for what most patches are, whole regions for all time, where texts would cost most of the time. */
+export type PlaceKey = number | string;
+
+const EXTENTS: readonly Extent[] = ['exact', 'below', 'subtree'];
+
 /** Equal exactly for patches of one region and one stretch of time. */
-export function placeKey({ region, from, until }: Patch): string {
-  return `${String(region.row)} ${region.extent} ${region.except.join()} ${String(from)} ${String(until)}`;
+export function placeKey({ region: { row, extent, except }, from, until }: Patch): PlaceKey {
+  const place = row * EXTENTS.length + EXTENTS.indexOf(extent);
+  if (except.length === 0 && from === -Infinity && until === Infinity) return place;
+  return `${String(place)} ${except.join()} ${String(from)} ${String(until)}`;
 }

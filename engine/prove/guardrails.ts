@@ -9,7 +9,9 @@ import type { CountedAt, GuardrailRule, PolicyGuardrail, PolicySet } from '../mo
 import { checkCounts } from './guardrail-counts.js';
 import { checkExpiry } from './guardrail-expiry.js';
 import { describeRule } from './describe-rule.js';
-import { checkNever, checkSeparate, exemptIdentities } from './guardrail-regions.js';
+import { exemptIdentities } from './exempt-identities.js';
+import { checkNever } from './guardrail-never.js';
+import { checkSeparate } from './guardrail-separate.js';
 import { type Finding, makeWorld, toWitnesses, type Witness, type World } from './witness.js';
 
 export interface GuardrailViolation {

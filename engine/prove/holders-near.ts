@@ -76,7 +76,19 @@ export function identityText({ tables }: PreparedPolicy, identity: number): stri
   return formatIdentity({ provider, subject: tables.identities.subject[identity] ?? '' });
 }
 
-/** Texts of identities, sorted by code point. */
-export function identityTexts(policy: PreparedPolicy, identities: Iterable<number>): readonly string[] {
-  return Array.from(identities, (identity) => identityText(policy, identity)).sort(compareTexts);
+/** Identities as texts, sorted by code point. Each text is made once, on first use, however many lists it is in. */
+export function makeTexts(policy: PreparedPolicy): (identities: Iterable<number>) => readonly string[] {
+  let sorted: readonly string[] = [];
+  let placeOf = new Int32Array(0);
+  return (identities) => {
+    if (sorted.length === 0) {
+      const texts = policy.tables.identities.subject.map((_, identity) => identityText(policy, identity));
+      const order = [...texts.keys()].sort((a, b) => compareTexts(texts[a] ?? '', texts[b] ?? ''));
+      sorted = order.map((identity) => texts[identity] ?? '');
+      placeOf = new Int32Array(order.length);
+      for (const [place, identity] of order.entries()) placeOf[identity] = place;
+    }
+    const places = Int32Array.from(identities, (identity) => placeOf[identity] ?? 0).sort();
+    return Array.from(places, (place) => sorted[place] ?? '');
+  };
 }

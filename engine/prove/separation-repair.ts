@@ -1,86 +1,114 @@
-// The repair of `separate`: grants that conflict in pairs, and an inclusion-minimal set of them that leaves no pair.
-import type { Broken, Prohibition } from './guardrail-regions.js';
-import { firstAt, type Holding, holdingsNear, subtreeRows } from './holdings.js';
-import { rowsAbove } from './nodes.js';
+// The repair of `separate`: an inclusion-minimal set of grants without which no identity holds scopes of two sides in one
+// place at one time. Grants conflict within a cluster only, so that is where they are looked for.
+import type { Cluster } from './grant-clusters.js';
+import type { Holding } from './holdings.js';
+import { endOf, type Nodes, rowsAbove } from './nodes.js';
+import { bitsDuring, during, either, NOTHING, type Timeline } from './timeline.js';
 import type { World } from './witness.js';
 
-const NOBODY: ReadonlySet<number> = new Set();
-/** What looking up the grants of one principal takes, in grants looked at. */
-const LOOKUP_COST = 16;
-
-/** Rows of grants, sorted. Grants that conflict with few others are kept, so that the set is small. */
-export function separationRepair(world: World, prohibition: Prohibition, broken: readonly Broken[]): readonly number[] {
-  const together = principalsTogether(broken);
-  const candidates = new Map<number, Holding>();
-  for (const { holdings } of broken) for (const holding of holdings) candidates.set(holding.grant, holding);
-
-  const principalOf = world.policy.tables.grants.principal;
-  const byNode = [...candidates.values()].sort((a, b) => a.row - b.row || a.grant - b.grant);
-  /** How many conflict with this one among those that `counts` accepts, no further than `most`. */
-  const countConflicts = (holding: Holding, counts: (grant: number) => boolean, most: number): number => {
-    const partners = together.get(principalOf[holding.grant] ?? 0) ?? NOBODY;
-    let count = 0;
-    const visit = (other: Holding): boolean => {
-      const conflicts = other.grant !== holding.grant && conflict(prohibition, holding, other);
-      if (
-        conflicts &&
-        candidates.has(other.grant) &&
-        partners.has(principalOf[other.grant] ?? 0) &&
-        counts(other.grant)
-      )
-        count += 1;
-      return count < most;
-    };
-    const { row, inherit } = holding;
-    const rows = inherit ? subtreeRows(world.nodes, row) : { from: row, until: row + 1 };
-    const [first, last] = [firstAt(byNode, rows.from), firstAt(byNode, rows.until)];
-    // Looked for where it counts, or among who can be concerned, whichever are fewer.
-    if (last - first > partners.size * LOOKUP_COST) {
-      holdingsNear(world.rights, partners, rows).every(visit);
-      return count;
-    }
-    for (const above of rowsAbove(world.nodes, row)) {
-      for (let i = firstAt(byNode, above), other = byNode[i]; other?.row === above; i += 1, other = byNode[i]) {
-        if (other.inherit && !visit(other)) return count;
-      }
-    }
-    for (let i = first; i < last; i += 1) {
-      const other = byNode[i];
-      if (other !== undefined && !visit(other)) return count;
-    }
-    return count;
-  };
-
+/**
+ * Rows of grants, sorted. Grants that conflict with few others are kept, so that the set is small; of two that conflict
+ * with each other alone, the one that more people have, or have in more places, so that the exception goes and not the rule.
+ */
+export function separationRepair(
+  world: World,
+  sides: readonly number[],
+  clusters: readonly Cluster[],
+): readonly number[] {
+  const { nodes } = world;
+  const candidates = [...candidatesOf(sides, clusters).values()].sort(
+    (a, b) =>
+      a.conflicts - b.conflicts ||
+      peopleOf(world, b.holding) - peopleOf(world, a.holding) ||
+      placesOf(nodes, b.holding) - placesOf(nodes, a.holding) ||
+      a.holding.grant - b.holding.grant,
+  );
+  const kept = clusters.map(() => new Map<number, Kept>());
+  const concerned = sides.reduce((all, side) => all | side, 0);
   const removed: number[] = [];
-  // How many, not which: where everything conflicts with everything the lists would be the square of the policy.
-  const rest: { readonly holding: Holding; readonly conflicts: number }[] = [];
-  for (const [grant, holding] of candidates) {
-    if (prohibition.broken(holding.scopes) !== 0) removed.push(grant);
-    else rest.push({ holding, conflicts: countConflicts(holding, () => true, Infinity) });
-  }
-  rest.sort((a, b) => a.conflicts - b.conflicts || a.holding.grant - b.holding.grant);
-  const kept = new Set<number>();
-  for (const { holding } of rest) {
-    if (countConflicts(holding, (other) => kept.has(other), 1) > 0) removed.push(holding.grant);
-    else kept.add(holding.grant);
+  for (const { holding, side, places } of candidates) {
+    const rows = rowsAbove(nodes, holding.row);
+    const conflicts = (place: number): boolean => {
+      const scopes = kept[place];
+      return scopes !== undefined && (scopesBeside(scopes, holding, rows) & concerned & ~side) !== 0;
+    };
+    if (side === 0 || places.some(conflicts)) removed.push(holding.grant);
+    else for (const place of places) keep(kept[place], holding, rows);
   }
   return removed.sort((a, b) => a - b);
 }
 
-/** For each principal those, itself included, whose grants some identity holds beside its own. */
-function principalsTogether(broken: readonly Broken[]): ReadonlyMap<number, ReadonlySet<number>> {
-  const together = new Map<number, Set<number>>();
-  for (const { group } of broken) {
-    for (const principal of group.principals) {
-      const partners = together.get(principal) ?? new Set<number>();
-      together.set(principal, partners);
-      for (const other of group.principals) partners.add(other);
-    }
-  }
-  return together;
+function peopleOf({ policy, reach }: World, { grant }: Holding): number {
+  return reach(policy.tables.grants.principal[grant] ?? 0).length;
 }
 
-/** Whether two grants that count in one place break the rule there at some time. */
-function conflict(prohibition: Prohibition, a: Holding, b: Holding): boolean {
-  return a.from < b.until && b.from < a.until && prohibition.broken(a.scopes | b.scopes) !== 0;
+function placesOf(nodes: Nodes, { row, inherit }: Holding): number {
+  return inherit ? endOf(nodes, row) - row : 0;
+}
+
+interface Candidate {
+  readonly holding: Holding;
+  /** The side that it gives scopes of; 0 if it breaks the rule by itself. */
+  readonly side: number;
+  /** Positions of the clusters that it is in. */
+  readonly places: number[];
+  /** How many grants of other sides it meets there: no more than a measure, as time is not looked at. */
+  conflicts: number;
+}
+
+function candidatesOf(sides: readonly number[], clusters: readonly Cluster[]): ReadonlyMap<number, Candidate> {
+  const candidates = new Map<number, Candidate>();
+  clusters.forEach(({ holdings }, place) => {
+    const meeting = holdings.map((holding) => {
+      const touched = sides.filter((side) => (side & holding.scopes) !== 0);
+      const candidate = candidates.get(holding.grant) ?? {
+        holding,
+        side: touched.length === 1 ? (touched[0] ?? 0) : 0,
+        places: [],
+        conflicts: 0,
+      };
+      candidates.set(holding.grant, candidate);
+      candidate.places.push(place);
+      return candidate;
+    });
+    const bySide = new Map<number, number>();
+    for (const { side } of meeting) bySide.set(side, (bySide.get(side) ?? 0) + 1);
+    for (const candidate of meeting) candidate.conflicts += meeting.length - (bySide.get(candidate.side) ?? 0);
+  });
+  return candidates;
+}
+
+/** Scopes of the grants that are kept, at a node of a cluster. */
+interface Kept {
+  /** Of those bound there. */
+  readonly at: Timeline;
+  /** Of those bound there that inherit. */
+  readonly passed: Timeline;
+  /** Of those bound there or below. */
+  readonly inside: Timeline;
+}
+
+const NONE: Kept = { at: NOTHING, passed: NOTHING, inside: NOTHING };
+
+/** What kept grants give somewhere where this one would count, while it would be in force. */
+function scopesBeside(kept: ReadonlyMap<number, Kept>, holding: Holding, above: readonly number[]): number {
+  const here = kept.get(holding.row) ?? NONE;
+  return above.reduce(
+    (all, row) => all | bitsDuring(kept.get(row)?.passed ?? NOTHING, holding),
+    bitsDuring(holding.inherit ? here.inside : here.at, holding),
+  );
+}
+
+function keep(kept: Map<number, Kept> | undefined, holding: Holding, above: readonly number[]): void {
+  const given = during({ ...holding, value: holding.scopes });
+  const { at, passed, inside } = kept?.get(holding.row) ?? NONE;
+  kept?.set(holding.row, {
+    at: either(at, given),
+    passed: holding.inherit ? either(passed, given) : passed,
+    inside: either(inside, given),
+  });
+  for (const row of above) {
+    const known = kept?.get(row) ?? NONE;
+    kept?.set(row, { ...known, inside: either(known.inside, given) });
+  }
 }

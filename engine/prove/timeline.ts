@@ -105,6 +105,14 @@ export function bitsOf(timeline: Timeline): number {
   return timeline.values.reduce((bits, value) => bits | value, 0);
 }
 
+/** All bits that a timeline has at some time of a stretch. */
+export function bitsDuring(timeline: Timeline, { from, until }: Omit<Piece, 'value'>): number {
+  let i = stepAt(timeline, from);
+  let bits = timeline.values[i] ?? 0;
+  for (i += 1; (timeline.starts[i] ?? Infinity) < until; i += 1) bits |= timeline.values[i] ?? 0;
+  return bits;
+}
+
 /** The stretches with a value other than 0, in order. */
 export function piecesOf(timeline: Timeline): readonly Piece[] {
   return stepsOf(timeline).filter((step) => step.value !== 0);
@@ -120,6 +128,10 @@ export function stepsOf(timeline: Timeline): readonly Piece[] {
 }
 
 export function valueAt(timeline: Timeline, instant: number): number {
+  return timeline.values[stepAt(timeline, instant)] ?? 0;
+}
+
+function stepAt(timeline: Timeline, instant: number): number {
   let low = 0;
   let high = timeline.starts.length - 1;
   while (low < high) {
@@ -127,5 +139,5 @@ export function valueAt(timeline: Timeline, instant: number): number {
     if ((timeline.starts[middle] ?? Infinity) <= instant) low = middle;
     else high = middle - 1;
   }
-  return timeline.values[low] ?? 0;
+  return low;
 }

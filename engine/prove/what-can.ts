@@ -3,10 +3,11 @@ import { grantRefs } from '../evaluate/find-grants.js';
 import { type Policy, preparedOf } from '../evaluate/policy.js';
 import type { PreparedPolicy } from '../evaluate/prepare.js';
 import type { GrantRef } from '../model/decision.js';
-import type { Identity } from '../model/identity.js';
+import { formatIdentity, GROUP_SUFFIX, type Identity } from '../model/identity.js';
 import type { Instant } from '../model/instant.js';
 import { invariant } from '../model/invariant.js';
 import { ROOT } from '../model/namespace.js';
+import { nearest } from '../model/nearest.js';
 import { type ScopeName, SCOPES } from '../model/scope.js';
 import { makeFold } from './fold.js';
 import { grantsOf, holdingsNear, makeRights, type Rights, subtreeRows } from './holdings.js';
@@ -63,6 +64,29 @@ export function principalsOf({ identityRows, holders }: PreparedPolicy, { provid
   const row = identityRows.get(provider)?.get(subject);
   const holder = row === undefined ? -1 : (holders.classOf[row] ?? -1);
   return holder < 0 ? new Int32Array(0) : holders.principals.subarray(holders.start[holder], holders.start[holder + 1]);
+}
+
+/** What the policy does not know of an identity, which then holds nothing; `meant` is what is known and looks like it. */
+export interface Unknown {
+  readonly part: 'provider' | 'identity';
+  readonly meant: string | null;
+}
+
+/** Null for an identity that a role or a grant names. */
+export function unknownPart(policy: Policy, { provider, subject }: Identity): Unknown | null {
+  const prepared = preparedOf(policy);
+  if (prepared === null) return null;
+  const subjects = prepared.identityRows.get(provider);
+  if (subjects === undefined) {
+    const isDeclaredGroup =
+      provider.endsWith(GROUP_SUFFIX) && prepared.identityRows.has(provider.slice(0, -GROUP_SUFFIX.length));
+    if (isDeclaredGroup) return { part: 'identity', meant: null };
+    return { part: 'provider', meant: nearest(provider, prepared.identityRows.keys()) };
+  }
+  if (subjects.has(subject)) return null;
+  const folded = subject.toLowerCase();
+  const meant = [...subjects.keys()].find((known) => known.toLowerCase() === folded);
+  return { part: 'identity', meant: meant === undefined ? null : formatIdentity({ provider, subject: meant }) };
 }
 
 /** Over the namespaces of these principals' grants alone: where others have grants is nothing to this identity. */

@@ -6,9 +6,10 @@ import type { GrantRef } from '../model/decision.js';
 import { type Instant, instantOf } from '../model/instant.js';
 import type { NamespacePath } from '../model/namespace.js';
 import { compareTexts } from '../model/order.js';
+import { sortedRows } from '../model/row-lists.js';
 import { type ScopeName, SCOPES } from '../model/scope.js';
 import type { Extent, RowRegion } from './cells.js';
-import { identityTexts, makeReach } from './holders-near.js';
+import { makeReach, makeTexts } from './holders-near.js';
 import { firstAt, type Holding, makeRights, namedPaths, type Rights } from './holdings.js';
 import { type Membership, makeMembership } from './membership.js';
 import { endOf, makeNodes, type Nodes, pathAt, rowsAbove } from './nodes.js';
@@ -29,12 +30,12 @@ export interface Witness {
   readonly grants: readonly GrantRef[];
 }
 
-export type IdentityRows = readonly number[] | Int32Array;
+export type RowNumbers = readonly number[] | Int32Array;
 
 /** A witness in rows and numbers. */
 export interface Sighting {
   /** Rows, sorted. */
-  readonly identities: IdentityRows;
+  readonly identities: RowNumbers;
   readonly region: RowRegion;
   readonly scopes: number;
   readonly from: number;
@@ -55,6 +56,8 @@ export interface World {
   readonly rights: Rights;
   readonly membership: Membership;
   readonly reach: (principal: number) => Int32Array;
+  /** Identities as texts, sorted. */
+  readonly texts: (identities: RowNumbers) => readonly string[];
 }
 
 /** `more` are namespaces that need a row of their own though no grant names them. */
@@ -66,6 +69,7 @@ export function makeWorld(policy: PreparedPolicy, more: Iterable<NamespacePath>)
     rights: makeRights(policy, nodes),
     membership: makeMembership(policy.tables),
     reach: makeReach(policy),
+    texts: makeTexts(policy),
   };
 }
 
@@ -78,19 +82,30 @@ export function carriers(
   const { row, extent, except } = place.region;
   const end = extent === 'exact' ? row + 1 : endOf(nodes, row);
   const found: Holding[] = [];
-  const take = (from: number, until: number, counts: (holding: Holding) => boolean): void => {
-    for (let i = firstAt(holdings, from); i < holdings.length; i += 1) {
-      const holding = holdings[i];
-      if (holding === undefined || holding.row >= until) return;
-      const overlaps = holding.from < place.until && place.from < holding.until && holding.from < holding.until;
-      if (overlaps && (holding.scopes & place.value) !== 0 && counts(holding)) found.push(holding);
-    }
+  const take = (holding: Holding): void => {
+    const overlaps = holding.from < place.until && place.from < holding.until && holding.from < holding.until;
+    if (overlaps && (holding.scopes & place.value) !== 0) found.push(holding);
   };
-  for (const above of rowsAbove(nodes, row)) take(above, above + 1, (holding) => holding.inherit);
-  const inRegion = (holding: Holding): boolean =>
-    (holding.row !== row || extent !== 'below' || holding.inherit) &&
-    !except.some((left) => left <= holding.row && holding.row < endOf(nodes, left));
-  take(row, end, inRegion);
+  for (const above of rowsAbove(nodes, row)) {
+    for (let i = firstAt(holdings, above); holdings[i]?.row === above; i += 1) {
+      const holding = holdings[i];
+      if (holding?.inherit === true) take(holding);
+    }
+  }
+  // What is left out is in path order, as the holdings are: both are passed over once, and what lies inside is skipped.
+  let passed = 0;
+  for (let i = firstAt(holdings, row); i < holdings.length;) {
+    const holding = holdings[i];
+    if (holding === undefined || holding.row >= end) break;
+    let left = except[passed];
+    for (; left !== undefined && endOf(nodes, left) <= holding.row; left = except[passed]) passed += 1;
+    if (left !== undefined && left <= holding.row) {
+      i = firstAt(holdings, endOf(nodes, left));
+      continue;
+    }
+    if (holding.row !== row || extent !== 'below' || holding.inherit) take(holding);
+    i += 1;
+  }
   return found;
 }
 
@@ -110,13 +125,13 @@ export function toWitnesses(world: World, sightings: readonly Sighting[]): reado
     ({ identities }) => String(numberOf(identities)),
     (first, alike) => ({
       ...first,
-      grants: unionOfRows(alike.map(({ grants }) => grants)),
+      grants: [...unionOfRows(alike.map(({ grants }) => grants))],
     }),
   );
   const texts = new Map<number, readonly string[]>();
-  const textsOf = (identities: IdentityRows): readonly string[] => {
+  const textsOf = (identities: RowNumbers): readonly string[] => {
     const number = numberOf(identities);
-    const known = texts.get(number) ?? identityTexts(world.policy, identities);
+    const known = texts.get(number) ?? world.texts(identities);
     texts.set(number, known);
     return known;
   };
@@ -129,15 +144,14 @@ export function toWitnesses(world: World, sightings: readonly Sighting[]): reado
 }
 
 /** Sorted, without repetitions. */
-function unionOfRows(lists: readonly IdentityRows[]): readonly number[] {
-  const rows = new Set<number>();
-  for (const list of lists) for (const row of list) rows.add(row);
-  return [...rows].sort((a, b) => a - b);
+function unionOfRows(lists: readonly RowNumbers[]): Int32Array {
+  const all = sortedRows(lists);
+  return all.filter((row, i) => i === 0 || row !== all[i - 1]);
 }
 
 /** Equal numbers for lists of the same rows; a list that many sightings share is read once. */
-function makeNumbering(): (identities: IdentityRows) => number {
-  const byList = new Map<IdentityRows, number>();
+function makeNumbering(): (identities: RowNumbers) => number {
+  const byList = new Map<RowNumbers, number>();
   const byContent = new Map<string, number>();
   return (identities) => {
     const known = byList.get(identities);

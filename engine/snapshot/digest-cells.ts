@@ -56,22 +56,31 @@ export function digestNamespaces(
   const { holders, changes } = known;
   const cells = makeCells(tables, holders);
   const rightsOf = makeRightsText(cells, makeHolderSets(tables, holders, Infinity));
-  const everyone = Array.from({ length: holders.count }, (_, holder) => holder);
   const tree = makeTree(tables);
   const digests: Digest[] = [];
   const rights: (readonly string[])[] = [];
+  // The classes that hold something below each row that is open: nobody else has rights at its children before they change.
+  const holding: (readonly number[])[] = [];
   cells.walk({
-    enter: () => {
-      rights.push(rightsOf(everyone) ?? []);
+    enter: (_, changed) => {
+      const here = join(holding.at(-1) ?? [], changed);
+      rights.push(rightsOf(here) ?? []);
+      holding.push(here.filter((holder) => cells.below[holder] !== NEVER));
       return true;
     },
     leave: (row) => {
+      holding.pop();
       digests[row] = namespaceDigest(rights.pop() ?? [], tree.take(row));
       const change = changes[row] ?? null;
       if (change !== null) tree.put(row, change);
     },
   });
   return digests;
+}
+
+/** The numbers of two lists in ascending order, none twice; the first list is so already. */
+function join(ascending: readonly number[], more: readonly number[]): readonly number[] {
+  return more.length === 0 ? ascending : [...new Set([...ascending, ...more])].sort((a, b) => a - b);
 }
 
 /** JSON: who differs how from what is inherited, and the digests of the children in path order. */

@@ -27,6 +27,7 @@ export function acceptFiles(files: readonly SourceFile[], limits: EngineLimits, 
         code: 'FILE_TOO_MANY',
         file: path,
         message: `the folder has more than ${String(limits.files)} policy files`,
+        help: 'join files; how grants are spread over them has no meaning',
       });
       break;
     }
@@ -38,7 +39,8 @@ export function acceptFiles(files: readonly SourceFile[], limits: EngineLimits, 
     totalBytes += length;
     if (totalBytes > limits.totalBytes) {
       const message = `the files up to this one have more than ${String(limits.totalBytes)} bytes together`;
-      sink.add({ code: 'FILE_TOTAL_TOO_LARGE', file: path, message });
+      const help = 'grant to roles instead of to one identity after the other, or split the policy';
+      sink.add({ code: 'FILE_TOTAL_TOO_LARGE', file: path, message, help });
       break;
     }
     accepted.add(file);

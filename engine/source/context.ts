@@ -2,7 +2,7 @@
 import type { DiagnosticCode } from '../model/diagnostic-codes.js';
 import type { EngineLimits } from '../limits.js';
 import type { Sink } from '../model/report.js';
-import { rangeOf, type LineTable, type Span } from '../model/span.js';
+import { rangeOf, type LineTable, type Span, visibleSpan } from '../model/span.js';
 import type { SourceFault } from './tree.js';
 
 export interface FileContext {
@@ -21,7 +21,7 @@ export function reportFault(context: FileContext, fault: SourceFault): void {
   context.sink.add({
     code: fault.code,
     file,
-    range: rangeOf(lines, fault),
+    range: rangeOf(lines, visibleSpan(context.text, fault)),
     message: fault.message,
     help: fault.help,
     related: (fault.related ?? []).map(({ message, ...span }) => ({ file, range: rangeOf(lines, span), message })),

@@ -3,7 +3,16 @@ import type { GrantDeclaration, MemberReference } from '../model/document.js';
 import type { NamespacePath } from '../model/namespace.js';
 import type { Located } from '../model/span.js';
 import { refuse, type FileContext } from './context.js';
-import { firstLine, readBoolean, readFields, readFreeText, readList, readName, type Fields } from './fields.js';
+import {
+  firstLine,
+  mayHaveLost,
+  readBoolean,
+  readFields,
+  readFreeText,
+  readList,
+  readName,
+  type Fields,
+} from './fields.js';
 import { readRoleReference } from './decode-roles.js';
 import { readStatedScopes } from './scope-values.js';
 import { GRANT } from './shapes.js';
@@ -28,6 +37,7 @@ function decodeGrant(context: FileContext, node: Node, fields: Fields): GrantDec
     refuse(context, 'GRANT_WINDOW', {
       at: expires.value,
       message: `the grant is never in force: it expires ${until === from ? 'when' : 'before'} it begins`,
+      help: 'write an `expires` that is later than `notBefore`',
     });
   }
   return {
@@ -56,10 +66,11 @@ function readPrincipal(context: FileContext, node: Node, fields: Fields): Member
   if (role !== undefined) return readRoleReference(context, role.value);
   if (identity === undefined) {
     // Where another key is unknown, that may be the misspelt principal.
-    if (node.kind === 'mapping' && node.entries.length > fields.size) return null;
+    if (mayHaveLost(node, fields)) return null;
     return refuse(context, 'GRANT_PRINCIPAL', {
       at: firstLine(context, node),
       message: 'a grant names a `role` or an `identity`',
+      help: 'add `role: …` or `identity: provider:subject`; nothing stands for everyone',
     });
   }
   return refuseCutOff(context, identity.value) ? null : readIdentity(context, identity.value, '`identity`');

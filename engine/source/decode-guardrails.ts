@@ -13,6 +13,7 @@ import {
   firstLine,
   isNull,
   isRepeated,
+  mayHaveLost,
   readFields,
   readList,
   readName,
@@ -61,7 +62,7 @@ function decodeRule(context: FileContext, node: Node, fields: Fields): RuleDecla
   const kindList = RULE_KINDS.map((name) => `\`${name}\``).join(', ');
   if (kind === undefined) {
     // Where another key is unknown, that may be the misspelt rule.
-    if (node.kind === 'mapping' && node.entries.length > fields.size) return null;
+    if (mayHaveLost(node, fields)) return null;
     const at = fields.get('id')?.value ?? firstLine(context, node);
     return refuse(context, 'GUARDRAIL_KIND', {
       at,
@@ -124,6 +125,7 @@ function separation(
     return refuse(context, 'GUARDRAIL_SIDES', {
       at: firstLine(context, node),
       message: '`separate` needs at least two scopes or patterns',
+      help: 'write what no identity may hold together, such as `[resource:write, process-run:write]`',
     });
   }
   return { kind: 'separate', sides: sides.map((side) => side.value), ...where };
@@ -145,7 +147,7 @@ function readOneOrMoreScopes(context: FileContext, node: Node, fields: Fields): 
   if (one !== undefined && more === undefined) return readScope(context, one.value, 'guardrail');
   if (more !== undefined && one === undefined)
     return readScopes(context, more.value, { what: '`scopes`', place: 'guardrail' });
-  if (one === undefined && node.kind === 'mapping' && node.entries.length > fields.size) return null;
+  if (one === undefined && mayHaveLost(node, fields)) return null;
   const at = more?.key ?? firstLine(context, node);
   const message = one === undefined ? 'the rule names no scope' : 'the rule has both `scope` and `scopes`';
   return refuse(context, 'GUARDRAIL_SCOPES', {
@@ -163,6 +165,7 @@ function readCount(context: FileContext, node: Node, least: number): number | nu
   return refuse(context, 'VALUE_NOT_COUNT', {
     at: firstLine(context, node),
     message: `\`identities\` must be a whole number of at least ${String(least)}`,
+    help: `write plain digits without quotes, such as \`identities: ${String(Math.max(least, 2))}\``,
   });
 }
 
@@ -183,7 +186,11 @@ function decodeExpires(context: FileContext, node: Node): RuleDeclaration | null
   const items = providersField === undefined ? null : readList(context, providersField.value, '`providers`');
   if (items === null || providersField === undefined) return null;
   if (items.length === 0)
-    return refuse(context, 'VALUE_EMPTY', { at: providersField.value, message: '`providers` is an empty list' });
+    return refuse(context, 'VALUE_EMPTY', {
+      at: providersField.value,
+      message: '`providers` is an empty list',
+      help: 'name at least one provider, or remove the guardrail',
+    });
   const texts = items.map((item) => readText(context, item, 'a provider')).filter((text) => text !== null);
   const providers = refuseRepeated(context, texts).map(({ text, start, end }) => ({ value: text, start, end }));
   return withinMilliseconds === null ? null : { kind: 'expires', providers, withinMilliseconds };

@@ -6,7 +6,7 @@ import type {
   RoleDeclaration,
   RoleReference,
 } from '../model/document.js';
-import { formatIdentity, isName } from '../model/identity.js';
+import { formatIdentity, GROUP_SUFFIX, isName } from '../model/identity.js';
 import { refuse, type FileContext } from './context.js';
 import {
   isRepeated,
@@ -23,8 +23,6 @@ import { readStatedScopes } from './scope-values.js';
 import { PROVIDER, ROLE, ROLE_MEMBER } from './shapes.js';
 import type { Entry, Node } from './tree.js';
 import { readIdentity, refuseCutOff } from './values.js';
-
-const GROUP = '-group';
 
 /** What `policy.yaml` says; its keys have been checked. */
 export function decodeHeader(context: FileContext, fields: Fields): PolicyHeader {
@@ -52,10 +50,11 @@ function decodeProviders(context: FileContext, node: Node): readonly ProviderDec
   const providers: ProviderDeclaration[] = [];
   for (const { key, value } of readDeclarations(context, node, '`providers`')) {
     if (!isName(key.text)) refuseName(context, key, 'the provider');
-    else if (key.text.endsWith(GROUP)) {
+    else if (key.text.endsWith(GROUP_SUFFIX)) {
       refuse(context, 'PROVIDER_RESERVED', {
         at: key,
-        message: `provider names that end in \`${GROUP}\` are reserved for group claims`,
+        message: `provider names that end in \`${GROUP_SUFFIX}\` are reserved for group claims`,
+        help: `remove it: \`${key.text}:…\` can be a member once \`${key.text.slice(0, -GROUP_SUFFIX.length)}\` is declared`,
       });
     }
     const fields = readFields(context, value, PROVIDER);

@@ -4,6 +4,7 @@ import { ALL_SCOPES, FAMILIES, isFamily, isScopeName, parseScopePattern, SCOPES 
 import { refuse, type FileContext } from './context.js';
 import {
   firstLine,
+  mayHaveLost,
   readEntries,
   readFields,
   readFreeText,
@@ -30,11 +31,7 @@ function decodeTest(context: FileContext, node: Node, fields: Fields): TestDecla
   const [name, at, sees] = [fields.get('name'), fields.get('at'), fields.get('sees')];
   const [allow, deny] = [fields.get('allow'), fields.get('deny')];
   const expectations = [allow, deny, sees].filter((entry) => entry !== undefined);
-  if (
-    expectations.every(({ value }) => isEmpty(value)) &&
-    node.kind === 'mapping' &&
-    node.entries.length === fields.size
-  ) {
+  if (expectations.every(({ value }) => isEmpty(value)) && !mayHaveLost(node, fields)) {
     const message = 'the test expects nothing, so it would always pass';
     refuse(context, 'TEST_EXPECTS_NOTHING', {
       at: name?.value ?? firstLine(context, node),
@@ -59,7 +56,11 @@ function isEmpty(node: Node): boolean {
 function readTestName(context: FileContext, node: Node): TestDeclaration['name'] {
   const name = readFreeText(context, node, '`name`');
   if (name?.value.trim() !== '') return name;
-  return refuse(context, 'VALUE_EMPTY', { at: name, message: 'the name of a test is empty' });
+  return refuse(context, 'VALUE_EMPTY', {
+    at: name,
+    message: 'the name of a test is empty',
+    help: 'say what the test shows',
+  });
 }
 
 function decodeActor(

@@ -20,7 +20,6 @@ export function readFields(context: FileContext, node: Node, shape: MappingShape
     if (shape.keys.includes(key.text)) fields.set(key.text, entry);
     else {
       const elsewhere = shape.elsewhere.get(key.text);
-      const near = nearest(key.text, shape.keys);
       if (elsewhere !== undefined)
         refuse(context, 'KEY_MISPLACED', {
           at: key,
@@ -28,23 +27,42 @@ export function readFields(context: FileContext, node: Node, shape: MappingShape
           help: elsewhere,
         });
       else {
-        const help =
-          near === null
-            ? `the keys of ${shape.what} are ${shape.keys.map(quote).join(', ')}`
-            : `did you mean \`${near}\`?`;
-        refuse(context, 'KEY_UNKNOWN', { at: key, message: `${shape.what} has no key \`${key.text}\``, help });
+        const message = `${shape.what} has no key \`${key.text}\``;
+        refuse(context, 'KEY_UNKNOWN', { at: key, message, help: unknownKeyHelp(key.text, shape) });
       }
     }
   }
   for (const name of shape.required) {
-    if (fields.has(name)) continue;
+    if (fields.has(name) || node.partial === true) continue;
     // A misspelt key has been reported; that the right one is missing then says nothing new.
-    if (entries.some(({ key }) => !fields.has(key.text) && nearest(key.text, shape.keys) === name)) continue;
+    if (entries.some(({ key }) => !fields.has(key.text) && meantKey(key.text, shape) === name)) continue;
     const first = entries[0];
     const at = first === undefined ? { start: node.start, end: node.end } : first.key;
-    refuse(context, 'KEY_MISSING', { at, message: `${shape.what} needs the key \`${name}\`` });
+    const help = `add \`${name}: …\``;
+    refuse(context, 'KEY_MISSING', { at, message: `${shape.what} needs the key \`${name}\``, help });
   }
   return fields;
+}
+
+/** `role:staff` is one text. */
+const SPACELESS = /^([A-Za-z]+):(.+)$/s;
+
+function meantKey(text: string, { keys }: MappingShape): string | null {
+  const joined = SPACELESS.exec(text)?.[1];
+  return joined !== undefined && keys.includes(joined) ? joined : nearest(text, keys);
+}
+
+function unknownKeyHelp(text: string, shape: MappingShape): string {
+  const meant = meantKey(text, shape);
+  if (meant === null) return `the keys of ${shape.what} are ${shape.keys.map(quote).join(', ')}`;
+  if (text.startsWith(`${meant}:`))
+    return `a space is missing after the colon: write \`${meant}: ${text.slice(meant.length + 1)}\``;
+  return `did you mean \`${meant}\`?`;
+}
+
+/** Whether a key that is not there may be one that was refused: misspelt, or broken. */
+export function mayHaveLost(node: Node, fields: Fields): boolean {
+  return node.kind === 'mapping' && (node.partial === true || node.entries.length > fields.size);
 }
 
 function quote(text: string): string {
@@ -59,18 +77,34 @@ export function readEntries(context: FileContext, node: Node, what: string): rea
   return refuse(context, 'VALUE_NOT_MAPPING', {
     at: firstLine(context, node),
     message: `${what} must be a mapping, and this is ${kindOf(node)}`,
+    help: mappingHelp(node),
   });
+}
+
+function mappingHelp(node: Node): string {
+  const [, key, value] = (node.kind === 'text' ? /^([A-Za-z]+):(\S.*)$/.exec(node.text) : null) ?? [];
+  if (key !== undefined && value !== undefined) return `a space is missing after the colon: write \`${key}: ${value}\``;
+  const [, name, rest] = (node.kind === 'text' ? /^([A-Za-z]+) *= *([^\n=]+)$/.exec(node.text) : null) ?? [];
+  if (name !== undefined && rest !== undefined) return `write \`${name}: ${rest}\``;
+  return node.kind === 'list' ? 'write keys and values, without dashes or brackets' : 'write `key: value`';
+}
+
+function listHelp(context: FileContext, node: Node): string {
+  const source = context.text.slice(node.start, node.end);
+  if (/^-\S/.test(source))
+    return `a space is missing after the dash: write \`- ${source.slice(1).split(/\s/)[0] ?? ''}\``;
+  if (node.kind === 'mapping') return 'begin each entry with `- `';
+  return source.length > 60 || source.includes('\n') ? 'write `[…]`' : `write \`[${source}]\``;
 }
 
 export function readList(context: FileContext, node: Node, what: string): readonly Node[] | null {
   if (node.kind === 'list') return node.items;
   if (node.kind === 'refused') return null;
   if (isNull(node)) return refuseNull(context, node, { what, instead: 'write `[]` for none, or remove the key' });
-  const help = node.kind === 'text' ? `write \`[${context.text.slice(node.start, node.end)}]\`` : undefined;
   return refuse(context, 'VALUE_NOT_LIST', {
     at: firstLine(context, node),
     message: `${what} must be a list, and this is ${kindOf(node)}`,
-    help: help?.includes('\n') === true ? undefined : help,
+    help: listHelp(context, node),
   });
 }
 
@@ -88,7 +122,7 @@ export function readText(context: FileContext, node: Node, what: string): TextNo
   return refuse(context, 'VALUE_NOT_TEXT', {
     at: firstLine(context, node),
     message: `${what} must be text, and this is ${kindOf(node)}`,
-    help: pairHelp(node),
+    help: pairHelp(node) ?? 'write one text',
   });
 }
 
@@ -126,7 +160,11 @@ export function readFreeText(context: FileContext, node: Node, what: string): Lo
   if (text === null) return null;
   const limit = context.limits.freeTextBytes;
   if (text.text.length * 3 > limit && utf8Length(text.text) > limit) {
-    return refuse(context, 'VALUE_TOO_LONG', { at: text, message: `${what} has more than ${String(limit)} bytes` });
+    return refuse(context, 'VALUE_TOO_LONG', {
+      at: text,
+      message: `${what} has more than ${String(limit)} bytes`,
+      help: 'shorten it, and link to the rest',
+    });
   }
   return { value: text.text, start: text.start, end: text.end };
 }
@@ -175,6 +213,7 @@ function reportRepeated(
     start: entry.start,
     end: entry.end,
     message: `\`${entry.text}\` stands twice in this list`,
+    help: 'remove one, or write what was meant',
     related,
   });
 }
@@ -189,7 +228,8 @@ export function refuseNull(
   at: Node,
   words: { readonly what: string; readonly instead: string | undefined },
 ): null {
-  return refuse(context, 'VALUE_NULL', { at, message: `${words.what} has no value`, help: words.instead });
+  const help = words.instead ?? 'write a value, or remove it';
+  return refuse(context, 'VALUE_NULL', { at, message: `${words.what} has no value`, help });
 }
 
 function kindOf(node: Node): string {

@@ -4,17 +4,32 @@ import type { Span } from '../model/span.js';
 import { FORBIDDEN_KEYS } from './shapes.js';
 import { plainKind, type Entry, type MappingNode, type SourceFault, type TextNode } from './tree.js';
 
+const DASH_HELP = 'if another entry of the list begins here, write `- ` before it; else remove one, or join them';
 const KIND_WORDS = { null: 'nothing', boolean: 'a truth value', number: 'a number' } as const;
 
-export function makeMapping(entries: readonly Entry[], at: Span, report: (fault: SourceFault) => void): MappingNode {
+export function makeMapping(
+  entries: readonly (Entry | null)[],
+  at: Span,
+  report: (fault: SourceFault) => void,
+): MappingNode {
   const seen = new Map<string, TextNode>();
-  const kept = entries.filter(({ key }) => {
+  const first = entries[0]?.key.text;
+  let beganAgain = false;
+  const kept = entries.filter((entry): entry is Entry => {
+    if (entry === null) return false;
+    const { key } = entry;
     const fault = keyFault(key, seen.get(key.text));
-    if (fault !== null) report(fault);
-    else seen.set(key.text, key);
+    const isRepeated = fault?.code === 'YAML_DUPLICATE_KEY';
+    if (fault === null) seen.set(key.text, key);
+    // Where the first key comes again, an entry of a list has most likely lost its dash: that is one mistake, not one for
+    // each of its keys.
+    else if (!isRepeated || !beganAgain)
+      report(isRepeated && key.text === first ? { ...fault, help: DASH_HELP } : fault);
+    beganAgain ||= isRepeated && key.text === first;
     return fault === null;
   });
-  return { kind: 'mapping', entries: kept, start: at.start, end: at.end };
+  const whole = { kind: 'mapping', entries: kept, start: at.start, end: at.end } as const;
+  return kept.length === entries.length ? whole : { ...whole, partial: true };
 }
 
 /** `before` is the same key where it stood first. */
@@ -30,17 +45,25 @@ export function keyFault(key: TextNode, before: TextNode | undefined): SourceFau
     };
   }
   if (FORBIDDEN_KEYS.has(text)) {
-    return { code: 'KEY_FORBIDDEN', start, end, message: `\`${text}\` is never accepted as a key` };
+    const message = `\`${text}\` is never accepted as a key`;
+    return { code: 'KEY_FORBIDDEN', start, end, message, help: 'choose another name' };
   }
   const kind = key.plain ? plainKind(text) : 'text';
   if (kind !== 'text') {
-    const help = kind === 'null' ? undefined : `put it in quotes: \`"${text}"\``;
+    if (text === '')
+      return {
+        code: 'YAML_KEY_NOT_TEXT',
+        start,
+        end,
+        message: 'there is no key here',
+        help: 'write a key, or remove this',
+      };
     return {
       code: 'YAML_KEY_NOT_TEXT',
       start,
       end,
       message: `a key must be text, and this reads as ${KIND_WORDS[kind]}`,
-      help,
+      help: `put it in quotes: \`"${text}"\``,
     };
   }
   if (before === undefined) return null;
@@ -50,6 +73,7 @@ export function keyFault(key: TextNode, before: TextNode | undefined): SourceFau
     start,
     end,
     message: `the key \`${text}\` stands twice in this mapping`,
+    help: 'remove one, or join them',
     related,
   };
 }

@@ -7,6 +7,7 @@ import type { DiagnosticCode } from '../model/diagnostic-codes.js';
 import type { Span } from '../model/span.js';
 import { makeMapping } from './mapping.js';
 import { explainSyntax } from './syntax-faults.js';
+import type { Enclosure } from './syntax-scene.js';
 import { escapedTextFault } from './text.js';
 import { takeNode, type Entry, type Node, type NodeBudget, type SourceFault, type TextNode } from './tree.js';
 
@@ -20,22 +21,21 @@ export interface YamlSource {
   readonly report: (fault: SourceFault) => void;
 }
 
-/** `broken` has been reported; `empty` is a text of comments alone. */
-export type ParsedYaml = { readonly kind: 'tree'; readonly node: Node } | { readonly kind: 'empty' | 'broken' };
-
-const BROKEN: ParsedYaml = { kind: 'broken' };
+export type ParsedYaml =
+  | { readonly kind: 'tree'; readonly node: Node }
+  /** A text of comments alone. */
+  | { readonly kind: 'empty' }
+  /** `fault` is for the caller to report; null where a limit was met, which has been reported. */
+  | { readonly kind: 'broken'; readonly fault: SourceFault | null };
 
 export function parseYaml(source: YamlSource): ParsedYaml {
   const tokens = readTokens(source);
-  if (tokens === null) return BROKEN;
-  const documents = tokens.filter((token) => token.type === 'document');
-  for (const token of tokens) refuseToken(source, token);
-  const second = documents[1];
+  if ('kind' in tokens) return tokens;
+  const second = tokens.filter((token) => token.type === 'document')[1];
   if (second !== undefined) {
-    report(source, 'YAML_DOCUMENTS', spanOf(second.start[0] ?? second, 3), {
-      message: 'a second document begins here',
-    });
-    return BROKEN;
+    const start = (second.start[0] ?? second).offset;
+    const [message, help] = ['a second document begins here', 'put it into a file of its own'];
+    return { kind: 'broken', fault: inFile(source, { code: 'YAML_DOCUMENTS', start, end: start + 3, message, help }) };
   }
   const [document] = new Composer({
     version: '1.2',
@@ -43,14 +43,24 @@ export function parseYaml(source: YamlSource): ParsedYaml {
     uniqueKeys: false,
     logLevel: 'silent',
   }).compose(tokens.filter((token) => token.type !== 'directive'));
-  if (document === undefined) return { kind: 'empty' };
-  const faults = [...document.errors, ...document.warnings].filter((fault) => !REFUSED_ELSEWHERE.has(fault.code));
-  const first = faults.sort((a, b) => a.pos[0] - b.pos[0])[0];
+  const faults = [...(document?.errors ?? []), ...(document?.warnings ?? [])];
+  const first = faults.filter(({ code }) => !REFUSED_ELSEWHERE.has(code)).sort((a, b) => a.pos[0] - b.pos[0])[0];
   if (first !== undefined) {
-    const { code, message, help, start, end } = explainSyntax(source.text, first);
-    report(source, code, { start, end }, { message, help });
-    return BROKEN;
+    const fault = explainSyntax(source.text, first, enclosuresOf(tokens));
+    // What stands behind it may be taken for something that it is not.
+    for (const token of tokens) {
+      visitTokens(token, (part) => {
+        if (part.offset < first.pos[0]) refuseToken(source, part);
+      });
+    }
+    return { kind: 'broken', fault: inFile(source, fault) };
   }
+  for (const token of tokens) {
+    visitTokens(token, (part) => {
+      refuseToken(source, part);
+    });
+  }
+  if (document === undefined) return { kind: 'empty' };
   const contents = document.contents;
   return contents === null ? { kind: 'empty' } : { kind: 'tree', node: convert(source, contents, null) };
 }
@@ -67,8 +77,8 @@ const REFUSED_ELSEWHERE: ReadonlySet<string> = new Set([
   'TAG_RESOLVE_FAILED',
 ]);
 
-/** Null if a limit was met, before the memory for what lies beyond it is taken. */
-function readTokens(source: YamlSource): readonly CST.Token[] | null {
+/** Broken if a limit was met, before the memory for what lies beyond it is taken. */
+function readTokens(source: YamlSource): readonly CST.Token[] | (ParsedYaml & { readonly kind: 'broken' }) {
   const { text, limits, budget } = source;
   const parser = new Parser();
   const tokens: CST.Token[] = [];
@@ -78,8 +88,9 @@ function readTokens(source: YamlSource): readonly CST.Token[] | null {
     if (openCollections(parser) > limits.depth) {
       const at = Math.max(0, parser.offset - lexeme.length);
       const message = `more than ${String(limits.depth)} lists and mappings inside each other`;
-      report(source, 'LIMIT_DEPTH', { start: at, end: parser.offset }, { message });
-      return null;
+      const help = 'write it flatter; a bracket may be opened by mistake';
+      const fault = { code: 'LIMIT_DEPTH', start: at, end: parser.offset, message, help } as const;
+      return { kind: 'broken', fault: inFile(source, fault) };
     }
     if (!beginsText(lexeme)) continue;
     texts += 1;
@@ -92,7 +103,7 @@ function readTokens(source: YamlSource): readonly CST.Token[] | null {
         { start: parser.offset, end: parser.offset + 1 },
         { message, help: 'split the file' },
       );
-      return null;
+      return { kind: 'broken', fault: null };
     }
   }
   tokens.push(...parser.end());
@@ -112,16 +123,12 @@ function beginsText(lexeme: string): boolean {
   return code === 0x1f || code === 0x22 || code === 0x27;
 }
 
-/** Reports directives, and in documents tags, anchors and aliases wherever they stand. */
-function refuseToken(source: YamlSource, top: CST.Token): void {
+/** All tokens of a document, the outer before the inner. */
+function visitTokens(top: CST.Token, visit: (token: CST.Token) => void): void {
   const open: (CST.Token | null | undefined)[] = [top];
   for (let token = open.pop(); token !== undefined; token = open.pop() ?? undefined) {
     if (token === null) continue;
-    const refusal = REFUSALS.get(token.type);
-    if (refusal !== undefined && 'source' in token) {
-      const at = { start: token.offset, end: token.offset + token.source.trimEnd().length };
-      report(source, refusal.code, at, { message: refusal.message, help: refusal.help(token.source.trimEnd()) });
-    }
+    visit(token);
     if ('start' in token) open.push(...(Array.isArray(token.start) ? token.start : []));
     if ('props' in token) open.push(...token.props);
     if ('items' in token) {
@@ -133,6 +140,32 @@ function refuseToken(source: YamlSource, top: CST.Token): void {
     }
     if (token.type === 'document' && token.value !== undefined) open.push(token.value);
   }
+}
+
+/** Reports a directive, tag, anchor or alias. */
+function refuseToken(source: YamlSource, token: CST.Token): void {
+  const refusal = REFUSALS.get(token.type);
+  if (refusal === undefined || !('source' in token)) return;
+  const at = { start: token.offset, end: token.offset + token.source.trimEnd().length };
+  report(source, refusal.code, at, { message: refusal.message, help: refusal.help(token.source.trimEnd()) });
+}
+
+function enclosuresOf(tokens: readonly CST.Token[]): readonly Enclosure[] {
+  const enclosures: Enclosure[] = [];
+  const visit = (token: CST.Token): void => {
+    if (token.type === 'flow-collection') {
+      const mark = token.start.source;
+      const close = token.end.find(({ source }) => source === (mark === '[' ? ']' : '}'));
+      enclosures.push({ start: token.start.offset, end: close === undefined ? null : close.offset + 1, mark });
+    } else if (token.type === 'double-quoted-scalar' || token.type === 'single-quoted-scalar') {
+      const { source, offset } = token;
+      const mark = source.charAt(0);
+      const isClosed = source.length > 1 && source.endsWith(mark);
+      enclosures.push({ start: offset, end: isClosed ? offset + source.length : null, mark });
+    }
+  };
+  for (const token of tokens) visitTokens(token, visit);
+  return enclosures;
 }
 
 interface Refusal {
@@ -182,11 +215,7 @@ function convert(source: YamlSource, node: ParsedNode, key: TextNode | null): No
     return { kind: 'list', items, start, end: node.flow === true ? end : (items.at(-1)?.end ?? end) };
   }
   if (isMap(node)) {
-    const entries: Entry[] = [];
-    for (const pair of node.items) {
-      const entry = convertPair(source, pair.key, pair.value);
-      if (entry !== null) entries.push(entry);
-    }
+    const entries = node.items.map((pair) => convertPair(source, pair.key, pair.value));
     const last = entries.at(-1)?.value.end ?? end;
     return makeMapping(entries, { start, end: node.flow === true ? end : last }, source.report);
   }
@@ -198,7 +227,8 @@ function convertPair(source: YamlSource, keyNode: ParsedNode, valueNode: ParsedN
   if (key.kind !== 'text') {
     if (key.kind !== 'refused') {
       const message = `a key must be text, and this is a ${key.kind}`;
-      source.report({ code: 'YAML_KEY_NOT_TEXT', start: key.start, end: key.end, message });
+      const help = 'write text and a colon';
+      source.report({ code: 'YAML_KEY_NOT_TEXT', start: key.start, end: key.end, message, help });
     }
     return null;
   }
@@ -206,9 +236,9 @@ function convertPair(source: YamlSource, keyNode: ParsedNode, valueNode: ParsedN
   return { key, value: valueNode === null ? absent : convert(source, valueNode, key) };
 }
 
-function spanOf(token: CST.Token, fallback: number): Span {
-  const length = 'source' in token ? token.source.length : fallback;
-  return { start: token.offset, end: token.offset + length };
+function inFile({ offset }: YamlSource, fault: SourceFault): SourceFault {
+  const moved = (span: Span): Span => ({ start: span.start + offset, end: span.end + offset });
+  return { ...fault, ...moved(fault), related: (fault.related ?? []).map((one) => ({ ...one, ...moved(one) })) };
 }
 
 function report(

@@ -1,20 +1,21 @@
 // One policy file from its bytes to a `PolicyDocument`: text, tree, sections. Files are read on their own; what they say
-// of each other is for `link/`.
+// of each other is for `link/`. After a fault reading goes on with what is left, so that all mistakes are found in one run.
 import type { EngineLimits } from '../limits.js';
-import type { DiagnosticCode } from '../model/diagnostic-codes.js';
 import type { PolicyDocument } from '../model/document.js';
-import type { Sink } from '../model/report.js';
+import { makeSink, type Sink } from '../model/report.js';
 import { lineTableOf } from '../model/span.js';
 import { refuse, reportFault, type FileContext } from './context.js';
 import { decodeGrants } from './decode-grants.js';
 import { decodeGuardrails } from './decode-guardrails.js';
 import { decodeHeader, decodeRoles } from './decode-roles.js';
 import { decodeTests } from './decode-tests.js';
-import { readFields, type Fields } from './fields.js';
-import { readTree } from './read-tree.js';
+import { mayHaveLost, readFields, type Fields } from './fields.js';
+import { withoutMisindented } from './misindented.js';
+import { readRepaired } from './read-repaired.js';
 import { HEADER, HEADER_FILE, SECTIONS } from './shapes.js';
-import { decodeText } from './text.js';
-import type { Node } from './tree.js';
+import { type Repair, repairsOf } from './repair.js';
+import { type DecodedText, decodeText, listedFaults } from './text.js';
+import type { Entry, Node, SourceFault } from './tree.js';
 import { readNamespace } from './values.js';
 
 /** A file of a policy folder; `path` is relative to the folder, with `/`. */
@@ -29,33 +30,65 @@ export interface ReadDocument {
   readonly text: string;
 }
 
-/** Faults of the tree that leave out an entry which may declare something. */
-const LEAVES_OUT: ReadonlySet<DiagnosticCode> = new Set(['KEY_FORBIDDEN', 'YAML_KEY_NOT_TEXT', 'YAML_MERGE_KEY']);
-
 export function readDocument(file: SourceFile, limits: EngineLimits, sink: Sink): ReadDocument {
-  const { text, faults } = decodeText(file.bytes);
-  const context: FileContext = { file: file.path, text, lines: lineTableOf(text), limits, sink, incomplete: false };
-  for (const fault of faults) reportFault(context, fault);
-  const report = (fault: Parameters<typeof reportFault>[1]): void => {
-    if (LEAVES_OUT.has(fault.code)) context.incomplete = true;
+  const decoded = decodeText(file.bytes, limits);
+  const { text, faults, readable } = decoded;
+  const lines = lineTableOf(text);
+  const attempt = (into: Sink, repair: Repair | null): Attempt => {
+    const context: FileContext = { file: file.path, text, lines, limits, sink: into, incomplete: false };
+    return readAttempt(context, decoded, repair);
+  };
+  const told: FileContext = { file: file.path, text, lines, limits, sink, incomplete: false };
+  for (const fault of listedFaults(faults, limits.textFaults)) reportFault(told, fault);
+  const repairs = readable ? repairsOf(text, faults) : [];
+  const [only = null, ...others] = repairs;
+  if (others.length === 0) return { document: attempt(sink, only).document, text };
+  // How far tabs indent, or what a CR stands for, is not known: the reading that leaves the fewest other mistakes is meant.
+  const attempts = repairs.map((repair) => {
+    const own = makeSink(limits.diagnostics);
+    const { document, excused } = attempt(own, repair);
+    const diagnostics = own.diagnostics();
+    return { document, diagnostics, mistakes: diagnostics.length + excused };
+  });
+  const best = attempts.reduce((fewest, next) => (next.mistakes < fewest.mistakes ? next : fewest));
+  for (const diagnostic of best.diagnostics) sink.add(diagnostic);
+  return { document: best.document, text };
+}
+
+interface Attempt {
+  readonly document: PolicyDocument;
+  /** Faults that were not told, because they follow from one of characters. */
+  readonly excused: number;
+}
+
+/** `repair` is null where the text is too far gone. */
+function readAttempt(context: FileContext, decoded: DecodedText, repair: Repair | null): Attempt {
+  const report = (fault: SourceFault): void => {
     reportFault(context, fault);
   };
-  const parsed = faults.length > 0 ? { kind: 'broken' as const } : readTree({ text, limits, report });
-  if (parsed.kind === 'broken') context.incomplete = true;
-  const isHeader = file.path === HEADER_FILE;
-  const node = parsed.kind === 'tree' ? parsed.node : parsed.kind === 'empty' ? emptyFile(context, isHeader) : null;
+  const { limits, file } = context;
+  const read = repair === null ? null : readRepaired(decoded, repair, { limits, report });
+  const isHeader = file === HEADER_FILE;
+  const tree = read === null ? null : read.isEmpty ? emptyFile(context, isHeader) : read.node;
+  const node = tree === null || isHeader ? tree : withoutMisindented(tree, report);
   const fields = node === null ? null : readFields(context, node, isHeader ? HEADER : SECTIONS);
-  // A misspelt section may declare what is then not found.
-  if (fields === null || (node?.kind === 'mapping' && node.entries.length > fields.size))
-    context.incomplete ||= node !== null;
-  return { document: isHeader ? headerDocument(context, fields) : sectionsDocument(context, fields), text };
+  const isLost = node === null ? read?.isEmpty !== true : fields === null || mayHaveLost(node, fields);
+  context.incomplete = isLost || [...(fields?.values() ?? [])].some(mayHaveLostNames);
+  const document = isHeader ? headerDocument(context, fields) : sectionsDocument(context, fields);
+  return { document, excused: read?.excused ?? 0 };
+}
+
+/** Whether names that the entry declared were refused: that they are not found then says nothing. */
+function mayHaveLostNames({ key, value }: Entry): boolean {
+  if (key.text !== 'roles' && key.text !== 'providers') return false;
+  return value.kind === 'refused' || (value.kind === 'mapping' && value.partial === true);
 }
 
 /** An empty `policy.yaml` lacks its keys; another empty file is only strange. */
 function emptyFile(context: FileContext, isHeader: boolean): Node | null {
-  const nowhere = { start: 0, end: 0 };
-  if (isHeader) return { kind: 'mapping', entries: [], ...nowhere };
-  refuse(context, 'FILE_EMPTY', { at: nowhere, message: 'the file says nothing' });
+  const first = { start: 0, end: context.text.split('\n', 1)[0]?.length ?? 0 };
+  if (isHeader) return { kind: 'mapping', entries: [], ...first };
+  refuse(context, 'FILE_EMPTY', { at: first, message: 'the file says nothing', help: 'fill it, or remove it' });
   return null;
 }
 
@@ -86,10 +119,11 @@ function sectionsDocument(context: FileContext, fields: Fields | null): PolicyDo
     return entry === undefined ? [] : decode(context, entry.value);
   };
   const within = fields?.get('within');
-  if (within !== undefined && fields?.has('grants') !== true) {
+  if (within !== undefined && fields?.has('grants') !== true && !context.incomplete) {
     refuse(context, 'WITHIN_UNUSED', {
       at: within.key,
       message: '`within` bounds the grants of its own file, and this one has none',
+      help: 'move it to the file of the grants, or remove it',
     });
   }
   const sections = {

@@ -3,9 +3,10 @@
 import { ENGINE_LIMITS } from '../limits.js';
 import type { Diagnostic, Range } from '../model/diagnostic.js';
 import { makeSink } from '../model/report.js';
-import { FILE_START, type LineTable, lineTableOf, rangeOf, type Span } from '../model/span.js';
-import { readTree } from './read-tree.js';
-import { decodeText } from './text.js';
+import { FILE_START, type LineTable, lineTableOf, rangeOf, type Span, visibleSpan } from '../model/span.js';
+import { readRepaired } from './read-repaired.js';
+import { repairsOf } from './repair.js';
+import { decodeText, listedFaults } from './text.js';
 import { type Node, plainKind, type SourceFault } from './tree.js';
 
 export type YamlValue = string | number | boolean | null | readonly YamlValue[] | { readonly [key: string]: YamlValue };
@@ -20,7 +21,8 @@ export interface YamlReading {
 
 /** Reads the bytes of one file; `path` is how diagnostics name it. */
 export function readYaml(file: { readonly path: string; readonly bytes: Uint8Array }): YamlReading {
-  const { text, faults } = decodeText(file.bytes);
+  const decoded = decodeText(file.bytes, ENGINE_LIMITS);
+  const { text, faults } = decoded;
   const lines = lineTableOf(text);
   const sink = makeSink(ENGINE_LIMITS.diagnostics);
   const report = (fault: SourceFault): void => {
@@ -30,12 +32,14 @@ export function readYaml(file: { readonly path: string; readonly bytes: Uint8Arr
       range: rangeOf(lines, place),
       message: place.message,
     }));
-    sink.add({ code, file: file.path, range: rangeOf(lines, fault), message, help, related });
+    sink.add({ code, file: file.path, range: rangeOf(lines, visibleSpan(text, fault)), message, help, related });
   };
-  for (const fault of faults) report(fault);
-  const parsed = sink.failed() ? null : readTree({ text, limits: ENGINE_LIMITS, report });
+  for (const fault of listedFaults(faults, ENGINE_LIMITS.textFaults)) report(fault);
+  const [repair] = decoded.readable ? repairsOf(text, faults) : [];
+  const read = repair === undefined ? null : readRepaired(decoded, repair, { limits: ENGINE_LIMITS, report });
   const reader: Reader = { lines, keys: new Map(), values: new Map() };
-  const value = parsed?.kind === 'tree' ? toValue(reader, parsed.node, '') : null;
+  const node = read?.node ?? null;
+  const value = node === null ? null : toValue(reader, node, '');
   return {
     diagnostics: sink.diagnostics(),
     value,

@@ -4,7 +4,7 @@ import type { StatedScopes } from '../model/document.js';
 import { NO_SCOPES, parseScopePattern, unionScopes, type ScopeSet } from '../model/scope.js';
 import type { Located } from '../model/span.js';
 import { refuse, type FileContext } from './context.js';
-import { isNull, readList, readText, refuseNull, refuseRepeated, type Fields } from './fields.js';
+import { firstLine, isNull, readList, readText, refuseNull, refuseRepeated, type Fields } from './fields.js';
 import { nearestHelp } from './values.js';
 import { SCOPE_PATTERNS } from './shapes.js';
 import type { Node, TextNode } from './tree.js';
@@ -34,8 +34,12 @@ export function readScope(context: FileContext, node: Node, place: PatternPlace)
   return text === null ? null : scopeOf(context, text, place);
 }
 
+function patternsOf(place: PatternPlace): ReadonlyMap<string, ScopeSet> {
+  return place === 'guardrail' ? GUARDRAIL_PATTERNS : POLICY_PATTERNS;
+}
+
 function scopeOf(context: FileContext, text: TextNode, place: PatternPlace): Located<ScopeSet> | null {
-  const patterns = place === 'guardrail' ? GUARDRAIL_PATTERNS : POLICY_PATTERNS;
+  const patterns = patternsOf(place);
   const set = patterns.get(text.text);
   if (set !== undefined) return { value: set, start: text.start, end: text.end };
   return refuseScope(context, text, patterns.keys());
@@ -68,6 +72,11 @@ export function readScopeList(
   node: Node,
   options: { readonly what: string; readonly place: PatternPlace },
 ): readonly Located<ScopeSet>[] | null {
+  if (node.kind === 'text' && !isNull(node) && !patternsOf(options.place).has(node.text)) {
+    const message = `${options.what} must be a list, and this is text`;
+    const help = 'write a list of scopes, such as `[resource:read]` or `["*:read"]`';
+    return refuse(context, 'VALUE_NOT_LIST', { at: firstLine(context, node), message, help });
+  }
   const items = readList(context, node, options.what);
   if (items === null) return null;
   const texts = items.map((item) => readText(context, item, 'a scope'));
@@ -86,7 +95,11 @@ export function readScopes(
   options: { readonly what: string; readonly place: PatternPlace },
 ): Located<ScopeSet> | null {
   if (node.kind === 'list' && node.items.length === 0) {
-    return refuse(context, 'SCOPE_LIST_EMPTY', { at: node, message: `${options.what} is an empty list` });
+    return refuse(context, 'SCOPE_LIST_EMPTY', {
+      at: node,
+      message: `${options.what} is an empty list`,
+      help: 'name at least one scope, such as `resource:read`',
+    });
   }
   if (isNull(node)) {
     const instead = `name at least one scope${options.place === 'policy' ? ', or remove the key' : ''}`;

@@ -74,7 +74,7 @@ function isContentAt(text: string, at: number, lineEnd: number): boolean {
 
 /** A dash that begins an entry of a list. */
 function isDashAt(text: string, at: number): boolean {
-  return text.charCodeAt(at) === 0x2d && /^[ \n]?$/.test(text.charAt(at + 1));
+  return text.charCodeAt(at) === DASH && /^[ \n]?$/.test(text.charAt(at + 1));
 }
 
 function* linesOf(text: string, span: Span): Generator<Span> {
@@ -84,4 +84,74 @@ function* linesOf(text: string, span: Span): Generator<Span> {
     yield { start, end };
     start = end + 1;
   }
+}
+
+/** A part of a broken file that can be read for itself: a top-level entry, or an entry of its list or mapping. */
+export interface LoosePiece extends Span {
+  /** How it stands to the entries around it. */
+  readonly fit: 'fits' | 'left-of-entries' | 'no-dash';
+}
+
+export interface LooseEntry extends Span {
+  /** Null for what begins at the left edge and is no entry. */
+  readonly key: Span | null;
+  /** Null where the value is on the line of its key. */
+  readonly body: { readonly kind: 'list' | 'mapping'; readonly pieces: readonly LoosePiece[] } | null;
+}
+
+/**
+ * Cuts a text that cannot be read as a whole where, by its indentation, an entry seems to begin: what is wrong in one
+ * entry then does not reach the next. May cut within a text or a bracket that is not closed.
+ */
+export function splitLoosely(text: string): readonly LooseEntry[] {
+  const starts: Span[] = [];
+  for (const line of linesOf(text, { start: 0, end: text.length })) {
+    const code = text.charCodeAt(line.start);
+    const isInner = code === SPACE || isClosing(code) || isDashAt(text, line.start);
+    if (
+      starts.length === 0
+        ? isContentAt(text, afterSpaces(text, line.start), line.end)
+        : !isInner && isContentAt(text, line.start, line.end)
+    )
+      starts.push(line);
+  }
+  return starts.map((line, index) => {
+    const span = { start: line.start, end: starts[index + 1]?.start ?? text.length };
+    const head = text.slice(line.start, line.end);
+    if (!ENTRY.test(head)) return { ...span, key: null, body: null };
+    const key = { start: line.start, end: line.start + head.indexOf(':') };
+    if (!BARE.test(head)) return { ...span, key, body: null };
+    return { ...span, key, body: splitBodyLoosely(text, { start: Math.min(line.end + 1, span.end), end: span.end }) };
+  });
+}
+
+function splitBodyLoosely(text: string, body: Span): LooseEntry['body'] {
+  let indent = -1;
+  let kind: 'list' | 'mapping' = 'mapping';
+  const pieces: LoosePiece[] = [];
+  for (const line of linesOf(text, body)) {
+    const at = afterSpaces(text, line.start);
+    const code = text.charCodeAt(at);
+    if (!isContentAt(text, at, line.end) || isClosing(code)) continue;
+    if (indent < 0) {
+      indent = at - line.start;
+      if (code === DASH) kind = 'list';
+    }
+    if (at - line.start > indent) continue;
+    const hasDash = isDashAt(text, at);
+    const before = pieces.at(-1);
+    // Keys one below the other that should have a dash are one entry.
+    if (before?.fit === 'no-dash' && at - line.start === indent && kind === 'list' && !hasDash && code !== DASH)
+      continue;
+    if (before !== undefined) pieces[pieces.length - 1] = { ...before, end: line.start };
+    const fit = at - line.start < indent ? 'left-of-entries' : kind === 'list' && !hasDash ? 'no-dash' : 'fits';
+    pieces.push({ start: line.start, end: body.end, fit });
+  }
+  return { kind, pieces };
+}
+
+const DASH = 0x2d;
+
+function isClosing(code: number): boolean {
+  return code === 0x5d || code === 0x7d;
 }

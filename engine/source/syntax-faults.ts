@@ -1,80 +1,84 @@
-// The words for what the `yaml` package finds wrong: its codes and messages are its own and may change with a version, so
-// each is mapped to a code of ours, and one that is not known is still an error.
-import type { DiagnosticCode } from '../model/diagnostic-codes.js';
-import type { Span } from '../model/span.js';
+// The words for what the `yaml` package finds wrong. Its codes and messages are its own, may change with a version, and
+// speak of its grammar; what the user did is read from the lines around the place, and what is not known is still an error.
+import { FLOW_RULES, LATE_FLOW_RULES } from './flow-faults.js';
+import { LATE_LINE_RULES, LINE_RULES } from './line-faults.js';
+import { type Enclosure, faultSpan, lineAt, lineEndAt, type PackageFault, type Rule } from './syntax-scene.js';
+import type { SourceFault } from './tree.js';
 
-interface PackageFault {
-  readonly code: string;
-  readonly message: string;
-  readonly pos: readonly [number, number];
-}
-
-interface Explained extends Span {
-  readonly code: DiagnosticCode;
-  readonly message: string;
-  readonly help?: string | undefined;
-}
-
-interface Words {
-  readonly code: DiagnosticCode;
-  readonly message: string;
-  readonly help?: string;
-}
-
-const INDENT: Words = {
-  code: 'YAML_INDENT',
-  message: 'the indentation does not fit the lines above',
-  help: 'begin all entries of a list or mapping in one column, and what is inside of them further right',
-};
-const KEY_SYNTAX: Words = { code: 'YAML_KEY_SYNTAX', message: 'a key must be a short text on one line' };
-const COLON_IN_TEXT: Words = {
-  code: 'YAML_KEY_SYNTAX',
-  message: 'a second key on the same line',
-  help: 'text that has a colon and a space in it needs quotes',
-};
-
-const BY_CODE: ReadonlyMap<string, Words> = new Map<string, Words>([
-  ['BAD_INDENT', INDENT],
-  ['TAB_AS_INDENT', INDENT],
-  ['BLOCK_AS_IMPLICIT_KEY', KEY_SYNTAX],
-  ['MULTILINE_IMPLICIT_KEY', KEY_SYNTAX],
-  ['KEY_OVER_1024_CHARS', KEY_SYNTAX],
-  ['BAD_DQ_ESCAPE', { code: 'YAML_ESCAPE', message: 'there is no such escape', help: 'write `\\\\` for a backslash' }],
-  ['BAD_SCALAR_START', { code: 'YAML_SCALAR_START', message: 'text that begins with this character needs quotes' }],
-  ['MISSING_CHAR', { code: 'YAML_UNCLOSED', message: 'something is missing here' }],
-]);
-
-/** More precise words where the package's message tells two causes apart. */
-const BY_MESSAGE: readonly (readonly [RegExp, Words])[] = [
-  [/^Nested mappings are not allowed in compact mappings/, COLON_IN_TEXT],
-  [/closing "quote/, { code: 'YAML_UNCLOSED', message: 'a double quote is not closed' }],
-  [/closing 'quote/, { code: 'YAML_UNCLOSED', message: 'a single quote is not closed' }],
-  [/^Missing , /, { code: 'YAML_UNCLOSED', message: 'a comma is missing' }],
-  [/^Missing space after :/, { code: 'YAML_UNCLOSED', message: 'a space is missing after the colon' }],
-  [/end with a \}/, { code: 'YAML_UNCLOSED', message: '`}` is missing, or a line is not indented far enough' }],
-  [/end with a \]/, { code: 'YAML_UNCLOSED', message: '`]` is missing, or a line is not indented far enough' }],
-  [
-    /^Implicit (?:map )?keys need to be followed by map values/,
-    { code: 'YAML_UNCLOSED', message: 'a key without a colon' },
-  ],
-  [/^Sequence item without - indicator/, { code: 'YAML_UNCLOSED', message: 'an entry of a list without its dash' }],
-  [/^Comments must be separated/, { code: 'YAML_UNCLOSED', message: 'a space is missing before the comment' }],
-];
-
-export function explainSyntax(text: string, fault: PackageFault): Explained {
+/** `enclosures` are those of `text`, in any order. */
+export function explainSyntax(text: string, fault: PackageFault, enclosures: readonly Enclosure[]): SourceFault {
+  const scene = { text, fault, enclosures };
+  for (const rule of RULES) {
+    const found = rule(scene);
+    if (found !== null) return found;
+  }
   const span = faultSpan(text, fault);
-  const known = BY_MESSAGE.find(([pattern]) => pattern.test(fault.message))?.[1] ?? BY_CODE.get(fault.code);
-  const words = known ?? { code: 'YAML_SYNTAX', message: `\`${text.slice(span.start, span.end)}\` does not fit here` };
-  return { ...words, ...span };
+  const message = `\`${text.slice(span.start, span.end)}\` does not fit here`;
+  return { ...SYNTAX, ...span, message };
 }
 
-/** Never empty and never past the line, so that there is something to underline. */
-function faultSpan(text: string, { code, pos }: PackageFault): Span {
-  // The package points past the end where something is missing at the end: show the last character instead.
-  let start = Math.min(pos[0], Math.max(0, text.trimEnd().length - 1));
-  const found = text.indexOf('\n', start);
-  const lineEnd = found < 0 ? text.length : found;
-  if (code === 'BAD_INDENT') while (start < lineEnd - 1 && text.charAt(start) === ' ') start += 1;
-  const length = code === 'BAD_DQ_ESCAPE' ? 2 : code === 'BAD_INDENT' ? lineEnd - start : Math.max(1, pos[1] - start);
-  return { start, end: Math.max(start + 1, Math.min(start + length, lineEnd)) };
-}
+const SYNTAX = {
+  code: 'YAML_SYNTAX',
+  help: 'put text with characters that YAML keeps for itself in quotes; see the lines above, too',
+} as const satisfies Partial<SourceFault>;
+
+const COMMENT: Rule = ({ text, fault }) =>
+  /^Comments must be separated/.test(fault.message)
+    ? {
+        code: 'YAML_COMMENT_SPACE',
+        ...faultSpan(text, fault),
+        message: 'a space is missing before the comment',
+        help: 'write ` #`; where the hash is part of a text, put the text in quotes',
+      }
+    : null;
+
+const ESCAPE: Rule = ({ text, fault }) => {
+  if (fault.code !== 'BAD_DQ_ESCAPE') return null;
+  const start = fault.pos[0];
+  const end = Math.max(start + 1, Math.min(start + 2, lineEndAt(text, start)));
+  const message = `there is no escape \`${text.slice(start, end)}\``;
+  return { code: 'YAML_ESCAPE', start, end, message, help: 'write `\\\\` for a backslash, or use single quotes' };
+};
+
+const SCALAR_START: Rule = ({ text, fault }) => {
+  if (fault.code !== 'BAD_SCALAR_START') return null;
+  const at = faultSpan(text, fault);
+  const rest = text.slice(at.start, lineAt(text, at.start).end);
+  const message = `text that begins with \`${text.slice(at.start, at.end)}\` needs quotes`;
+  const value = /^[^\s,[\]{}"]+/.exec(rest)?.[0] ?? rest;
+  return { code: 'YAML_SCALAR_START', ...at, message, help: `write \`"${value}"\`` };
+};
+
+const LIST_INLINE: Rule = ({ text, fault }) =>
+  /^Unexpected block-seq-ind on same line/.test(fault.message)
+    ? {
+        code: 'YAML_LIST_INLINE',
+        ...faultSpan(text, fault),
+        message: 'a list with dashes cannot begin on the line of its key',
+        help: 'begin it on the next line, or write it as `[…]`',
+      }
+    : null;
+
+const KEY_SYNTAX: Rule = ({ text, fault }) =>
+  /^(?:BLOCK_AS_IMPLICIT_KEY|MULTILINE_IMPLICIT_KEY|KEY_OVER_1024_CHARS)$/.test(fault.code) ||
+  /^Implicit (?:map )?keys need/.test(fault.message)
+    ? {
+        code: 'YAML_KEY_SYNTAX',
+        ...faultSpan(text, fault),
+        message: 'a key must be a short text on one line',
+        help: 'write the key and its colon on one line',
+      }
+    : null;
+
+/** The first that knows the fault explains it. */
+const RULES: readonly Rule[] = [
+  ...FLOW_RULES,
+  COMMENT,
+  ESCAPE,
+  SCALAR_START,
+  LIST_INLINE,
+  ...LINE_RULES,
+  ...LATE_FLOW_RULES,
+  ...LATE_LINE_RULES,
+  KEY_SYNTAX,
+];

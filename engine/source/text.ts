@@ -1,5 +1,6 @@
 // Bytes to text (design 3.1): strict UTF-8, CRLF read as LF, and no character that a reader could not see or that two
-// programs could take for different things. A file that fails here is not parsed, so that one slip is one diagnostic.
+// programs could take for different things. Every fault is found, so that what is left can still be read (`repair.ts`).
+import type { EngineLimits } from '../limits.js';
 import type { DiagnosticCode } from '../model/diagnostic-codes.js';
 import type { Span } from '../model/span.js';
 
@@ -10,25 +11,66 @@ export interface TextFault extends Span {
 }
 
 export interface DecodedText {
-  /** With LF line ends. Where bytes were not UTF-8, with replacement characters, to be shown and not to be parsed. */
+  /** With LF line ends. Bytes that were not UTF-8 stand as replacement characters; empty where nothing is readable. */
   readonly text: string;
+  /** In order, not overlapping. */
   readonly faults: readonly TextFault[];
+  /** Whether there is enough left to read on. */
+  readonly readable: boolean;
 }
 
-export function decodeText(bytes: Uint8Array): DecodedText {
+/** What stands where bytes were no text. */
+const REPLACEMENT = '\uFFFD';
+
+export function decodeText(bytes: Uint8Array, limits: EngineLimits): DecodedText {
+  if (isUtf16(bytes)) {
+    const message = 'the file is UTF-16 text';
+    const fault = { code: 'TEXT_NOT_UTF8', start: 0, end: 0, message, help: 'save the file as UTF-8' } as const;
+    return { text: '', faults: [fault], readable: false };
+  }
+  const { text, faults } = decodeUtf8(bytes);
+  const all = [...faults, ...characterFaults(text), ...spaceFaults(text), ...normalFormFaults(text)].sort(
+    (a, b) => a.start - b.start,
+  );
+  return { text, faults: all, readable: all.length <= limits.diagnostics };
+}
+
+/** By its byte order mark, or by the NUL in every other byte of text in ASCII. */
+function isUtf16(bytes: Uint8Array): boolean {
+  const [first = 0, second = 0] = bytes;
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) return true;
+  const sample = bytes.subarray(0, 64);
+  return (
+    sample.length >= 4 &&
+    sample.filter((byte, index) => (byte === 0) === (index % 2 === (first === 0 ? 0 : 1))).length === sample.length
+  );
+}
+
+function decodeUtf8(bytes: Uint8Array): { readonly text: string; readonly faults: readonly TextFault[] } {
   const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });
-  const invalid = firstInvalidByte(bytes);
-  const text = decoder.decode(bytes).replaceAll('\r\n', '\n');
-  if (invalid === bytes.length) return { text, faults: [...characterFaults(text), ...normalFormFaults(text)] };
-  const start = decoder.decode(bytes.subarray(0, invalid)).replaceAll('\r\n', '\n').length;
-  const message = 'the bytes from here on are not UTF-8';
-  const fault = { code: 'TEXT_NOT_UTF8', start, end: start + 1, message, help: 'save the file as UTF-8' } as const;
-  return { text, faults: [fault] };
+  const decode = (from: number, to: number): string =>
+    decoder.decode(bytes.subarray(from, to)).replaceAll('\r\n', '\n');
+  const parts: string[] = [];
+  const faults: TextFault[] = [];
+  let length = 0;
+  let from = 0;
+  for (let invalid = nextInvalidByte(bytes, 0); invalid < bytes.length; invalid = nextInvalidByte(bytes, from)) {
+    const part = decode(from, invalid);
+    length += part.length;
+    parts.push(part, REPLACEMENT);
+    from = invalid + 1;
+    while (from < bytes.length && sequenceLength(bytes, from) === 0) from += 1;
+    const message = from - invalid === 1 ? 'a byte that is not UTF-8' : 'bytes that are not UTF-8';
+    faults.push({ code: 'TEXT_NOT_UTF8', start: length, end: length + 1, message, help: 'save the file as UTF-8' });
+    length += 1;
+  }
+  parts.push(decode(from, bytes.length));
+  return { text: parts.join(''), faults };
 }
 
-/** The offset of the first byte that is not part of well-formed UTF-8 (Unicode 15, table 3-7). */
-function firstInvalidByte(bytes: Uint8Array): number {
-  let at = 0;
+/** The offset of the next byte that is not part of well-formed UTF-8 (Unicode 15, table 3-7). */
+function nextInvalidByte(bytes: Uint8Array, from: number): number {
+  let at = from;
   while (at < bytes.length) {
     const length = sequenceLength(bytes, at);
     if (length === 0) return at;
@@ -53,6 +95,7 @@ function sequenceLength(bytes: Uint8Array, at: number): number {
 
 interface CharacterRule {
   readonly code: DiagnosticCode;
+  /** Runs of what is refused. */
   readonly pattern: RegExp;
   readonly message: string;
   readonly help: string;
@@ -60,13 +103,23 @@ interface CharacterRule {
 
 /** Written as escapes: the characters themselves are what is refused. */
 const CHARACTER_RULES: readonly CharacterRule[] = [
-  { code: 'TEXT_BOM', pattern: /\uFEFF/g, message: 'a byte order mark', help: 'save the file as UTF-8 without one' },
-  { code: 'TEXT_NUL', pattern: /\0/g, message: 'a NUL character', help: 'remove it' },
+  {
+    code: 'TEXT_BOM',
+    pattern: /\uFEFF+/g,
+    message: 'a byte order mark',
+    help: 'save the file as UTF-8 without byte order mark (BOM)',
+  },
+  { code: 'TEXT_NUL', pattern: /\0+/g, message: 'a NUL character', help: 'remove it' },
   { code: 'TEXT_TAB', pattern: /\t+/g, message: 'a tab', help: 'use spaces' },
-  { code: 'TEXT_LONE_CR', pattern: /\r/g, message: 'a carriage return without a line feed', help: 'end lines with LF' },
+  {
+    code: 'TEXT_LONE_CR',
+    pattern: /\r+/g,
+    message: 'a carriage return without a line feed',
+    help: 'end lines with LF',
+  },
   {
     code: 'TEXT_CONTROL',
-    pattern: /(?![\0\t\n\r])\p{Cc}/gu,
+    pattern: /(?:(?![\0\t\n\r])\p{Cc})+/gu,
     message: 'a control character',
     help: 'remove it',
   },
@@ -74,66 +127,88 @@ const CHARACTER_RULES: readonly CharacterRule[] = [
 
 const ANY_FAULTY = /(?!\n)[\p{Cc}\uFEFF]/u;
 
-/** One fault per kind, at its first place, with the number of the others. */
 function characterFaults(text: string): TextFault[] {
   if (!ANY_FAULTY.test(text)) return [];
-  const faults: TextFault[] = [];
-  for (const { code, pattern, message, help } of CHARACTER_RULES) {
-    let first: RegExpMatchArray | null = null;
-    let count = 0;
-    for (const match of text.matchAll(pattern)) {
-      first ??= match;
-      count += 1;
-    }
-    if (first === null) continue;
-    const more = count === 1 ? '' : `, and ${String(count - 1)} more in this file`;
-    faults.push({
+  return CHARACTER_RULES.flatMap(({ code, pattern, message, help }) =>
+    Array.from(text.matchAll(pattern), ({ index, 0: run }) => ({
       code,
-      start: first.index ?? 0,
-      end: (first.index ?? 0) + first[0].length,
-      message: message + more,
+      start: index,
+      end: index + run.length,
+      message,
       help,
-    });
+    })),
+  );
+}
+
+const ODD_SPACES = /[\u00A0\u2000-\u200A\u202F\u205F\u3000]+/g;
+/** The indentation of a line, its dashes, its key, and the spaces behind them: where spaces mean something. */
+const LINE_HEAD =
+  /^[ \u00A0\u2000-\u200A\u202F\u205F\u3000]*(?:-[ \u00A0\u2000-\u200A\u202F\u205F\u3000]+)*(?:[A-Za-z]+:[ \u00A0\u2000-\u200A\u202F\u205F\u3000]*)?/gm;
+
+/** In a text such spaces are as good as any character. */
+function spaceFaults(text: string): TextFault[] {
+  if (text.search(ODD_SPACES) < 0) return [];
+  const faults: TextFault[] = [];
+  for (const { index: lineStart, 0: head } of text.matchAll(LINE_HEAD)) {
+    for (const { index, 0: run } of head.matchAll(ODD_SPACES)) {
+      const start = lineStart + index;
+      const message = 'a space that is not the plain one';
+      const help = 'write a plain space; such spaces come with text that is copied from a page';
+      faults.push({ code: 'TEXT_SPACE', start, end: start + run.length, message, help });
+    }
   }
   return faults;
 }
 
 const NOT_ASCII = /[^\n -~]/;
+const WORD = /[\p{L}\p{M}\p{N}]+/gu;
+const NOT_NORMAL = 'text that is not in normal form C';
 
-/** One fault per line, at the first character that normal form C would write differently. */
+/** One fault for each word that normal form C would write differently; a line where it is no word counts as one. */
 function normalFormFaults(text: string): TextFault[] {
   if (!NOT_ASCII.test(text) || text.normalize('NFC') === text) return [];
   const faults: TextFault[] = [];
   let offset = 0;
   for (const line of text.split('\n')) {
-    const normal = line.normalize('NFC');
-    if (normal !== line) faults.push(normalFormFault(line, normal, offset));
+    if (line.normalize('NFC') !== line) {
+      const words = Array.from(line.matchAll(WORD)).filter(({ 0: word }) => word.normalize('NFC') !== word);
+      for (const { index, 0: word } of words) {
+        const start = offset + index;
+        const help = `write it in composed form: \`${word.normalize('NFC')}\``;
+        faults.push({ code: 'TEXT_NOT_NFC', start, end: start + word.length, message: NOT_NORMAL, help });
+      }
+      if (words.length === 0) faults.push(lineFault(line, offset));
+    }
     offset += line.length + 1;
   }
   return faults;
 }
 
-function normalFormFault(line: string, normal: string, offset: number): TextFault {
+/** The first character that is another in normal form C. */
+function lineFault(line: string, offset: number): TextFault {
+  const normal = line.normalize('NFC');
   let from = 0;
-  for (const segment of line.match(/\P{M}\p{M}*|\p{M}+/gu) ?? []) {
-    if (segment.normalize('NFC') !== segment || !normal.startsWith(segment, from)) {
-      const [start, end] = [offset + from, offset + from + segment.length];
-      return {
-        code: 'TEXT_NOT_NFC',
-        start,
-        end,
-        message: 'text that is not in normal form C',
-        help: `write it as \`${segment.normalize('NFC')}\``,
-      };
-    }
-    from += segment.length;
-  }
-  return {
-    code: 'TEXT_NOT_NFC',
-    start: offset,
-    end: offset + line.length,
-    message: 'text that is not in normal form C',
-  };
+  while (line.charAt(from) === normal.charAt(from)) from += 1;
+  const start = offset + from;
+  return { code: 'TEXT_NOT_NFC', start, end: start + 1, message: NOT_NORMAL, help: 'convert the file to NFC' };
+}
+
+/** What of a file's faults is told: of each kind up to `limit`, and how many more there are. */
+export function listedFaults(faults: readonly TextFault[], limit: number): readonly TextFault[] {
+  const counts = new Map<DiagnosticCode, number>();
+  const listed = faults.filter(({ code }) => {
+    const count = (counts.get(code) ?? 0) + 1;
+    counts.set(code, count);
+    return count <= limit;
+  });
+  const closing = [...counts].flatMap(([code, count]): TextFault[] => {
+    const last = faults.filter((fault) => fault.code === code)[limit];
+    if (last === undefined) return [];
+    const message = `${String(count - limit)} more of ${code} in this file ${count - limit === 1 ? 'is' : 'are'} not listed`;
+    const help = 'correct what is listed, then check again';
+    return [{ code: 'LIMIT_DIAGNOSTICS', start: last.start, end: last.end, message, help }];
+  });
+  return [...listed, ...closing];
 }
 
 /** What is wrong with a text that was written with escapes, or null. */

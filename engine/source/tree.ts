@@ -24,6 +24,8 @@ export interface MappingNode extends Span {
   readonly kind: 'mapping';
   /** Keys are texts, each once. */
   readonly entries: readonly Entry[];
+  /** Entries were left out, which has been reported: that one is missing says nothing. */
+  readonly partial?: boolean;
 }
 
 /** What was refused and has been reported: readers skip it in silence. */

@@ -1,7 +1,8 @@
 // The values of the policy language: namespaces, identities, scopes and patterns, instants, durations (design 2, 3).
+import { identityFaultText, pathFaultText } from '../model/fault-words.js';
 import { formatIdentity, makeIdentity, parseIdentity, type Identity, type IdentityFault } from '../model/identity.js';
 import { parseInstant, type Instant } from '../model/instant.js';
-import { canonicalize, NAMESPACE_LIMITS, type NamespacePath, type PathFault } from '../model/namespace.js';
+import { canonicalize, type NamespacePath } from '../model/namespace.js';
 import { nearest } from '../model/nearest.js';
 import type { Located } from '../model/span.js';
 import { refuse, type FileContext } from './context.js';
@@ -9,17 +10,6 @@ import { isRepeated, readFields, readList, readName, readText, refuseRepeated } 
 import type { IdentityReference } from '../model/document.js';
 import { IDENTITY_PARTS } from './shapes.js';
 import type { Node } from './tree.js';
-
-const PATH_FAULTS: Readonly<Record<PathFault, string>> = {
-  not_text: 'it is not text',
-  empty: 'it is empty; the root is `/`',
-  too_long: `it has more than ${String(NAMESPACE_LIMITS.bytes)} bytes`,
-  too_deep: `it has more than ${String(NAMESPACE_LIMITS.segments)} segments`,
-  empty_segment: 'it has an empty segment',
-  dot_segment: '`.` and `..` are no segments',
-  segment_too_long: `a segment has more than ${String(NAMESPACE_LIMITS.segmentLength)} characters`,
-  character: 'segments are made of `a-z`, `0-9`, `.`, `_`, `~`, `-`',
-};
 
 /** A namespace in its canonical form (design 2.1); the fix is offered, never applied. */
 export function readNamespace(context: FileContext, node: Node, what: string): Located<NamespacePath> | null {
@@ -39,13 +29,22 @@ export function namespaceOf(
     const message = `${what} is not in its canonical form`;
     return refuse(context, 'NAMESPACE_NOT_CANONICAL', { at: text, message, help: `write \`${result.path}\`` });
   }
-  const lower = canonicalize(text.text.trim().toLowerCase());
-  const help = lower.ok ? `did you mean \`${lower.path}\`?` : undefined;
   return refuse(context, 'NAMESPACE_INVALID', {
     at: text,
-    message: `${what} is not a namespace: ${PATH_FAULTS[result.fault]}`,
-    help,
+    message: `${what} is not a namespace: ${pathFaultText(result.fault)}`,
+    help: namespaceHelp(text.text),
   });
+}
+
+/** What was perhaps meant: without spaces, in lower case, with single slashes. */
+function namespaceHelp(text: string): string {
+  const plain = text
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s\\]+/g, '-');
+  const near = canonicalize(plain.replaceAll(/\/+/g, '/').replace(/\/\*+$/, ''));
+  if (near.ok && plain.endsWith('*')) return `write \`${near.path}\`: a grant covers everything below its namespace`;
+  return near.ok ? `did you mean \`${near.path}\`?` : 'write a path such as `/labs/optics`, or `/` for the root';
 }
 
 /** A list of namespaces, none twice. */
@@ -57,29 +56,24 @@ export function readNamespaces(context: FileContext, node: Node, what: string): 
   return paths.filter((path) => path !== null).map((path) => path.value);
 }
 
-const IDENTITY_FAULTS: Readonly<Record<IdentityFault, string>> = {
-  no_colon: 'it has no colon',
-  provider: 'what stands before the first colon is not a provider name',
-  subject_empty: 'the subject is empty',
-  subject_too_long: 'the subject has more than 255 bytes',
-  subject_space: 'the subject begins or ends with white space',
-  subject_control: 'the subject has a control character',
-  not_nfc: 'the subject is not in normal form C',
-};
-
 /** `provider:subject`. */
 export function readIdentity(context: FileContext, node: Node, what: string): IdentityReference | null {
   const text = readText(context, node, what);
   if (text === null) return null;
   const result = parseIdentity(text.text);
   if (result.ok) return { kind: 'identity', value: result.identity, start: text.start, end: text.end };
-  const help =
-    result.fault === 'no_colon' ? 'write `provider:subject`; to name a role, write `{ role: … }`' : undefined;
   return refuse(context, 'IDENTITY_INVALID', {
     at: text,
-    message: `\`${text.text}\` is not an identity: ${IDENTITY_FAULTS[result.fault]}`,
-    help,
+    message: `\`${text.text}\` is not an identity: ${identityFaultText(result.fault)}`,
+    help: identityHelp(text.text, result.fault),
   });
+}
+
+function identityHelp(text: string, fault: IdentityFault): string {
+  if (fault === 'no_colon') return 'write `provider:subject`; to name a role, write `{ role: … }`';
+  const near = parseIdentity(text.trim().replace(/^[^:]*/, (provider) => provider.trim().toLowerCase()));
+  if (near.ok) return `did you mean \`${formatIdentity(near.identity)}\`?`;
+  return 'write `provider:subject`, with a provider that `policy.yaml` declares';
 }
 
 /** A list of identities, each a text or, as in requests, a mapping of provider and subject; none twice. */
@@ -110,7 +104,8 @@ function readIdentityParts(context: FileContext, node: Node): IdentityReference 
     return { kind: 'identity', value: result.identity satisfies Identity, start: node.start, end: node.end };
   return refuse(context, 'IDENTITY_INVALID', {
     at: subject,
-    message: `not an identity: ${IDENTITY_FAULTS[result.fault]}`,
+    message: `not an identity: ${identityFaultText(result.fault)}`,
+    help: 'write the subject exactly as the provider gives it',
   });
 }
 

@@ -89,7 +89,6 @@ export type FoundKeys = (id: string) => StoredKey | null;
 export async function findKeys(db: Database, ids: readonly string[]): Promise<FoundKeys> {
   const rows = await preparedRowsOf<{ readonly id: string }>(
     db.knex,
-    'keys',
     sql`SELECT id, actor, secret_hash, identities, scopes, restrictions, admin, created_at, expires_at, revoked_at,
       last_used_at FROM api_keys WHERE id = ANY(${ids}::text[])`,
   );

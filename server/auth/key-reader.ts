@@ -1,31 +1,47 @@
-// Looks keys up for requests. Those that arrive in one turn of the event loop share a statement; none is answered from what was
+// Looks keys up for requests. Those that arrive while a look-up is under way share the next one; none is answered from what was
 // read before it came, so a key that was revoked is refused from that moment on, by every process.
 import type { Database } from '../db/database.js';
+import { KEY_LIMITS } from '../limits.js';
 import { findKeys, type FoundKeys, type StoredKey } from './api-keys.js';
 
 /** The key as it is stored now; null if there is none. Rejects with the store's error. */
 export type KeyReader = (id: string) => Promise<StoredKey | null>;
 
-export function makeKeyReader(db: Database): KeyReader {
-  let asked: Set<string> | null = null;
-  let reading: Promise<FoundKeys> | null = null;
+interface LookUp {
+  readonly ids: Set<string>;
+  readonly found: Promise<FoundKeys>;
+}
 
-  const begin = (): Promise<FoundKeys> => {
-    const ids = new Set<string>();
-    asked = ids;
-    return new Promise((resolve, reject) => {
-      setImmediate(() => {
-        // Whoever asks from here on needs a statement that begins later.
-        asked = null;
-        reading = null;
-        findKeys(db, [...ids]).then(resolve, reject);
-      });
-    });
+export function makeKeyReader(db: Database): KeyReader {
+  /** Not begun: whoever asks joins it. */
+  let next: LookUp | null = null;
+  /** Settles when the look-up that is under way has ended, or keeps others waiting for too long. */
+  let turn: Promise<unknown> = Promise.resolve();
+
+  const begin = (ids: ReadonlySet<string>): Promise<FoundKeys> => {
+    // Whoever asks from here on needs a statement that begins later.
+    next = null;
+    const found = findKeys(db, [...ids]);
+    const ended = found.then(
+      () => undefined,
+      () => undefined,
+    );
+    turn = Promise.race([ended, patience()]);
+    return found;
   };
 
   return async (id) => {
-    reading ??= begin();
-    asked?.add(id);
-    return (await reading)(id);
+    if (next === null) {
+      const ids = new Set<string>();
+      next = { ids, found: turn.then(() => begin(ids)) };
+    }
+    next.ids.add(id);
+    return (await next.found)(id);
   };
+}
+
+function patience(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, KEY_LIMITS.lookUpPatience).unref();
+  });
 }

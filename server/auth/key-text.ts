@@ -1,6 +1,6 @@
 // The text of an API key, `bwk_<key id>_<secret>` (design 8): made, read and compared here. Only the secret's hash is stored;
 // a plain SHA-256 is enough for 256 random bits.
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export interface KeyText {
   readonly id: string;
@@ -38,7 +38,7 @@ export function isKeyId(text: string): boolean {
 }
 
 export function hashSecret(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest();
+  return hash('sha256', secret, 'buffer');
 }
 
 /** In constant time, and the same work for a key that is not there. */

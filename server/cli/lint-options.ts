@@ -22,7 +22,11 @@ const UNIT_MILLISECONDS: ReadonlyMap<string, number> = new Map([
 ]);
 const SOON = '30d';
 
-export function withLint(command: Command): Command {
+/** Where a time comes from that no `--at` gives: `check` speaks of today, `compile` never looks at the clock (design 5). */
+export type LintClock = 'now' | 'none';
+
+export function withLint(command: Command, clock: LintClock): Command {
+  const [at, from] = clock === 'now' ? ['--at or now', ' (now)'] : ['--at', ''];
   return command
     .option('--strict', 'warnings make the policy invalid too, but for those that depend on the clock')
     .option(
@@ -30,17 +34,18 @@ export function withLint(command: Command): Command {
       'how serious a rule of lint is: off, info, warning or error; may be repeated',
       (value: string, before: readonly string[] | undefined) => [...(before ?? []), value],
     )
-    .option('--at <instant>', 'warn of grants that have expired by then, as RFC 3339')
-    .option('--soon <duration>', `warn of grants that expire within it, counted from --at or now (${SOON} with --at)`);
+    .option('--at <instant>', `warn of grants that have expired by then, as RFC 3339${from}`)
+    .option('--soon <duration>', `warn of grants that expire within it from ${at} on (${SOON})`);
 }
 
-/** Without `--at` and `--soon` the clock is not looked at, so that the same policy always gives the same report. */
-export async function lintRequest(flags: LintFlags): Promise<LintRequest> {
+export async function lintRequest(flags: LintFlags, clock: LintClock): Promise<LintRequest> {
   const { at, soon } = flags;
+  if (clock === 'none' && at === undefined && soon !== undefined)
+    throw usage('`--soon` needs `--at` here, since what is compiled never depends on the clock');
   const levels = new Map<LintCode, LintLevel>();
   for (const text of flags.level ?? []) levels.set(...(await parseLevel(text)));
   return {
-    at: at === undefined && soon === undefined ? null : await instantOption(at),
+    at: at === undefined && clock === 'none' ? null : await instantOption(at),
     soonMilliseconds: parseSoon(soon ?? SOON),
     levels,
     failOn: flags.strict === true ? 'warnings' : 'errors',

@@ -41,6 +41,11 @@ export function withExamples(command: Command, examples: readonly (readonly [str
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
 }
 
+/** The object that `--format json` prints, in lines under the help of a verb. */
+export function withJson(command: Command, lines: readonly string[]): Command {
+  return command.addHelpText('after', `\nWith --format json:\n${lines.map((line) => `  ${line}`).join('\n')}`);
+}
+
 /** Adds the flags of settings; `configOf` reads them together with environment and file. */
 export function withSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) {

@@ -1,17 +1,20 @@
 // Texts of the command line to who asks, what and where; what is none of these is wrong usage.
-import { nearest } from '../../engine/compiler.js';
+import { identityFaultText, meantPath, nearest, pathFaultText, unknownPart } from '../../engine/compiler.js';
 import {
   canonicalize,
+  formatIdentity,
   type Identity,
   isScopeName,
   type NamespacePath,
   parseIdentity,
+  type Policy,
   type ScopeName,
   SCOPES,
 } from '../../engine/index.js';
 import type { ActorOptions } from './actor-options.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
+import { escapeText } from './render/escape.js';
 
 export interface AskingActor {
   readonly identities: readonly Identity[];
@@ -40,7 +43,7 @@ export function readIdentity(text: string): Identity {
   const result = parseIdentity(text);
   if (result.ok) return result.identity;
   throw usage(
-    `\`${text}\` is not an identity (${result.fault.replaceAll('_', ' ')})`,
+    `\`${text}\` is not an identity: ${identityFaultText(result.fault)}`,
     'write `provider:subject`, such as `orcid:0000-0002-1825-0097`',
   );
 }
@@ -57,10 +60,27 @@ export function readScope(text: string): ScopeName {
 export function readNamespace(text: string): NamespacePath {
   const result = canonicalize(text);
   if (result.ok) return result.path;
+  const meant = meantPath(text);
   throw usage(
-    `\`${text}\` is not a namespace (${result.fault.replaceAll('_', ' ')})`,
-    'write a path such as `/labs/optics`; the root is `/`',
+    `\`${text}\` is not a namespace: ${pathFaultText(result.fault)}`,
+    meant === null ? 'write a path such as `/labs/optics`; the root is `/`' : `did you mean \`${meant}\`?`,
   );
+}
+
+/** Notes for people on what the policy does not know of these identities: answers about them are exact all the same. */
+export function notesOn(policy: Policy, identities: readonly Identity[]): string {
+  return identities
+    .map((identity) => {
+      const unknown = unknownPart(policy, identity);
+      if (unknown === null) return '';
+      const what =
+        unknown.part === 'provider'
+          ? `declares no provider \`${identity.provider}\``
+          : `names \`${formatIdentity(identity)}\` nowhere`;
+      const help = unknown.meant === null ? '' : `; did you mean \`${unknown.meant}\`?`;
+      return `note: the policy ${escapeText(what + help)}\n`;
+    })
+    .join('');
 }
 
 function usage(message: string, help: string): CliFailure {

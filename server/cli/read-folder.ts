@@ -68,7 +68,10 @@ async function visitFolder(walk: Walk, folder: string, prefix: string, above: re
   try {
     names = await readdir(folder, { encoding: 'buffer' });
   } catch (error) {
-    report(walk, 'FILE_UNREADABLE', prefix, `the folder cannot be read (${codeOf(error)})`);
+    report(walk, 'FILE_UNREADABLE', prefix, {
+      message: `the folder cannot be read (${codeOf(error)})`,
+      help: 'let whoever runs this read it',
+    });
     return;
   }
   for (const raw of names.sort((a, b) => a.compare(b))) {
@@ -109,14 +112,24 @@ async function visitEntry(walk: Walk, entry: Entry, above: readonly string[]): P
   if (resolved === null) return;
   const isPolicy = entry.name.endsWith('.yaml');
   if (resolved.kind === 'folder') {
-    if (isPolicy) report(walk, 'FILE_SPECIAL', entry.path, 'is a folder, though it is named like a policy file');
+    if (isPolicy)
+      report(walk, 'FILE_SPECIAL', entry.path, {
+        message: 'is a folder, though it is named like a policy file',
+        help: 'rename it without `.yaml`',
+      });
     else if (above.includes(resolved.real))
-      report(walk, 'FILE_SYMLINK', entry.path, 'is a symbolic link to a folder that it is in');
+      report(walk, 'FILE_SYMLINK', entry.path, {
+        message: 'is a symbolic link to a folder that it is in',
+        help: REMOVE_LINK,
+      });
     else if (above.length > CLI_LIMITS.folderDepth)
-      report(walk, 'FILE_UNREADABLE', entry.path, `is nested deeper than ${String(CLI_LIMITS.folderDepth)} folders`);
+      report(walk, 'FILE_UNREADABLE', entry.path, {
+        message: `is nested deeper than ${String(CLI_LIMITS.folderDepth)} folders`,
+        help: 'move it up',
+      });
     else await visitFolder(walk, resolved.real, entry.path, [...above, resolved.real]);
   } else if (!isPolicy) ignore(walk, entry);
-  else if (resolved.kind === 'other') report(walk, 'FILE_SPECIAL', entry.path, 'is not a regular file');
+  else if (resolved.kind === 'other') report(walk, 'FILE_SPECIAL', entry.path, NOT_REGULAR);
   else await readSource(walk, resolved.real, entry.path);
 }
 
@@ -138,9 +151,14 @@ async function resolveInside(
     return { kind: facts.isFile() ? 'file' : facts.isDirectory() ? 'folder' : 'other', real };
   } catch (error) {
     const code = codeOf(error);
-    if (code === 'ELOOP') report(walk, 'FILE_SYMLINK', entry.path, 'is a symbolic link that leads back to itself');
-    else if (code === 'ENOENT') report(walk, 'FILE_SYMLINK', entry.path, 'is a symbolic link to nothing');
-    else report(walk, 'FILE_UNREADABLE', entry.path, `cannot be read (${code})`);
+    if (code === 'ELOOP')
+      report(walk, 'FILE_SYMLINK', entry.path, {
+        message: 'is a symbolic link that leads back to itself',
+        help: REMOVE_LINK,
+      });
+    else if (code === 'ENOENT')
+      report(walk, 'FILE_SYMLINK', entry.path, { message: 'is a symbolic link to nothing', help: REMOVE_LINK });
+    else report(walk, 'FILE_UNREADABLE', entry.path, unreadable(code));
     return null;
   }
 }
@@ -161,7 +179,7 @@ async function readSource(walk: Walk, real: string, path: string): Promise<void>
     handle = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
     const facts = await handle.stat();
     if (!facts.isFile()) {
-      report(walk, 'FILE_SPECIAL', path, 'is not a regular file');
+      report(walk, 'FILE_SPECIAL', path, NOT_REGULAR);
       return;
     }
     const bytes = facts.size > ENGINE_LIMITS.fileBytes ? null : await readUpTo(handle, ENGINE_LIMITS.fileBytes);
@@ -174,7 +192,7 @@ async function readSource(walk: Walk, real: string, path: string): Promise<void>
     }
     add(walk, { path, bytes });
   } catch (error) {
-    report(walk, 'FILE_UNREADABLE', path, `cannot be read (${codeOf(error)})`);
+    report(walk, 'FILE_UNREADABLE', path, unreadable(codeOf(error)));
   } finally {
     await handle?.close();
   }
@@ -196,20 +214,16 @@ async function readUpTo(handle: FileHandle, limit: number): Promise<Uint8Array |
 function add(walk: Walk, file: SourceFile): void {
   walk.bytes += file.bytes.length;
   if (walk.files.length >= ENGINE_LIMITS.files) {
-    report(
-      walk,
-      'FILE_TOO_MANY',
-      file.path,
-      `the policy has more than ${String(ENGINE_LIMITS.files)} files; this one and all after it were not read`,
-    );
+    report(walk, 'FILE_TOO_MANY', file.path, {
+      message: `the policy has more than ${String(ENGINE_LIMITS.files)} files; this one and all after it were not read`,
+      help: 'join files; how grants are spread over them has no meaning',
+    });
     walk.stopped = true;
   } else if (walk.bytes > ENGINE_LIMITS.totalBytes) {
-    report(
-      walk,
-      'FILE_TOTAL_TOO_LARGE',
-      file.path,
-      `the policy has more than ${String(ENGINE_LIMITS.totalBytes)} bytes; this file and all after it were not read`,
-    );
+    report(walk, 'FILE_TOTAL_TOO_LARGE', file.path, {
+      message: `the policy has more than ${String(ENGINE_LIMITS.totalBytes)} bytes; this file and all after it were not read`,
+      help: 'grant to roles instead of to one identity after the other, or split the policy',
+    });
     walk.stopped = true;
   } else walk.files.push(file);
 }
@@ -220,8 +234,14 @@ interface Advice {
   readonly help: string;
 }
 
-function report(walk: Walk, code: DiagnosticCode, file: string, text: string | Advice): void {
-  const { message, help } = typeof text === 'string' ? { message: text, help: undefined } : text;
+const REMOVE_LINK = 'remove it, or put the file itself into its place';
+const NOT_REGULAR: Advice = { message: 'is not a regular file', help: 'put a file into its place, or remove it' };
+
+function unreadable(code: string): Advice {
+  return { message: `cannot be read (${code})`, help: 'let whoever runs this read it, or remove it' };
+}
+
+function report(walk: Walk, code: DiagnosticCode, file: string, { message, help }: Advice): void {
   const diagnostic = makeDiagnostic({ code, file: file === '' ? '.' : file, message, help });
   walk.diagnostics.push(diagnostic);
   if (diagnostic.severity === 'error') walk.unread.push(file.endsWith('.yaml') ? file : `${file}/*.yaml`);

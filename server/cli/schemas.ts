@@ -9,13 +9,15 @@ const FOLDER_KINDS = ['policy', 'sections'] as const;
 
 const FOLDER = '.schema';
 
+export function schemaOf(kind: SchemaKind): object {
+  return kind === 'config'
+    ? { $schema: 'http://json-schema.org/draft-07/schema#', title: 'Bailiwick: bailiwick.yaml', ...CONFIG_SCHEMA }
+    : policySchema(kind);
+}
+
 /** As text that is written to a file. */
 export function schemaText(kind: SchemaKind): string {
-  const schema =
-    kind === 'config'
-      ? { $schema: 'http://json-schema.org/draft-07/schema#', title: 'Bailiwick: bailiwick.yaml', ...CONFIG_SCHEMA }
-      : policySchema(kind);
-  return `${JSON.stringify(schema, null, 2)}\n`;
+  return `${JSON.stringify(schemaOf(kind), null, 2)}\n`;
 }
 
 /** The files of `.schema/` by their paths in the policy folder. */

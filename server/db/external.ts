@@ -3,6 +3,7 @@
 import pg from 'pg';
 import type { ConnectionSource } from './connection.js';
 import { codeOf, reasonOf } from './error-facts.js';
+import { PLANNER_SETTINGS } from './planner-settings.js';
 import { StoreError } from './store-error.js';
 
 export interface ExternalOptions {
@@ -51,8 +52,7 @@ async function connect(options: ExternalOptions): Promise<pg.Client> {
   connection.on('error', () => undefined); // until the pool's own listener is there
   try {
     await connection.connect();
-    // Estimates of fenced ranges are far too high, and compiling takes longer than any query of ours.
-    await connection.query('SET jit = off');
+    await connection.query([...PLANNER_SETTINGS].map(([name, value]) => `SET ${name} = ${value}`).join('; '));
   } catch (error) {
     connection.end().catch(() => undefined);
     throw error;

@@ -1,8 +1,10 @@
 // SQL as values. A fragment is made by the `sql` tag alone: its text is what stands in our source, everything interpolated
 // is another fragment or becomes a binding. So no text of a request can reach a statement (security.md 6.3).
 import type { Knex } from 'knex';
+import { makeStatementNames, type StatementNames } from './statement-names.js';
 
-declare const brand: unique symbol;
+/** Nobody else has it, and no text that is parsed can carry it: what bears it was made here. */
+const brand: unique symbol = Symbol('sql');
 
 export type Binding = string | number | boolean | null | BoundList;
 
@@ -14,8 +16,6 @@ export interface Fragment {
   readonly bindings: readonly Binding[];
   readonly [brand]: true;
 }
-
-const made = new WeakSet<object>();
 
 /** A fragment of SQL; `${…}` takes fragments, which are spliced in, and values, which are bound. */
 export function sql(strings: TemplateStringsArray, ...parts: readonly (Fragment | Binding)[]): Fragment {
@@ -37,12 +37,18 @@ export function sql(strings: TemplateStringsArray, ...parts: readonly (Fragment 
 /** The fragments one after another, with `separator` between them; an empty list is an empty fragment. */
 export function join(
   fragments: readonly Fragment[],
-  separator: ', ' | ' AND ' | ' OR ' | ' - ' | ' UNION ALL ',
+  separator: '' | ', ' | ' AND ' | ' OR ' | ' - ' | ' UNION ALL ',
 ): Fragment {
   return make(
     fragments.map(({ text }) => text).join(separator),
     fragments.flatMap(({ bindings }) => bindings),
   );
+}
+
+/** A whole number as it stands: a part of an expression that has to be the one of an index. */
+export function literal(number: number): Fragment {
+  if (!Number.isSafeInteger(number) || number < 0) throw new RangeError('a literal is a whole number');
+  return make(String(number), []);
 }
 
 /** A column's name of our own making: `k0`, `k1`, … */
@@ -58,15 +64,24 @@ export async function rowsOf<Row>(knex: Knex, statement: Fragment): Promise<read
   return result.rows;
 }
 
-/**
- * As `rowsOf`, for a statement whose text never varies: the server reads and plans it once a connection, under a name that
- * belongs to this one text (the driver refuses it for another).
- */
-export async function preparedRowsOf<Row>(knex: Knex, name: string, statement: Fragment): Promise<readonly Row[]> {
+/** As `rowsOf`, for a statement of requests: the server reads and plans it once a connection if it comes again. */
+export async function preparedRowsOf<Row>(knex: Knex, statement: Fragment): Promise<readonly Row[]> {
   if (statement.bindings.length === 0) throw new Error('a statement without bindings');
+  const name = namesOf(knex)(statement.text);
+  if (name === null) return rowsOf(knex, statement);
   const raw = knex.raw<{ readonly rows: readonly Row[] }>(statement.text, statement.bindings.map(toKnex));
-  const result = await raw.options({ name: `bailiwick ${name}` });
+  const result = await raw.options({ name });
   return result.rows;
+}
+
+const namesByStore = new WeakMap<Knex, StatementNames>();
+
+function namesOf(knex: Knex): StatementNames {
+  const known = namesByStore.get(knex);
+  if (known !== undefined) return known;
+  const made = makeStatementNames();
+  namesByStore.set(knex, made);
+  return made;
 }
 
 /** knex's types know lists of texts, the driver also ones with NULLs. */
@@ -75,11 +90,10 @@ function toKnex(binding: Binding): Knex.RawBinding {
 }
 
 function make(text: string, bindings: readonly Binding[]): Fragment {
-  const fragment = Object.freeze({ text, bindings: Object.freeze(bindings) }) as Fragment;
-  made.add(fragment);
-  return fragment;
+  const fragment: Fragment = { text, bindings: Object.freeze(bindings), [brand]: true };
+  return Object.freeze(fragment);
 }
 
 function isFragment(part: Fragment | Binding): part is Fragment {
-  return typeof part === 'object' && part !== null && made.has(part);
+  return typeof part === 'object' && part !== null && brand in part;
 }

@@ -1,6 +1,7 @@
 // The Express app: the declared routes, one entry for each path, and nothing else. Express finds the path; everything after
 // that is serve-request.ts.
 import express, { type ErrorRequestHandler, type Express } from 'express';
+import { pathTemplate } from './path-template.js';
 import type { Route } from './route.js';
 import { type Gatekeeper, serveRequest, serveUnroutable } from './serve-request.js';
 
@@ -12,7 +13,7 @@ export function makeApp(routes: readonly Route[], keeper: Gatekeeper): Express {
   app.set('etag', false);
   app.disable('x-powered-by');
   for (const [path, byMethod] of byPath(routes)) {
-    app.all(path, (request, response) => serveRequest(keeper, byMethod, { request, response }));
+    app.all(pathTemplate(path).pattern, (request, response) => serveRequest(keeper, byMethod, { request, response }));
   }
   app.use((request, response) => serveRequest(keeper, null, { request, response }));
   // Express knows an error handler by its four parameters.

@@ -24,6 +24,8 @@ export interface Exchange {
 export interface Answer {
   readonly status: number;
   readonly json: string;
+  /** Beside the usual: name, value, name, value. */
+  readonly headers?: readonly string[];
 }
 
 /** An HTML document that needs nothing but itself. */
@@ -53,7 +55,10 @@ export function sendAnswer(exchange: Exchange, answer: Answer | Page, around: Su
       { status, text: answer.html, contentType: 'text/html; charset=utf-8', headers: PAGE_HEADERS },
       around,
     );
-  } else send(exchange, { status, text: answer.json, contentType: 'application/json', headers: [] }, around);
+  } else {
+    const { json, headers = [] } = answer;
+    send(exchange, { status, text: json, contentType: 'application/json', headers }, around);
+  }
 }
 
 /** A page loads nothing and runs nothing, whatever should ever get into it. */

@@ -2,8 +2,9 @@
 import type { Route } from './route.js';
 import { makeQueryRoutes, type QueryRoutesOptions } from './routes/query.js';
 import { problemsPage } from './routes/problems.js';
+import { makeRecordRoutes } from './routes/records.js';
 import { whoami } from './routes/whoami.js';
 
 export function makeRoutes(options: QueryRoutesOptions): readonly Route[] {
-  return Object.freeze([...makeQueryRoutes(options), whoami, problemsPage]);
+  return Object.freeze([...makeQueryRoutes(options), ...makeRecordRoutes(options.db), whoami, problemsPage]);
 }

@@ -103,7 +103,7 @@ async function work(
   const actor = await identify(keeper, exchange);
   const body = await readBody(route, exchange);
   const pinPolicy = (): NonNullable<Exchange['policy']> => (exchange.policy ??= keeper.policies.current());
-  return route.run({ actor, at: exchange.at, pinPolicy }, body);
+  return route.run({ actor, at: exchange.at, path: request.url ?? '', pinPolicy }, body);
 }
 
 function openExchange(keeper: Gatekeeper, request: IncomingMessage, response: ServerResponse): Exchange {

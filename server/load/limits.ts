@@ -18,7 +18,7 @@ export const LOAD_LIMITS = Object.freeze({
    * batch to end: a quarter of a second there.
    */
   batches: Object.freeze({
-    embedded: Object.freeze({ lines: 2_000, bytes: 8 * MEBIBYTE }),
+    embedded: Object.freeze({ lines: 1_000, bytes: 4 * MEBIBYTE }),
     external: Object.freeze({ lines: 20_000, bytes: 32 * MEBIBYTE }),
   }),
   /** Namespaces that are remembered as being there. */

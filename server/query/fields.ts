@@ -15,8 +15,10 @@ export interface CoreField {
   readonly optional: boolean;
   /** Its value, over a row called `x`: what is compared and sorted. */
   readonly value: Fragment;
-  /** Its JSON form as an output column that bears the field's name. */
-  readonly output: Fragment;
+  /** Its name as the key of a JSON object: `"id":`. */
+  readonly key: Fragment;
+  /** Its JSON text, over a row called `x`; NULL where a record lacks it. */
+  readonly json: Fragment;
 }
 
 export interface PropertyField {
@@ -34,25 +36,69 @@ export type FieldResult =
 
 // Instants are printed by the server in UTC with milliseconds, which is all that the columns hold.
 const CORE: readonly CoreField[] = [
-  required('id', 'text', sql`x.id::text COLLATE "C"`, sql`x.id AS "id"`),
-  required('family', 'text', familyName(), sql`${familyName()} AS "family"`),
-  required('namespace', 'text', namespacePath(), sql`${namespacePath()} AS "namespace"`),
-  optional('name', 'text', sql`x.name`, sql`x.name AS "name"`),
-  optional('description', 'text', sql`x.description`, sql`x.description AS "description"`),
-  required('properties', 'structure', sql`x.properties`, sql`x.properties AS "properties"`),
-  optional('version', 'text', sql`x.version`, sql`x.version AS "version"`),
-  optional('schema', 'structure', sql`x.schema`, sql`x.schema AS "schema"`),
-  optional('slots', 'structure', sql`x.slots`, sql`x.slots AS "slots"`),
-  optional('template', 'text', sql`x.template::text COLLATE "C"`, sql`x.template AS "template"`),
-  optional('copiedFrom', 'text', sql`x.copied_from::text COLLATE "C"`, sql`x.copied_from AS "copiedFrom"`),
-  optional('parameters', 'structure', sql`x.parameters`, sql`x.parameters AS "parameters"`),
-  optional('resources', 'structure', sql`x.resources`, sql`x.resources AS "resources"`),
-  optional('state', 'text', sql`x.state`, sql`x.state AS "state"`),
-  required('revision', 'number', sql`x.revision::numeric`, sql`x.revision AS "revision"`),
-  required('createdAt', 'instant', sql`x.created_at`, sql`${instantText(sql`x.created_at`)} AS "createdAt"`),
-  required('updatedAt', 'instant', sql`x.updated_at`, sql`${instantText(sql`x.updated_at`)} AS "updatedAt"`),
-  required('createdBy', 'text', sql`x.created_by`, sql`x.created_by AS "createdBy"`),
-  optional('archivedAt', 'instant', sql`x.archived_at`, sql`${instantText(sql`x.archived_at`)} AS "archivedAt"`),
+  required('id', 'text', { value: sql`x.id::text COLLATE "C"`, key: sql`'"id":'`, json: quoted(sql`x.id`) }),
+  required('family', 'text', { value: familyName(), key: sql`'"family":'`, json: quoted(familyName()) }),
+  required('namespace', 'text', { value: namespacePath(), key: sql`'"namespace":'`, json: quoted(namespacePath()) }),
+  optional('name', 'text', { value: sql`x.name`, key: sql`'"name":'`, json: escaped(sql`x.name`) }),
+  optional('description', 'text', {
+    value: sql`x.description`,
+    key: sql`'"description":'`,
+    json: escaped(sql`x.description`),
+  }),
+  required('properties', 'structure', {
+    value: sql`x.properties`,
+    key: sql`'"properties":'`,
+    json: sql`x.properties::text`,
+  }),
+  optional('version', 'text', { value: sql`x.version`, key: sql`'"version":'`, json: escaped(sql`x.version`) }),
+  optional('schema', 'structure', { value: sql`x.schema`, key: sql`'"schema":'`, json: sql`x.schema::text` }),
+  optional('slots', 'structure', { value: sql`x.slots`, key: sql`'"slots":'`, json: sql`x.slots::text` }),
+  optional('template', 'text', {
+    value: sql`x.template::text COLLATE "C"`,
+    key: sql`'"template":'`,
+    json: quoted(sql`x.template`),
+  }),
+  optional('copiedFrom', 'text', {
+    value: sql`x.copied_from::text COLLATE "C"`,
+    key: sql`'"copiedFrom":'`,
+    json: quoted(sql`x.copied_from`),
+  }),
+  optional('parameters', 'structure', {
+    value: sql`x.parameters`,
+    key: sql`'"parameters":'`,
+    json: sql`x.parameters::text`,
+  }),
+  optional('resources', 'structure', {
+    value: sql`x.resources`,
+    key: sql`'"resources":'`,
+    json: sql`x.resources::text`,
+  }),
+  optional('state', 'text', { value: sql`x.state`, key: sql`'"state":'`, json: escaped(sql`x.state`) }),
+  required('revision', 'number', {
+    value: sql`x.revision::numeric`,
+    key: sql`'"revision":'`,
+    json: sql`x.revision::text`,
+  }),
+  required('createdAt', 'instant', {
+    value: sql`x.created_at`,
+    key: sql`'"createdAt":'`,
+    json: quoted(instantText(sql`x.created_at`)),
+  }),
+  required('updatedAt', 'instant', {
+    value: sql`x.updated_at`,
+    key: sql`'"updatedAt":'`,
+    json: quoted(instantText(sql`x.updated_at`)),
+  }),
+  required('createdBy', 'text', {
+    value: sql`x.created_by`,
+    key: sql`'"createdBy":'`,
+    json: escaped(sql`x.created_by`),
+  }),
+  optional('archivedAt', 'instant', {
+    value: sql`x.archived_at`,
+    key: sql`'"archivedAt":'`,
+    json: quoted(instantText(sql`x.archived_at`)),
+  }),
 ];
 
 const COMMON: readonly string[] = [
@@ -128,10 +174,21 @@ function namespacePath(): Fragment {
   return sql`(CASE WHEN x.path = '/' THEN x.path ELSE left(x.path, -1) END COLLATE "C")`;
 }
 
-function required(name: string, type: FieldType, value: Fragment, output: Fragment): CoreField {
-  return Object.freeze({ kind: 'core', name, type, optional: false, value, output });
+/** The JSON text of what holds nothing that would have to be escaped. */
+function quoted(value: Fragment): Fragment {
+  return sql`'"' || ${value} || '"'`;
 }
 
-function optional(name: string, type: FieldType, value: Fragment, output: Fragment): CoreField {
-  return Object.freeze({ kind: 'core', name, type, optional: true, value, output });
+function escaped(value: Fragment): Fragment {
+  return sql`to_json(${value})::text`;
+}
+
+type Expressions = Pick<CoreField, 'value' | 'key' | 'json'>;
+
+function required(name: string, type: FieldType, expressions: Expressions): CoreField {
+  return Object.freeze({ kind: 'core', name, type, optional: false, ...expressions });
+}
+
+function optional(name: string, type: FieldType, expressions: Expressions): CoreField {
+  return Object.freeze({ kind: 'core', name, type, optional: true, ...expressions });
 }

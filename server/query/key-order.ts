@@ -1,6 +1,7 @@
-// The orders that indexes give (migration 0003): by id, by createdAt and by name. What stands after a given row in one of
-// them is a few runs one after another, each a range of the index in the order of the index, where a condition such as
+// The orders that indexes give (migrations 0003 and 0004): by id, by createdAt and by name. What stands after a given row in one
+// of them is a few runs one after another, each a range of the index in the order of the index, where a condition such as
 // `key < $1 OR (key = $1 AND id > $2)` would read every row that ties.
+import type { Family } from '../../engine/index.js';
 import { sql, type Fragment } from '../db/sql.js';
 import type { Position } from './order.js';
 import type { Direction, SortKey } from './plan.js';
@@ -8,31 +9,48 @@ import type { Direction, SortKey } from './plan.js';
 export interface KeyOrder {
   readonly key: KeyName;
   readonly direction: Direction;
+  /** Whether a record can be without it. */
+  readonly optional: boolean;
 }
 
 type KeyName = 'id' | 'createdAt' | 'name';
 
-interface Key {
-  readonly column: Fragment;
+/** A column that an index is ordered by, with values at or beyond all that are stored. */
+interface Column {
+  readonly name: Fragment;
   readonly type: Fragment;
-  readonly optional: boolean;
+  readonly first: Fragment;
+  readonly last: Fragment;
 }
 
-const KEYS: Readonly<Record<KeyName, Key>> = Object.freeze({
-  id: { column: sql`r.id`, type: sql`uuid`, optional: false },
-  createdAt: { column: sql`r.created_at`, type: sql`timestamptz`, optional: false },
-  name: { column: sql`r.name`, type: sql`text`, optional: true },
+const COLUMNS: Readonly<Record<KeyName, Column>> = Object.freeze({
+  id: {
+    name: sql`id`,
+    type: sql`uuid`,
+    first: sql`'00000000-0000-0000-0000-000000000000'::uuid`,
+    last: sql`'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid`,
+  },
+  createdAt: {
+    name: sql`created_at`,
+    type: sql`timestamptz`,
+    first: sql`timestamptz '-infinity'`,
+    last: sql`timestamptz 'infinity'`,
+  },
+  // No name is as long as the last one, and none has a character beyond its.
+  name: { name: sql`name`, type: sql`text`, first: sql`''`, last: sql`repeat(chr(1114111), 1025)` },
 });
 
-/** The order of these keys if there is an index for it, else null. */
-export function keyOrder(keys: readonly SortKey[]): KeyOrder | null {
+/** The order of these keys over a family if there is an index for it, else null. */
+export function keyOrder(keys: readonly SortKey[], family: Family): KeyOrder | null {
   const [first, second, third] = keys;
-  if (first === undefined) return { key: 'id', direction: 'asc' };
+  if (first === undefined) return { key: 'id', direction: 'asc', optional: false };
   const key = nameOf(first);
-  if (key === 'id') return { key, direction: first.direction };
+  if (key === null) return null;
+  // The store refuses any other record without a name (migration 0004).
+  const order = { key, direction: first.direction, optional: key === 'name' && family === 'process-run' };
   const endsInId =
     second === undefined || (third === undefined && nameOf(second) === 'id' && second.direction === 'asc');
-  return key !== null && endsInId ? { key, direction: first.direction } : null;
+  return key === 'id' || endsInId ? order : null;
 }
 
 function nameOf({ field }: SortKey): KeyName | null {
@@ -40,50 +58,66 @@ function nameOf({ field }: SortKey): KeyName | null {
   return field.name === 'id' || field.name === 'createdAt' || field.name === 'name' ? field.name : null;
 }
 
-/** The sort columns over a row called `r`, under the names that `sortOutputs` gives them. */
-export function keyColumns({ key }: KeyOrder): Fragment {
-  return key === 'id' ? sql`r.id AS k0` : sql`${KEYS[key].column} AS k0, r.id AS k1`;
-}
-
-/** The same columns of `row`, the name of one that has them. */
-export function keyNames({ key }: KeyOrder, row: Fragment): Fragment {
-  return key === 'id' ? sql`${row}.k0` : sql`${row}.k0, ${row}.k1`;
-}
-
-/** The id among them. */
-export function keyId({ key }: KeyOrder, row: Fragment): Fragment {
-  return key === 'id' ? sql`${row}.k0` : sql`${row}.k1`;
+/** The sort columns of a row, under the names that `sortOutputs` gives them. */
+export function keyColumns({ key }: KeyOrder, row: Fragment): Fragment {
+  return key === 'id' ? sql`${row}.id AS k0` : sql`${row}.${COLUMNS[key].name} AS k0, ${row}.id AS k1`;
 }
 
 /** One range of an index: its condition on a row called `r`, and its order. */
 export interface Run {
   readonly where: Fragment;
   readonly direction: Direction;
+  /** Where all have one key, or none, the order is by id. */
+  readonly holds: 'keys' | 'one key' | 'none';
 }
 
 /** The runs that follow `position`, all of them where it is null; each comes after the one before it. */
-export function runsAfter({ key, direction }: KeyOrder, position: Position | null): readonly Run[] {
-  const { column, type, optional } = KEYS[key];
+export function runsAfter({ key, direction, optional }: KeyOrder, position: Position | null): readonly Run[] {
+  const { name, type } = COLUMNS[key];
+  const column = sql`r.${name}`;
   const later = direction === 'asc' ? sql`>` : sql`<`;
   if (key === 'id') {
-    return [{ where: position === null ? sql`TRUE` : sql`r.id ${later} ${position[0] ?? null}::uuid`, direction }];
+    const where = position === null ? sql`TRUE` : sql`r.id ${later} ${position[0] ?? null}::uuid`;
+    return [{ where, direction, holds: 'keys' }];
   }
-  // NULL is last in either direction, so that only an ascending index has it where it belongs.
-  const absent: Run = { where: sql`${column} IS NULL`, direction: 'asc' };
+  // NULL is last in either direction.
+  const absent: Run = { where: sql`${column} IS NULL`, direction: 'asc', holds: 'none' };
   if (position === null) {
-    if (!optional || direction === 'asc') return [{ where: sql`TRUE`, direction }];
-    return [{ where: sql`${column} IS NOT NULL`, direction }, absent];
+    const present: Run = { where: optional ? sql`${column} IS NOT NULL` : sql`TRUE`, direction, holds: 'keys' };
+    return optional ? [present, absent] : [present];
   }
   const [at = null, id = null] = position;
   const afterId = sql`r.id > ${id}::uuid`;
   if (at === null) return [{ ...absent, where: sql`${absent.where} AND ${afterId}` }];
-  const tied: Run = { where: sql`${column} = ${at}::${type} AND ${afterId}`, direction };
-  const rest: Run = { where: sql`${column} ${later} ${at}::${type}`, direction };
+  const tied: Run = { where: sql`${column} = ${at}::${type} AND ${afterId}`, direction: 'asc', holds: 'one key' };
+  const rest: Run = { where: sql`${column} ${later} ${at}::${type}`, direction, holds: 'keys' };
   return optional ? [tied, rest, absent] : [tied, rest];
 }
 
-/** The order of a run over rows called `r`, in the words of the index. */
-export function runOrder({ key }: KeyOrder, { direction }: Run): Fragment {
-  const first = direction === 'asc' ? KEYS[key].column : sql`${KEYS[key].column} DESC`;
-  return key === 'id' ? first : sql`${first}, r.id`;
+/**
+ * The order of a run over a row's own columns, in the words by which the planner finds it in the index: a key that is equal to
+ * a value needs no mention, one that is NULL does.
+ */
+export function runOrder({ key }: KeyOrder, { direction, holds }: Run, row: Fragment): Fragment {
+  if (holds === 'one key') return sql`${row}.id`;
+  const column = sql`${row}.${COLUMNS[key].name}`;
+  const first = direction === 'asc' ? column : sql`${column} DESC`;
+  return key === 'id' ? first : sql`${first}, ${row}.id`;
+}
+
+/** By what a run goes on, so that a place in it can be told. */
+export interface RunKey {
+  /** The column of a record. */
+  readonly column: Fragment;
+  /** Its name among `keyColumns`. */
+  readonly output: Fragment;
+  readonly ascends: boolean;
+  /** No row of the run stands later. */
+  readonly end: Fragment;
+}
+
+export function runKey({ key }: KeyOrder, { direction, holds }: Run): RunKey {
+  const { name, first, last } = COLUMNS[holds === 'keys' ? key : 'id'];
+  const ascends = direction === 'asc';
+  return { column: name, output: holds === 'keys' ? sql`k0` : sql`k1`, ascends, end: ascends ? last : first };
 }

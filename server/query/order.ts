@@ -76,12 +76,12 @@ export function sortOutputs(columns: readonly SortColumn[]): Fragment {
   );
 }
 
-/** The values of the sort columns as exact texts, for a cursor: one array called `at`. Over a row called `x`. */
-export function positionOutput(columns: readonly SortColumn[]): Fragment {
+/** The values of the sort columns as exact texts, for a cursor: the JSON text of a `Position`. Over a row called `x`. */
+export function positionJson(columns: readonly SortColumn[]): Fragment {
   const texts = columns.map(({ type }, index) =>
     type === 'timestamptz' ? instantText(sql`x.${numbered(index)}`) : sql`x.${numbered(index)}::text`,
   );
-  return sql`ARRAY[${join(texts, ', ')}] AS at`;
+  return sql`array_to_json(ARRAY[${join(texts, ', ')}])::text`;
 }
 
 export function orderBy(columns: readonly SortColumn[]): Fragment {

@@ -1,6 +1,6 @@
 // A request's body read into a `QueryPlan`: shape first, then everything that design 7 asks of names, operators, operands,
 // order and sizes. All faults are told; the problem bears the code of the first. Nothing here asks the store or the policy.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { canonicalize, ROOT, type Family, type NamespacePath, type Reach } from '../../engine/index.js';
 import { checkQueryShape, type QueryEnvelope, type QueryKind } from '../api/query-schema.js';
 import type { ShapeFault } from '../api/shape-fault.js';
@@ -113,9 +113,7 @@ function readField({ family, name, place }: Named, faults: Faults): Field | null
 }
 
 function digestOf(value: unknown): string {
-  return createHash('sha256')
-    .update(JSON.stringify(inKeyOrder(value)))
-    .digest('base64url');
+  return hash('sha256', JSON.stringify(inKeyOrder(value)), 'base64url');
 }
 
 /** The same value whatever order a client writes its keys in. The depth is that of a condition that was accepted. */

@@ -1,9 +1,8 @@
-// Rows as the JSON of the API: the family's fields in one fixed order, or those that `select` names, property paths nested.
-import type { Family } from '../../engine/index.js';
+// Records as the JSON of the API: the family's fields in one fixed order, or those that `select` names, property paths nested. The
+// server writes the text, which goes into the answer as it is: rows read into objects and written again cost more than all else.
+import { FAMILIES, type Family } from '../../engine/index.js';
 import { coreFields, type CoreField, type Field } from './fields.js';
-import type { Fragment } from '../db/sql.js';
-
-export type RecordJson = Readonly<Record<string, unknown>>;
+import { join, sql, type Fragment } from '../db/sql.js';
 
 /** The selected part below a value: all of it, or some of its members. */
 type Selection = 'all' | Map<string, Selection>;
@@ -36,47 +35,53 @@ function insert(tree: Map<string, Selection>, path: readonly string[]): void {
   insert(below, rest);
 }
 
-/** The core fields that an answer needs, in the order in which a record shows them. */
-function shownFields(family: Family, projection: Projection | null): readonly CoreField[] {
-  const all = [...coreFields(family).values()];
-  return projection === null ? all : all.filter(({ name }) => projection.fields.has(name));
+/**
+ * The JSON text of a row called `x`: the family's fields in their order, `null` for what it lacks, or those that were selected.
+ * Texts of numbers are those that are stored, whatever a double could hold.
+ */
+export function recordJson(family: Family, projection: Projection | null): Fragment {
+  if (projection === null) return wholeJson(family);
+  const members = [...coreFields(family).values()].flatMap((field) => {
+    const selection = projection.fields.get(field.name);
+    return selection === undefined ? [] : [member(field, selection)];
+  });
+  return members.length === 0 ? sql`'{}'` : objectJson(members);
 }
 
-/** The output columns, over a row called `x`; none for an empty `select`. */
-export function outputColumns(family: Family, projection: Projection | null): readonly Fragment[] {
-  return shownFields(family, projection).map(({ output }) => output);
+/** What most queries show. */
+function wholeJson(family: Family): Fragment {
+  const known = WHOLE.get(family);
+  if (known === undefined) throw new RangeError('a family without fields');
+  return known;
 }
 
-/** The record that a row of `outputColumns` stands for. */
-export function toRecord(
-  row: Readonly<Record<string, unknown>>,
-  family: Family,
-  projection: Projection | null,
-): RecordJson {
-  const record: Record<string, unknown> = {};
-  for (const { name } of shownFields(family, projection)) {
-    const selection = projection?.fields.get(name) ?? 'all';
-    // An object of which parts were asked for is there also where it has none of them.
-    record[name] = selection === 'all' ? (row[name] ?? null) : (pick(row[name], selection) ?? {});
-  }
-  return record;
+const WHOLE: ReadonlyMap<Family, Fragment> = new Map(
+  FAMILIES.map((family) => [family, objectJson([...coreFields(family).values()].map((field) => member(field, 'all')))]),
+);
+
+function member(field: CoreField, selection: Selection): Fragment {
+  return sql`${field.key} || ${valueJson(field, selection)}`;
 }
 
-/** The selected part of a value; undefined where no path ends in something. */
-function pick(value: unknown, selection: Selection): unknown {
-  if (selection === 'all') return value;
-  if (!isObject(value)) return undefined;
-  const part: Record<string, unknown> = {};
-  for (const [key, below] of selection) {
-    const member = Object.hasOwn(value, key) ? pick(value[key], below) : undefined;
-    // Defined, not assigned: `__proto__` is a name like any other here.
-    if (member !== undefined) {
-      Object.defineProperty(part, key, { value: member, enumerable: true, writable: true, configurable: true });
-    }
-  }
-  return Object.keys(part).length === 0 ? undefined : part;
+function valueJson({ value, json, optional }: CoreField, selection: Selection): Fragment {
+  if (selection === 'all') return optional ? sql`COALESCE(${json}, 'null')` : json;
+  // An object of which parts were asked for is there also where it has none of them.
+  return sql`COALESCE(${partJson(value, selection)}, '{}')`;
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/**
+ * The selected part of a JSON value as a text; NULL where no path ends in something. A member that is not there is NULL, which
+ * concat_ws leaves out. Names are bound as JSON texts, so none of them is ever part of the statement.
+ */
+function partJson(value: Fragment, selection: Selection): Fragment {
+  if (selection === 'all') return sql`(${value})::text`;
+  const members = [...selection].map(
+    ([name, below]) => sql`${JSON.stringify(name)}::text || ':' || ${partJson(sql`${value} -> ${name}::text`, below)}`,
+  );
+  return objectJson(members);
+}
+
+/** NULL if all members are. */
+function objectJson(members: readonly Fragment[]): Fragment {
+  return sql`('{' || NULLIF(concat_ws(',', ${join(members, ', ')}), '') || '}')`;
 }

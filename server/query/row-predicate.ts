@@ -4,7 +4,7 @@
 // The ranges stand in a subquery with OFFSET 0, which PostgreSQL neither flattens nor pushes conditions into: whatever the
 // user asks is evaluated on visible rows only and cannot steer the plan below (query-shapes.md, "gather"). Written with
 // plain comparisons on the column's own collation the ranges also reach a shard.
-import type { Family, NamespacePath, Visible } from '../../engine/index.js';
+import type { Family, Visible } from '../../engine/index.js';
 import { familyCode, storedPath } from '../db/tables.js';
 import { sql, type Fragment } from '../db/sql.js';
 
@@ -15,80 +15,79 @@ export interface RowPredicate {
   readonly [brand]: true;
 }
 
-interface Intervals {
+/** Disjoint, as stored paths in their order. */
+export interface VisibleRoots {
+  readonly exact: readonly string[];
+  /** By the depth of the root, which is 0 for `/`. */
+  readonly subtrees: ReadonlyMap<number, readonly string[]>;
+}
+
+interface Visibility {
+  readonly roots: VisibleRoots;
   readonly lo: readonly string[];
   readonly hi: readonly string[];
 }
 
-const intervalsOf = new WeakMap<RowPredicate, Intervals>();
+const visibilityOf = new WeakMap<RowPredicate, Visibility>();
 
-/** Exact namespaces and subtrees alike become half-open intervals of stored paths, merged until they are disjoint. */
+/** Exact namespaces and subtrees, none of them within another, each also as a half-open interval of stored paths. */
 export function rowPredicate(visible: Visible): RowPredicate {
   const intervals =
     visible.kind === 'all'
       ? [subtreeInterval('/')]
-      : [...visible.exact.map(exactInterval), ...visible.subtrees.map(subtreeInterval)];
+      : [
+          ...visible.subtrees.map((path) => subtreeInterval(storedPath(path))),
+          ...visible.exact.map((path) => exactInterval(storedPath(path))),
+        ];
   const predicate = Object.freeze({}) as RowPredicate;
-  intervalsOf.set(predicate, merged(intervals));
+  visibilityOf.set(predicate, outermost(intervals));
   return predicate;
 }
 
 interface Interval {
+  readonly kind: 'exact' | 'subtree';
   readonly lo: string;
   readonly hi: string;
 }
 
 /** A space sorts below every character that a path below could go on with. */
-function exactInterval(path: NamespacePath): Interval {
-  const lo = storedPath(path);
-  return { lo, hi: exactEnd(lo) };
-}
-
-function exactEnd(lo: string): string {
-  return `${lo} `;
+function exactInterval(lo: string): Interval {
+  return { kind: 'exact', lo, hi: `${lo} ` };
 }
 
 /** `0` is the character after the slash. */
-function subtreeInterval(path: NamespacePath | '/'): Interval {
-  const lo = path === '/' ? '/' : `${path}/`;
-  return { lo, hi: `${lo.slice(0, -1)}0` };
+function subtreeInterval(lo: string): Interval {
+  return { kind: 'subtree', lo, hi: `${lo.slice(0, -1)}0` };
 }
 
-function merged(intervals: readonly Interval[]): Intervals {
-  const lo: string[] = [];
-  const hi: string[] = [];
-  // Stored paths are ASCII, where the order of code units is the order of the column.
+/** Of intervals of which each two are disjoint or one within the other, those that are within no other. */
+function outermost(intervals: readonly Interval[]): Visibility {
+  const [lo, hi, exact]: [string[], string[], string[]] = [[], [], []];
+  const subtrees = new Map<number, string[]>();
+  // Stored paths are ASCII, where the order of code units is the order of the column. The sort is stable: of a namespace and
+  // the subtree of the same root the subtree comes first.
   for (const interval of [...intervals].sort((a, b) => (a.lo < b.lo ? -1 : a.lo > b.lo ? 1 : 0))) {
     const last = hi.at(-1);
-    if (last !== undefined && interval.lo <= last) {
-      if (interval.hi > last) hi[hi.length - 1] = interval.hi;
-    } else {
-      lo.push(interval.lo);
-      hi.push(interval.hi);
+    if (last !== undefined && interval.lo < last) continue;
+    lo.push(interval.lo);
+    hi.push(interval.hi);
+    if (interval.kind === 'exact') {
+      exact.push(interval.lo);
+      continue;
     }
+    const depth = interval.lo.split('/').length - 2;
+    const there = subtrees.get(depth);
+    if (there === undefined) subtrees.set(depth, [interval.lo]);
+    else there.push(interval.lo);
   }
-  return { lo, hi };
+  return { roots: { exact, subtrees }, lo, hi };
 }
 
-export interface VisibleExtent {
-  readonly ranges: number;
-  /** Each range is one namespace rather than a subtree. */
-  readonly exact: boolean;
-  /** Nothing is left out. */
-  readonly everything: boolean;
+export function visibleRoots(predicate: RowPredicate): VisibleRoots {
+  return read(predicate).roots;
 }
 
-export function visibleExtent(predicate: RowPredicate): VisibleExtent {
-  const { lo, hi } = read(predicate);
-  const root = subtreeInterval('/');
-  return {
-    ranges: lo.length,
-    exact: lo.every((from, index) => hi[index] === exactEnd(from)),
-    everything: lo.length === 1 && lo[0] === root.lo && hi[0] === root.hi,
-  };
-}
-
-/** The ranges as a table `v (lo, hi)`, to stand in a FROM; `v.lo` is the namespace itself where the extent is exact. */
+/** The ranges as a table `v (lo, hi)`, to stand in a FROM. */
 export function visibleRanges(predicate: RowPredicate): Fragment {
   const { lo, hi } = read(predicate);
   return sql`unnest(${lo}::text[], ${hi}::text[]) AS v (lo, hi)`;
@@ -110,8 +109,8 @@ export function visibleRows({ predicate, family, includeArchived }: VisibleRows,
       WHERE r.family = ${familyCode(family)}::smallint AND r.path >= v.lo AND r.path < v.hi${active} OFFSET 0) AS f)`;
 }
 
-function read(predicate: RowPredicate): Intervals {
-  const intervals = intervalsOf.get(predicate);
-  if (intervals === undefined || intervals.lo.length === 0) throw new TypeError('not a row predicate');
-  return intervals;
+function read(predicate: RowPredicate): Visibility {
+  const visibility = visibilityOf.get(predicate);
+  if (visibility === undefined || visibility.lo.length === 0) throw new TypeError('not a row predicate');
+  return visibility;
 }

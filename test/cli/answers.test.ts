@@ -52,7 +52,13 @@ describe('who-can', () => {
     [
       'a namespace',
       ['resource:write', '/Labs'],
-      '`/Labs` is not a namespace (character)',
+      '`/Labs` is not a namespace: segments are made of `a-z`, `0-9`, `.`, `_`, `~`, `-`',
+      'did you mean `/labs`?',
+    ],
+    [
+      'a namespace that could be meant',
+      ['resource:write', ''],
+      '`` is not a namespace: it is empty; the root is `/`',
       'write a path such as `/labs/optics`; the root is `/`',
     ],
   ])('refuses what is not %s', async (_what, args, message, help) => {
@@ -75,7 +81,7 @@ describe('what-can', () => {
       ],
     });
     expect((await run('what-can', 'old', 'orcid:ana', ...AT)).stdout).toBe(
-      'at and below /labs/optics\n  resource:read, resource:write\n  by staff (grants/optics.yaml:3)\norcid:ana holds this, in 1 region, at 2027-01-01T00:00:00.000Z\n',
+      'at and below /labs/optics\n  resource:*\n  by staff (grants/optics.yaml:3)\norcid:ana holds this, in 1 region, at 2027-01-01T00:00:00.000Z\n',
     );
   });
 
@@ -84,7 +90,29 @@ describe('what-can', () => {
       identity: 'orcid:nobody',
       access: [],
     });
-    expect((await run('what-can', 'old', 'ana')).status).toBe(2);
+    expect(await run('what-can', 'old', 'orcdi:ana', ...AT)).toEqual({
+      status: 0,
+      stdout: 'orcdi:ana holds nothing, at 2027-01-01T00:00:00.000Z\n',
+      stderr: 'note: the policy declares no provider `orcdi`; did you mean `orcid`?\n',
+    });
+    expect((await run('what-can', 'old', 'orcid:Ana', ...AT)).stderr).toBe(
+      'note: the policy names `orcid:Ana` nowhere; did you mean `orcid:ana`?\n',
+    );
+    expect((await run('what-can', 'old', 'orcid-group:x', ...AT)).stderr).toBe(
+      'note: the policy names `orcid-group:x` nowhere\n',
+    );
+  });
+
+  test.each([
+    ['ana', '`ana` is not an identity: it has no colon'],
+    ['orcid:', '`orcid:` is not an identity: the subject is empty'],
+    ['ORCID:ana', '`ORCID:ana` is not an identity: what stands before the first colon is not a provider name'],
+  ])('refuses %s, which is no identity', async (identity, message) => {
+    expect(await run('what-can', 'old', identity)).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: `error: ${message}\n  help: write \`provider:subject\`, such as \`orcid:0000-0002-1825-0097\`\n`,
+    });
   });
 });
 
@@ -123,6 +151,12 @@ describe('visible', () => {
       at: '2027-01-01T00:00:00.000Z',
       snapshot: expect.stringMatching(DIGEST),
     });
+  });
+
+  test('says which text is no namespace', async () => {
+    expect((await run(...asking, '--namespace', '/Labs', '--restrict', '/labs,/a//b')).stdout).toBe(
+      'nothing is visible: denied at canonicalize: `/Labs` is not a namespace: segments are made of `a-z`, `0-9`, `.`, `_`, `~`, `-`; did you mean `/labs`?; `/a//b` is not a namespace: it has an empty segment; did you mean `/a/b`?\n',
+    );
   });
 
   test('refuses another reach for process runs', async () => {
@@ -199,7 +233,7 @@ describe('explain', () => {
         '  3  add orcid:bob to role `staff`',
         '',
       ].join('\n'),
-      stderr: '',
+      stderr: 'note: the policy names `orcid:bob` nowhere\n',
     });
     const asked = [
       '--scope',
@@ -227,6 +261,43 @@ describe('explain', () => {
         { change: { kind: 'scope', grant: STAFF, scope: 'process-run:read' }, opens: { cells: 1 } },
       ],
     });
+  });
+
+  test('namespaces are shown in their canonical form, and what is none as it was typed', async () => {
+    const asking = [
+      'explain',
+      'old',
+      '--as',
+      'orcid:ana',
+      '--scope',
+      'resource:read',
+      '--restrict',
+      'labs/,/Labs',
+      ...AT,
+    ];
+    expect(await json(...asking, '--namespace', 'labs/optics/', '--context', 'labs')).toMatchObject({
+      step: 'canonicalize',
+      request: { context: '/labs', target: '/labs/optics' },
+      actor: { namespaceRestrictions: ['/labs', '/Labs'] },
+    });
+  });
+
+  test('a provider that is not declared is part of the edits', async () => {
+    const { stdout } = await run(
+      'explain',
+      'old',
+      '--as',
+      'gitlab:bo',
+      '--scope',
+      'resource:read',
+      '--namespace',
+      '/',
+      ...AT,
+    );
+    expect(stdout.split('\n').slice(4, 6)).toEqual([
+      'help: each of these would allow it, and opens so many other cells',
+      '  0  declare the provider `gitlab` in policy.yaml and grant resource:read at / alone (`inherit: false`) to gitlab:bo',
+    ]);
   });
 
   test('studies a policy whose tests fail, and says that they do', async () => {
@@ -297,7 +368,7 @@ describe('diff', () => {
     const { stdout } = await run('diff', 'old', 'new');
     expect(stdout.split('\n').slice(0, 7)).toEqual([
       '+ orcid:bo|b`x`',
-      '    resource:read, resource:write at and below /labs/optics',
+      '    resource:* at and below /labs/optics',
       '    because orcid:bo|b`x` was added to role staff (roles.yaml:3)',
       '+ orcid:guest',
       '    resource:read at /labs/optics/run-7 from 2027-02-01T00:00:00.000Z until 2027-03-01T00:00:00.000Z',
@@ -310,7 +381,7 @@ describe('diff', () => {
       '',
       '| | who | may | where | when | because |',
       '|---|---|---|---|---|---|',
-      '| + | `` orcid:bo\\|b`x` `` | `resource:read`, `resource:write` | at and below `/labs/optics` | always | `` orcid:bo\\|b`x` `` added to `staff` (`roles.yaml:3`) |',
+      '| + | `` orcid:bo\\|b`x` `` | `resource:*` | at and below `/labs/optics` | always | `` orcid:bo\\|b`x` `` added to `staff` (`roles.yaml:3`) |',
       '| + | `orcid:guest` | `resource:read` | `/labs/optics/run-7` | from 2027-02-01T00:00:00.000Z until 2027-03-01T00:00:00.000Z | grant `guest` added (`grants/optics.yaml:7`) |',
     ]);
     expect((await run('diff', 'old', 'old.json')).stdout).toContain('no access is gained or lost\n');

@@ -4,7 +4,7 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, test } from '@jest/globals';
-import { DIAGNOSTIC_CODES } from '../../engine/compiler.js';
+import { PROBLEM_CODES } from '../../engine/compiler.js';
 import { runCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
 import { POLICY } from './policies.js';
@@ -121,6 +121,8 @@ describe('schema', () => {
     expect(status).toBe(0);
     const schema = JSON.parse(stdout) as { readonly title: string };
     expect(schema.title).toMatch(/^Bailiwick: /);
+    const line = (await runCli(['schema', kind, '--format', 'json'])).stdout;
+    expect([line.trim().split('\n').length, JSON.parse(line)]).toEqual([1, schema]);
     expect(new Ajv({ strict: false }).compile(schema)(kind === 'sections' ? { grants: [{}] } : { bailiwick: 2 })).toBe(
       false,
     );
@@ -139,7 +141,7 @@ describe('codes', () => {
         .trimEnd()
         .split('\n')
         .map((line) => line.split(' ')[0]),
-    ).toEqual(DIAGNOSTIC_CODES);
+    ).toEqual(PROBLEM_CODES);
     const one = await runCli(['codes', 'lint_role_unused']);
     expect(one.stdout).toMatch(
       /^LINT_ROLE_UNUSED \(warning\): a role that nothing refers to\n\n[^]*\nWrong:\n {2}roles:\n[^]*\nRight:\n/,

@@ -54,9 +54,8 @@ describe('check', () => {
     });
   });
 
-  test('the clock is asked only with --at or --soon, and never makes a policy invalid', async () => {
+  test('grants that are over are told as of now or --at, and never make a policy invalid', async () => {
     const cwd = await makeFolder(ENDING);
-    expect(await codes(['check', '.'], cwd)).toEqual({ status: 0, found: [] });
     expect(await codes(['check', '.', '--strict', '--at', '2027-01-01T00:00:00Z'], cwd)).toEqual({
       status: 0,
       found: ['warning LINT_GRANT_EXPIRED'],
@@ -73,6 +72,24 @@ describe('check', () => {
     expect((await codes(['check', '.', '--soon', '99999d'], cwd)).found[0]).toMatch(
       /^warning LINT_GRANT_EXPIRE(?:D|S_SOON)$/,
     );
+    const long =
+      'grants:\n  - { id: older, identity: orcid:x, namespace: /a, scopes: [resource:read], expires: 2001-01-01T00:00:00Z }\n';
+    const over = await makeFolder({ ...ENDING, 'old.yaml': long });
+    expect((await codes(['check', '.', '--strict'], over)).found).toContain('warning LINT_GRANT_EXPIRED');
+  });
+
+  test('compile never looks at the clock', async () => {
+    const cwd = await makeFolder(ENDING);
+    const out = join(await makeFolder(), 'a.json');
+    expect(await codes(['compile', '.', '-o', out], cwd)).toEqual({ status: 0, found: [] });
+    expect(await codes(['compile', '.', '-o', out, '--at', '2027-01-01T00:00:00Z'], cwd)).toEqual({
+      status: 0,
+      found: ['warning LINT_GRANT_EXPIRED'],
+    });
+    const { status, stdout } = await runCli(['compile', '.', '-o', out, '--soon', '30d', '--format', 'json'], {
+      cwd,
+    });
+    expect([status, JSON.parse(stdout)]).toMatchObject([2, { error: { code: 'cli.usage' } }]);
   });
 
   test.each([

@@ -6,6 +6,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { compilePolicy, formatFile, type PolicySet, readPolicy } from '../../engine/compiler.js';
 import { fromRoot } from '../support/root.js';
+import { tokensOf, type Token } from './comment-tokens.js';
+import { makeDice, policies, untidy } from './untidy-policies.js';
 
 const POLICY = 'bailiwick: 1\nname: p\nproviders: { orcid: {}, github: {} }\n';
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -29,10 +31,10 @@ function meaning(set: PolicySet | null): string {
 describe('the layout', () => {
   test.each([
     {
-      name: 'puts keys in order and keeps the order of entries',
+      name: 'puts the keys of an entry in order, and keeps that of sections and entries',
       text: 'grants:\n- namespace: /b\n  reason: why\n  scopes: [resource:read]\n  identity: orcid:x\n  id: b\n- {namespace: /a, id: a, scopes: ["*:read"], identity: "orcid:x"}\nwithin: /\n',
       layout:
-        'within: /\ngrants:\n  - id: b\n    identity: orcid:x\n    scopes: [resource:read]\n    namespace: /b\n    reason: why\n  - { id: a, identity: orcid:x, scopes: ["*:read"], namespace: /a }\n',
+        'grants:\n  - id: b\n    identity: orcid:x\n    scopes: [resource:read]\n    namespace: /b\n    reason: why\n  - { id: a, identity: orcid:x, scopes: ["*:read"], namespace: /a }\nwithin: /\n',
     },
     {
       name: 'moves comments with what they speak of',
@@ -45,6 +47,17 @@ describe('the layout', () => {
       text: 'grants:\n  - { id: z, role: x, namespace: / }\n  - # new\n    # soon\n    namespace: /a\n    # who\n    id: a\n    identity: orcid:x\n    scopes: [resource:read]\n',
       layout:
         'grants:\n  - { id: z, role: x, namespace: / }\n  # new\n  # soon\n  # who\n  - id: a\n    identity: orcid:x\n    scopes: [resource:read]\n    namespace: /a\n',
+    },
+    {
+      name: 'keeps comments in and around brackets where they stand',
+      text: 'roles:\n  a: { # of a\n    members: [ # who\n      # first\n      orcid:x, # Ada\n      orcid:y # Bob\n      , orcid:z,\n      # gone: orcid:w\n    ], # end of members\n    scopes: ["*:read"] } # end of a\n  b: { members: [orcid:x] } # of b\n  c: # of c\n    { members: [] }\n',
+      layout:
+        'roles:\n  a: # of a\n    members: # who\n      # first\n      - orcid:x # Ada\n      - orcid:y # Bob\n      - orcid:z\n      # gone: orcid:w\n      # end of members\n    scopes: ["*:read"]\n    # end of a\n  b: { members: [orcid:x] } # of b\n  c: # of c\n    members: []\n',
+    },
+    {
+      name: 'keeps comments between a key and its text, and does not fold a text with a comment behind it',
+      text: `roles:\n  a:\n    # why\n    description: # one\n      # two\n      'x'\n  b:\n    description: >- # folded\n      ${'words '.repeat(25).trim()}\n  c:\n    description: ${'words '.repeat(25)}# behind\n`,
+      layout: `roles:\n  a:\n    # why\n    description: # one\n      # two\n      x\n  b:\n    description: >- # folded\n      ${'words '.repeat(19).trim()}\n      ${'words '.repeat(6).trim()}\n  c:\n    description: ${'words '.repeat(25)}# behind\n`,
     },
     {
       name: 'breaks brackets that do not fit, and folds long prose',
@@ -100,161 +113,26 @@ test('every fixture and the shipped policy keep their meaning', () => {
   expect(formatted).toBeGreaterThan(100);
 });
 
-interface Dice {
-  /** Below n. */
-  readonly roll: (n: number) => number;
+const anyHand = fc.record({ seed: fc.integer(), crlf: fc.boolean() });
+
+/** A file that is right, with every comment that it has; formatted, it has the same meaning and is formatted once. */
+function write(policy: object, keys: 'in order' | 'any', hand: { seed: number; crlf: boolean }): [string, string] {
+  const text = untidy(policy, { dice: makeDice(hand.seed), keys });
+  const found = read(text).diagnostics;
+  expect({ text, found }).toEqual({ text, found: [] });
+  const formatted = format(hand.crlf ? text.replaceAll('\n', '\r\n') : text);
+  expect(format(formatted)).toBe(formatted);
+  return [text, formatted];
 }
 
-function makeDice(seed: number): Dice {
-  let state = seed >>> 0;
-  return {
-    roll: (n) => {
-      state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) >>> 0;
-      return (state >>> 7) % n;
-    },
-  };
-}
-
-/** YAML as many hands might write it: blocks and brackets, quotes or none, comments and blank lines anywhere. */
-function untidy(value: unknown, dice: Dice): string {
-  let comments = 0;
-  const remark = (): string => `# comment ${String((comments += 1))}: [x] "y`;
-  const scalar = (text: unknown, flow: boolean): string => {
-    if (typeof text !== 'string') return String(text);
-    const plain = /^[a-z/][\w/.:-]*$/.test(text) && !text.endsWith(':') && !/^(?:true|false|null)$/.test(text);
-    const quoted =
-      dice.roll(2) === 0 && !text.includes('\n') ? `'${text.replaceAll("'", "''")}'` : JSON.stringify(text);
-    return plain && !(flow && /[,[\]{}]/.test(text)) && dice.roll(3) > 0 ? text : quoted;
-  };
-  const flow = (item: unknown): string => {
-    const space = [' ', '', '  '][dice.roll(3)] ?? '';
-    if (Array.isArray(item)) return `[${space}${item.map(flow).join(`,${space}`)}${space}]`;
-    if (typeof item !== 'object' || item === null) return scalar(item, true);
-    const pairs = shuffled(Object.entries(item), dice).map(([key, inner]) => `${scalar(key, true)}: ${flow(inner)}`);
-    return `{${space}${pairs.join(`,${space || ' '}`)}${space}}`;
-  };
-  const between = (indent: string): string => {
-    const lines = Array.from({ length: [0, 0, 0, 1, 2][dice.roll(5)] ?? 0 }, () =>
-      dice.roll(2) === 0 ? '\n' : `${indent}${' '.repeat(dice.roll(3))}${remark()}\n`,
-    );
-    return lines.join('');
-  };
-  const behind = (): string => (dice.roll(5) === 0 ? `   ${remark()}` : '');
-  const block = (item: unknown, indent: string): string => {
-    const step = `${indent}${' '.repeat(1 + dice.roll(4))}`;
-    if (typeof item !== 'object' || item === null) return ` ${scalar(item, false)}${behind()}\n`;
-    const entries = Object.entries(item);
-    if (entries.length === 0 || dice.roll(3) === 0) return ` ${flow(item)}${behind()}\n`;
-    if (Array.isArray(item)) {
-      const lines = item.map((inner) => `${between(step)}${step}-${below(inner, step)}`);
-      return `${behind()}\n${lines.join('')}${between(step)}`;
-    }
-    const lines = shuffled(entries, dice).map(
-      ([key, inner]) => `${between(step)}${step}${scalar(key, false)}:${block(inner, step)}`,
-    );
-    return `${behind()}\n${lines.join('')}${between(step)}`;
-  };
-  // The first key of a mapping stands behind the dash, the others below it.
-  const below = (item: unknown, indent: string): string => {
-    if (typeof item !== 'object' || item === null || Array.isArray(item) || dice.roll(3) === 0)
-      return block(item, indent);
-    const inner = `${indent}  `;
-    const lines = shuffled(Object.entries(item), dice).map(([key, part], index) => {
-      const before = index === 0 ? ' ' : `${between(inner)}${inner}`;
-      return `${before}${scalar(key, false)}:${block(part, inner)}`;
-    });
-    return lines.length === 0 ? ' {}\n' : lines.join('');
-  };
-  const sections = shuffled(Object.entries(value as object), dice);
-  return sections.map(([key, inner]) => `${between('')}${key}:${block(inner, '')}`).join('') + between('');
-}
-
-function shuffled<T>(items: readonly T[], dice: Dice): readonly T[] {
-  const rest = [...items];
-  return items.map(() => rest.splice(dice.roll(rest.length), 1)).flat();
-}
-
-const SCOPES = ['resource:read', '*:write', 'process-run:*', 'namespace:read'];
-const scopes = fc.uniqueArray(fc.constantFrom(...SCOPES), { minLength: 1, maxLength: 3 });
-const people = fc.constantFrom('orcid:a', "github:o'n", 'orcid:x # y', 'orcid:b: c', 'github:[x]');
-const prose = fc.constantFrom(
-  'why',
-  'two\nlines\n',
-  ' lead',
-  'a #b',
-  'x: y',
-  'true',
-  '12:30:45',
-  'é – ü',
-  'long words '.repeat(20).trim(),
-);
-const policies = fc.record(
-  {
-    within: fc.constant('/'),
-    roles: fc.record(
-      {
-        staff: fc.record(
-          {
-            description: prose,
-            members: fc.uniqueArray(people, { maxLength: 3 }),
-            scopes: fc.constant(['*:read', '*:write']),
-          },
-          { requiredKeys: ['scopes'] },
-        ),
-        '1': fc.record({ members: fc.constant([{ role: 'staff' }, 'orcid:c']) }),
-      },
-      { requiredKeys: ['staff'] },
-    ),
-    grants: fc
-      .array(
-        fc.record(
-          {
-            identity: people,
-            scopes,
-            namespace: fc.constantFrom('/', '/labs', '/labs/optics'),
-            inherit: fc.boolean(),
-            notBefore: fc.constant('2026-01-01T00:00:00Z'),
-            expires: fc.constant('2027-01-01T00:00:00.5+02:00'),
-            reason: prose,
-          },
-          { requiredKeys: ['namespace'] },
-        ),
-        { maxLength: 4 },
-      )
-      .map((grants) =>
-        grants.map(({ identity, scopes: few, ...grant }, index) => ({
-          ...grant,
-          id: `g${String(index)}`,
-          ...(identity === undefined || few === undefined ? { role: 'staff' } : { identity }),
-          ...(few === undefined ? {} : { scopes: few }),
-        })),
-      ),
-    tests: fc.constant([
-      {
-        name: 'two words',
-        actor: { identities: ['orcid:a', { provider: 'github', subject: '1' }] },
-        deny: ['resource:read /x'],
-        sees: { 'resource /labs': ['/labs'] },
-      },
-    ]),
-    guardrails: fc.constant([{ id: 'g', atMost: { identities: 2, scope: '*:write', at: '/' } }]),
-  },
-  { requiredKeys: ['roles', 'grants'] },
-);
-
-test('any policy, however it is written, keeps its meaning and its comments, and is formatted once', () => {
+test('any policy, however it is written, keeps its meaning, and is formatted once', () => {
   let compiled = 0;
   fc.assert(
-    fc.property(policies, fc.integer(), (policy, seed) => {
-      const text = untidy(policy, makeDice(seed));
-      const before = read(text);
-      expect({ text, found: before.diagnostics }).toEqual({ text, found: [] });
-      const formatted = format(text);
-      const after = read(formatted);
+    fc.property(policies, anyHand, (policy, hand) => {
+      const [text, formatted] = write(policy, 'any', hand);
+      const [before, after] = [read(text), read(formatted)];
       expect(meaning(after.policy)).toBe(meaning(before.policy));
-      expect(format(formatted)).toBe(formatted);
-      expect(formatted.match(/# comment \d+:/g)?.length).toBe(text.match(/# comment \d+:/g)?.length);
-      if (before.policy === null || after.policy === null || seed % 8 !== 0) return;
+      if (before.policy === null || after.policy === null || hand.seed % 8 !== 0) return;
       const [old, now] = [compilePolicy(before.policy), compilePolicy(after.policy)];
       expect(now.ok && now.snapshot.decisions).toBe(old.ok && old.snapshot.decisions);
       compiled += 1;
@@ -264,11 +142,51 @@ test('any policy, however it is written, keeps its meaning and its comments, and
   expect(compiled).toBeGreaterThan(3);
 });
 
+test('every comment stays between the texts where it stood, and no text changes its place', () => {
+  let comments = 0;
+  fc.assert(
+    fc.property(policies, anyHand, (policy, hand) => {
+      const [text, formatted] = write(policy, 'in order', hand);
+      const before = tokensOf(text);
+      expect({ text, formatted, tokens: tokensOf(formatted) }).toEqual({ text, formatted, tokens: before });
+      comments += before.filter(({ kind }) => kind === 'comment').length;
+    }),
+    { numRuns: 150 },
+  );
+  expect(comments).toBeGreaterThan(500);
+});
+
+test('a comment goes with the key that it stands above or behind, where keys are put in order', () => {
+  let comments = 0;
+  fc.assert(
+    fc.property(policies, anyHand, (policy, hand) => {
+      const [text, formatted] = write(policy, 'any', hand);
+      const [before, after] = [neighbours(tokensOf(text)), neighbours(tokensOf(formatted))];
+      expect({ text, formatted, after }).toEqual({ text, formatted, after: before });
+      comments += before.size;
+    }),
+    { numRuns: 100 },
+  );
+  expect(comments).toBeGreaterThan(300);
+});
+
+/** Of comments above something the text that comes next, of those behind something the one before; the others are there. */
+function neighbours(tokens: readonly Token[]): ReadonlyMap<string, string> {
+  const found = tokens.flatMap(({ kind, text }, index): [string, string][] => {
+    if (kind === 'text') return [];
+    const isText = (token: Token): boolean => token.kind === 'text';
+    const next = tokens.slice(index).find(isText)?.text ?? '';
+    const before = tokens.slice(0, index).findLast(isText)?.text ?? '';
+    return [[text, text.startsWith('# above') ? next : text.startsWith('# behind') ? before : '']];
+  });
+  return new Map(found.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
 test('a formatted file that is cut at the end of a line never grants more', () => {
   let cuts = 0;
   fc.assert(
     fc.property(policies, fc.integer(), (policy, seed) => {
-      const formatted = format(untidy(policy, makeDice(seed)));
+      const formatted = format(untidy(policy, { dice: makeDice(seed), keys: 'any' }));
       const whole = new Map(read(formatted).policy?.grants.map((grant) => [grant.id, grant]));
       for (let at = formatted.indexOf('\n'); at >= 0; at = formatted.indexOf('\n', at + 1)) {
         for (const grant of read(formatted.slice(0, at + 1)).policy?.grants ?? []) {

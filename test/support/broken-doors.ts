@@ -13,9 +13,14 @@ type Statement = readonly [text: string, bindings: readonly Knex.RawBinding[]];
 
 /** The store with every raw statement changed on its way. */
 export function rewriting(db: Database, rewrite: (statement: Statement) => Statement | Promise<Statement>): Database {
-  const raw = async (...statement: Statement): Promise<unknown> => {
+  const run = async (statement: Statement): Promise<unknown> => {
     const [text, bindings] = await rewrite(statement);
     return db.knex.raw(text, bindings);
+  };
+  const raw = (...statement: Statement): Promise<unknown> => {
+    const running = run(statement);
+    // A prepared statement's name belongs to another text.
+    return Object.assign(running, { options: () => running });
   };
   const knex = new Proxy(db.knex, {
     get: (target, name): unknown => (name === 'raw' ? raw : Reflect.get(target, name)),
@@ -53,7 +58,17 @@ async function tableSize(db: Database): Promise<number> {
 export const LEAKING: readonly BrokenDoors[] = [
   {
     what: 'an exact namespace that opens everything below it',
-    open: (db) => openDoors(rewriting(db, ([text, bindings]) => [text, bindings.map(openSubtrees)])),
+    open: (db) =>
+      openDoors(
+        rewriting(db, ([text, bindings]) => [
+          text.replaceAll('r.path = v.at', 'starts_with(r.path, v.at)'),
+          bindings.map(openSubtrees),
+        ]),
+      ),
+  },
+  {
+    what: 'a root that is read on beyond its end',
+    open: (db) => openDoors(rewriting(db, ([text, bindings]) => [text.replaceAll(') = v.at', ') >= v.at'), bindings])),
   },
   {
     what: 'a condition that is evaluated below the fence and is not total',

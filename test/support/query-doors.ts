@@ -1,5 +1,5 @@
-// Ways to ask a query and take the answer byte for byte: at the routes' own doors, which is everything but the socket and the
-// credential, and over HTTP with keys. What one of them answers, the other must answer as well.
+// Ways to ask a query, or for one record, and take the answer byte for byte: at the routes' own doors, which is everything but
+// the socket and the credential, and over HTTP with keys. What one of them answers, the other must answer as well.
 import { Agent } from 'node:http';
 import { type Actor, instantOf, type Instant, type Policy } from '../../engine/index.js';
 import { createKey } from '../../server/auth/api-keys.js';
@@ -7,9 +7,11 @@ import { actorOfKey, localActor, type RequestActor } from '../../server/auth/req
 import type { Database } from '../../server/db/database.js';
 import { readSecrets } from '../../server/db/secrets.js';
 import { problemText } from '../../server/http/exchange.js';
+import { pathTemplate } from '../../server/http/path-template.js';
+import type { Route } from '../../server/http/route.js';
 import { makeRoutes } from '../../server/http/routes.js';
 import { ApiProblem } from '../../server/problem.js';
-import { call, openGateway } from './gateway.js';
+import { type Call, call, openGateway } from './gateway.js';
 
 /** Who asks, when, and under which policy. */
 export interface Asker {
@@ -23,12 +25,14 @@ export interface Asker {
 export interface Answer {
   readonly status: number;
   readonly text: string;
-  /** None at the doors; over HTTP all but the date. */
+  /** At the doors those of the route alone; over HTTP all but the date. */
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
 export type Kind = 'query' | 'count';
 export type Ask = (asker: Asker, kind: Kind, body: unknown) => Promise<Answer>;
+/** GET of one record. */
+export type Get = (asker: Asker, path: string) => Promise<Answer>;
 
 const REQUEST_ID = 'the-same-for-all';
 
@@ -36,22 +40,39 @@ const REQUEST_ID = 'the-same-for-all';
 export async function openDoors(db: Database): Promise<Ask> {
   const { cursor } = await readSecrets(db);
   const routes = new Map(makeRoutes({ db, cursorKey: cursor }).map((route) => [route.path, route]));
-  return async ({ actor, at, policy, id }, kind, body) => {
-    const route = routes.get(pathOf(kind));
-    if (route === undefined || route.access === 'public') throw new Error(`there is no route for a ${kind}`);
-    try {
-      const { status, json } = await route.run({ actor: asRequestActor(actor, id), at, pinPolicy: () => policy }, body);
-      return { status, text: json, headers: {} };
-    } catch (error) {
-      // Anything else is a failure of the store or of ours, which no case here may meet.
-      if (!(error instanceof ApiProblem)) throw error;
-      return { status: error.status, text: problemText(error, REQUEST_ID), headers: {} };
-    }
+  return async (asker, kind, body) => answerOf(routes.get(pathOf(kind)), asker, { path: pathOf(kind), body });
+}
+
+export async function openRecordDoors(db: Database): Promise<Get> {
+  const { cursor } = await readSecrets(db);
+  const routes = makeRoutes({ db, cursorKey: cursor }).filter(({ method }) => method === 'GET');
+  return async (asker, path) => {
+    const route = routes.find((one) => pathTemplate(one.path).partOf(path) !== null);
+    return answerOf(route, asker, { path, body: null });
   };
+}
+
+async function answerOf(
+  route: Route | undefined,
+  { actor, at, policy, id }: Asker,
+  { path, body }: { readonly path: string; readonly body: unknown },
+): Promise<Answer> {
+  if (route === undefined || route.access === 'public') throw new Error(`there is no route to ${path}`);
+  try {
+    const caller = { actor: asRequestActor(actor, id), at, path, pinPolicy: () => policy };
+    const { status, json, headers = [] } = await route.run(caller, body);
+    const named = headers.flatMap((name, index) => (index % 2 === 0 ? [[name.toLowerCase(), headers[index + 1]]] : []));
+    return { status, text: json, headers: Object.fromEntries(named) as Answer['headers'] };
+  } catch (error) {
+    // Anything else is a failure of the store or of ours, which no case here may meet.
+    if (!(error instanceof ApiProblem)) throw error;
+    return { status: error.status, text: problemText(error, REQUEST_ID), headers: {} };
+  }
 }
 
 export interface HttpDoors {
   readonly ask: Ask;
+  readonly get: Get;
   readonly close: () => Promise<void>;
 }
 
@@ -72,27 +93,28 @@ export async function openHttpDoors(db: Database): Promise<HttpDoors> {
     keys.set(name, made.text);
     return made.text;
   };
-  const ask: Ask = async ({ actor, at, policy, id = 'anna' }, kind, body) => {
+  const send = async ({ actor, at, policy, id = 'anna' }: Asker, sent: Call): Promise<Answer> => {
     const isLocal = actor.kind === 'local';
     const credential = isLocal ? {} : { key: await keyOf(actor, id) };
     now = at;
     if (!isLocal) served.gateway.policies.replace(policy);
     const reply = await call((isLocal ? local : served).port, {
-      path: pathOf(kind),
       headers: { 'x-request-id': REQUEST_ID },
       ...credential,
-      body,
+      ...sent,
       agent,
     });
     const { date: _, ...headers } = reply.headers;
     return { status: reply.status, text: reply.text, headers };
   };
+  const ask: Ask = (asker, kind, body) => send(asker, { path: pathOf(kind), body });
+  const get: Get = (asker, path) => send(asker, { method: 'GET', path });
   const close = async (): Promise<void> => {
     agent.destroy();
     await served.dispose();
     await local.dispose();
   };
-  return { ask, close };
+  return { ask, get, close };
 }
 
 function pathOf(kind: Kind): string {

@@ -1,28 +1,54 @@
-// The same query read in every shape that its order allows (server/query/README.md), whichever the gateway would have chosen:
-// all of them must give one answer.
+// The same query read in every way that its order allows (server/query/README.md), whichever the gateway would have chosen: all
+// of them must give one answer.
 import { visibility } from '../../engine/index.js';
 import type { Database } from '../../server/db/database.js';
-import { rowsOf } from '../../server/db/sql.js';
-import { isEverything } from '../../server/query/condition.js';
+import { rowsOf, type Fragment } from '../../server/db/sql.js';
 import { keyOrder } from '../../server/query/key-order.js';
 import type { Position } from '../../server/query/order.js';
-import { pageStatement, type Shape } from '../../server/query/page-statement.js';
+import { itemsJson, pageStatement, type PageRow } from '../../server/query/page-statement.js';
 import { parseQuery } from '../../server/query/parse-query.js';
-import { rowPredicate, visibleExtent } from '../../server/query/row-predicate.js';
+import { rowPredicate } from '../../server/query/row-predicate.js';
 import type { Asker } from './query-doors.js';
 import type { Envelope } from './query-envelopes.js';
 
-interface PageRow {
-  readonly id: string;
-  readonly at: Position;
+/**
+ * All visible records sorted; or the first of each root merged, read at once, after a look at what each of them has, or of very
+ * many with the filter tried on those that would come first without it.
+ */
+export type Shape = 'gather' | 'merge at once' | 'merge in two phases' | 'merge with a window';
+
+export function shapeOf({ text }: Fragment): Shape {
+  if (!text.startsWith('WITH ')) return 'gather';
+  if (text.includes('tried0 AS')) return 'merge with a window';
+  return text.includes('edge0 AS') ? 'merge in two phases' : 'merge at once';
+}
+
+export interface ReadPage {
+  readonly ids: readonly string[];
+  /** Of the last record, if the page is full. */
+  readonly at: Position | null;
+  readonly more: boolean;
+}
+
+/** What a page's statement gives; the plan has to select ids. */
+export async function readPage(db: Database, statement: Fragment): Promise<ReadPage> {
+  const rows = await rowsOf<PageRow>(db.knex, statement);
+  const items = JSON.parse(itemsJson(rows)) as readonly { readonly id: string }[];
+  const places = rows.flatMap(({ at }) => at ?? []);
+  if (places.length > 1) throw new Error('a page ends in one place');
+  return {
+    ids: items.map(({ id }) => id),
+    at: places[0] === undefined ? null : (JSON.parse(places[0]) as Position),
+    more: rows.some(({ more }) => more),
+  };
 }
 
 export interface ReadShape {
-  readonly kind: Shape['kind'];
+  readonly shape: Shape;
   readonly ids: readonly string[];
 }
 
-/** All ids in pages of `size`, once for each shape; none where the actor is denied or the order has no index. */
+/** All ids in pages of `size`, once for each shape; none where the actor is denied. */
 export async function readInShapes(
   db: Database,
   asker: Asker,
@@ -31,28 +57,22 @@ export async function readInShapes(
   const plan = parseQuery({ ...body, select: ['id'], page: { size } }, 'query');
   const { family, namespace: context, reach } = plan;
   const visible = visibility(asker.policy, { ...asker, request: { family, context, reach } });
-  const order = keyOrder(plan.orderBy);
-  if (visible.kind === 'none' || order === null) return [];
+  if (visible.kind === 'none') return [];
   const predicate = rowPredicate(visible);
-  const { exact, everything } = visibleExtent(predicate);
-  const shapes: readonly Shape[] = [
-    { kind: 'gather', order },
-    ...(everything ? [{ kind: 'scan' as const, order }] : []),
-    ...(exact && isEverything(plan.where) ? [{ kind: 'merge' as const, order }] : []),
-  ];
+  const key = keyOrder(plan.orderBy, family);
   const read: ReadShape[] = [];
-  for (const shape of shapes) {
+  for (const order of key === null ? [null] : [key, null]) {
     const ids: string[] = [];
-    let after: Position | null = null;
-    for (let more = true; more;) {
-      const statement = pageStatement({ predicate, plan, after, shape });
-      const rows: readonly PageRow[] = await rowsOf<PageRow>(db.knex, statement);
-      const shown = rows.slice(0, size);
-      ids.push(...shown.map(({ id }) => id));
-      after = shown.at(-1)?.at ?? null;
-      more = rows.length > size;
+    let statement = pageStatement({ predicate, plan, after: null, order });
+    const shape = shapeOf(statement);
+    for (;;) {
+      const page = await readPage(db, statement);
+      ids.push(...page.ids);
+      if (!page.more) break;
+      if (page.at === null) throw new Error('a page that goes on without a place');
+      statement = pageStatement({ predicate, plan, after: page.at, order });
     }
-    read.push({ kind: shape.kind, ids });
+    read.push({ shape, ids });
   }
   return read;
 }

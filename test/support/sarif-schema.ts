@@ -1,5 +1,7 @@
-// The parts of SARIF 2.1.0 that we emit, as JSON Schema, written from the standard (OASIS SARIF v2.1.0, sections 3.13 to
-// 3.58): closed, so that a property which the standard does not have at that place is refused.
+// The parts of SARIF 2.1.0 that we emit, as JSON Schema, written from the standard and compared with its published schema
+// (OASIS SARIF v2.1.0, sections 3.13 to 3.58; `sarif-schema-2.1.0.json` of errata 01), which is too large to keep here. All
+// that it asks of these parts is asked here: types, enumerations, what is required, what is unique. Closed, so that a
+// property which we did not mean to emit is refused, too.
 
 const closed = (properties: Readonly<Record<string, object>>, required: readonly string[] = []): object => ({
   type: 'object',
@@ -25,7 +27,6 @@ const rule = closed(
     shortDescription: message,
     fullDescription: message,
     help: message,
-    helpUri: { type: 'string', pattern: '^[a-z][a-z0-9+.-]*:[^\\s]+$' },
     defaultConfiguration: closed({ level }),
   },
   ['id'],
@@ -37,7 +38,7 @@ const result = closed(
     level,
     message,
     locations: { type: 'array', items: location },
-    relatedLocations: { type: 'array', items: location },
+    relatedLocations: { type: 'array', items: location, uniqueItems: true },
     partialFingerprints: { type: 'object', additionalProperties: text, minProperties: 1 },
   },
   ['message'],
@@ -76,6 +77,10 @@ const run = closed(
 );
 
 export const SARIF_SCHEMA = closed(
-  { $schema: { type: 'string' }, version: { const: '2.1.0' }, runs: { type: 'array', items: run, minItems: 1 } },
+  {
+    $schema: { type: 'string', pattern: '^https:[^\\s]+$' },
+    version: { const: '2.1.0' },
+    runs: { type: 'array', items: run, minItems: 1 },
+  },
   ['version', 'runs'],
 );

@@ -29,7 +29,7 @@ export const LINT_PAGES = {
     severity: 'warning',
     title: 'a grant that is over',
     explanation:
-      'At the time of `--at` the grant has expired, so it gives nobody anything from then on. Only told where a time is given; never more than a warning, since a policy must not become invalid by itself.',
+      'By now (or `--at`) the grant has expired, so it gives nobody anything any more. Never more than a warning, since a policy must not become invalid by itself; `compile` tells it only with `--at`.',
     wrong: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:read], expires: 2026-01-01T00:00:00Z, namespace: /labs')}`,
     right: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:read], expires: 2028-01-01T00:00:00Z, namespace: /labs')}`,
     shows: 'alone',
@@ -38,7 +38,7 @@ export const LINT_PAGES = {
     severity: 'warning',
     title: 'a grant that is over soon',
     explanation:
-      'The grant expires within `--soon` (30 days unless given) of the time of `--at`. Extend it or let it end, knowingly.',
+      'The grant expires within `--soon` (30 days unless given) from now (or `--at`) on. Extend it or let it end, knowingly.',
     wrong: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:read], expires: 2027-01-15T00:00:00Z, namespace: /labs')}`,
     right: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:read], expires: 2028-01-01T00:00:00Z, namespace: /labs')}`,
     shows: 'alone',

@@ -1,4 +1,4 @@
-// Pages of the codes about files, characters, YAML and sizes (design 3.1).
+// Pages of the codes about files, characters and sizes (design 3.1).
 import type { CodePage } from './page.js';
 
 export const TEXT_PAGES = {
@@ -110,11 +110,19 @@ export const TEXT_PAGES = {
     wrong: 'roles:\n\toptics: { members: [] }\n',
     right: 'roles:\n  optics: { members: [] }\n',
   },
+  TEXT_SPACE: {
+    severity: 'error',
+    title: 'a space that is not the plain one, where spaces have meaning',
+    explanation:
+      'A no-break space or its like looks like indentation and is text to YAML. It often comes with what was copied from a page. Within descriptions such spaces are fine.',
+    wrong: 'roles:\n\u00a0\u00a0optics: { members: [] }\n',
+    right: 'roles:\n  optics: { members: [] }\n',
+  },
   TEXT_LONE_CR: {
     severity: 'error',
     title: 'a carriage return without a line feed',
     explanation: 'Some editors show it as a line break and others do not. End lines with LF or CRLF.',
-    wrong: 'roles:\r  optics: {}\r',
+    wrong: 'roles:\r  optics: {}\n',
     right: 'roles:\n  optics: {}\n',
   },
   TEXT_NOT_NFC: {
@@ -138,105 +146,6 @@ export const TEXT_PAGES = {
       'The last line has no end, so the file may have been cut off, and what is left of a name, path or identity would mean another one. End the file with a line break.',
     wrong: 'roles:\n  optics:\n    members:\n      - github:octo',
     right: 'roles:\n  optics:\n    members:\n      - github:octocat\n',
-  },
-  YAML_SYNTAX: {
-    severity: 'error',
-    title: 'not YAML',
-    explanation: 'The text at this place does not fit the syntax of YAML 1.2.',
-    wrong: 'grants: [,]\n',
-    right: 'grants: []\n',
-  },
-  YAML_INDENT: {
-    severity: 'error',
-    title: 'indentation that does not fit',
-    explanation: 'Lines of one list or mapping begin in one column, and what is inside of them further to the right.',
-    wrong: 'roles:\n  optics:\n    members: []\n   description: Optics group\n',
-    right: 'roles:\n  optics:\n    members: []\n    description: Optics group\n',
-  },
-  YAML_UNCLOSED: {
-    severity: 'error',
-    title: 'something is missing',
-    explanation: 'A quote, bracket, comma, colon or space is missing, perhaps some lines before this place.',
-    wrong: 'roles:\n  optics: { members: [github:octocat }\n',
-    right: 'roles:\n  optics: { members: [github:octocat] }\n',
-  },
-  YAML_ESCAPE: {
-    severity: 'error',
-    title: 'an escape that does not exist',
-    explanation: 'In double quotes a backslash begins an escape. Write `\\\\` for a backslash, or use single quotes.',
-    wrong: 'roles:\n  optics: { description: "a\\qb" }\n',
-    right: "roles:\n  optics: { description: 'a\\qb' }\n",
-  },
-  YAML_SCALAR_START: {
-    severity: 'error',
-    title: 'text that must be quoted',
-    explanation: 'Text that begins with a character which YAML keeps for itself needs quotes.',
-    wrong: 'roles:\n  optics: { description: @optics }\n',
-    right: 'roles:\n  optics: { description: "@optics" }\n',
-  },
-  YAML_KEY_SYNTAX: {
-    severity: 'error',
-    title: 'a key that is not on one line',
-    explanation: 'A key is one short text followed by a colon, on one line.',
-    wrong: 'roles:\n  "opt\n    ics": {}\n',
-    right: 'roles:\n  optics: {}\n',
-  },
-  YAML_DIRECTIVE: {
-    severity: 'error',
-    title: 'a YAML directive',
-    explanation: 'A directive can change what the file means (`%YAML 1.1` turns `no` into false). Remove the line.',
-    wrong: '%YAML 1.1\n---\ngrants: []\n',
-    right: 'grants: []\n',
-  },
-  YAML_DOCUMENTS: {
-    severity: 'error',
-    title: 'several documents in one file',
-    explanation: 'Only one document would be read. Put the others into files of their own.',
-    wrong: 'grants: []\n---\nroles: {}\n',
-    right: 'grants: []\nroles: {}\n',
-  },
-  YAML_TAG: {
-    severity: 'error',
-    title: 'a YAML tag',
-    explanation: 'A tag makes a value something else than it looks like. Write the value alone.',
-    wrong: 'grants: !!seq []\n',
-    right: 'grants: []\n',
-  },
-  YAML_ANCHOR: {
-    severity: 'error',
-    title: 'a YAML anchor',
-    explanation: 'Anchors serve aliases, which policy files do not have. Use a role to share members and scopes.',
-    wrong: 'grants: &all []\n',
-    right: 'grants: []\n',
-  },
-  YAML_ALIAS: {
-    severity: 'error',
-    title: 'a YAML alias',
-    explanation:
-      'An alias stands for text elsewhere, so a line would not show what it means. Write the value, or use a role.',
-    wrong: 'roles:\n  optics: { members: *everyone }\n',
-    right: 'roles:\n  optics: { members: [{ role: staff }] }\n',
-  },
-  YAML_MERGE_KEY: {
-    severity: 'error',
-    title: 'a merge key',
-    explanation: 'Merged mappings do not show what they mean. Write the keys out.',
-    wrong: 'roles:\n  optics:\n    <<: { members: [] }\n',
-    right: 'roles:\n  optics: { members: [] }\n',
-  },
-  YAML_DUPLICATE_KEY: {
-    severity: 'error',
-    title: 'a key that stands twice in one mapping',
-    explanation: 'One of the two values would be lost. Remove one, or join them.',
-    wrong: 'roles:\n  optics: { members: [] }\n  optics: { members: [github:octocat] }\n',
-    right: 'roles:\n  optics: { members: [github:octocat] }\n',
-  },
-  YAML_KEY_NOT_TEXT: {
-    severity: 'error',
-    title: 'a key that is not text',
-    explanation: 'YAML reads this key as a number, a truth value, nothing, a list or a mapping. Put it in quotes.',
-    wrong: 'roles:\n  2024: { members: [] }\n',
-    right: 'roles:\n  "2024": { members: [] }\n',
   },
   LIMIT_DEPTH: {
     severity: 'error',

@@ -15,19 +15,20 @@ export function registerCheck(program: Command, io: CliIo): void {
       .description('read and lint a policy folder, run its tests and guardrails; write nothing')
       .argument('<dir>', 'policy folder')
       .addOption(reportFormatOption()),
+    'now',
   ).action((dir: string, options: Options) => check(io, dir, options));
   withExamples(command, [
     ['every mistake at once, with its place', 'bailiwick check policies'],
     ['for a script', "bailiwick check policies --format json | jq -r '.diagnostics[].code'"],
     ['annotations on a pull request, and no warnings either', 'bailiwick check policies --strict --format github'],
-    ['what will be over by the end of the month', 'bailiwick check policies --soon 30d'],
+    ['what will be over within a quarter', 'bailiwick check policies --soon 90d'],
     ['one rule of lint less', 'bailiwick check policies --level LINT_WRITE_AT_ROOT=off'],
   ]);
 }
 
 async function check(io: CliIo, dir: string, options: Options): Promise<void> {
   const { format } = options;
-  const lint = await lintRequest(options);
+  const lint = await lintRequest(options, 'now');
   const [{ checkVisibly }, { renderCheck, toJson }, { paintFor }] = await Promise.all([
     import('../check-visibly.js'),
     import('../render/report.js'),

@@ -23,13 +23,13 @@ export function registerCodes(program: Command, io: CliIo): void {
 }
 
 async function codes(io: CliIo, code: string | undefined, format: CodesFormat): Promise<void> {
-  const [{ codePage, DIAGNOSTIC_CODES, nearest }, { renderList, renderMarkdown, renderPage }] = await Promise.all([
+  const [{ codePage, nearest, PROBLEM_CODES }, { renderList, renderMarkdown, renderPage }] = await Promise.all([
     import('../../../engine/compiler.js'),
     import('../render/pages.js'),
   ]);
-  const wanted = DIAGNOSTIC_CODES.filter((known) => code === undefined || known === code.toUpperCase());
+  const wanted = PROBLEM_CODES.filter((known) => code === undefined || known === code.toUpperCase());
   if (code !== undefined && wanted.length === 0) {
-    const near = nearest(code.toUpperCase(), DIAGNOSTIC_CODES);
+    const near = nearest(code.toUpperCase(), PROBLEM_CODES);
     const help = near === null ? 'see `bailiwick codes`' : `did you mean \`${near}\`?`;
     throw new CliFailure(EXIT.usage, { code: 'cli.usage', message: `there is no code \`${code}\`` }, { help });
   }

@@ -20,6 +20,7 @@ export function registerCompile(program: Command, io: CliIo): void {
       .argument('<dir>', 'policy folder')
       .requiredOption('-o, --output <file>', 'where the snapshot goes; `-` is stdout, and messages then go to stderr')
       .addOption(reportFormatOption()),
+    'none',
   ).action((dir: string, options: Options) => compile(io, dir, options));
   withExamples(command, [
     ['a snapshot that `serve`, `decide` and `inspect` take', 'bailiwick compile policies -o snapshot.json'],
@@ -40,7 +41,7 @@ async function compile(io: CliIo, dir: string, options: Options): Promise<void> 
     });
   }
   const { checkVisibly } = await import('../check-visibly.js');
-  const report = await checkVisibly(io, dir, { lint: await lintRequest(options) });
+  const report = await checkVisibly(io, dir, { lint: await lintRequest(options, 'none') });
   io.setStatus(report.status);
   const written = report.status === EXIT.ok && report.compiled !== null ? report.compiled.snapshot : null;
   if (written !== null)

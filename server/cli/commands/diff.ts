@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
 import { type CliIo, write } from '../io.js';
-import { withExamples } from '../options.js';
+import { withExamples, withJson } from '../options.js';
 
 type DiffFormat = 'text' | 'json' | 'markdown';
 const FORMATS: readonly DiffFormat[] = ['text', 'json', 'markdown'];
@@ -33,6 +33,12 @@ export function registerDiff(program: Command, io: CliIo): void {
     ['what a change of the policy changes', 'bailiwick diff snapshot.json policies'],
     ['a check that lets nobody gain anything', 'bailiwick diff snapshot.json policies --no-new-access'],
     ['the comment of a pull request', 'bailiwick diff main.json policies --format markdown'],
+  ]);
+  withJson(command, [
+    '{"old":{"snapshot","decisions"},"new":{…},"equal","gained":[Row],"lost":[Row],"cells":{"compared","equal","gained","lost"}}',
+    'Row: {"namespace","extent","except"?,"identities","scopes","from","until","causes":[{"change","kind","file","line",…}]}',
+    'A cause has by its kind: grant: id, principal, fields that changed; member: role, member; role: role.',
+    'Counts beyond 2^53 - 1 are texts.',
   ]);
 }
 
@@ -64,9 +70,11 @@ async function diff(
       await writeLargeJson(io, render.diffJson(report, compared));
       return;
     }
-    case 'markdown':
-      await write(io.stdout, render.renderMarkdown(report, compared));
+    case 'markdown': {
+      const { renderMarkdown } = await import('../render/diff-markdown.js');
+      await write(io.stdout, renderMarkdown(report, compared));
       return;
+    }
     case 'text': {
       const { paintFor } = await import('../render/palette.js');
       await write(io.stdout, render.renderDiff(report, compared, paintFor(io, 'stdout')));

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { type ActorOptions, withActorOptions } from '../actor-options.js';
 import { type CliIo, write, writeJson } from '../io.js';
-import { type Format, formatOption, instantOption, withExamples } from '../options.js';
+import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
 
 interface Options extends ActorOptions {
   readonly scope: string;
@@ -32,10 +32,19 @@ export function registerExplain(program: Command, io: CliIo): void {
       'bailiwick explain policies --as github:octocat --scope resource:read --namespace /labs --context /labs/optics --credential-scopes resource:read --restrict /labs',
     ],
   ]);
+  withJson(command, [
+    '{"decision","step"?,"at","snapshot","request":{"kind","scope","context","target"},',
+    '"actor":{"identities","credentialScopes"?,"namespaceRestrictions"},"steps":[{"step","passed","text"}],',
+    '"grants":[GrantRef],"edits":[{"text","change":{"kind",…},"opens":{"cells"}}]}',
+    'A change has by its kind: grant: identity, namespace, scopes, inherit; member: role, identity; scope: grant, scope,',
+    'scopes (all that the grant then carries); window: grant, notBefore, expires; inherit: grant, inherit; amend: grant',
+    'and the fields of several of these; credential: credentialScopes, namespaceRestrictions to be added. Where more is',
+    'needed, `provider` is to be declared in policy.yaml, and `credential` says what to add to the credential.',
+  ]);
 }
 
 async function explain(io: CliIo, path: string, options: Options): Promise<void> {
-  const [engine, { readActor }, { openPolicy }, render] = await Promise.all([
+  const [engine, { notesOn, readActor }, { openPolicy }, render] = await Promise.all([
     import('../../../engine/compiler.js'),
     import('../read-actor.js'),
     import('../open-policy.js'),
@@ -52,5 +61,6 @@ async function explain(io: CliIo, path: string, options: Options): Promise<void>
     return;
   }
   const { paintFor } = await import('../render/palette.js');
+  await write(io.stderr, notesOn(policy, actor.identities));
   await write(io.stdout, render.renderExplanation(explanation, paintFor(io, 'stdout')));
 }

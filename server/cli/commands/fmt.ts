@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { Diagnostic } from '../../../engine/compiler.js';
 import { EXIT } from '../exit-codes.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
-import { type Format, formatOption, withExamples } from '../options.js';
+import { type Format, formatOption, withExamples, withJson } from '../options.js';
 
 interface Options {
   readonly check?: true;
@@ -14,7 +14,9 @@ interface Options {
 export function registerFmt(program: Command, io: CliIo): void {
   const command = program
     .command('fmt')
-    .description('bring the files of a policy folder into one layout; comments and the order of entries are kept')
+    .description(
+      'bring the files of a policy folder into one layout; comments and the order of sections and entries are kept',
+    )
     .argument('<dir>', 'policy folder')
     .option('--check', 'write nothing; exit with 7 if a file would change, and name it')
     .addOption(formatOption())
@@ -23,6 +25,7 @@ export function registerFmt(program: Command, io: CliIo): void {
     ['in place', 'bailiwick fmt policies'],
     ['in CI', 'bailiwick fmt policies --check'],
   ]);
+  withJson(command, ['{"ok","changed":[path],"unchanged","diagnostics":[Diagnostic],"error"?}']);
 }
 
 interface Outcome {

@@ -1,7 +1,7 @@
 // `bailiwick inspect <snapshot>`: facts and digests of a snapshot, or of what a folder compiles to.
 import type { Command } from 'commander';
 import { type CliIo, write, writeJson } from '../io.js';
-import { type Format, formatOption, withExamples } from '../options.js';
+import { type Format, formatOption, withExamples, withJson } from '../options.js';
 
 interface Options {
   readonly namespaces?: true;
@@ -22,6 +22,10 @@ export function registerInspect(program: Command, io: CliIo): void {
       'which subtrees two policies decide differently',
       'diff <(bailiwick inspect old.json --namespaces) <(bailiwick inspect new.json --namespaces)',
     ],
+  ]);
+  withJson(command, [
+    '{"policy","format","snapshot","decisions","counts":{"identities","roles","grants","namespaces"},',
+    '"namespaces"?:[{"namespace","digest"}]}',
   ]);
 }
 

@@ -1,7 +1,9 @@
 // `bailiwick schema [kind]`: the JSON Schemas for editors.
-import { Argument, type Command } from 'commander';
-import { type CliIo, write } from '../io.js';
-import { withExamples } from '../options.js';
+import type { Command } from 'commander';
+import { EXIT } from '../exit-codes.js';
+import { CliFailure } from '../failure.js';
+import { type CliIo, write, writeJson } from '../io.js';
+import { type Format, formatOption, withExamples, withJson } from '../options.js';
 import type { SchemaKind } from '../schemas.js';
 
 const KINDS: readonly SchemaKind[] = ['policy', 'sections', 'config'];
@@ -10,15 +12,25 @@ export function registerSchema(program: Command, io: CliIo): void {
   const command = program
     .command('schema')
     .description('print the JSON Schema of a kind of file: policy.yaml, any other policy file, or bailiwick.yaml')
-    .addArgument(new Argument('[kind]', 'which').choices(KINDS).default('sections'))
-    .action((kind: SchemaKind) => schema(io, kind));
+    .argument('[kind]', `one of ${KINDS.join(', ')}`, 'sections')
+    .addOption(formatOption())
+    .action((kind: string, { format }: { readonly format: Format }) => schema(io, kind, format));
   withExamples(command, [
     ['for an editor, as `bailiwick init` does', 'bailiwick schema policy > .schema/policy.json'],
     ['of the settings', 'bailiwick schema config'],
   ]);
+  withJson(command, ['the schema itself, on one line']);
 }
 
-async function schema(io: CliIo, kind: SchemaKind): Promise<void> {
-  const { schemaText } = await import('../schemas.js');
-  await write(io.stdout, schemaText(kind));
+async function schema(io: CliIo, asked: string, format: Format): Promise<void> {
+  const kind = KINDS.find((known) => known === asked);
+  if (kind === undefined) {
+    const { nearest } = await import('../../../engine/compiler.js');
+    const near = nearest(asked, KINDS);
+    const help = near === null ? `write one of ${KINDS.join(', ')}` : `did you mean \`${near}\`?`;
+    throw new CliFailure(EXIT.usage, { code: 'cli.usage', message: `there is no schema of \`${asked}\`` }, { help });
+  }
+  const { schemaOf, schemaText } = await import('../schemas.js');
+  if (format === 'json') await writeJson(io, schemaOf(kind));
+  else await write(io.stdout, schemaText(kind));
 }

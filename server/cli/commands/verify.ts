@@ -1,7 +1,7 @@
 // `bailiwick verify <snapshot>`: whether a snapshot is whole, and with a keyring whether it was published (design 4).
 import type { Command } from 'commander';
 import type { CliIo } from '../io.js';
-import { formatOption, withExamples } from '../options.js';
+import { formatOption, withExamples, withJson } from '../options.js';
 import type { VerifyOptions } from '../verify-snapshot.js';
 
 export function registerVerify(program: Command, io: CliIo): void {
@@ -28,5 +28,10 @@ export function registerVerify(program: Command, io: CliIo): void {
       'is what serves what was reviewed? The folder must compile to the very bytes that were signed',
       'bailiwick verify policies --keyring keyring.yaml --statement snapshot.json.dsse.json',
     ],
+  ]);
+  withJson(command, [
+    '{"ok","policy","snapshot","decisions","signatures":[{"keyId","name","ok","reason"?}],"statement"?,',
+    '"threshold"?,"faults"?:[{"code","message"}],"error"?}: threshold and faults with --keyring only, error is the first fault.',
+    'Of a file that is no whole snapshot: "ok", "file", "sha256", "error".',
   ]);
 }

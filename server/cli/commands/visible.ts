@@ -6,7 +6,7 @@ import { type ActorOptions, withActorOptions } from '../actor-options.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
-import { type Format, formatOption, instantOption, withExamples } from '../options.js';
+import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
 import type { AskingActor } from '../read-actor.js';
 
 const FAMILY_NAMES: readonly Family[] = [
@@ -46,6 +46,9 @@ export function registerVisible(program: Command, io: CliIo): void {
       'bailiwick visible policies --as orcid:0000-0002-1825-0097 --family resource-template --namespace / --reach subtree',
     ],
   ]);
+  withJson(command, [
+    '{"kind":"none"|"all"|"some","step"?,"exact":[namespace],"subtrees":[namespace],"at","snapshot"}',
+  ]);
 }
 
 async function visible(io: CliIo, path: string, options: Options): Promise<void> {
@@ -55,14 +58,15 @@ async function visible(io: CliIo, path: string, options: Options): Promise<void>
     const message = `process runs are seen from their own namespace only, so \`--reach ${reach}\` has no meaning for them`;
     throw new CliFailure(EXIT.usage, { code: 'cli.usage', message });
   }
-  const [engine, { readActor }, { openPolicy }] = await Promise.all([
+  const [engine, { notesOn, readActor }, { openPolicy }] = await Promise.all([
     import('../../../engine/index.js'),
     import('../read-actor.js'),
     import('../open-policy.js'),
   ]);
   const at = await instantOption(options.at);
   const { policy } = await openPolicy(io, path, 'study');
-  const answer = answerOf(engine, policy, { ...readActor(options), family, reach, namespace, at });
+  const actor = readActor(options);
+  const answer = answerOf(engine, policy, { ...actor, family, reach, namespace, at });
   if (format === 'json') {
     const lists =
       answer.kind === 'some' ? { exact: answer.exact, subtrees: answer.subtrees } : { exact: [], subtrees: [] };
@@ -80,7 +84,9 @@ async function visible(io: CliIo, path: string, options: Options): Promise<void>
     import('../render/answers.js'),
     import('../render/palette.js'),
   ]);
-  await write(io.stdout, renderVisible(answer, paintFor(io, 'stdout')));
+  await write(io.stderr, notesOn(policy, actor.identities));
+  const texts = [namespace, ...(actor.namespaceRestrictions ?? [])];
+  await write(io.stdout, renderVisible(answer, texts, paintFor(io, 'stdout')));
 }
 
 interface Question extends AskingActor {

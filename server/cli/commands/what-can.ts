@@ -1,7 +1,7 @@
 // `bailiwick what-can <policy> <provider:subject>`: the whole tree for one identity.
 import type { Command } from 'commander';
 import { type CliIo, write } from '../io.js';
-import { type Format, formatOption, instantOption, withExamples } from '../options.js';
+import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
 
 interface Options {
   readonly at?: string;
@@ -24,10 +24,14 @@ export function registerWhatCan(program: Command, io: CliIo): void {
       `bailiwick what-can policies orcid:0000-0002-1825-0097 --format json | jq '.access[] | select(.scopes[] | endswith(":write")) | .namespace'`,
     ],
   ]);
+  withJson(command, [
+    '{"identity","at","snapshot","access":[{"namespace","extent","except"?,"scopes","grants":[GrantRef]}]}',
+    '`extent` is exact, subtree or below (without the namespace itself); `except` lists subtrees that are left out.',
+  ]);
 }
 
 async function whatCan(io: CliIo, asked: { policy: string; identity: string }, { at, format }: Options): Promise<void> {
-  const [engine, { formatInstant }, { readIdentity }, { openPolicy }] = await Promise.all([
+  const [engine, { formatInstant }, { notesOn, readIdentity }, { openPolicy }] = await Promise.all([
     import('../../../engine/compiler.js'),
     import('../../../engine/index.js'),
     import('../read-actor.js'),
@@ -51,5 +55,6 @@ async function whatCan(io: CliIo, asked: { policy: string; identity: string }, {
     import('../render/answers.js'),
     import('../render/palette.js'),
   ]);
+  await write(io.stderr, notesOn(policy, [identity]));
   await write(io.stdout, renderWhatCan(access, { identity: asked.identity, at: instant }, paintFor(io, 'stdout')));
 }

@@ -1,7 +1,7 @@
 // `bailiwick who-can <policy> <scope> <namespace>`: everyone who holds a scope there, complete.
 import type { Command } from 'commander';
 import { type CliIo, write } from '../io.js';
-import { type Format, formatOption, instantOption, withExamples } from '../options.js';
+import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
 
 interface Asked {
   readonly policy: string;
@@ -32,6 +32,10 @@ export function registerWhoCan(program: Command, io: CliIo): void {
       'who will be able to read next year',
       'bailiwick who-can snapshot.json resource:read /proposals --at 2027-06-01T00:00:00Z',
     ],
+  ]);
+  withJson(command, [
+    '{"scope","namespace","at","snapshot","identities":[{"identity","grants":[GrantRef]}]}',
+    'GrantRef is {"id","file","line"}.',
   ]);
 }
 

@@ -1,10 +1,26 @@
 // `who-can`, `what-can`, `visible` and `explain` for people.
-import type { Change, Edit, ExplainRequest, Explanation, HeldRegion, Holder } from '../../../engine/compiler.js';
-import { formatIdentity, formatInstant, type GrantRef, type Instant, type Visibility } from '../../../engine/index.js';
+import {
+  type Change,
+  type Edit,
+  type ExplainRequest,
+  type Explanation,
+  type HeldRegion,
+  type Holder,
+  meantPath,
+  pathFaultText,
+} from '../../../engine/compiler.js';
+import {
+  canonicalize,
+  formatIdentity,
+  formatInstant,
+  type GrantRef,
+  type Instant,
+  type Visibility,
+} from '../../../engine/index.js';
 import { count } from './count.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './palette.js';
-import { exactJson, groupDigits, instantJson, regionText } from './region.js';
+import { exactJson, groupDigits, instantJson, patternsOf, regionText } from './region.js';
 import { grantText } from './test-failures.js';
 
 export function renderWhoCan(
@@ -25,7 +41,8 @@ export function renderWhatCan(
   paint: Paint,
 ): string {
   const lines = regions.map(
-    (region) => `${paint('strong', regionText(region))}\n  ${region.scopes.join(', ')}\n${grantLines(region.grants)}`,
+    (region) =>
+      `${paint('strong', regionText(region))}\n  ${patternsOf(region.scopes).join(', ')}\n${grantLines(region.grants)}`,
   );
   const what = regions.length === 0 ? 'nothing' : `this, in ${count(regions.length, 'region')}`;
   return `${lines.join('')}${paint('faint', `${escapeText(asked.identity)} holds ${what}, at ${formatInstant(asked.at)}`)}\n`;
@@ -35,13 +52,25 @@ function grantLines(grants: readonly GrantRef[]): string {
   return grants.map((grant) => `  by ${grantText(grant)}\n`).join('');
 }
 
-export function renderVisible(visible: Visibility, paint: Paint): string {
-  if (visible.kind === 'none') return `${paint('error', 'nothing is visible')}: denied at ${visible.step}\n`;
+/** `asked` are the namespaces as they were typed: of step 1 it is said which of them is none. */
+export function renderVisible(visible: Visibility, asked: readonly string[], paint: Paint): string {
+  if (visible.kind === 'none') {
+    const why = visible.step === 'canonicalize' ? `: ${asked.flatMap(pathFaults).join('; ')}` : '';
+    return `${paint('error', 'nothing is visible')}: denied at ${visible.step}${why}\n`;
+  }
   if (visible.kind === 'all') return `${paint('good', 'everything')}\n`;
   return [
     ...visible.exact.map((path) => `at ${path}\n`),
     ...visible.subtrees.map((path) => `at and below ${path}\n`),
   ].join('');
+}
+
+function pathFaults(text: string): readonly string[] {
+  const result = canonicalize(text);
+  if (result.ok) return [];
+  const meant = meantPath(text);
+  const help = meant === null ? '' : `; did you mean \`${meant}\`?`;
+  return [`\`${escapeText(text)}\` is not a namespace: ${pathFaultText(result.fault)}${help}`];
 }
 
 export function renderExplanation({ decision, step, steps, grants, edits }: Explanation, paint: Paint): string {
@@ -59,7 +88,7 @@ function renderEdits(edits: readonly Edit[], paint: Paint): string {
   const cells = edits.map(({ opens }) => groupDigits(opens.cells));
   const width = Math.max(...cells.map((text) => text.length));
   const lines = edits.map(({ text, change }, i) => {
-    const grant = change.kind === 'scope' || change.kind === 'window' ? change.grant : null;
+    const grant = 'grant' in change ? change.grant : null;
     const where = grant?.file === undefined ? '' : ` (${escapeText(grant.file)}:${String(grant.line ?? 1)})`;
     return `  ${(cells[i] ?? '').padStart(width)}  ${escapeText(text)}${where}\n`;
   });
@@ -75,11 +104,11 @@ export function explanationJson(explanation: Explanation, request: ExplainReques
     ...(step === undefined ? {} : { step }),
     at: formatInstant(at),
     snapshot,
-    request: { kind: 'access', scope, context, target },
+    request: { kind: 'access', scope, context: canonicalText(context), target: canonicalText(target) },
     actor: {
       identities: identities.map(formatIdentity),
       ...(credentialScopes === null ? {} : { credentialScopes }),
-      namespaceRestrictions,
+      namespaceRestrictions: namespaceRestrictions?.map(canonicalText) ?? null,
     },
     steps,
     grants,
@@ -91,7 +120,13 @@ export function explanationJson(explanation: Explanation, request: ExplainReques
   };
 }
 
+/** What is no namespace stands as it was typed. */
+function canonicalText(text: string): string {
+  const result = canonicalize(text);
+  return result.ok ? result.path : text;
+}
+
 function changeJson(change: Change): object {
-  if (change.kind !== 'window') return change;
+  if (!('grant' in change) || change.notBefore === undefined || change.expires === undefined) return change;
   return { ...change, notBefore: instantJson(change.notBefore), expires: instantJson(change.expires) };
 }

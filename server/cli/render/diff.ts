@@ -1,10 +1,9 @@
-// `diff` for people: on a terminal, and as the comment of a pull request. The certificate stands last in both: how much was
-// compared, and that nothing else differs.
+// `diff` on a terminal and as JSON. The certificate stands last: how much was compared, and that nothing else differs.
 import type { Cause, DiffReport, DiffRow } from '../../../engine/compiler.js';
-import { count } from './count.js';
+import { leftOutText, type ShownRow, shownRows } from './diff-rows.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './palette.js';
-import { exactJson, groupDigits, instantJson, regionText, shortList, stretchText } from './region.js';
+import { exactJson, groupDigits, instantJson, patternsOf, regionText, shortList, stretchText } from './region.js';
 
 /** What the two policies are. */
 export interface Compared {
@@ -18,8 +17,8 @@ const SHOWN_CAUSES = 8;
 
 export function renderDiff(report: DiffReport, compared: Compared, paint: Paint): string {
   return [
-    ...groupRows(report.gained).map((rows) => renderRows(rows, paint('good', '+'), paint)),
-    ...groupRows(report.lost).map((rows) => renderRows(rows, paint('error', '-'), paint)),
+    ...groupRows(shownRows(report.gained)).map((rows) => renderRows(rows, paint('good', '+'), paint)),
+    ...groupRows(shownRows(report.lost)).map((rows) => renderRows(rows, paint('error', '-'), paint)),
     report.equal ? `${paint('good', 'no access is gained or lost')}\n` : '',
     `${certificate(report)}\n`,
     paint('faint', `old ${compared.old.snapshot}\nnew ${compared.new.snapshot}\n`),
@@ -27,8 +26,8 @@ export function renderDiff(report: DiffReport, compared: Compared, paint: Paint)
 }
 
 /** Rows of the same identities and causes, in the order of the first of each. */
-function groupRows(rows: readonly DiffRow[]): readonly (readonly DiffRow[])[] {
-  const groups = new Map<string, DiffRow[]>();
+function groupRows(rows: readonly ShownRow[]): readonly (readonly ShownRow[])[] {
+  const groups = new Map<string, ShownRow[]>();
   for (const row of rows) {
     const key = JSON.stringify([row.identities, row.causes]);
     const group = groups.get(key);
@@ -38,13 +37,15 @@ function groupRows(rows: readonly DiffRow[]): readonly (readonly DiffRow[])[] {
   return [...groups.values()];
 }
 
-function renderRows(rows: readonly DiffRow[], sign: string, paint: Paint): string {
+function renderRows(rows: readonly ShownRow[], sign: string, paint: Paint): string {
   const [first] = rows;
   if (first === undefined) return '';
   const who = shortList(first.identities.map(escapeText), SHOWN_IDENTITIES);
   const what = rows.map((row) => {
     const when = stretchText(row);
-    return `    ${row.scopes.join(', ')} ${regionText(row)}${when === '' ? '' : ` ${when}`}\n`;
+    const leftOut = leftOutText(row);
+    const where = `${regionText(row)}${leftOut === null ? '' : `, ${leftOut}`}`;
+    return `    ${patternsOf(row.scopes).join(', ')} ${where}${when === '' ? '' : ` ${when}`}\n`;
   });
   const causes = first.causes
     .slice(0, SHOWN_CAUSES)
@@ -69,69 +70,10 @@ function causeText(cause: Cause): string {
   }
 }
 
-function certificate({ cells }: DiffReport): string {
+/** How much was compared, and that nothing else differs. */
+export function certificate({ cells }: DiffReport): string {
   const { compared, equal, gained, lost } = cells;
   return `${groupDigits(compared)} cells compared: ${groupDigits(gained)} gained, ${groupDigits(lost)} lost, ${groupDigits(equal)} equal`;
-}
-
-/** A comment of a pull request may have 65,536 characters; rows beyond this are counted. */
-const MARKDOWN_LENGTH = 60_000;
-
-export function renderMarkdown(report: DiffReport, compared: Compared): string {
-  const people = (rows: readonly DiffRow[]): number => new Set(rows.flatMap((row) => row.identities)).size;
-  const [gaining, losing] = [people(report.gained), people(report.lost)];
-  const head = report.equal
-    ? '### Access: nobody gains or loses anything\n'
-    : `### Access: ${count(gaining, 'identity gains', 'identities gain')}, ${count(losing, 'identity loses', 'identities lose')}\n`;
-  const rows = [
-    ...report.gained.map((row) => markdownRow(row, '+')),
-    ...report.lost.map((row) => markdownRow(row, '−')),
-  ];
-  let length = 0;
-  const shown = rows.filter((row) => (length += row.length) <= MARKDOWN_LENGTH);
-  const table =
-    rows.length === 0 ? '' : `\n| | who | may | where | when | because |\n|---|---|---|---|---|---|\n${shown.join('')}`;
-  const more =
-    shown.length === rows.length ? '' : `\n${count(rows.length - shown.length, 'row')} more: see \`bailiwick diff\`.\n`;
-  const digests = `<sub>old ${code(compared.old.snapshot)}<br>new ${code(compared.new.snapshot)}</sub>`;
-  return `${head}${table}${more}\n${certificate(report)}.\n\n${digests}\n`;
-}
-
-function markdownRow(row: DiffRow, sign: string): string {
-  const when = stretchText(row);
-  const where = [
-    `${row.extent === 'exact' ? '' : `${row.extent === 'below' ? 'below' : 'at and below'} `}${code(row.namespace)}`,
-  ];
-  if (row.except !== undefined) where.push(`without ${shortList(row.except.map(code), SHOWN_IDENTITIES)}`);
-  const cells = [
-    sign,
-    shortList(row.identities.map(code), SHOWN_IDENTITIES),
-    row.scopes.map(code).join(', '),
-    where.join(', '),
-    when === '' ? 'always' : when,
-    shortList(row.causes.map(markdownCause), SHOWN_CAUSES),
-  ];
-  return `| ${cells.join(' | ')} |\n`;
-}
-
-function markdownCause(cause: Cause): string {
-  const place = cause.file === undefined ? '' : ` (${code(`${cause.file}:${String(cause.line ?? 1)}`)})`;
-  switch (cause.kind) {
-    case 'grant':
-      return `grant ${code(cause.id)} ${cause.change}${cause.fields === undefined ? '' : `: ${cause.fields.join(', ')}`}${place}`;
-    case 'member':
-      return `${code(cause.member)} ${cause.change === 'added' ? 'added to' : 'removed from'} ${code(cause.role)}${place}`;
-    case 'role':
-      return `role ${code(cause.role)} ${cause.change}${place}`;
-  }
-}
-
-/** A code span in a cell of a table: nothing in it is a mention, a link, HTML or the end of the cell. */
-function code(text: string): string {
-  const safe = escapeText(text).replaceAll('|', '\\|');
-  const longest = Math.max(0, ...(safe.match(/`+/g) ?? []).map((run) => run.length));
-  const fence = '`'.repeat(longest + 1);
-  return longest === 0 ? `${fence}${safe}${fence}` : `${fence} ${safe} ${fence}`;
 }
 
 /** The fields of interfaces.md in their order. */

@@ -62,11 +62,12 @@ function suite(name: string, cases: readonly Case[], locator: Locator): Suite {
 }
 
 function testCase(suiteName: string, { name, file, line, failure }: Case, locator: Locator): string {
-  const place =
-    file === null ? '' : ` file="${attribute(locator.path(file))}"${line === null ? '' : ` line="${String(line)}"`}`;
-  const head = `    <testcase classname="${attribute(file ?? suiteName)}" name="${attribute(name)}"${place}`;
+  // The schemas that readers of JUnit validate with have no place in a case: it is the class, and stands in the text.
+  const path = file === null ? suiteName : locator.path(file);
+  const head = `    <testcase classname="${attribute(path)}" name="${attribute(name)}"`;
   if (failure === null) return `${head}/>\n`;
-  const { type, message, text } = failure;
+  const { type, message } = failure;
+  const text = line === null ? failure.text : `${path}:${String(line)}\n${failure.text}`;
   return `${head}>\n      <failure type="${attribute(type)}" message="${attribute(message)}">${content(text)}</failure>\n    </testcase>\n`;
 }
 

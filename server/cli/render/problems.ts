@@ -1,14 +1,20 @@
 // All that can be wrong with a policy in one form: diagnostics, failed tests and violated guardrails, each with a place and
 // a text. What the formats for other programs are made of.
-import type { GuardrailViolation, PolicyTestFailure, Range, Related, Severity } from '../../../engine/compiler.js';
+import type {
+  GuardrailViolation,
+  PolicyTestFailure,
+  ProblemCode,
+  Range,
+  Related,
+  Severity,
+} from '../../../engine/compiler.js';
 import type { CheckReport } from '../check-policy.js';
 import { renderViolations } from './guardrails.js';
 import { plain } from './palette.js';
 import { renderTestFailures } from './test-failures.js';
 
 export interface Problem {
-  /** A diagnostic code, or one of `OTHER_RULES`. */
-  readonly code: string;
+  readonly code: ProblemCode;
   readonly severity: Severity;
   /** Of the policy folder. */
   readonly file: string;
@@ -19,12 +25,6 @@ export interface Problem {
   readonly detail: string;
   readonly related: readonly Related[];
 }
-
-/** What is found beside diagnostics. */
-export const OTHER_RULES: ReadonlyMap<string, string> = new Map([
-  ['POLICY_TEST_FAILED', 'a test of the policy fails'],
-  ['GUARDRAIL_VIOLATED', 'a guardrail of the policy does not hold'],
-]);
 
 export function problemsOf(report: CheckReport): readonly Problem[] {
   return [

@@ -1,11 +1,19 @@
 // Regions, stretches of time and large numbers in words.
-import type { Region } from '../../../engine/compiler.js';
-import { formatInstant, type Instant } from '../../../engine/index.js';
+import { type Region, scopePatterns } from '../../../engine/compiler.js';
+import { formatInstant, type Instant, type ScopeName, scopeSetOf } from '../../../engine/index.js';
+
+/** Subtrees that are left out of a region beyond these are counted; JSON lists all. */
+const SHOWN_EXCEPT = 8;
 
 /** `at and below /labs, without /labs/optics` */
 export function regionText({ namespace, extent, except }: Region): string {
   const preposition = extent === 'exact' ? 'at' : extent === 'below' ? 'below' : 'at and below';
-  return `${preposition} ${namespace}${except === undefined ? '' : `, without ${except.join(', ')}`}`;
+  return `${preposition} ${namespace}${except === undefined ? '' : `, without ${shortList(except, SHOWN_EXCEPT)}`}`;
+}
+
+/** As the policy language writes them: `*:read`, `resource:*`. */
+export function patternsOf(scopes: readonly ScopeName[]): readonly string[] {
+  return scopePatterns(scopeSetOf(scopes));
 }
 
 export interface Stretch {

@@ -1,16 +1,14 @@
 // SARIF 2.1.0 for code scanning. Valid whatever happened: what could not be read, and a command that failed altogether, are
 // notifications of an execution that was not successful.
 import { createHash } from 'node:crypto';
-import { CODE_PAGES, type CodePage, type Range, type Severity } from '../../../engine/compiler.js';
+import { codePage, type ProblemCode, type Range, type Severity } from '../../../engine/compiler.js';
 import type { CheckReport } from '../check-policy.js';
-import { helpUri } from '../documentation.js';
 import { EXIT_MEANINGS, type ExitStatus } from '../exit-codes.js';
 import { count } from './count.js';
 import { type Locator, URI_BASES } from './locate.js';
-import { OTHER_RULES, type Problem, problemsOf } from './problems.js';
+import { type Problem, problemsOf } from './problems.js';
 
 const LEVELS: Readonly<Record<Severity, string>> = { error: 'error', warning: 'warning', info: 'note' };
-const PAGES: ReadonlyMap<string, CodePage> = new Map(Object.entries(CODE_PAGES));
 
 /** A report of `check` or `compile`. */
 export function renderSarif(report: CheckReport, locator: Locator, version: string): string {
@@ -63,20 +61,19 @@ function log({ problems, locator, version, status, notifications, sources }: Log
   return `${JSON.stringify(whole)}\n`;
 }
 
-function toRule(code: string): object {
-  const page = PAGES.get(code);
-  const text = page?.title ?? OTHER_RULES.get(code) ?? code;
-  if (page === undefined) return { id: code, shortDescription: { text }, helpUri: helpUri(code), help: { text } };
+/** With its page inside: a URI of it would have to be absolute, and there is no host that everybody can reach. */
+function toRule(code: ProblemCode): object {
+  const { title, explanation, wrong, right, severity, shows } = codePage(code);
+  const example = (text: string): string => (shows === 'words' ? `${text}\n` : `~~~yaml\n${text.trimEnd()}\n~~~\n`);
   return {
     id: code,
-    shortDescription: { text },
-    fullDescription: { text: page.explanation },
-    helpUri: helpUri(code),
+    shortDescription: { text: title },
+    fullDescription: { text: explanation },
     help: {
-      text: `${page.explanation}\n\nWrong:\n${page.wrong}\nRight:\n${page.right}`,
-      markdown: `${page.explanation}\n\nWrong:\n\n~~~yaml\n${page.wrong}\n~~~\n\nRight:\n\n~~~yaml\n${page.right}\n~~~\n`,
+      text: `${explanation}\n\nWrong:\n${wrong}\nRight:\n${right}`,
+      markdown: `${explanation}\n\nWrong:\n\n${example(wrong)}\nRight:\n\n${example(right)}`,
     },
-    defaultConfiguration: { level: LEVELS[page.severity] },
+    defaultConfiguration: { level: LEVELS[severity] },
   };
 }
 
@@ -85,7 +82,7 @@ interface Making {
   readonly fingerprint: (problem: Problem) => string;
 }
 
-function toResult(problem: Problem, codes: readonly string[], { locator, fingerprint }: Making): object {
+function toResult(problem: Problem, codes: readonly ProblemCode[], { locator, fingerprint }: Making): object {
   const { code, severity, file, range, message, detail, related } = problem;
   const location = (place: { readonly file: string; readonly range: Range }): object => ({
     physicalLocation: { artifactLocation: locator.uri(place.file), region: toRegion(place.range) },

@@ -2,6 +2,7 @@
 // worker. Whatever it throws other than PostgreSQL's own errors means that it is broken and must not be used again.
 import { PGlite } from '@electric-sql/pglite';
 import { reasonOf } from '../error-facts.js';
+import { PLANNER_SETTINGS } from '../planner-settings.js';
 import { DurableFS } from './durable-fs.js';
 import { queryFrame } from './wire.js';
 
@@ -39,6 +40,7 @@ export async function openEngine({ folder, onBroken }: EngineOptions): Promise<E
     startParams: [
       ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
       ...['-c', 'wal_sync_method=fsync', '-c', 'TimeZone=UTC', '-c', 'max_wal_size=256MB'],
+      ...[...PLANNER_SETTINGS].flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     ],
     onStderr: (line) => {
       stderr.push(line);

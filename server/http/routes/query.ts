@@ -32,12 +32,10 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
         listPage(db, { predicate, plan, cursors }),
         assertNamespace(db, decided, plan),
       ]);
-      return ok({
-        ...envelopeOf(plan),
-        items: page.items,
-        page: { size: plan.page.size, next: page.next },
-        snapshot: policy.digest,
-      });
+      const head = JSON.stringify(envelopeOf(plan));
+      const tail = JSON.stringify({ page: { size: plan.page.size, next: page.next }, snapshot: policy.digest });
+      // The items are JSON already: they go in between as they are.
+      return { status: 200, json: `${head.slice(0, -1)},"items":${page.items},${tail.slice(1)}` };
     },
   });
   const count = visibilityRoute({

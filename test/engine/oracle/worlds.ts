@@ -64,8 +64,8 @@ export const grantBody: fc.Arbitrary<Omit<PolicyGrant, 'id'>> = fc.record({
   namespace: grantPath,
   scopes,
   inherit: fc.oneof({ weight: 3, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
-  notBefore: fc.option(fc.constantFrom(...CUTS), { freq: 1 }),
-  expires: fc.option(fc.constantFrom(...CUTS), { freq: 1 }),
+  notBefore: fc.option(fc.constantFrom(...CUTS), { freq: 2 }),
+  expires: fc.option(fc.constantFrom(...CUTS), { freq: 2 }),
   reason: fc.constant(null),
   place: fc.constant(null),
 });

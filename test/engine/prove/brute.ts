@@ -1,8 +1,9 @@
 // Exact answers judged one by one: whoever holds what, at every path of the small worlds and at every instant, by the slow
 // evaluator. What the proofs fold into regions is spelled out again here.
-import { compilePolicy } from '../../../engine/compiler.js';
+import { compilePolicy, type SourceFile } from '../../../engine/compiler.js';
 import {
   formatIdentity,
+  formatInstant,
   type Identity,
   loadSnapshot,
   type NamespacePath,
@@ -10,7 +11,7 @@ import {
   scopeNames,
   type ScopeName,
 } from '../../../engine/index.js';
-import type { PolicyGrant, PolicySet } from '../../../engine/model/policy-set.js';
+import type { PolicyGrant, PolicyMember, PolicySet } from '../../../engine/model/policy-set.js';
 import { isAtOrBelow } from '../oracle/oracle.js';
 import { INSTANTS } from '../oracle/worlds.js';
 
@@ -20,6 +21,30 @@ export function load(set: PolicySet): Policy {
   const loaded = loadSnapshot(compiled.snapshot.bytes);
   if (!loaded.ok) throw new Error(`${loaded.fault.code}: ${loaded.fault.message}`);
   return loaded.policy;
+}
+
+/** The files that an author would write for it. */
+export function filesOf({ name, providers, roles, grants }: PolicySet): readonly SourceFile[] {
+  const file = (path: string, value: unknown): SourceFile => ({
+    path,
+    bytes: new TextEncoder().encode(`${JSON.stringify(value)}\n`),
+  });
+  const memberOf = (member: PolicyMember): unknown =>
+    member.kind === 'role' ? { role: member.role } : formatIdentity(member.identity);
+  const grantOf = ({ id, principal, namespace, scopes, inherit, notBefore, expires }: PolicyGrant): object => ({
+    id,
+    ...(principal.kind === 'role' ? { role: principal.role } : { identity: formatIdentity(principal.identity) }),
+    namespace,
+    scopes: scopeNames(scopes),
+    inherit,
+    ...(notBefore === null ? {} : { notBefore: formatInstant(notBefore) }),
+    ...(expires === null ? {} : { expires: formatInstant(expires) }),
+  });
+  const named = roles.map((role) => [role.name, { members: role.members.map(memberOf) }] as const);
+  return [
+    file('policy.yaml', { bailiwick: 1, name, providers: Object.fromEntries(providers.map((p) => [p.name, {}])) }),
+    file('all.yaml', { roles: Object.fromEntries(named), grants: grants.map(grantOf) }),
+  ];
 }
 
 /** One stretch of time between two neighbouring instants at which windows of the small worlds are cut. */

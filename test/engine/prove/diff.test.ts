@@ -9,10 +9,10 @@ import { grantBody, IDENTITIES, pathOf, policyOf, UNIVERSE, world } from '../ora
 import { holds, isDuring, isInRegion, load, TIMES } from './brute.js';
 
 /** Cells that `having` holds and `lacking` does not, as texts. */
-function missing(having: PolicySet, lacking: PolicySet): readonly string[] {
+function missing(having: PolicySet, lacking: PolicySet, paths = UNIVERSE): readonly string[] {
   const [has, has2] = [holds(having), holds(lacking)];
   return IDENTITIES.flatMap((identity) =>
-    UNIVERSE.flatMap((path) =>
+    paths.flatMap((path) =>
       TIMES.flatMap((at) => {
         const other = has2(identity, path, at);
         return [...has(identity, path, at).keys()]
@@ -23,14 +23,16 @@ function missing(having: PolicySet, lacking: PolicySet): readonly string[] {
   );
 }
 
-function cellsOf(rows: readonly DiffRow[]): readonly string[] {
+function cellsOf(rows: readonly DiffRow[], paths = UNIVERSE): readonly string[] {
   return rows.flatMap((row) =>
     row.identities.flatMap((identity) =>
-      UNIVERSE.filter((path) => isInRegion(row, path)).flatMap((path) =>
-        TIMES.filter((at) => isDuring(row, at)).flatMap((at) =>
-          row.scopes.map((scope) => `${identity} ${scope} ${path} ${String(at)}`),
+      paths
+        .filter((path) => isInRegion(row, path))
+        .flatMap((path) =>
+          TIMES.filter((at) => isDuring(row, at)).flatMap((at) =>
+            row.scopes.map((scope) => `${identity} ${scope} ${path} ${String(at)}`),
+          ),
         ),
-      ),
     ),
   );
 }
@@ -114,6 +116,85 @@ describe('diff', () => {
       }),
       { numRuns: 40 },
     );
+  });
+});
+
+/** A site with many places, and what is below one of them. */
+const PLACES = Array.from({ length: 12 }, (_, i) => `/a/n${String(i).padStart(2, '0')}`);
+const SITE = ['/', '/a', ...PLACES, ...PLACES.map((place) => `${place}/x`), '/a/n00/x/y', '/a/z', '/b'].map(pathOf);
+
+/** Many grants, all over the site. */
+const site: fc.Arbitrary<PolicySet> = fc
+  .tuple(
+    world,
+    fc.array(
+      fc.tuple(grantBody, fc.constantFrom(...PLACES), fc.constantFrom('', '', '/x')).map(([body, place, below]) => ({
+        ...body,
+        namespace: pathOf(`${place}${below}`),
+      })),
+      { minLength: 10, maxLength: 25, size: 'max' },
+    ),
+  )
+  .map(([{ roles }, grants]) => policyOf(roles, grants));
+
+describe('a diff of many grants', () => {
+  const compareExactly = (old: PolicySet, changed: PolicySet): void => {
+    const report = diffPolicies(load(old), load(changed));
+    expect([...cellsOf(report.gained, SITE)].sort()).toEqual([...missing(changed, old, SITE)].sort());
+    expect([...cellsOf(report.lost, SITE)].sort()).toEqual([...missing(old, changed, SITE)].sort());
+    for (const row of [...report.gained, ...report.lost]) expect(row.causes.length).toBeGreaterThan(0);
+    expect(diffPolicies(load(old), load(changed))).toEqual(report);
+  };
+
+  it('is exact for policies that have nothing in common', () => {
+    fc.assert(
+      fc.property(site, site, (old, other) => {
+        compareExactly(old, {
+          ...other,
+          roles: other.roles.map((one) => ({ ...one, members: one.members.filter(({ kind }) => kind === 'identity') })),
+          grants: other.grants.map((one) => ({ ...one, id: `other-${one.id}` })),
+        });
+      }),
+      { numRuns: 8 },
+    );
+  });
+
+  it('is exact for one grant above them all, which leaves out what was held', () => {
+    let longest = 0;
+    fc.assert(
+      fc.property(site, grantBody, (old, body) => {
+        const above = { ...body, id: 'above', namespace: pathOf('/a'), scopes: 1023 as ScopeSet, inherit: true };
+        compareExactly(old, { ...old, grants: [...old.grants, above] });
+        const { gained } = diffPolicies(load(old), load({ ...old, grants: [...old.grants, above] }));
+        longest = Math.max(longest, ...gained.map(({ except }) => except?.length ?? 0));
+      }),
+      { numRuns: 8 },
+    );
+    expect(longest).toBeGreaterThan(3);
+  });
+
+  it('has one row for everybody around a thousand places that were held before, and the causes of a thousand windows', () => {
+    const names = Array.from({ length: 1000 }, (_, i) => `/a/n${String(i)}`);
+    const before = names.map((name) => grant(ada, name));
+    const around = diffPolicies(load(policyOf([], before)), load(policyOf([], [...before, grant(ada, '/a')])));
+    expect(around.gained.map(({ namespace, except, causes }) => [namespace, except?.length, causes.length])).toEqual([
+      ['/a', 1000, 1],
+    ]);
+    expect(around.visited).toEqual({ groups: 1, nodes: 1001 });
+    const days = names.map((_, day) =>
+      grant(ada, '/a', {
+        notBefore: (2 * day) as NonNullable<PolicyGrant['notBefore']>,
+        expires: (2 * day + 1) as NonNullable<PolicyGrant['expires']>,
+      }),
+    );
+    const windows = diffPolicies(
+      load(policyOf([], [grant(ada, '/b')])),
+      load(policyOf([], [grant(ada, '/b'), ...days])),
+    );
+    expect(windows.gained).toHaveLength(1000);
+    expect(
+      windows.gained.map(({ from, causes }) => [from, causes.map((cause) => cause.kind === 'grant' && cause.id)]),
+    ).toEqual(days.map((_, day) => [2 * day, [`g${String(day + 1)}`]]));
   });
 });
 

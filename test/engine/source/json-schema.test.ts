@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   codePage,
-  DIAGNOSTIC_CODES,
+  PROBLEM_CODES,
   type DiagnosticCode,
   policySchema,
   readPolicy,
@@ -49,7 +49,7 @@ describe('every fixture and example', () => {
       path: path.endsWith('/policy.yaml') ? 'policy.yaml' : 'other.yaml',
       bytes: new Uint8Array(readFileSync(join(folder, path))),
     }));
-  const examples = DIAGNOSTIC_CODES.flatMap((code) => {
+  const examples = PROBLEM_CODES.flatMap((code) => {
     const { shows, wrong, right } = codePage(code);
     const path = shows === 'policy.yaml' ? shows : 'other.yaml';
     return shows === 'words' ? [] : [wrong, right].map((text) => ({ name: code, path, bytes: encode(text) }));

@@ -44,13 +44,13 @@ describe('refused', () => {
     ['a directive before the document', '%TAG ! x:\n---\ngrants: []\n', ['YAML_DIRECTIVE %TAG ! x:']],
     ['a list at the top', '- a\n', ['VALUE_NOT_MAPPING - a']],
     ['a text at the top', 'hello\n', ['VALUE_NOT_MAPPING hello']],
-    ['nothing in a list', 'roles:\n  a:\n    members:\n      -\n', ['VALUE_NULL ']],
+    ['nothing in a list', 'roles:\n  a:\n    members:\n      -\n', ['VALUE_NULL -']],
     [
       'text that a colon makes a mapping',
       'roles:\n  a: { description: "x" }\n  b:\n    description: a: b\n',
-      ['YAML_KEY_SYNTAX a'],
+      ['YAML_COLON_IN_TEXT a: b'],
     ],
-    ['an unclosed quote', 'roles:\n  a: { description: "x }\n', ['YAML_UNCLOSED }']],
+    ['an unclosed quote', 'roles:\n  a: { description: "x }\n', ['YAML_QUOTE_UNCLOSED }']],
     ['a principal of both kinds', grant('identity: orcid:x'), ['GRANT_PRINCIPAL identity']],
     ['text that looks like a template, as a scope', grant('scopes: ["{{x}}"]'), ['SCOPE_UNKNOWN "{{x}}"']],
     [

@@ -1,4 +1,5 @@
-// Keys are looked up together and never from before: who asks in one turn shares a statement, a revocation holds for the next.
+// Keys are looked up together and never from before: who asks while others are answered shares the next statement, a revocation
+// holds for it.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
 import { createKey, KeyRowError, revokeKey } from '../../../server/auth/api-keys.js';
@@ -43,6 +44,38 @@ for (const store of testStores()) {
       expect(statements).toBe(1);
       await read(ana);
       expect(statements).toBe(2);
+    });
+
+    it('asked for while others are looked up are read by one statement after that', async () => {
+      const ids = [await made('flo'), await made('gus'), await made('hal')];
+      const read = makeKeyReader(db);
+      await read(ids[0] ?? '');
+      statements = 0;
+      const first = read(ids[0] ?? '');
+      // Its statement is sent by the time that other work gets its turn.
+      await new Promise((resolve) => setImmediate(resolve));
+      const later = ids.map((id) => read(id));
+      expect((await first)?.actor).toBe('flo');
+      expect((await Promise.all(later)).map((key) => key?.actor)).toEqual(['flo', 'gus', 'hal']);
+      expect(statements).toBe(2);
+    });
+
+    it('asked for are not held up by a look-up that does not end', async () => {
+      const id = await made('ida');
+      let held = 0;
+      // A store whose first look-up never ends; all others are the true one's.
+      const knex = new Proxy(db.knex, {
+        get: (target, name, receiver): unknown => {
+          if (name !== 'raw' || held > 0) return Reflect.get(target, name, receiver);
+          held += 1;
+          return () => new Promise(() => undefined);
+        },
+      });
+      const read = makeKeyReader({ ...db, knex });
+      void read(id);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect((await read(id))?.actor).toBe('ida');
+      expect(held).toBe(1);
     });
 
     it('are revoked for everyone who asks after that, also while others are being answered', async () => {

@@ -23,6 +23,11 @@ describe('the routes', () => {
     expect(listed).toEqual([
       ['POST', '/api/v1/query', 'visibility', 'json'],
       ['POST', '/api/v1/query/count', 'visibility', 'json'],
+      ['GET', '/api/v1/namespaces{path}', 'visibility', 'none'],
+      ['GET', '/api/v1/resource-templates/{id}', 'record', 'none'],
+      ['GET', '/api/v1/resources/{id}', 'record', 'none'],
+      ['GET', '/api/v1/process-templates/{id}', 'record', 'none'],
+      ['GET', '/api/v1/process-runs/{id}', 'record', 'none'],
       ['GET', '/api/v1/whoami', 'self', 'none'],
       ['GET', '/docs/problems', 'public', 'none'],
     ]);
@@ -31,7 +36,9 @@ describe('the routes', () => {
   it('are all there, and none answers without a credential but those that say so', async () => {
     const all = makeRoutes({ db: open.db, cursorKey: new Uint8Array(32) });
     const routes = all.filter(({ access }) => access !== 'public');
-    const replies = await Promise.all(routes.map(({ method, path }) => call(open.port, { method, path })));
+    const replies = await Promise.all(
+      routes.map(({ method, path }) => call(open.port, { method, path: path.replace('{path}', '/') })),
+    );
     expect(replies.map((reply) => [reply.status, reply.json?.['code']])).toEqual(
       routes.map(() => [401, 'auth.required']),
     );

@@ -1,89 +1,47 @@
-// What PostgreSQL makes of the statements: index ranges and nothing but them on a store of some size; the same answers with
-// any part of the planner switched off, with other indexes and with none; and on a table that is split by namespace.
+// What PostgreSQL makes of the statements on a store of some size: index ranges in the wanted order and nothing but them, read no
+// further than the page needs.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { canonicalize, type NamespacePath, type Visible } from '../../../engine/index.js';
+import type { Visible } from '../../../engine/index.js';
 import { openDatabase, type Database } from '../../../server/db/database.js';
 import { migrate } from '../../../server/db/migrate.js';
-import { rowsOf, type Fragment } from '../../../server/db/sql.js';
-import { keyOrder } from '../../../server/query/key-order.js';
-import { pageStatement, type Shape } from '../../../server/query/page-statement.js';
+import { PLANNER_SETTINGS } from '../../../server/db/planner-settings.js';
 import { parseQuery } from '../../../server/query/parse-query.js';
 import { countStatement } from '../../../server/query/records.js';
-import { rowPredicate, visibleExtent } from '../../../server/query/row-predicate.js';
+import { rowPredicate } from '../../../server/query/row-predicate.js';
+import { planOf, readsOf, type Step } from '../../support/query-plans.js';
 import { testStores, type OpenedStore } from '../../support/stores.js';
-import { hostileRecords, plant } from './hostile-records.js';
+import { page, some, type Asked } from './asked-pages.js';
 import type { Json } from './oracle/evaluate.js';
 
-function path(text: string): NamespacePath {
-  const result = canonicalize(text);
-  if (!result.ok) throw new Error(`not a path: ${text}`);
-  return result.path;
-}
-
-function some(exact: readonly string[], subtrees: readonly string[]): Visible {
-  return { kind: 'some', exact: exact.map(path), subtrees: subtrees.map(path) };
-}
-
-interface Asked {
-  readonly visible: Visible;
-  readonly body: Json;
-  readonly kind: Shape['kind'];
-  readonly after?: readonly (string | null)[];
-}
-
-function page({ visible, body, kind, after }: Asked): Fragment {
-  const plan = parseQuery({ family: 'resource', namespace: '/', ...body }, 'query');
-  const order = keyOrder(plan.orderBy);
-  const shape: Shape = kind === 'gather' || order === null ? { kind: 'gather', order } : { kind, order };
-  return pageStatement({ predicate: rowPredicate(visible), plan, after: after ?? null, shape });
-}
-
-interface PlanNode {
-  readonly 'Node Type': string;
-  readonly 'Relation Name'?: string;
-  readonly 'Index Name'?: string;
-  readonly 'Index Cond'?: string;
-  readonly 'Recheck Cond'?: string;
-  readonly Filter?: string;
-  readonly 'Actual Loops'?: number;
-  readonly 'Actual Rows'?: number;
-  readonly Plans?: readonly PlanNode[];
-}
-
-async function planOf(db: Database, { text, bindings }: Fragment, options = ''): Promise<readonly PlanNode[]> {
-  const { rows } = await db.knex.raw<{ rows: readonly { 'QUERY PLAN': readonly { Plan: PlanNode }[] }[] }>(
-    `EXPLAIN (${options}FORMAT JSON) ${text}`,
-    bindings.map((binding) => (typeof binding === 'object' && binding !== null ? ([...binding] as string[]) : binding)),
-  );
-  const nodes = (node: PlanNode): readonly PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodes)];
-  return (rows[0]?.['QUERY PLAN'] ?? []).flatMap(({ Plan }) => nodes(Plan));
-}
-
-/** Nodes that read stored rows, as `what index: condition`. */
-async function readsOf(db: Database, statement: Fragment): Promise<readonly string[]> {
-  const nodes = await planOf(db, statement);
-  return nodes
-    .filter((node) => node['Relation Name'] !== undefined || node['Node Type'] === 'Bitmap Index Scan')
-    .map((node) => `${node['Node Type']} ${node['Index Name'] ?? ''}: ${node['Index Cond'] ?? ''}`);
+/** `what index: condition`; `key` is the expression of an ancestor's key, `?` a parameter or what another query has found. */
+function told({ node }: Step): string {
+  const condition = (node['Index Cond'] ?? '')
+    .replaceAll(/\(+family\)::text .*? = /g, 'key = ')
+    .replaceAll(/\(\(InitPlan \d+\)\.col1\)|\$\d+/g, '?')
+    .replaceAll(/[()]/g, '')
+    .replaceAll(/\b([a-z])_\d+\./g, '$1.');
+  return `${node['Node Type']} ${node['Index Name'] ?? ''}: ${condition}`;
 }
 
 const NEWEST = { orderBy: [{ createdAt: 'desc' }] };
-const FILTER = { ...NEWEST, where: { 'properties.rank': { gte: 3 } } };
-const LINEAGE = some(['/', '/n1', '/n1/m1'], []);
+const OLDEST = { orderBy: [{ createdAt: 'asc' }] };
+const BY_NAME = { orderBy: [{ name: 'asc' }] };
+const BY_NAME_DOWN = { orderBy: [{ name: 'desc' }] };
+const BY_ID_DOWN = { orderBy: [{ id: 'desc' }] };
+const FILTER = { where: { 'properties.rank': { gte: 5 } } };
 const ALL: Visible = { kind: 'all' };
-const SUBTREES = some(['/n7'], ['/n1', '/n3/m3', '/n5/m1']);
-const PLACE = ['2030-01-01T00:00:00.000Z', '01900000-0000-7000-8000-000000000001'];
-const PATH_RANGE = "((family = '2'::smallint) AND (path >= v.lo) AND (path < v.hi))";
-// All indexes by path hold the id.
-const ANY_PATH_RANGE: unknown = expect.stringMatching(
-  /^Index Only Scan records_path_\w+: \(\(family = '2'::smallint\) AND \(path >= v\.lo\) AND \(path < v\.hi\)\)$/,
-);
-const PATH_IS = "((family = '2'::smallint) AND (path = v.lo)";
+const LINEAGE = some(['/', '/n1', '/n1/m1'], []);
+const FEW = some(['/n7'], ['/n1', '/n3/m3']);
+const ROOTS = Array.from({ length: 100 }, (_, index) => `/n${String(index % 20)}/m${String(index)}`);
+const HUNDRED = some([], ROOTS);
+const MIXED = some(['/n1', '/n1/m1'], ['/n2', '/n3/m3', '/n5/m5/a/b/c', '/n6/m6/a/b/c/d/e', '/n7/m7/a/b/c/d/e']);
+const AT = '2029-12-31T12:00:00.000Z';
+const ID = '01900000-0000-7000-8000-000000000001';
 
 const postgres = testStores().find(({ name }) => name === 'postgres');
 const describePostgres = postgres === undefined ? describe.skip : describe;
 
-describePostgres('the plans on a store of 60,000 records', () => {
+describePostgres('the plans on a store of 80,000 records', () => {
   let opened: OpenedStore;
   let db: Database;
   beforeAll(async () => {
@@ -91,277 +49,233 @@ describePostgres('the plans on a store of 60,000 records', () => {
     opened = await postgres.open();
     db = await openDatabase({ ...opened.config, statementTimeout: 0 });
     await migrate(db);
+    // 800 in each of a hundred subtrees, of which 600 are resources: most at its root, some three levels below, some five.
     await db.knex.raw(`
       INSERT INTO records (id, family, path, name, properties, revision, created_at, updated_at, created_by)
-      SELECT gen_random_uuid(), 2 + i % 3 / 2, '/n' || i % 20 || '/m' || i % 100 || '/', 'r' || i % 9000,
-        jsonb_build_object('rank', i % 10), 1, timestamptz '2029-12-31' + i * interval '3 s', now(), 'test'
-      FROM generate_series(1, 60000) AS i`);
-    await db.knex.raw('VACUUM ANALYZE records');
-    await db.knex.raw('VACUUM ANALYZE record_counts');
+      SELECT gen_random_uuid(), 2 + i / 100 % 4 / 3,
+        '/n' || i % 20 || '/m' || i % 100 || (ARRAY['/', '/', '/', '/a/b/c/', '/a/b/c/d/e/'])[1 + i / 400 % 5],
+        'r' || i * 7919::bigint % 8999, jsonb_build_object('rank', i / 100 * 7 % 10), 1,
+        timestamptz '2029-12-31' + i * interval '1 s', now(), 'test'
+      FROM generate_series(1, 80000) AS i`);
+    for (const table of ['records', 'record_counts']) await db.knex.raw('VACUUM ANALYZE ??', [table]);
   });
   afterAll(async () => {
     await db.close();
     await opened.dispose();
   });
 
-  it.each<[string, Asked, readonly unknown[]]>([
-    ['gather', { visible: SUBTREES, body: NEWEST, kind: 'gather' }, [`records_path_created: ${PATH_RANGE}`]],
+  const IN_NAMESPACE = 'family = ? AND path = v.at';
+  const looked = (index: string, how = ''): string => `Index Scan${how} ${index}: key = v.at`;
+  const upTo = (index: string, how = '', column = 'created_at >='): string =>
+    `Index Scan${how} ${index}: key = x.at AND ${column} ?`;
+
+  it.each<[string, Asked, readonly string[]]>([
+    ['everything', { visible: ALL }, [looked('records_level0_id')]],
+    ['everything, newest', { visible: ALL, body: NEWEST }, [looked('records_level0_created')]],
+    ['everything, by name', { visible: ALL, body: BY_NAME }, [looked('records_level0_name')]],
     [
-      'gather by name',
-      { visible: SUBTREES, body: { orderBy: [{ name: 'asc' }] }, kind: 'gather' },
-      [`records_path_name: ${PATH_RANGE}`],
-    ],
-    ['gather by id', { visible: SUBTREES, body: {}, kind: 'gather' }, [ANY_PATH_RANGE]],
-    ['merge', { visible: LINEAGE, body: NEWEST, kind: 'merge' }, [`records_path_created: ${PATH_IS})`]],
-    ['merge by id', { visible: LINEAGE, body: {}, kind: 'merge' }, [`records_path_id: ${PATH_IS})`]],
-    [
-      'merge by name',
-      { visible: LINEAGE, body: { orderBy: [{ name: 'asc' }] }, kind: 'merge' },
-      [`records_path_name: ${PATH_IS})`],
-    ],
-    [
-      'merge, deep',
-      { visible: LINEAGE, body: NEWEST, kind: 'merge', after: PLACE },
-      [`records_path_created: ${PATH_IS} AND (created_at < '2030-01-01 00:00:00+00'::timestamp with time zone))`],
-    ],
-    ['scan', { visible: ALL, body: NEWEST, kind: 'scan' }, ["records_created: (family = '2'::smallint)"]],
-    [
-      'scan by name',
-      { visible: ALL, body: { orderBy: [{ name: 'asc' }] }, kind: 'scan' },
-      ["records_name: (family = '2'::smallint)"],
-    ],
-    ['scan by id', { visible: ALL, body: {}, kind: 'scan' }, ["records_id: (family = '2'::smallint)"]],
-    [
-      'scan, deep',
-      { visible: ALL, body: NEWEST, kind: 'scan', after: PLACE },
+      'everything, going on',
+      { visible: ALL, body: NEWEST, after: [AT, ID] },
       [
-        `records_created: ((family = '2'::smallint) AND (created_at = '2030-01-01 00:00:00+00'::timestamp with time zone) AND (id > '${String(PLACE[1])}'::uuid))`,
-        "records_created: ((family = '2'::smallint) AND (created_at < '2030-01-01 00:00:00+00'::timestamp with time zone))",
+        'Index Scan records_level0_created: key = v.at AND created_at = ? AND id > ?',
+        'Index Scan records_level0_created: key = v.at AND created_at < ?',
       ],
     ],
-  ])('%s from a covering index, and then the records of the page by their ids', async (_, asked, expected) => {
-    const reads = await readsOf(db, page(asked));
-    for (const read of expected)
-      expect(reads).toContainEqual(typeof read === 'string' ? `Index Only Scan ${read}` : read);
-    for (const read of reads) {
-      expect(read).toMatch(/^Index Only Scan records_\w+: |^Index Scan records_pkey: \(id = \w+\.k[01]\)$/);
+    ['exact namespaces', { visible: LINEAGE }, [`Index Scan records_path_id: ${IN_NAMESPACE}`]],
+    [
+      'exact namespaces, newest',
+      { visible: LINEAGE, body: NEWEST },
+      [`Index Scan records_path_created: ${IN_NAMESPACE}`],
+    ],
+    [
+      'exact namespaces, by name',
+      { visible: LINEAGE, body: BY_NAME },
+      [`Index Scan records_path_name: ${IN_NAMESPACE}`],
+    ],
+    [
+      'exact namespaces, by name, going on',
+      { visible: LINEAGE, body: BY_NAME, after: ['r5', ID] },
+      [
+        `Index Scan records_path_name: ${IN_NAMESPACE} AND name = ? AND id > ?`,
+        `Index Scan records_path_name: ${IN_NAMESPACE} AND name > ?`,
+      ],
+    ],
+    [
+      'a namespace and two subtrees',
+      { visible: FEW, body: NEWEST },
+      [
+        `Index Scan records_path_created: ${IN_NAMESPACE}`,
+        looked('records_level1_created'),
+        looked('records_level2_created'),
+      ],
+    ],
+    [
+      'a hundred subtrees',
+      { visible: HUNDRED, body: NEWEST },
+      [looked('records_level2_created'), upTo('records_level2_created')],
+    ],
+    [
+      'a hundred subtrees, by id from the end',
+      { visible: HUNDRED, body: BY_ID_DOWN },
+      [looked('records_level2_id', ' Backward'), upTo('records_level2_id', ' Backward', 'id >=')],
+    ],
+    [
+      'process runs without a name',
+      { visible: HUNDRED, body: { ...BY_NAME, family: 'process-run' }, after: [null, ID] },
+      [
+        'Index Scan records_level2_name: key = v.at AND name IS NULL AND id > ?',
+        'Index Scan records_level2_name: key = x.at AND name IS NULL AND id <= ? AND id > ?',
+      ],
+    ],
+    [
+      'roots of every kind',
+      { visible: MIXED, body: NEWEST },
+      [
+        `Index Only Scan records_path_created: ${IN_NAMESPACE}`,
+        ...['1', '2', '5'].map((level) => looked(`records_level${level}_created`)),
+        `Index Only Scan records_path_created: family = ? AND path = c.path`,
+        `Index Scan records_path_created: family = ? AND path = x.at AND created_at >= ?`,
+        ...['1', '2', '5'].map((level) => upTo(`records_level${level}_created`)),
+        `Index Scan records_path_created: family = ? AND path = x.at AND created_at >= ?`,
+      ],
+    ],
+  ])('walk the index of the order within each root: %s', async (_, asked, expected) => {
+    // What is asked beyond that changes nothing below the fence.
+    for (const more of [{}, FILTER]) {
+      const reads = readsOf(await planOf(db, page({ ...asked, body: { ...asked.body, ...more } })));
+      const only = (text: string): string => (more === FILTER ? text.replace('Index Only Scan', 'Index Scan') : text);
+      const down = (text: string): string => text.replace('Scan Backward', 'Scan');
+      expect(reads.map(told).map(down)).toEqual(expected.map(only).map(down));
+      for (const read of reads) expectWalk(read, 'the index has all of the order');
+    }
+  });
+
+  it.each<[string, Json]>([
+    ['oldest', OLDEST],
+    ['by name from the end', BY_NAME_DOWN],
+  ])('walk the index backwards and sort ties alone: %s', async (_, body) => {
+    for (const visible of [ALL, LINEAGE, FEW, HUNDRED, MIXED]) {
+      for (const more of [{}, FILTER]) {
+        const reads = readsOf(await planOf(db, page({ visible, body: { ...body, ...more } })));
+        const index = body === OLDEST ? /_created$/ : /_name$/;
+        for (const read of reads) {
+          expect(read.node['Index Name']).toMatch(index);
+          expectWalk(read, 'ties are sorted');
+        }
+      }
     }
   });
 
   it.each<[string, Asked]>([
-    ['gather with a filter', { visible: SUBTREES, body: FILTER, kind: 'gather' }],
-    ['gather by a property', { visible: SUBTREES, body: { orderBy: [{ 'properties.rank': 'asc' }] }, kind: 'gather' }],
-    ['scan with a filter', { visible: ALL, body: FILTER, kind: 'scan' }],
-  ])('%s of nothing but index ranges of what is visible', async (_, asked) => {
-    const reads = await readsOf(db, page(asked));
-    expect(reads.length).toBeGreaterThan(0);
-    expect(reads.join('\n')).not.toContain('Seq Scan');
-    // A filter that ran below the fence would be a condition of one of these.
-    for (const read of reads) expect(read).not.toContain('rank');
+    ['by a property', { visible: FEW, body: { orderBy: [{ 'properties.rank': 'asc' }] } }],
+    ['by two keys', { visible: HUNDRED, body: { orderBy: [{ name: 'asc' }, { createdAt: 'asc' }], ...FILTER } }],
+    ['of everything', { visible: ALL, body: FILTER, shape: 'gather' }],
+  ])('gather nothing but index ranges of what is visible: %s', async (_, asked) => {
+    const reads = readsOf(await planOf(db, page(asked)));
+    expect(reads.map(told)).toEqual([
+      expect.stringMatching(/^Index Scan records_path_\w+: family = \? AND path >= v\.lo AND path < v\.hi$/),
+    ]);
+    for (const { node } of reads) expect(node.Filter).toBe('(archived_at IS NULL)');
   });
 
   it('sum counters for a count, and read no record', async () => {
     const plan = parseQuery({ family: 'resource', namespace: '/' }, 'count');
-    const nodes = await planOf(db, countStatement({ predicate: rowPredicate(SUBTREES), plan }));
-    expect(nodes.flatMap((node) => node['Relation Name'] ?? [])).toEqual(['record_counts']);
+    const steps = await planOf(db, countStatement({ predicate: rowPredicate(FEW), plan }));
+    expect(steps.flatMap(({ node }) => node['Relation Name'] ?? [])).toEqual(['record_counts']);
   });
 
-  it.each<[string, Json, string]>([
-    ['newest', NEWEST, 'records_created'],
-    ['by name from the end', { orderBy: [{ name: 'desc' }] }, 'records_name'],
-    ['by id', {}, 'records_id'],
-    ['with a filter', FILTER, 'records_created'],
-  ])('stop a scan when the page is full: %s', async (_, body, index) => {
-    const nodes = await planOf(db, page({ visible: ALL, body, kind: 'scan' }), 'ANALYZE, ');
-    const rows = nodes.filter((node) => node['Index Name'] === index).map((node) => node['Actual Rows'] ?? 0);
-    expect(Math.max(...rows)).toBeGreaterThan(50);
-    // Names tie, and are sorted by id tie by tie.
-    expect(Math.max(...rows)).toBeLessThan(100);
+  it('dissolve deep roots by their counters, and read no record for that', async () => {
+    const steps = await planOf(db, page({ visible: some([], ['/n6/m6/a/b/c/d/e']), body: NEWEST }), ['ANALYZE']);
+    const counters = steps.filter(({ node }) => node['Relation Name'] === 'record_counts');
+    expect(counters.map(told)).toEqual([
+      "Index Only Scan record_counts_pkey: family = ? AND path >= d.at AND path < \"left\"d.at, '-1'::integer || '0'::text",
+    ]);
+    // A look at as many as sixteen such would take for a page, and then the page.
+    expect(readsOf(steps).map(({ node }) => [node['Index Name'], node['Actual Loops'], node['Actual Rows']])).toEqual([
+      ['records_path_created', 1, 7],
+      ['records_path_created', 1, 51],
+    ]);
   });
 
-  it('are never compiled', async () => {
-    const { rows } = await db.knex.raw<{ rows: unknown[] }>("SELECT current_setting('jit') AS jit");
-    expect(rows).toEqual([{ jit: 'off' }]);
-  });
-});
-
-const SETTINGS = [
-  'enable_seqscan',
-  'enable_indexscan',
-  'enable_indexonlyscan',
-  'enable_bitmapscan',
-  'enable_hashjoin',
-  'enable_mergejoin',
-  'enable_nestloop',
-  'enable_sort',
-  'enable_incremental_sort',
-  'enable_material',
-  'enable_memoize',
-];
-
-/** Expressions that an invisible value would break, were they not total or not above the fence. */
-const PROBES: readonly Json[] = [
-  { 'properties.rank': { gt: 0 } },
-  { 'properties.rank': { lte: 1e300 }, 'properties.label': { startsWith: 'b' } },
-  { not: { 'properties.deep.a': { eq: true } } },
-  { or: [{ 'properties.deep.a.b': { contains: 'x' } }, { 'properties.rank': { in: [0, 1, -1] } }] },
-  { name: { endsWith: '%' } },
-];
-
-const ORDERS = [[], [{ createdAt: 'desc' }], [{ name: 'desc' }], [{ 'properties.rank': 'asc' }]];
-
-describePostgres('poison in invisible records', () => {
-  let opened: OpenedStore;
-  let db: Database;
-  const SEEN = some(['/a'], ['/a/b', '/b']);
-  beforeAll(async () => {
-    if (postgres === undefined) return;
-    opened = await postgres.open();
-    // One connection: what a test sets there is set for all its statements.
-    db = await openDatabase({ ...opened.config, maxConnections: 1, statementTimeout: 0 });
-    await migrate(db);
-    await plant(db, hostileRecords());
-  });
-  afterAll(async () => {
-    await db.close();
-    await opened.dispose();
-  });
-
-  async function answers(): Promise<readonly unknown[]> {
-    const all: unknown[] = [];
-    for (const where of PROBES) {
-      for (const orderBy of ORDERS) {
-        const body = { where, orderBy, page: { size: 20 } };
-        all.push(await rowsOf(db.knex, page({ visible: SEEN, body, kind: 'gather' })));
-      }
-      const plan = parseQuery({ family: 'resource', namespace: '/', where }, 'count');
-      all.push(await rowsOf(db.knex, countStatement({ predicate: rowPredicate(SEEN), plan })));
-    }
-    return all;
+  /** Entries that are read, and those of them that were in vain. */
+  async function readBy(asked: Asked): Promise<number> {
+    const reads = readsOf(await planOf(db, page(asked), ['ANALYZE', 'TIMING OFF']));
+    return reads.reduce((sum, { node }) => {
+      const rows = (node['Actual Rows'] ?? NaN) + (node['Rows Removed by Filter'] ?? 0);
+      return sum + Math.ceil(rows * (node['Actual Loops'] ?? NaN));
+    }, 0);
   }
 
-  it('changes no answer and raises no error: with statistics or none, other indexes or none, without any planner step', async () => {
-    const clean = await answers();
-    expect(JSON.stringify(clean).length).toBeGreaterThan(5_000);
-    const poison = hostileRecords().flatMap((record, index) =>
-      ['/a-b', '/ab', '/c', '/'].map((namespace, copy) => ({
-        ...record,
-        namespace,
-        id: `01700000-0000-7000-8000-${(index * 4 + copy).toString(16).padStart(12, '0')}`,
-      })),
-    );
-    await plant(db, poison);
-    await db.knex.raw(
-      `UPDATE records SET properties = '{"rank":1e400,"deep":{"a":"NaN"}}' WHERE path = '/c/' AND revision = ?`,
-      [1],
-    );
-    const check = async (state: string): Promise<void> => {
-      expect([state, await answers()]).toEqual([state, clean]);
-    };
-    await check('no statistics');
-    await db.knex.raw('ANALYZE records');
-    await check('analyzed');
-    for (const setting of SETTINGS) {
-      await db.knex.raw(`SET ${setting} = off`);
-      await check(`without ${setting}`);
-      await db.knex.raw(`RESET ${setting}`);
+  it.each<[string, Json, number]>([
+    ['newest', NEWEST, 51],
+    ['by name', BY_NAME, 51],
+    ['by id', {}, 51],
+    // Ties are read to their end, and 32 rows at least are sorted at once.
+    ['oldest', OLDEST, 84],
+    ['by name from the end', BY_NAME_DOWN, 84],
+    ['newest, of a half', { ...NEWEST, ...FILTER }, 160],
+  ])('read no further than the page goes, of everything: %s', async (_, body, limit) => {
+    const rows = await readBy({ visible: ALL, body });
+    expect(rows).toBeGreaterThanOrEqual(51);
+    expect(rows).toBeLessThanOrEqual(limit);
+  });
+
+  it.each<[string, Json, readonly string[]]>([
+    ['newest', NEWEST, [AT, ID]],
+    ['by name', BY_NAME, ['r5', ID]],
+    ['by id', {}, ['80000000-0000-4000-8000-000000000000']],
+    ['oldest', OLDEST, [AT, ID]],
+    ['by name from the end', BY_NAME_DOWN, ['r5', ID]],
+    ['newest, of a half', { ...NEWEST, ...FILTER }, [AT, ID]],
+  ])('read a few hundred of 60,000 visible records of a hundred subtrees: %s', async (_, body, after) => {
+    for (const place of [undefined, after]) {
+      const rows = await readBy({ visible: HUNDRED, body, ...(place === undefined ? {} : { after: place }) });
+      // Two of each at first, and then at most what stands before the edge in the roots that reach it.
+      expect(rows).toBeGreaterThanOrEqual(200);
+      expect(rows).toBeLessThan(1_000);
     }
-    await db.knex.raw('SET max_parallel_workers_per_gather = 4');
-    await db.knex.raw('SET parallel_setup_cost = 0');
-    await db.knex.raw('SET parallel_tuple_cost = 0');
-    await db.knex.raw('SET min_parallel_table_scan_size = 0');
-    await check('in parallel');
-    await db.knex.raw('RESET ALL');
-    await db.knex.raw('SET jit = off');
-    await db.knex.raw('CREATE INDEX extra_gin ON records USING gin (properties)');
-    await db.knex.raw("CREATE INDEX extra_rank ON records ((properties -> 'rank'))");
-    await db.knex.raw('ANALYZE records');
-    await check('with indexes on properties');
-    const { rows } = await db.knex.raw<{ rows: readonly { name: string }[] }>(
-      "SELECT indexname AS name FROM pg_indexes WHERE tablename = ? AND indexname NOT LIKE '%pkey'",
-      ['records'],
+  });
+
+  it('start no run for which those before it leave nothing', async () => {
+    const body = { ...BY_NAME, page: { size: 3 } };
+    const first = '00000000-0000-0000-0000-000000000000';
+    const steps = await planOf(db, page({ visible: ALL, body, after: ['r5', first] }), ['ANALYZE']);
+    // Of that name there are more.
+    expect(readsOf(steps).map(({ node }) => [node['Actual Loops'], node['Actual Rows']])).toEqual([
+      [1, 4],
+      [0, 0],
+    ]);
+  });
+
+  it('try a filter of very many roots on what comes first, and only if that is too few on all', async () => {
+    const exact = ROOTS.flatMap((root) => [root, `${root}/a/b/c`, `${root}/a/b/c/d/e`]);
+    const asked = (where: Json): Asked => ({ visible: some(exact, []), body: { ...NEWEST, where } });
+    const half = await readBy(asked(FILTER.where));
+    expect(half).toBeGreaterThan(816);
+    expect(half).toBeLessThan(6_000);
+    const steps = await planOf(db, page(asked(FILTER.where)));
+    for (const read of readsOf(steps)) expectWalk(read, 'the index has all of the order');
+    const none = await readBy(asked({ 'properties.rank': { gte: 10 } }));
+    expect(none).toBeGreaterThan(60_000);
+  });
+
+  it('plan as they are told to', async () => {
+    const { rows } = await db.knex.raw<{ rows: readonly { name: string; setting: string }[] }>(
+      'SELECT name, setting FROM pg_settings WHERE name = ANY(?)',
+      [[...PLANNER_SETTINGS.keys()]],
     );
-    for (const { name } of rows) await db.knex.raw('DROP INDEX ??', [name]);
-    await check('without indexes');
+    expect(new Map(rows.map(({ name, setting }) => [name, setting]))).toEqual(PLANNER_SETTINGS);
   });
 });
 
-describePostgres('a table that is split by top-level namespace', () => {
-  let opened: OpenedStore;
-  let db: Database;
-  beforeAll(async () => {
-    if (postgres === undefined) return;
-    opened = await postgres.open();
-    db = opened.database;
-    await migrate(db);
-    await plant(db, hostileRecords());
-  });
-  afterAll(() => opened.dispose());
-
-  it('gives the same answers to the same statements, and keeps its counters', async () => {
-    const sets = [some(['/', '/a', '/a/b'], []), some(['/a-b'], ['/a', '/b']), some([], ['/'])];
-    const ask = async (): Promise<readonly unknown[]> => {
-      const all: unknown[] = [];
-      for (const visible of sets) {
-        for (const orderBy of ORDERS) {
-          for (const kind of ['gather', 'scan', 'merge'] as const) {
-            const { exact, everything } = visibleExtent(rowPredicate(visible));
-            if ((kind === 'merge' && !exact) || (kind === 'scan' && !everything)) continue;
-            all.push(await rowsOf(db.knex, page({ visible, body: { orderBy }, kind })));
-          }
-        }
-        const plan = parseQuery({ family: 'resource', namespace: '/' }, 'count');
-        all.push(await rowsOf(db.knex, countStatement({ predicate: rowPredicate(visible), plan })));
-      }
-      return all;
-    };
-    const whole = await ask();
-    await split(db);
-    expect(await ask()).toEqual(whole);
-
-    await db.knex.raw('UPDATE records SET archived_at = now() WHERE path = ? AND archived_at IS NULL', ['/a/']);
-    await db.knex.raw('DELETE FROM records WHERE path = ?', ['/b/']);
-    const { rows } = await db.knex.raw<{ rows: unknown[] }>(`SELECT
-      (SELECT sum(active)::int FROM record_counts) = (SELECT count(*) FROM records WHERE archived_at IS NULL) AS active,
-      (SELECT sum(archived)::int FROM record_counts) = (SELECT count(archived_at) FROM records) AS archived`);
-    expect(rows).toEqual([{ active: true, archived: true }]);
-  });
-
-  it('is read only where the visible ranges lie', async () => {
-    const nodes = await planOf(db, page({ visible: some([], ['/a']), body: NEWEST, kind: 'gather' }), 'ANALYZE, ');
-    const inRange = nodes.filter((node) =>
-      `${node.Filter ?? ''}${node['Recheck Cond'] ?? ''}${node['Index Cond'] ?? ''}`.includes('v.lo'),
-    );
-    const loops = new Map(inRange.map((node) => [node['Relation Name'], node['Actual Loops']]));
-    expect(loops.get('records_a')).toBe(1);
-    expect(loops.get('records_b')).toBe(0);
-    expect(loops.get('records_root')).toBe(0);
-    expect(loops.get('records_rest')).toBe(0);
-  });
-});
-
-/** As the README describes it: partitions by ranges of paths, the key widened by the path, all else as it was. */
-async function split(db: Database): Promise<void> {
-  const definitions = async (statement: string): Promise<readonly string[]> => {
-    const { rows } = await db.knex.raw<{ rows: readonly { text: string }[] }>(statement);
-    return rows.map(({ text }) => text.replace(' ON public.single', ' ON public.records'));
-  };
-  await db.knex.raw('ALTER TABLE records RENAME TO single');
-  const indexes = await definitions(
-    "SELECT indexdef AS text FROM pg_indexes WHERE tablename = 'single' AND indexname <> 'records_pkey'",
-  );
-  const triggers = await definitions(
-    "SELECT pg_get_triggerdef(oid) AS text FROM pg_trigger WHERE tgrelid = 'single'::regclass AND NOT tgisinternal",
-  );
-  await db.knex.raw(
-    'CREATE TABLE records (LIKE single INCLUDING DEFAULTS INCLUDING CONSTRAINTS) PARTITION BY RANGE (path)',
-  );
-  await db.knex.raw("CREATE TABLE records_root PARTITION OF records FOR VALUES FROM (MINVALUE) TO ('/ ')");
-  await db.knex.raw("CREATE TABLE records_a PARTITION OF records FOR VALUES FROM ('/a/') TO ('/a0')");
-  await db.knex.raw("CREATE TABLE records_b PARTITION OF records FOR VALUES FROM ('/b/') TO ('/b0')");
-  await db.knex.raw('CREATE TABLE records_rest PARTITION OF records DEFAULT');
-  await db.knex.raw('INSERT INTO records SELECT * FROM single');
-  await db.knex.raw('DROP TABLE single');
-  await db.knex.raw('ALTER TABLE records ADD PRIMARY KEY (id, path)');
-  for (const definition of [...indexes, ...triggers]) await db.knex.raw(definition.replaceAll('?', '\\?'));
+/** An index range is read in its order, within one root: nothing is sorted but ties before its first rows are taken. */
+function expectWalk({ node, above }: Step, order: 'the index has all of the order' | 'ties are sorted'): void {
+  expect(node['Node Type']).toMatch(/^Index (?:Only )?Scan$/);
+  // Its roots may hold archived records; all else is what the index has.
+  expect(['(archived_at IS NULL)', undefined]).toContain(node.Filter);
+  const types = above.map((one) => one['Node Type']);
+  const within = types.slice(types.lastIndexOf('Nested Loop') + 1);
+  expect(types).toContain('Nested Loop');
+  const sorted = order === 'ties are sorted' ? ['Incremental Sort'] : [];
+  expect(within.filter((type) => type !== 'Subquery Scan')).toEqual(['Limit', ...sorted]);
 }

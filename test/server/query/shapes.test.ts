@@ -1,33 +1,80 @@
-// Every shape of a page's statement gives the same answer as the slow evaluator: over hostile records, any visible set, any
-// order with an index, from any place on.
+// A merge gives what sorting all visible records gives, and both what the slow evaluator gives: over hostile records that tie and
+// lack names, any visible set, any order with an index, from any place on, also from where a record was and is no more.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { canonicalize, isWithin, type NamespacePath, type Visible } from '../../../engine/index.js';
+import { isWithin, type NamespacePath, type Visible } from '../../../engine/index.js';
 import type { Database } from '../../../server/db/database.js';
 import { migrate } from '../../../server/db/migrate.js';
-import { rowsOf } from '../../../server/db/sql.js';
-import { keyOrder } from '../../../server/query/key-order.js';
+import { KEYED_LEVELS } from '../../../server/query/ancestor-keys.js';
+import { keyOrder, type KeyOrder } from '../../../server/query/key-order.js';
 import type { Position } from '../../../server/query/order.js';
-import { pageStatement, type Shape } from '../../../server/query/page-statement.js';
+import { pageStatement } from '../../../server/query/page-statement.js';
 import { parseQuery } from '../../../server/query/parse-query.js';
-import { rowPredicate, visibleExtent } from '../../../server/query/row-predicate.js';
+import { rowPredicate } from '../../../server/query/row-predicate.js';
+import { readPage, shapeOf } from '../../support/query-shapes.js';
 import { testStores, type OpenedStore } from '../../support/stores.js';
+import { testRuns } from '../../support/test-runs.js';
+import { path } from './asked-pages.js';
 import { hostileRecords, NAMESPACES, plant } from './hostile-records.js';
 import { holds, inOrder, type Json } from './oracle/evaluate.js';
 
-function path(text: string): NamespacePath {
-  const result = canonicalize(text);
-  if (!result.ok) throw new Error(`not a path: ${text}`);
-  return result.path;
-}
+/** To depth 8, with neighbours in byte order of most, beyond the levels that have keys. */
+const DEEP = [
+  ...['/a/b/c/d', '/a/b/c/d/e', '/a/b/c/d/e/f', '/a/b/c/d/e/f/g', '/a/b/c/d/e/f/g/h'],
+  ...['/a/b/c/d-e', '/a/b/c/d/e-f', '/a/b/c/d/e/f-g', '/a/b/c/d/e/f.g', '/a/b/c/d/e/f0', '/a/b/c/d/e/f/g/h0'],
+  ...['/b/1/2/3/4', '/b/1/2/3/4/5', '/b/1/2/3/4/5/6', '/b/1/2/3/4/5/7', '/b/1/2/3/4/5/6/7/8'],
+];
+const WIDE = ['/w', ...Array.from({ length: 9 }, (_, index) => `/w/${String(index)}/x`)];
+const PLACES: readonly string[] = [...NAMESPACES, ...DEEP, ...WIDE];
+const depthOf = (place: string): number => (place === '/' ? 0 : place.split('/').length - 1);
 
-const list = (maxLength: number): fc.Arbitrary<readonly NamespacePath[]> =>
-  fc.uniqueArray(fc.constantFrom(...NAMESPACES.map(path)), { maxLength });
+const FAMILIES = ['resource', 'process-run'] as const;
+
+/**
+ * The same of either family, so that each stands in the other's way. A third tie in all but the id; of runs a half has no name.
+ * What is `gone` is in no store: a cursor may still point there.
+ */
+const { there: THERE, gone: GONE } = ((): { readonly there: readonly Json[]; readonly gone: readonly Json[] } => {
+  const all = FAMILIES.flatMap((family, half) =>
+    [...hostileRecords(), ...hostileRecords()].map((record, index): Json => {
+      const ties = index % 3 === 0 ? { name: 'b%', createdAt: '2030-01-05T00:00:00.000Z' } : {};
+      const nameless = family === 'process-run' && index % 2 === 1 ? { name: null } : {};
+      const number = (((half * 480 + index) * 7919) % 100_003).toString(16);
+      const namespace = PLACES[(index * 5) % PLACES.length];
+      return {
+        ...record,
+        ...ties,
+        ...nameless,
+        family,
+        namespace,
+        id: `01900000-0000-7000-8000-${number.padStart(12, '0')}`,
+      };
+    }),
+  );
+  return { there: all.filter((_, index) => index % 4 !== 2), gone: all.filter((_, index) => index % 4 === 2) };
+})();
+
+const list = (places: readonly string[], maxLength: number): fc.Arbitrary<readonly NamespacePath[]> =>
+  fc.uniqueArray(fc.constantFrom(...places.map(path)), { maxLength, size: 'max' });
+const TOO_DEEP = PLACES.filter((place) => depthOf(place) > KEYED_LEVELS);
+const SPARSE = [...DEEP, ...WIDE];
+/** Enough for a filter to be tried on what comes first. */
+const EMPTY = Array.from({ length: 260 }, (_, index) => path(`/z/${String(index)}`));
+
+/** Few roots and many, exact ones and subtrees at every depth, overlapping and not. */
 const visible: fc.Arbitrary<Visible> = fc.oneof(
   {
-    weight: 3,
+    weight: 6,
     arbitrary: fc
-      .record({ exact: list(5), subtrees: fc.oneof(fc.constant([]), list(3)) })
+      .oneof(
+        fc.record({ exact: list(PLACES, 5), subtrees: fc.oneof(fc.constant([]), list(PLACES, 3)) }),
+        fc.record({ exact: list(SPARSE, 14), subtrees: list(SPARSE, 14) }),
+        fc.record({ exact: list(PLACES, 2), subtrees: list(TOO_DEEP, 4) }),
+        fc.record({
+          exact: list(PLACES, 20).map((places) => [...places, ...EMPTY]),
+          subtrees: list(SPARSE, 14),
+        }),
+      )
       .filter(({ exact, subtrees }) => exact.length + subtrees.length > 0)
       .map((sets): Visible => ({ kind: 'some', ...sets })),
   },
@@ -39,6 +86,7 @@ const orderBy: fc.Arbitrary<readonly Json[]> = fc.constantFrom<readonly Json[]>(
   [{ createdAt: 'desc' }],
   [{ createdAt: 'asc' }],
   [{ name: 'asc' }],
+  [{ name: 'asc' }, { id: 'asc' }],
   [{ name: 'desc' }],
   [{ name: 'desc' }, { id: 'asc' }],
 );
@@ -48,113 +96,158 @@ const where: fc.Arbitrary<Json> = fc.constantFrom<Json>(
   { revision: { lte: 2 } },
   { 'properties.rank': { gte: 0 }, not: { name: { eq: 'a' } } },
   { description: { isNull: true } },
+  { 'properties.rank': { eq: 1.5 } },
 );
+const question = fc.record({
+  set: visible,
+  family: fc.constantFrom(...FAMILIES),
+  order: orderBy,
+  condition: where,
+  includeArchived: fc.boolean(),
+  size: fc.constantFrom(1, 4, 40),
+  start: fc.option(fc.nat(), { nil: null, freq: 3 }),
+});
+
+function isVisible(set: Visible, { namespace }: Json): boolean {
+  if (set.kind === 'all') return true;
+  const at = path(String(namespace));
+  return set.exact.includes(at) || set.subtrees.some((root) => isWithin(at, root));
+}
+
+/** Where a record is or was, as a cursor has it. */
+function positionOf(record: Json, { key }: KeyOrder): Position {
+  const values = key === 'id' ? [record['id']] : [record[key], record['id']];
+  return values.map((value) => (typeof value === 'string' ? value : null));
+}
 
 for (const store of testStores()) {
   describe(`the shapes of a page on the ${store.name} store`, () => {
-    // A third of them without a name, which a column allows and which is last in either direction.
-    const records = hostileRecords().map((record, index) => (index % 3 === 0 ? { ...record, name: null } : record));
     let opened: OpenedStore;
     let db: Database;
     beforeAll(async () => {
       opened = await store.open();
       db = opened.database;
       await migrate(db);
-      await plant(db, records);
-      await plant(
-        db,
-        records.map((record, index) => ({
-          ...record,
-          family: 'resource-template',
-          id: `01910000-0000-7000-8000-${index.toString(16).padStart(12, '0')}`,
-        })),
-      );
-      await db.knex.raw('ANALYZE records');
+      await plant(db, THERE);
+      for (const table of ['records', 'record_counts']) await db.knex.raw('ANALYZE ??', [table]);
     });
     afterAll(() => opened.dispose());
 
     it('give what the evaluator gives', async () => {
-      const used = new Map<string, number>();
+      const met = new Map<string, number>();
+      const meet = (what: string): unknown => met.set(what, (met.get(what) ?? 0) + 1);
+      const runs = testRuns(120);
       await fc.assert(
-        fc.asyncProperty(
-          fc.record({
-            set: visible,
-            order: orderBy,
-            condition: where,
-            includeArchived: fc.boolean(),
-            size: fc.constantFrom(1, 4, 40),
-            start: fc.option(fc.nat(), { nil: null }),
-          }),
-          async ({ set, order, condition, includeArchived, size, start }) => {
-            const isVisible = ({ namespace }: Json): boolean =>
-              set.kind === 'all' ||
-              set.exact.includes(path(String(namespace))) ||
-              set.subtrees.some((root) => isWithin(path(String(namespace)), root));
-            const all = inOrder(
-              records.filter(
-                (record) =>
-                  isVisible(record) && (includeArchived || record['archivedAt'] === null) && holds(condition, record),
-              ),
-              order,
-            );
-            const plan = parseQuery(
-              { family: 'resource', namespace: '/', where: condition, orderBy: order, includeArchived, page: { size } },
-              'query',
-            );
-            const key = keyOrder(plan.orderBy);
-            if (key === null) throw new Error('an order without an index');
-            const from = start === null || all.length === 0 ? null : start % all.length;
-            const at = from === null ? undefined : all[from];
-            const after: Position | null =
-              at === undefined ? null : [at[key.key] ?? null, ...(key.key === 'id' ? [] : [at['id']])].map(textOrNull);
-            const expected = all.slice(from === null ? 0 : from + 1).slice(0, size + 1);
-            const shapes: Shape[] = [
-              { kind: 'gather', order: key },
-              { kind: 'gather', order: null },
-            ];
-            const predicate = rowPredicate(set);
-            const { exact, everything } = visibleExtent(predicate);
-            if (everything) shapes.push({ kind: 'scan', order: key });
-            if (exact && Object.keys(condition).length === 0) shapes.push({ kind: 'merge', order: key });
-            for (const shape of shapes) {
-              const rows = await rowsOf<{ readonly id: string }>(
-                db.knex,
-                pageStatement({ predicate, plan, after, shape }),
-              );
-              expect([shape, rows.map(({ id }) => id)]).toEqual([shape, expected.map(({ id }) => id)]);
-              if (rows.length > 0) used.set(shape.kind, (used.get(shape.kind) ?? 0) + 1);
-            }
-          },
-        ),
-        { numRuns: Number(process.env['BAILIWICK_TEST_RUNS'] ?? 120), seed: 20261121 },
+        fc.asyncProperty(question, async ({ set, family, order, condition, includeArchived, size, start }) => {
+          const asked = (record: Json): boolean =>
+            record['family'] === family &&
+            isVisible(set, record) &&
+            (includeArchived || record['archivedAt'] === null) &&
+            holds(condition, record);
+          const envelope = { family, namespace: '/', where: condition, orderBy: order, includeArchived };
+          const plan = parseQuery({ ...envelope, select: ['id'], page: { size } }, 'query');
+          const key = keyOrder(plan.orderBy, family);
+          if (key === null) throw new Error('an order without an index');
+
+          const places = inOrder([...THERE.filter(asked), ...GONE.filter(asked)], order);
+          const from = start === null || places.length === 0 ? -1 : start % places.length;
+          const at = places[from];
+          const after = at === undefined ? null : positionOf(at, key);
+          const rest = places.slice(from + 1).filter((record) => THERE.includes(record));
+          const shown = rest.slice(0, size);
+          const last = shown[size - 1];
+          const expected = {
+            ids: shown.map(({ id }) => id),
+            at: last === undefined ? null : positionOf(last, key),
+            more: rest.length > size,
+          };
+
+          const predicate = rowPredicate(set);
+          for (const by of [key, null]) {
+            const statement = pageStatement({ predicate, plan, after, order: by });
+            const shape = shapeOf(statement);
+            expect([shape, await readPage(db, statement)]).toEqual([shape, expected]);
+            if (shown.length === 0) continue;
+            meet(shape);
+            if (by !== null && statement.text.includes('record_counts')) meet('roots without keys');
+            if (by !== null && expected.more && size > 1) meet('a full page');
+          }
+          if (at !== undefined && GONE.includes(at)) meet('after a record that is gone');
+          if (key.key === 'name' && shown.some(({ name }) => name === null)) meet('no name');
+          if (key.key !== 'id' && after?.[0] !== null && shown.some((row) => row[key.key] === after?.[0]))
+            meet('a tie');
+        }),
+        runs,
       );
-      // Each shape has answered something, many times.
-      expect([...used.values()].every((times) => times > 20)).toBe(true);
-      expect(used.size).toBe(3);
+      // Each has been met many times.
+      const expected = [
+        ...['gather', 'merge at once', 'merge in two phases', 'merge with a window', 'roots without keys'],
+        ...['a full page', 'after a record that is gone', 'no name', 'a tie'],
+      ];
+      expect(expected.filter((what) => (met.get(what) ?? 0) < runs.numRuns / 24)).toEqual([]);
     });
 
-    it('refuse a merge of anything but exact namespaces without a condition, and a scan where anything is invisible', () => {
-      const page = (kind: 'merge' | 'scan', set: Visible, body: Json): unknown =>
-        pageStatement({
-          predicate: rowPredicate(set),
-          plan: parseQuery({ family: 'resource', namespace: '/', ...body }, 'query'),
-          after: null,
-          shape: { kind, order: { key: 'id', direction: 'asc' } },
-        });
-      const exact: Visible = { kind: 'some', exact: [path('/a')], subtrees: [] };
-      const mixed: Visible = { kind: 'some', exact: [path('/a')], subtrees: [path('/b')] };
-      expect(() => page('merge', mixed, {})).toThrow(TypeError);
-      expect(() => page('merge', { kind: 'all' }, {})).toThrow(TypeError);
-      expect(() => page('merge', exact, { where: { name: { eq: 'a' } } })).toThrow(TypeError);
-      expect(() => page('merge', exact, {})).not.toThrow();
-      expect(() => page('scan', exact, {})).toThrow(TypeError);
-      expect(() => page('scan', mixed, {})).toThrow(TypeError);
-      expect(() => page('scan', { kind: 'all' }, {})).not.toThrow();
-      expect(() => page('scan', { kind: 'some', exact: [path('/a')], subtrees: [path('/')] }, {})).not.toThrow();
+    it('find what is rare in very many roots, page by page, also beyond what is tried first', async () => {
+      const set: Visible = { kind: 'some', exact: [...PLACES.map(path), ...EMPTY], subtrees: [] };
+      const rare: Json = { 'properties.rank': { eq: 1.5 } };
+      const visible = THERE.filter((record) => record['family'] === 'process-run' && record['archivedAt'] === null);
+      const matching = visible.filter((record) => holds(rare, record));
+      // Of two and one more the first 48 are tried.
+      expect(matching.length).toBeGreaterThan(4);
+      expect(visible.length / matching.length).toBeGreaterThan(24);
+      for (const order of [
+        [],
+        [{ createdAt: 'desc' }],
+        [{ createdAt: 'asc' }],
+        [{ name: 'asc' }],
+        [{ name: 'desc' }],
+      ]) {
+        const envelope = { family: 'process-run', namespace: '/', where: rare, orderBy: order, select: ['id'] };
+        const plan = parseQuery({ ...envelope, page: { size: 2 } }, 'query');
+        const request = { predicate: rowPredicate(set), plan, order: keyOrder(plan.orderBy, plan.family) };
+        const ids: string[] = [];
+        let after: Position | null = null;
+        do {
+          const statement = pageStatement({ ...request, after });
+          expect(shapeOf(statement)).toBe('merge with a window');
+          const read = await readPage(db, statement);
+          ids.push(...read.ids);
+          after = read.more ? read.at : null;
+        } while (after !== null);
+        expect(ids).toEqual(inOrder(matching, order).map(({ id }) => id));
+      }
+    });
+
+    it('give the records of any one subtree or namespace, however deep, from end to end', async () => {
+      for (const place of PLACES) {
+        const at = path(place);
+        const sets: readonly Visible[] = [
+          { kind: 'some', exact: [], subtrees: [at] },
+          { kind: 'some', exact: [at], subtrees: [] },
+        ];
+        for (const set of sets) {
+          const body = {
+            family: 'resource',
+            namespace: '/',
+            orderBy: [{ name: 'desc' }],
+            select: ['id'],
+            page: { size: 500 },
+          };
+          const plan = parseQuery(body, 'query');
+          const expected = inOrder(
+            THERE.filter((row) => row['family'] === 'resource' && row['archivedAt'] === null && isVisible(set, row)),
+            body.orderBy,
+          );
+          const request = {
+            predicate: rowPredicate(set),
+            plan,
+            after: null,
+            order: keyOrder(plan.orderBy, plan.family),
+          };
+          const { ids } = await readPage(db, pageStatement(request));
+          expect([set, ids]).toEqual([set, expected.map(({ id }) => id)]);
+        }
+      }
     });
   });
-}
-
-function textOrNull(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }

@@ -1,41 +1,30 @@
 // The text of statements: what always stands in them, what never does, and a few pinned whole.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { canonicalize, FAMILIES, isWithin, type NamespacePath, type Visible } from '../../../engine/index.js';
-import { coreFields } from '../../../server/query/fields.js';
+import type { Visible } from '../../../engine/index.js';
+import { ancestorKey, KEYED_LEVELS } from '../../../server/query/ancestor-keys.js';
 import { parseQuery } from '../../../server/query/parse-query.js';
 import { keyOrder } from '../../../server/query/key-order.js';
 import type { Position } from '../../../server/query/order.js';
-import { pageStatement, type Shape } from '../../../server/query/page-statement.js';
+import { pageStatement } from '../../../server/query/page-statement.js';
 import { chosenStatement, countStatement } from '../../../server/query/records.js';
-import { rowPredicate, visibleExtent, visibleRanges, type RowPredicate } from '../../../server/query/row-predicate.js';
+import { rowPredicate, visibleRanges, visibleRoots, type RowPredicate } from '../../../server/query/row-predicate.js';
 import type { Fragment } from '../../../server/db/sql.js';
 import { sql } from '../../../server/db/sql.js';
+import { path, some } from './asked-pages.js';
 
-function path(text: string): NamespacePath {
-  const result = canonicalize(text);
-  if (!result.ok) throw new Error(`not a path: ${text}`);
-  return result.path;
-}
-
-const some = (exact: readonly string[], subtrees: readonly string[]): Visible => ({
-  kind: 'some',
-  exact: exact.map(path),
-  subtrees: subtrees.map(path),
-});
 const predicate = rowPredicate(some(['/', '/labs'], ['/labs/optics']));
 
 interface In {
-  readonly kind?: Shape['kind'];
+  readonly shape?: 'gather' | 'merge';
   readonly after?: Position;
   readonly predicate?: RowPredicate;
 }
 
-function page(body: object, { kind = 'gather', after, predicate: over = predicate }: In = {}): Fragment {
+function page(body: object, { shape = 'merge', after, predicate: over = predicate }: In = {}): Fragment {
   const plan = parseQuery({ family: 'resource', namespace: '/labs', ...body }, 'query');
-  const order = keyOrder(plan.orderBy);
-  const shape: Shape = kind === 'gather' || order === null ? { kind: 'gather', order } : { kind, order };
-  return pageStatement({ predicate: over, plan, after: after ?? null, shape });
+  const order = shape === 'gather' ? null : keyOrder(plan.orderBy, plan.family);
+  return pageStatement({ predicate: over, plan, after: after ?? null, order });
 }
 
 /** Where lines break means nothing. */
@@ -51,91 +40,189 @@ const RANGES = [
   ['/ ', '/labs/ ', '/labs/optics0'],
 ];
 const EVERYTHING = rowPredicate({ kind: 'all' });
-const ALL_SHAPES = ['gather', 'scan', 'merge'] as const;
+const SHAPES = ['gather', 'merge'] as const;
+
+const LISTED = 'unnest(?::text[]) AS v (at)';
+const NAMESPACE = 'r.family = ?::smallint AND r.path = v.at AND r.archived_at IS NULL';
+/** The condition that a record lies below a root of a depth. */
+const below = (depth: number): string => {
+  const { key, exists } = ancestorKey(depth);
+  return `${exists.text} AND ${key.text} = v.at`;
+};
+const DISSOLVED = flat(`(SELECT DISTINCT c.path AS at FROM unnest(?::text[]) AS d (at) CROSS JOIN LATERAL (
+    SELECT c.path FROM record_counts AS c WHERE c.family = ?::smallint
+      AND c.path >= d.at AND c.path < left(d.at, -1) || '0' OFFSET 0) AS c) AS v`);
+const NEWEST_FIRST = 'ORDER BY x.k0 DESC NULLS LAST, x.k1 ASC NULLS LAST';
+const AT_CREATED = `to_char(x.k0 AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), x.k1::text`;
+
+interface Shown {
+  /** A field of the record that is all that is shown, and its JSON. */
+  readonly shown: string;
+  readonly at: string;
+  readonly order: string;
+}
+
+const NAMES = `'"name":' || COALESCE(to_json(x.name)::text, 'null')`;
+
+/** The page that is made of rows: their JSON, the place of the last, whether there are more. */
+const made = (rows: string, { shown, at, order }: Shown): string =>
+  `SELECT string_agg(('{' || NULLIF(concat_ws(',', ${shown}), '') || '}'), ',' ORDER BY x.place)
+     FILTER (WHERE x.place <= ?::bigint) AS records,
+     max(array_to_json(ARRAY[${at}])::text) FILTER (WHERE x.place = ?::bigint) AS at, bool_or(x.place > ?::bigint) AS more
+   FROM (SELECT x.*, row_number() OVER (${order}) AS place FROM (${rows}) AS x) AS x
+   GROUP BY x.place / 64 ORDER BY x.place / 64`;
+
+/** The first records of each root of a table `v`. */
+const each = (roots: string, rows: string): string => `SELECT f.* FROM ${roots} CROSS JOIN LATERAL (${rows}) AS f`;
+const newest = (where: string): string =>
+  `SELECT r.*, r.created_at AS k0, r.id AS k1 FROM records AS r WHERE ${where} ORDER BY r.created_at DESC, r.id LIMIT ?::bigint`;
 
 describe('a statement', () => {
-  it('is this one for a page with a filter and an order by a property', () => {
+  it('is this one for a page with an order that no index has, and a filter', () => {
     const statement = page({
       select: ['id'],
       where: { 'properties.rank': { gte: 3 } },
-      orderBy: [{ name: 'desc' }],
+      orderBy: [{ revision: 'desc' }],
       page: { size: 2 },
     });
     expect(flat(statement)).toBe(
-      flat(`SELECT x.id AS "id", ARRAY[x.k0::text, x.k1::text] AS at
-        FROM (SELECT x.* FROM (SELECT x.*, x.name AS k0, x.id AS k1 FROM ${FENCE} AS x
-          WHERE ((CASE WHEN jsonb_typeof((x.properties -> ?::text)) = 'number'
-            THEN ((x.properties -> ?::text)::numeric >= ?::numeric) ELSE FALSE END))) AS x
-          WHERE TRUE ORDER BY x.k0 DESC NULLS LAST, x.k1 ASC NULLS LAST LIMIT ?::bigint) AS x
-        ORDER BY x.k0 DESC NULLS LAST, x.k1 ASC NULLS LAST`),
+      flat(
+        made(
+          `SELECT x.* FROM (SELECT x.*, x.revision::numeric AS k0, x.id AS k1 FROM ${FENCE} AS x
+             WHERE ((CASE WHEN jsonb_typeof((x.properties -> ?::text)) = 'number'
+               THEN ((x.properties -> ?::text)::numeric >= ?::numeric) ELSE FALSE END))) AS x
+           WHERE TRUE ${NEWEST_FIRST} LIMIT ?::bigint`,
+          { shown: `'"id":' || '"' || x.id || '"'`, at: 'x.k0::text, x.k1::text', order: NEWEST_FIRST },
+        ),
+      ),
     );
-    expect(statement.bindings).toEqual([...RANGES, 2, 'rank', 'rank', '3', 3]);
+    expect(statement.bindings).toEqual([2, 2, 2, ...RANGES, 2, 'rank', 'rank', '3', 3]);
   });
 
-  it('is this one for a page that gathers', () => {
+  it('is this one for a page of everything', () => {
+    const statement = page({ select: ['name'] }, { predicate: EVERYTHING });
+    expect(flat(statement)).toBe(
+      flat(`WITH page0 AS MATERIALIZED (SELECT x.* FROM (SELECT f.* FROM unnest(?::text[]) AS v (at) CROSS JOIN LATERAL
+          (SELECT r.*, r.id AS k0 FROM records AS r WHERE TRUE
+            AND ((r.family::text || CASE WHEN r.archived_at IS NULL THEN '/' ELSE '!/' END) COLLATE "C") = v.at
+            AND TRUE AND TRUE ORDER BY r.id LIMIT ?::bigint) AS f) AS x ORDER BY x.k0 ASC NULLS LAST LIMIT ?::bigint)
+        ${made('SELECT * FROM page0', { shown: NAMES, at: 'x.k0::text', order: 'ORDER BY x.k0 ASC NULLS LAST' })}`),
+    );
+    expect(statement.bindings).toEqual([['2/'], 51, 51, 50, 50, 50]);
+  });
+
+  it('is this one for a page of few roots', () => {
     const statement = page({ select: ['name'], orderBy: [{ createdAt: 'desc' }] });
     expect(flat(statement)).toBe(
-      flat(`WITH page AS MATERIALIZED (SELECT x.* FROM (SELECT f.* FROM unnest(?::text[], ?::text[]) AS v (lo, hi)
-        CROSS JOIN LATERAL (SELECT r.created_at AS k0, r.id AS k1 FROM records AS r WHERE r.family = ?::smallint
-        AND r.path >= v.lo AND r.path < v.hi AND r.archived_at IS NULL OFFSET 0) AS f) AS x WHERE TRUE ORDER BY
-        x.k0 DESC NULLS LAST, x.k1 ASC NULLS LAST LIMIT ?::bigint) SELECT x.name AS "name", ARRAY[to_char(x.k0
-        AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), x.k1::text] AS at FROM (SELECT r.*, k.k0, k.k1
-        FROM page AS k CROSS JOIN LATERAL (SELECT r.* FROM records AS r WHERE r.id = k.k1 OFFSET 0) AS r) AS x ORDER BY x.k0 DESC NULLS LAST, x.k1 ASC NULLS LAST`),
+      flat(`WITH page0 AS MATERIALIZED (SELECT x.* FROM (${each(LISTED, newest(`${NAMESPACE} AND TRUE AND TRUE`))}
+          UNION ALL ${each(LISTED, newest(`${below(2)} AND TRUE AND TRUE`))}) AS x ${NEWEST_FIRST} LIMIT ?::bigint)
+        ${made('SELECT * FROM page0', { shown: NAMES, at: AT_CREATED, order: NEWEST_FIRST })}`),
     );
-    expect(statement.bindings).toEqual([...RANGES, 2, 51]);
+    expect(statement.bindings).toEqual([['/', '/labs/'], 2, 51, ['2/labs/optics/'], 51, 51, 50, 50, 50]);
   });
 
-  it('is this one for a page that goes on and merges', () => {
-    const after = ['2030-01-01T00:00:00.000Z', 'ID'];
-    const exact = rowPredicate(some(['/', '/labs'], []));
+  it('is this one for a page of many roots, also deep ones: a look first, and then no further than the edge', () => {
+    const visible = some(['/'], ['/b', '/a/1', '/a/2', '/1/2/3/4/5/6']);
     const statement = page(
       { select: ['name'], orderBy: [{ createdAt: 'desc' }] },
-      { kind: 'merge', after, predicate: exact },
+      { predicate: rowPredicate(visible) },
     );
+    const looked = (arm: number, roots: string, where: string): string =>
+      `SELECT ${String(arm)} AS arm, v.at, f.* FROM ${roots} CROSS JOIN LATERAL (SELECT r.created_at AS k0, r.id AS k1
+         FROM records AS r WHERE ${where} AND TRUE ORDER BY r.created_at DESC, r.id LIMIT ?::bigint) AS f`;
+    const arms = [
+      [LISTED, NAMESPACE],
+      [LISTED, below(2)],
+      [LISTED, below(1)],
+      [DISSOLVED, NAMESPACE],
+    ] as const;
+    const edge = '(SELECT e.place FROM edge0 AS e)';
+    const read = arms.map(([, where], arm) => {
+      const reaching = `(SELECT DISTINCT x.at FROM first0 AS x WHERE x.arm = ${String(arm)} AND x.k0 >= ${edge}) AS v`;
+      return each(reaching, newest(`${where} AND r.created_at >= ${edge} AND TRUE`));
+    });
     expect(flat(statement)).toBe(
-      flat(`WITH page AS MATERIALIZED (SELECT x.* FROM (SELECT f.* FROM unnest(?::text[], ?::text[]) AS v (lo, hi)
-        CROSS JOIN LATERAL ( (SELECT r.created_at AS k0, r.id AS k1 FROM records AS r WHERE r.family =
-        ?::smallint AND r.archived_at IS NULL AND r.path = v.lo AND r.created_at = ?::timestamptz AND r.id >
-        ?::uuid ORDER BY r.created_at DESC, r.id LIMIT ?::bigint) UNION ALL (SELECT r.created_at AS k0, r.id AS
-        k1 FROM records AS r WHERE r.family = ?::smallint AND r.archived_at IS NULL AND r.path = v.lo AND
-        r.created_at < ?::timestamptz ORDER BY r.created_at DESC, r.id LIMIT ?::bigint)) AS f) AS x ORDER BY
-        x.k0 DESC NULLS LAST, x.k1 ASC NULLS LAST LIMIT ?::bigint) SELECT x.name AS "name", ARRAY[to_char(x.k0
-        AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), x.k1::text] AS at FROM (SELECT r.*, k.k0, k.k1
-        FROM page AS k CROSS JOIN LATERAL (SELECT r.* FROM records AS r WHERE r.id = k.k1 OFFSET 0) AS r) AS x ORDER BY x.k0 DESC NULLS LAST, x.k1 ASC NULLS LAST`),
+      flat(`WITH first0 AS MATERIALIZED (${arms.map(([roots, where], arm) => looked(arm, roots, where)).join(' UNION ALL ')}),
+          edge0 AS MATERIALIZED (SELECT COALESCE((SELECT x.k0 FROM first0 AS x ${NEWEST_FIRST} OFFSET ?::bigint LIMIT 1),
+            timestamptz '-infinity') AS place),
+          page0 AS MATERIALIZED (SELECT x.* FROM (${read.join(' UNION ALL ')}) AS x ${NEWEST_FIRST} LIMIT ?::bigint)
+        ${made('SELECT * FROM page0', { shown: NAMES, at: AT_CREATED, order: NEWEST_FIRST })}`),
     );
-    expect(statement.bindings).toEqual([['/', '/labs/'], ['/ ', '/labs/ '], 2, ...after, 51, 2, after[0], 51, 51]);
+    // A deep root counts as sixteen.
+    const first = [['/'], 2, 6, ['2/a/1/', '2/a/2/'], 6, ['2/b/'], 6, ['/1/2/3/4/5/6/'], 2, 2, 6];
+    expect(statement.bindings).toEqual([...first, 50, 2, 51, 51, 51, 2, 51, 51, 50, 50, 50]);
   });
 
-  it('is this one for a page that scans', () => {
-    const statement = page({ select: ['name'] }, { kind: 'scan', predicate: EVERYTHING });
+  it('is this one for a page that goes on, with a filter, archived records too', () => {
+    const body = {
+      select: ['name'],
+      orderBy: [{ name: 'desc' }],
+      where: { revision: { gt: 1 } },
+      includeArchived: true,
+    };
+    const after = ['lens', 'ID'];
+    const statement = page(body, { after, predicate: rowPredicate(some([], ['/labs'])) });
+    const filtered = (where: string, order: (row: string) => string): string =>
+      each(
+        LISTED,
+        `SELECT x.*, x.name AS k0, x.id AS k1 FROM (SELECT r.* FROM records AS r WHERE ${below(1)} AND TRUE AND ${where}
+           ORDER BY ${order('r')} OFFSET 0) AS x WHERE ((x.revision::numeric > ?::numeric)) ORDER BY ${order('x')} LIMIT ?::bigint`,
+      );
+    const tied = filtered('r.name = ?::text AND r.id > ?::uuid', (row) => `${row}.id`);
+    const rest = filtered('r.name < ?::text', (row) => `${row}.name DESC, ${row}.id`);
     expect(flat(statement)).toBe(
-      flat(`WITH sk0 AS MATERIALIZED (SELECT k.* FROM (SELECT r.id AS k0 FROM records AS r WHERE r.family =
-        ?::smallint AND r.archived_at IS NULL AND TRUE ORDER BY r.id LIMIT ?::bigint) AS k LIMIT ?::bigint), page
-        AS (SELECT * FROM sk0) SELECT x.name AS "name", ARRAY[x.k0::text] AS at FROM (SELECT r.*, k.k0 FROM page
-        AS k CROSS JOIN LATERAL (SELECT r.* FROM records AS r WHERE r.id = k.k0 OFFSET 0) AS r) AS x ORDER BY x.k0 ASC NULLS LAST`),
+      flat(`WITH page0 AS MATERIALIZED (SELECT x.* FROM (${tied}) AS x ${NEWEST_FIRST} LIMIT ?::bigint),
+          page1 AS MATERIALIZED (SELECT x.* FROM (${rest}) AS x ${NEWEST_FIRST}
+            LIMIT ?::bigint - (SELECT count(*) FROM page0))
+        ${made('SELECT * FROM page0 UNION ALL SELECT * FROM page1', { shown: NAMES, at: 'x.k0::text, x.k1::text', order: NEWEST_FIRST })}`),
     );
-    expect(statement.bindings).toEqual([2, 51, 51]);
+    const roots = ['2/labs/', '2!/labs/'];
+    expect(statement.bindings).toEqual([roots, ...after, '1', 51, 51, roots, 'lens', '1', 51, 51, 50, 50, 50]);
   });
 
-  it('is this one for a page that goes on and scans with a filter', () => {
+  it('is this one for a page of very many roots with a filter: tried on what comes first, and on all if that is too few', () => {
+    const roots = Array.from({ length: 257 }, (_, index) => `/a/n${String(1000 + index)}`);
     const body = { select: ['name'], orderBy: [{ createdAt: 'desc' }], where: { revision: { gt: 1 } } };
-    const after = ['2030-01-01T00:00:00.000Z', 'ID'];
-    const statement = page(body, { kind: 'scan', after, predicate: EVERYTHING });
+    const statement = page(body, { predicate: rowPredicate(some([], roots)) });
+    const filter = '((x.revision::numeric > ?::numeric))';
+    const walk = `FROM records AS r WHERE ${below(2)}`;
+    const inOrder = (row: string): string => `ORDER BY ${row}.created_at DESC, ${row}.id`;
+    const keys = (row: string): string => `${row}.created_at AS k0, ${row}.id AS k1`;
+    const looked = (rows: string): string =>
+      `SELECT 0 AS arm, v.at, f.* FROM ${LISTED} CROSS JOIN LATERAL (${rows} LIMIT ?::bigint) AS f`;
+    const edgeOf = (name: string): string =>
+      `SELECT COALESCE((SELECT x.k0 FROM ${name} AS x ${NEWEST_FIRST} OFFSET ?::bigint LIMIT 1), timestamptz '-infinity') AS place`;
+    const upTo = (edge: string): string => `(SELECT e.place FROM ${edge} AS e)`;
+    const reaching = (first: string, edge: string, rows: string): string =>
+      each(
+        `(SELECT DISTINCT x.at FROM ${first} AS x WHERE x.arm = 0 AND x.k0 >= ${upTo(edge)}) AS v`,
+        `${rows} LIMIT ?::bigint`,
+      );
+    const within = (edge: string): string => `${walk} AND r.created_at >= ${upTo(edge)} AND TRUE ${inOrder('r')}`;
+    const filtered = (columns: string, rows: string): string =>
+      `SELECT ${columns} FROM (SELECT r.* ${rows} OFFSET 0) AS x WHERE ${filter} ${inOrder('x')}`;
+    const short = '(SELECT s.short FROM short0 AS s)';
     expect(flat(statement)).toBe(
-      flat(`WITH sk0 AS MATERIALIZED (SELECT k.* FROM (SELECT r.created_at AS k0, r.id AS k1 FROM records AS r
-        CROSS JOIN LATERAL (SELECT r.*) AS x WHERE r.family = ?::smallint AND r.archived_at IS NULL AND
-        r.created_at = ?::timestamptz AND r.id > ?::uuid AND CASE WHEN x.family = ?::smallint THEN
-        ((x.revision::numeric > ?::numeric)) ELSE FALSE END ORDER BY r.created_at DESC, r.id LIMIT ?::bigint) AS
-        k LIMIT ?::bigint), sk1 AS MATERIALIZED (SELECT k.* FROM (SELECT r.created_at AS k0, r.id AS k1 FROM
-        records AS r CROSS JOIN LATERAL (SELECT r.*) AS x WHERE r.family = ?::smallint AND r.archived_at IS NULL
-        AND r.created_at < ?::timestamptz AND CASE WHEN x.family = ?::smallint THEN ((x.revision::numeric >
-        ?::numeric)) ELSE FALSE END ORDER BY r.created_at DESC, r.id LIMIT ?::bigint) AS k LIMIT ?::bigint -
-        (SELECT count(*) FROM sk0)), page AS (SELECT * FROM sk0 UNION ALL SELECT * FROM sk1) SELECT x.name AS
-        "name", ARRAY[to_char(x.k0 AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), x.k1::text] AS at FROM
-        (SELECT r.*, k.k0, k.k1 FROM page AS k CROSS JOIN LATERAL (SELECT r.* FROM records AS r WHERE r.id = k.k1 OFFSET 0) AS r) AS x ORDER BY x.k0 DESC NULLS
-        LAST, x.k1 ASC NULLS LAST`),
+      flat(`WITH tried_first0 AS MATERIALIZED (${looked(`SELECT ${keys('r')} ${walk} AND TRUE ${inOrder('r')}`)}),
+          tried_edge0 AS MATERIALIZED (${edgeOf('tried_first0')}),
+          tried0 AS MATERIALIZED (SELECT x.* FROM (${reaching('tried_first0', 'tried_edge0', `SELECT r.*, ${keys('r')} ${within('tried_edge0')}`)}) AS x
+            ${NEWEST_FIRST} LIMIT ?::bigint),
+          hits0 AS MATERIALIZED (SELECT x.* FROM tried0 AS x WHERE ${filter} ${NEWEST_FIRST} LIMIT ?::bigint),
+          short0 AS MATERIALIZED (SELECT (SELECT count(*) FROM tried0) = ?::bigint
+            AND (SELECT count(*) FROM hits0) < ?::bigint AS short),
+          first0 AS MATERIALIZED (${looked(filtered(keys('x'), `${walk} AND TRUE ${inOrder('r')}`))}),
+          edge0 AS MATERIALIZED (${edgeOf('first0')}),
+          all_0 AS MATERIALIZED (SELECT x.* FROM (${reaching('first0', 'edge0', filtered(`x.*, ${keys('x')}`, within('edge0')))}) AS x
+            ${NEWEST_FIRST} LIMIT ?::bigint),
+          page0 AS MATERIALIZED (SELECT x.* FROM hits0 AS x WHERE NOT ${short} UNION ALL SELECT x.* FROM all_0 AS x WHERE ${short})
+        ${made('SELECT * FROM page0', { shown: NAMES, at: AT_CREATED, order: NEWEST_FIRST })}`),
     );
-    expect(statement.bindings).toEqual([2, ...after, 2, '1', 51, 51, 2, after[0], 2, '1', 51, 51]);
+    const keysOf = roots.map((root) => `2${root}/`);
+    const tried = [keysOf, 7, 815, 816, 816, '1', 51, 816, 51];
+    expect(statement.bindings).toEqual([...tried, keysOf, '1', 1, 50, '1', 51, 51, 50, 50, 50]);
+    // A page without a filter has nothing to try.
+    expect(page({ ...body, where: {} }, { predicate: rowPredicate(some([], roots)) }).text).not.toContain('tried');
+    expect(page(body, { predicate: rowPredicate(some([], roots.slice(1))) }).text).not.toContain('tried');
   });
 
   it('is this one for a count with a condition', () => {
@@ -160,6 +247,97 @@ describe('a statement', () => {
     );
   });
 
+  const paths = ['/', '/a', '/a/b', '/b', '/b/c', '/c/d/e/f/g', '/c/d/e/f/g/h', '/c/d/e/f/g/i', '/d/e/f', '/d/e/f/h'];
+  const anyVisible = fc
+    .record({ exact: fc.subarray(paths.map(path)), subtrees: fc.subarray(paths.slice(1).map(path)), all: fc.nat(9) })
+    .filter(({ exact, subtrees }) => exact.length + subtrees.length > 0)
+    .map(({ exact, subtrees, all }): Visible => (all === 0 ? { kind: 'all' } : { kind: 'some', exact, subtrees }));
+  const anyBody = fc.record({
+    family: fc.constantFrom('resource' as const, 'process-run' as const),
+    where: fc.constantFrom({}, { or: [] }, { name: { eq: 'a' } }, { 'properties.a.b': { endsWith: '%' } }),
+    orderBy: fc.constantFrom(
+      [],
+      [{ id: 'desc' }],
+      [{ createdAt: 'desc' }],
+      [{ name: 'asc' }],
+      [{ 'properties.a': 'desc' }],
+    ),
+    includeArchived: fc.boolean(),
+  });
+  const CODES = { resource: 2, 'process-run': 4 };
+
+  it('reads records in the visible ranges alone, whatever is asked, and from wherever it goes on', () => {
+    const met = new Set<string>();
+    const goesOn = fc.boolean();
+    fc.assert(
+      fc.property(anyVisible, anyBody, goesOn, (visible, body, on) => {
+        const plan = parseQuery({ namespace: '/', ...body, family: body.family }, 'query');
+        const made = rowPredicate(visible);
+        const order = keyOrder(plan.orderBy, plan.family);
+        const after = on && order !== null ? ['AT', ...(order.key === 'id' ? [] : ['ID'])] : null;
+        const statement = chosenStatement({ predicate: made, plan, after });
+        const { bindings } = statement;
+        expect(statement.text.split('?')).toHaveLength(bindings.length + 1);
+        expect(bindings).toContain(51);
+
+        // Every read of records is within one root, and every root comes from the visible set.
+        const active = body.includeArchived ? '' : ' AND r.archived_at IS NULL';
+        const within = [
+          ...[0, 1, 2, 3, 4, 5].map((level) => `${below(level)} AND `),
+          `r.family = ?::smallint AND r.path = v.at${active} AND `,
+        ];
+        const tables = [LISTED, DISSOLVED];
+        if (order === null) {
+          within.splice(
+            0,
+            within.length,
+            `r.family = ?::smallint AND r.path >= v.lo AND r.path < v.hi${active} OFFSET 0`,
+          );
+          tables.splice(0, tables.length, 'unnest(?::text[], ?::text[]) AS v (lo, hi)');
+        }
+        const reads = flat(statement).split('FROM records AS r WHERE ');
+        expect(reads.length).toBeGreaterThan(1);
+        for (const read of reads.slice(1)) {
+          const how = within.findIndex((condition) => read.startsWith(condition));
+          expect([read, how >= 0]).toEqual([read, true]);
+          met.add(`${String(order !== null)} ${String(how)}`);
+        }
+        for (const lateral of flat(statement).split(' CROSS JOIN LATERAL (SELECT ').slice(0, -1)) {
+          const looked =
+            /\(SELECT DISTINCT x\.at FROM first\d AS x WHERE x\.arm = \d AND x\.k[01] [<>]= \(SELECT e\.place FROM edge\d AS e\)\) AS v$/;
+          const table = tables.findIndex((text) => lateral.endsWith(text)) + 1 || (looked.test(lateral) ? 3 : 0);
+          expect([lateral, table > 0]).toEqual([lateral, true]);
+          met.add(`table ${String(order !== null)} ${String(table)}`);
+        }
+
+        // Lists are the visible set and nothing else: as often as there are runs, each root once for each key it has.
+        const { exact, subtrees } = visibleRoots(made);
+        const marks = body.includeArchived ? ['', '!'] : [''];
+        const code = String(CODES[body.family]);
+        const lists = [
+          ...(exact.length > 0 ? [exact] : []),
+          ...[...subtrees]
+            .filter(([level]) => level <= KEYED_LEVELS)
+            .map(([, roots]) => marks.flatMap((mark) => roots.map((root) => `${code}${mark}${root}`))),
+          ...[...subtrees].filter(([level]) => level > KEYED_LEVELS).map(([, roots]) => roots),
+        ];
+        const bound = bindings.filter((binding) => Array.isArray(binding));
+        const ranges = visibleRanges(made).bindings;
+        const unit = order === null ? ranges : lists;
+        expect(bound.length % unit.length).toBe(0);
+        expect(bound).toEqual(Array.from({ length: bound.length / unit.length }, () => unit).flat());
+      }),
+      { numRuns: 500 },
+    );
+    expect([...met].sort()).toEqual(
+      [
+        'false 0',
+        ...[0, 1, 2, 3, 4, 5, 6].map((how) => `true ${String(how)}`),
+        ...['table false 1', 'table true 1', 'table true 2', 'table true 3'],
+      ].sort(),
+    );
+  });
+
   it.each([
     [{}],
     [{ where: {} }],
@@ -167,59 +345,47 @@ describe('a statement', () => {
     [{ where: { not: { and: [] } } }],
     [{ where: { or: [{ name: { in: [] } }, { name: { notIn: [] } }] } }],
     [{ where: { 'properties.a.b': { endsWith: '%' } }, orderBy: [{ 'properties.a': 'desc' }], select: [] }],
-  ])('always has the visible ranges, and a limit: %j', (body) => {
-    const statement = page(body);
+  ])('that gathers has the visible ranges once, and a limit: %j', (body) => {
+    const statement = page(body, { shape: 'gather' });
     const { bindings } = statement;
-    const fence =
-      /FROM unnest\(\?::text\[\], \?::text\[\]\) AS v \(lo, hi\) CROSS JOIN LATERAL \(SELECT [^()]* FROM records AS r WHERE r\.family = \?::smallint AND r\.path >= v\.lo AND r\.path < v\.hi AND r\.archived_at IS NULL OFFSET 0\) AS f\)/g;
-    expect(flat(statement).match(fence)).toHaveLength(1);
+    expect(flat(statement).split(FENCE)).toHaveLength(2);
+    expect(flat(statement).split('records AS r')).toHaveLength(2);
     expect(flat(statement)).toMatch(/ORDER BY [^?]* LIMIT \?::bigint\)/);
-    expect(bindings).toContainEqual(['/', '/labs/', '/labs/optics/']);
+    expect(bindings.filter((binding) => Array.isArray(binding))).toEqual(RANGES);
     expect(bindings).toContain(51);
     expect(statement.text.split('?')).toHaveLength(bindings.length + 1);
   });
 
-  it('reads records under the visible ranges alone, or else by the id of a row that was read so', () => {
-    for (const where of [{}, { 'properties.rank': { gte: 3 } }]) {
-      const [first, ...rest] = flat(page({ where, orderBy: [{ createdAt: 'desc' }] }))
-        .split('FROM records AS r')
-        .slice(1);
-      expect(first).toMatch(/^ WHERE r\.family = \?::smallint AND r\.path >= v\.lo AND r\.path < v\.hi AND/);
-      expect(rest).toHaveLength('properties.rank' in where ? 0 : 1);
-      for (const read of rest) expect(read).toMatch(/^ WHERE r\.id = k\.k1 OFFSET 0\) AS r\) AS x ORDER BY/);
+  it('has what the user asks above a fence, which is in order where the rows come one after another', () => {
+    const asked = { where: { 'properties.rank': { gte: 3 }, name: { contains: 'a' } } };
+    for (const orderBy of [[], [{ createdAt: 'asc' }], [{ name: 'desc' }], [{ 'properties.rank': 'asc' }]]) {
+      for (const visible of [
+        some([], ['/a']),
+        some(['/'], ['/a', '/b', '/c', '/d/e']),
+        some(['/a'], ['/1/2/3/4/5/6']),
+      ]) {
+        const text = flat(page({ ...asked, orderBy }, { predicate: rowPredicate(visible) }));
+        for (const read of text.split('FROM records AS r WHERE ').slice(1)) {
+          const fence = read.indexOf(' OFFSET 0)');
+          const below = read.slice(0, fence);
+          expect(fence).toBeGreaterThan(0);
+          for (const ofTheUser of ['x.', 'strpos', 'jsonb', 'properties']) expect(below).not.toContain(ofTheUser);
+          const ordered = !JSON.stringify(orderBy).includes('rank');
+          expect([below, / ORDER BY r\.[a-z_.,A-Z ]+$/.test(below)]).toEqual([below, ordered]);
+        }
+      }
     }
   });
 
-  it('walks a family only where all of it is visible, whatever is asked', () => {
-    const visible = fc.record({
-      exact: fc.uniqueArray(fc.constantFrom('/', '/a', '/a/b', '/b'), { maxLength: 4 }),
-      subtrees: fc.uniqueArray(fc.constantFrom('/', '/a', '/a/b', '/b'), { maxLength: 2 }),
-    });
-    const body = fc.record({
-      orderBy: fc.constantFrom([], [{ id: 'desc' }], [{ createdAt: 'desc' }], [{ name: 'asc' }], [{ revision: 'asc' }]),
-      where: fc.constantFrom({}, { name: { eq: 'a' } }),
-    });
-    const walked = { yes: 0, no: 0 };
-    fc.assert(
-      fc.property(visible, body, ({ exact, subtrees }, asked) => {
-        fc.pre(exact.length + subtrees.length > 0);
-        const plan = parseQuery({ family: 'resource', namespace: '/', ...asked }, 'query');
-        const { text } = chosenStatement({ predicate: rowPredicate(some(exact, subtrees)), plan, after: null });
-        const walks = !text.includes('unnest(');
-        expect(walks).toBe(subtrees.includes('/') && !JSON.stringify(asked.orderBy).includes('revision'));
-        walked[walks ? 'yes' : 'no'] += 1;
-      }),
-    );
-    expect(Math.min(walked.yes, walked.no)).toBeGreaterThan(10);
-  });
-
   it('takes archived records in when asked, and only then', () => {
-    expect(page({ includeArchived: true }).text).not.toContain('archived_at IS NULL');
-    expect(page({}).text).toContain('r.archived_at IS NULL OFFSET 0');
-    expect(page({ includeArchived: true }, { kind: 'scan', predicate: EVERYTHING }).text).not.toContain(
-      'archived_at IS NULL',
-    );
-    expect(page({}, { kind: 'scan', predicate: EVERYTHING }).text).toContain('r.archived_at IS NULL');
+    for (const shape of SHAPES) {
+      const exact = rowPredicate(some(['/a'], []));
+      expect(page({}, { shape, predicate: exact }).text).toContain(' AND r.archived_at IS NULL');
+      expect(page({ includeArchived: true }, { shape, predicate: exact }).text).not.toContain('archived_at IS NULL');
+    }
+    // They have keys of their own.
+    expect(page({}, { predicate: EVERYTHING }).bindings).toContainEqual(['2/']);
+    expect(page({ includeArchived: true }, { predicate: EVERYTHING }).bindings).toContainEqual(['2/', '2!/']);
   });
 
   it('holds no text of the request', () => {
@@ -235,7 +401,9 @@ describe('a statement', () => {
             orderBy: [{ [`properties.${marked}`]: 'asc' }],
             select: [`properties.${marked}`],
           };
-          expect(page(body).text).not.toContain('canary');
+          for (const orderBy of [body.orderBy, [], [{ name: 'asc' }]]) {
+            expect(page({ ...body, orderBy }).text).not.toContain('canary');
+          }
         },
       ),
       { numRuns: 50 },
@@ -245,93 +413,5 @@ describe('a statement', () => {
   it('can only be made of our own source and bindings', () => {
     const forged = { text: '; drop table records', bindings: [] } as unknown as Fragment;
     expect(sql`SELECT ${forged as unknown as string}`.text).toBe('SELECT ?');
-  });
-});
-
-describe('a row predicate', () => {
-  const PATHS = ['/', '/a', '/a/b', '/a/b/c', '/a-b', '/a.b', '/a0', '/ab', '/b', '/a/b-c', '/a/bb'];
-
-  function intervals(made: RowPredicate): readonly (readonly [string, string])[] {
-    const [lo, hi] = visibleRanges(made).bindings as [string[], string[]];
-    return lo.map((from, index) => [from, hi[index] ?? '']);
-  }
-
-  /** Whether the stored path is in one of the intervals that a predicate binds. */
-  function covers(made: RowPredicate, text: string): boolean {
-    const stored = text === '/' ? '/' : `${text}/`;
-    return intervals(made).some(([from, to]) => from <= stored && stored < to);
-  }
-
-  it('covers exactly the namespaces of the visible set, in disjoint ranges', () => {
-    const list = fc.uniqueArray(fc.constantFrom(...PATHS), { maxLength: 5 });
-    fc.assert(
-      fc.property(list, list, (exact, subtrees) => {
-        fc.pre(exact.length + subtrees.length > 0);
-        const made = rowPredicate(some(exact, subtrees));
-        for (const text of PATHS) {
-          const expected = exact.includes(text) || subtrees.some((root) => isWithin(path(text), path(root)));
-          expect([text, covers(made, text)]).toEqual([text, expected]);
-        }
-        const list = intervals(made);
-        expect(
-          list.every(([from, to], index) => from < to && (index === 0 || (list[index - 1]?.[1] ?? '') < from)),
-        ).toBe(true);
-        const { ranges, exact: allExact, everything } = visibleExtent(made);
-        expect(everything).toBe(subtrees.includes('/'));
-        expect(ranges).toBe(list.length);
-        // A page is merged of namespaces one by one only where that is all that is visible.
-        expect(allExact).toBe(subtrees.length === 0);
-      }),
-    );
-  });
-
-  it('covers everything for all', () => {
-    expect(PATHS.every((text) => covers(EVERYTHING, text))).toBe(true);
-    expect(visibleExtent(EVERYTHING).everything).toBe(true);
-  });
-
-  it('cannot be made by hand, and not of an empty set', () => {
-    const forged = {} as RowPredicate;
-    const empty = rowPredicate({ kind: 'some', exact: [], subtrees: [] });
-    for (const none of [forged, empty]) {
-      expect(() => visibleRanges(none)).toThrow(TypeError);
-      expect(() => visibleExtent(none)).toThrow(TypeError);
-      for (const kind of ALL_SHAPES) {
-        const plan = parseQuery({ family: 'resource', namespace: '/' }, 'query');
-        const shape = { kind, order: { key: 'id', direction: 'asc' } } as const;
-        expect(() => pageStatement({ predicate: none, plan, after: null, shape })).toThrow(TypeError);
-        expect(() => countStatement({ predicate: none, plan })).toThrow(TypeError);
-      }
-    }
-  });
-});
-
-describe('the fields', () => {
-  it.each([
-    ['namespace', []],
-    ['resource-template', ['version', 'schema']],
-    ['resource', ['template', 'copiedFrom']],
-    ['process-template', ['version', 'schema', 'slots']],
-    ['process-run', ['template', 'parameters', 'resources', 'state']],
-  ] as const)('of a %s are the common ones and %j', (family, own) => {
-    const common = [
-      'id',
-      'family',
-      'namespace',
-      'name',
-      'description',
-      'properties',
-      'revision',
-      'createdAt',
-      'updatedAt',
-      'createdBy',
-      'archivedAt',
-    ];
-    expect([...coreFields(family).keys()].sort()).toEqual([...common, ...own].sort());
-  });
-
-  it('name families in the order of their codes', () => {
-    const names = FAMILIES.map((family) => `'${family}'`).join(',');
-    expect(coreFields('resource').get('family')?.value.text).toContain(`ARRAY[${names}]`);
   });
 });

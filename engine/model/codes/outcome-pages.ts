@@ -1,0 +1,24 @@
+// Pages of what `check` finds beside diagnostics: the rules under which `sarif`, `github` and `junit` list failed tests and
+// violated guardrails (design 3.3, 3.4).
+import type { CodePage } from './page.js';
+
+const GRANT = 'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [resource:read] }\n';
+
+export const OUTCOME_PAGES = {
+  POLICY_TEST_FAILED: {
+    severity: 'error',
+    title: 'a test of the policy fails',
+    explanation:
+      'The policy does not decide what one of its tests expects. Correct the grants, or the test where the policy is right.',
+    wrong: `${GRANT}tests:\n  - name: staff may write at the labs\n    actor: { identities: [orcid:0000-0002-1825-0097] }\n    allow: ["resource:write /labs"]\n`,
+    right: `${GRANT}tests:\n  - name: staff may read at the labs\n    actor: { identities: [orcid:0000-0002-1825-0097] }\n    allow: ["resource:read /labs"]\n`,
+  },
+  GUARDRAIL_VIOLATED: {
+    severity: 'error',
+    title: 'a guardrail of the policy does not hold',
+    explanation:
+      'Somebody holds what a guardrail forbids, or too few hold what it asks for. Who, where, when and by which grants is listed with it, and for most kinds the fewest grants to remove.',
+    wrong: `${GRANT}guardrails:\n  - { id: nobody-reads, never: { scopes: [resource:read], under: /labs } }\n`,
+    right: `${GRANT}guardrails:\n  - { id: nobody-writes, never: { scopes: [resource:write], under: /labs } }\n`,
+  },
+} as const satisfies Readonly<Record<string, CodePage>>;

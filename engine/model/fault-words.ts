@@ -1,0 +1,43 @@
+// Why a text is no namespace or no identity, in the user's words: the end of a sentence such as "`/A` is not a namespace: …".
+import type { IdentityFault } from './identity.js';
+import { canonicalize, NAMESPACE_LIMITS, type NamespacePath, type PathFault } from './namespace.js';
+
+const PATH_FAULTS: Readonly<Record<PathFault, string>> = Object.freeze({
+  not_text: 'it is not text',
+  empty: 'it is empty; the root is `/`',
+  too_long: `it has more than ${String(NAMESPACE_LIMITS.bytes)} bytes`,
+  too_deep: `it has more than ${String(NAMESPACE_LIMITS.segments)} segments`,
+  empty_segment: 'it has an empty segment',
+  dot_segment: '`.` and `..` are no segments',
+  segment_too_long: `a segment has more than ${String(NAMESPACE_LIMITS.segmentLength)} characters`,
+  character: 'segments are made of `a-z`, `0-9`, `.`, `_`, `~`, `-`',
+});
+
+const IDENTITY_FAULTS: Readonly<Record<IdentityFault, string>> = Object.freeze({
+  no_colon: 'it has no colon',
+  provider: 'what stands before the first colon is not a provider name',
+  subject_empty: 'the subject is empty',
+  subject_too_long: 'the subject has more than 255 bytes',
+  subject_space: 'the subject begins or ends with white space',
+  subject_control: 'the subject has a control character',
+  not_nfc: 'the subject is not in normal form C',
+});
+
+export function pathFaultText(fault: PathFault): string {
+  return PATH_FAULTS[fault];
+}
+
+export function identityFaultText(fault: IdentityFault): string {
+  return IDENTITY_FAULTS[fault];
+}
+
+/** The namespace that somebody who wrote this may have meant: without capitals, blanks around it and repeated slashes. */
+export function meantPath(text: string): NamespacePath | null {
+  const meant = canonicalize(
+    text
+      .trim()
+      .toLowerCase()
+      .replaceAll(/\/{2,}/g, '/'),
+  );
+  return meant.ok ? meant.path : null;
+}

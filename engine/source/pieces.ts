@@ -1,0 +1,28 @@
+// Parts of one file's text, each read by the quick reader where that understands it, else by the whole YAML parser, and
+// how what they say is joined.
+import { makeMapping } from './mapping.js';
+import { parseYaml, type ParsedYaml, type YamlSource } from './parse.js';
+import { readQuickly } from './quick.js';
+import type { Entry, ListNode, MappingNode, Node, SourceFault } from './tree.js';
+
+export function readPiece(source: YamlSource): ParsedYaml {
+  const { text, offset, budget, limits } = source;
+  const node = readQuickly({ text, offset, budget, depth: limits.depth });
+  return node === null ? parseYaml(source) : { kind: 'tree', node };
+}
+
+export function partOf(whole: YamlSource, start: number, end: number): YamlSource {
+  return { ...whole, text: whole.text.slice(start, end), offset: whole.offset + start };
+}
+
+/** The pieces of one list or mapping are lists or mappings; no other text is cut (`split.ts`). */
+export function joinPieces(nodes: readonly Node[], report: (fault: SourceFault) => void): Node {
+  const lists = nodes.filter((node): node is ListNode => node.kind === 'list');
+  const mappings = nodes.filter((node): node is MappingNode => node.kind === 'mapping');
+  const span = { start: nodes[0]?.start ?? 0, end: nodes.at(-1)?.end ?? 0 };
+  if (lists.length > 0) return { kind: 'list', items: lists.flatMap((list) => list.items), ...span };
+  const entries = mappings.flatMap(({ entries: of, partial }): readonly (Entry | null)[] =>
+    partial === true ? [...of, null] : of,
+  );
+  return makeMapping(entries, span, report);
+}

@@ -1,0 +1,119 @@
+// `diff` as the comment of a pull request: who gains and loses in one line, the first rows in a table, the others folded
+// away, and as many of them as a comment has room for. The certificate stands last.
+import type { Cause, DiffReport, DiffRow } from '../../../engine/compiler.js';
+import { count } from './count.js';
+import { certificate, type Compared } from './diff.js';
+import { leftOutText, type ShownRow, shownRows } from './diff-rows.js';
+import { escapeText } from './escape.js';
+import { groupDigits, patternsOf, shortList, stretchText } from './region.js';
+
+/** A comment on GitHub may have 65,536 characters; what else is in ours has few. */
+const ROWS_LENGTH = 60_000;
+/** Rows that everybody sees; the others are folded. */
+const OPEN_ROWS = 20;
+/** Of a row, what is beyond is counted. */
+const SHOWN = 5;
+
+export function renderMarkdown(report: DiffReport, compared: Compared): string {
+  const { gained, lost } = report;
+  const rows = [
+    ...shownRows(gained).map((row): SignedRow => ({ sign: '+', text: markdownRow(row, '+') })),
+    ...shownRows(lost).map((row): SignedRow => ({ sign: '−', text: markdownRow(row, '−') })),
+  ];
+  const { kept: fitting, left } = share(rows, { room: ROWS_LENGTH, size: ({ text }) => text.length });
+  const { kept: open, left: folded } = share(fitting, { room: OPEN_ROWS, size: () => 1 });
+  const digests = `<sub>old ${code(compared.old.snapshot)}<br>new ${code(compared.new.snapshot)}</sub>\n`;
+  return [
+    headline(report),
+    ...(open.length === 0 ? [] : [table(open)]),
+    ...(folded.length === 0 ? [] : [`<details><summary>${counted(folded)}</summary>\n`, table(folded), '</details>\n']),
+    ...(left.length === 0 ? [] : [`${counted(left)} not shown: \`bailiwick diff\` lists all.\n`]),
+    `${certificate(report)}.\n`,
+    digests,
+  ].join('\n');
+}
+
+interface SignedRow {
+  readonly sign: '+' | '−';
+  readonly text: string;
+}
+
+function headline({ gained, lost, equal }: DiffReport): string {
+  if (equal) return '### Access: nobody gains or loses anything\n';
+  const people = (rows: readonly DiffRow[]): number => new Set(rows.flatMap((row) => row.identities)).size;
+  const gain = count(people(gained), 'identity gains', 'identities gain');
+  return `### Access: ${gain}, ${count(people(lost), 'identity loses', 'identities lose')}\n`;
+}
+
+/** `1 more row gained, 1,204 more rows lost` */
+function counted(rows: readonly SignedRow[]): string {
+  const text = (sign: SignedRow['sign'], verb: string): readonly string[] => {
+    const number = rows.filter((row) => row.sign === sign).length;
+    return number === 0 ? [] : [`${groupDigits(number)} more ${number === 1 ? 'row' : 'rows'} ${verb}`];
+  };
+  return [...text('+', 'gained'), ...text('−', 'lost')].join(', ');
+}
+
+interface Room {
+  readonly room: number;
+  readonly size: (row: SignedRow) => number;
+}
+
+/** The first of both signs that fit into some room: each has half of it, and what the other leaves. */
+function share(
+  rows: readonly SignedRow[],
+  { room, size }: Room,
+): { readonly kept: readonly SignedRow[]; readonly left: readonly SignedRow[] } {
+  const sizeOf = (sign: SignedRow['sign']): number =>
+    rows.reduce((sum, row) => (row.sign === sign ? sum + size(row) : sum), 0);
+  const [gained, lost] = [sizeOf('+'), sizeOf('−')];
+  const budgets = {
+    '+': Math.max(room - lost, Math.floor(room / 2)),
+    '−': Math.max(room - gained, Math.floor(room / 2)),
+  };
+  const kept = new Set(rows.filter((row) => (budgets[row.sign] -= size(row)) >= 0));
+  return { kept: [...kept], left: rows.filter((row) => !kept.has(row)) };
+}
+
+function table(rows: readonly SignedRow[]): string {
+  const lines = rows.map(({ text }) => text);
+  return `| | who | may | where | when | because |\n|---|---|---|---|---|---|\n${lines.join('')}`;
+}
+
+function markdownRow(row: ShownRow, sign: SignedRow['sign']): string {
+  const when = stretchText(row);
+  const preposition = row.extent === 'exact' ? '' : row.extent === 'below' ? 'below ' : 'at and below ';
+  const where = [`${preposition}${code(row.namespace)}`];
+  if (row.except !== undefined) where.push(`without ${shortList(row.except.map(code), SHOWN)}`);
+  const leftOut = leftOutText(row);
+  if (leftOut !== null) where.push(leftOut);
+  const cells = [
+    sign,
+    shortList(row.identities.map(code), SHOWN),
+    patternsOf(row.scopes).map(code).join(', '),
+    where.join(', '),
+    when === '' ? 'always' : when,
+    shortList(row.causes.map(causeText), SHOWN),
+  ];
+  return `| ${cells.join(' | ')} |\n`;
+}
+
+function causeText(cause: Cause): string {
+  const place = cause.file === undefined ? '' : ` (${code(`${cause.file}:${String(cause.line ?? 1)}`)})`;
+  switch (cause.kind) {
+    case 'grant':
+      return `grant ${code(cause.id)} ${cause.change}${cause.fields === undefined ? '' : `: ${cause.fields.join(', ')}`}${place}`;
+    case 'member':
+      return `${code(cause.member)} ${cause.change === 'added' ? 'added to' : 'removed from'} ${code(cause.role)}${place}`;
+    case 'role':
+      return `role ${code(cause.role)} ${cause.change}${place}`;
+  }
+}
+
+/** A code span in a cell of a table: nothing in it is a mention, a link, HTML or the end of the cell. */
+function code(text: string): string {
+  const safe = escapeText(text).replaceAll('|', '\\|');
+  const longest = Math.max(0, ...(safe.match(/`+/g) ?? []).map((run) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  return longest === 0 ? `${fence}${safe}${fence}` : `${fence} ${safe} ${fence}`;
+}

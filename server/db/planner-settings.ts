@@ -1,0 +1,15 @@
+// What the planner of every connection is told. Statements are written so that there is one good plan for each, an ordered walk of
+// index ranges, and these keep estimates, which know nothing of a fenced range, from choosing another.
+
+/** By the server's names. */
+export const PLANNER_SETTINGS: ReadonlyMap<string, string> = new Map([
+  // Compiling takes longer than any query of ours, and the estimates of fenced ranges, which are far too high, would ask for it.
+  ['jit', 'off'],
+  // Each reads and sorts all of a range of which the first rows are wanted, or the whole table.
+  ['enable_bitmapscan', 'off'],
+  ['enable_seqscan', 'off'],
+  // Of an order that an index has but for its ties the planner would sort all of a root that it takes for small.
+  ['enable_sort', 'off'],
+  // Of a prepared statement: a plan made for the values at hand would be the same one, made anew each time.
+  ['plan_cache_mode', 'force_generic_plan'],
+]);

@@ -1,0 +1,31 @@
+// Paths of routes, as the documents write them: literal, but for `{id}`, which stands for one segment, or `{path}`, which
+// stands for a namespace with the slash that it begins with. What stands there is taken as it was sent: nothing is decoded,
+// folded or resolved, so that the router, the decision and the store can never mean different things by one path (design 6).
+
+export interface PathTemplate {
+  /** For the router. Captures nothing: what it captured it would decode. */
+  readonly pattern: string | RegExp;
+  /** The part of a request's path that the template leaves open, or null where the path is of another form. */
+  readonly partOf: (path: string) => string | null;
+}
+
+const OPEN: ReadonlyMap<string, string> = new Map([
+  ['id', '[^/]+'],
+  ['path', '/.*'],
+]);
+
+export function pathTemplate(text: string): PathTemplate {
+  const [before = '', name, after = '', ...more] = text.split(/\{(\w+)\}/);
+  if (name === undefined) return { pattern: text, partOf: () => null };
+  const open = OPEN.get(name);
+  if (open === undefined || more.length > 0) throw new Error(`not a path of a route: ${text}`);
+  const pattern = new RegExp(`^${literally(before)}${open}${literally(after)}$`);
+  return {
+    pattern,
+    partOf: (path) => (pattern.test(path) ? path.slice(before.length, path.length - after.length) : null),
+  };
+}
+
+function literally(text: string): string {
+  return text.replaceAll(/[^\w/-]/g, String.raw`\$&`);
+}

@@ -1,0 +1,39 @@
+// GET of one record: by its id, or of a namespace by its path (design 6, interfaces.md "HTTP"). Archived ones stay readable. A
+// condition of the client's (`If-None-Match`, `Range`) changes nothing: the answer is always the whole record.
+import { FAMILIES } from '../../../engine/index.js';
+import type { Database } from '../../db/database.js';
+import { ApiProblem } from '../../problem.js';
+import { findNamespace, findRecord, type FoundRecord, namespaceOfRecord } from '../../query/find-record.js';
+import { rowPredicate } from '../../query/row-predicate.js';
+import type { Answer } from '../exchange.js';
+import { namespaceRoute, recordRoute, type Route } from '../route.js';
+
+export function makeRecordRoutes(db: Database): readonly Route[] {
+  const byPath = namespaceRoute({
+    method: 'GET',
+    path: '/api/v1/namespaces{path}',
+    answer: async ({ visible }) => {
+      const found = await findNamespace(db, rowPredicate(visible));
+      if (found === null) throw new ApiProblem('namespace.not_found');
+      return whole(found);
+    },
+  });
+  const byId = FAMILIES.filter((family) => family !== 'namespace').map((family) =>
+    recordRoute({
+      method: 'GET',
+      path: `/api/v1/${family}s/{id}`,
+      family,
+      locate: (id) => namespaceOfRecord(db, { family, id }),
+      answer: async ({ visible }, id) => {
+        const found = await findRecord(db, { predicate: rowPredicate(visible), family, id });
+        return found === null ? null : whole(found);
+      },
+    }),
+  );
+  return [byPath, ...byId];
+}
+
+/** The revision is a strong validator: whatever changes a record raises it. */
+function whole({ json, revision }: FoundRecord): Answer {
+  return { status: 200, json, headers: ['ETag', `"${String(revision)}"`] };
+}

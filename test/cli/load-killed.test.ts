@@ -1,0 +1,133 @@
+// A `load` that is killed in the middle, as often as it takes: what was stored stays, each next run goes on from there, and the end
+// is what one run would have made of it.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openDatabase, type Database, type DatabaseConfig } from '../../server/db/database.js';
+import { migrate } from '../../server/db/migrate.js';
+import { CLI, runCli } from '../support/run-cli.js';
+import { testStores, type OpenedStore } from '../support/stores.js';
+import { makeFolder } from '../support/temp-folder.js';
+
+function lineOf(index: number): string {
+  return JSON.stringify({
+    family: 'resource',
+    namespace: `/labs/l${String(index % 97)}`,
+    name: `r${String(index)}`,
+    properties: { rank: index },
+    createdAt: new Date(Date.UTC(2026, 0, 1) + index * 1000).toISOString(),
+    ...(index % 20 === 0 ? { archivedAt: '2026-11-01T00:00:00.000Z' } : {}),
+  });
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await sleep(20);
+}
+
+async function recordsIn(db: Database): Promise<number> {
+  const { rows } = await db.knex.raw<{ rows: readonly { count: number }[] }>(
+    'SELECT count(*)::int AS count FROM records WHERE family <> 0',
+  );
+  return rows[0]?.count ?? 0;
+}
+
+function isOwner(dataDir: string, pid: number | undefined): boolean {
+  const folder = join(dataDir, 'store.lock');
+  return readdirSync(folder).some((name) => readFileSync(join(folder, name), 'utf8').includes(`"pid":${String(pid)},`));
+}
+
+/** Several batches on the store; a run that is killed stores some, and has more to wait for. */
+const LINES = { embedded: 3_200, postgres: 45_000 } as const;
+
+interface Content {
+  readonly records: number;
+  readonly digest: string | null;
+  readonly counted: number;
+}
+
+/** All that a line decides on, and what the counters say. */
+async function contentOf(config: DatabaseConfig): Promise<Content> {
+  const db = await openDatabase({ ...config, statementTimeout: 0 });
+  try {
+    const { rows } = await db.knex.raw<{ rows: readonly Content[] }>(`
+      SELECT (SELECT count(*)::int FROM records WHERE family <> 0) AS records,
+        (SELECT md5(string_agg(md5(concat_ws('|', id, family, path, name, properties, archived_at)), '' ORDER BY id))
+          FROM records WHERE family <> 0) AS digest,
+        (SELECT COALESCE(sum(active + archived), 0)::int FROM record_counts WHERE family <> 0) AS counted`);
+    const [content] = rows;
+    if (content === undefined) throw new Error('no content');
+    return content;
+  } finally {
+    await db.close();
+  }
+}
+
+for (const store of testStores()) {
+  describe(`a load that is killed, on the ${store.name} store`, () => {
+    const lines = LINES[store.name];
+    const texts = Array.from({ length: lines }, (_, index) => `${lineOf(index)}\n`);
+    let dataset = '';
+    const opened: OpenedStore[] = [];
+    beforeAll(async () => {
+      dataset = join(await makeFolder({ 'all.jsonl': texts.join('') }), 'all.jsonl');
+      for (let index = 0; index < 2; index += 1) {
+        const one = await store.open();
+        await migrate(one.database);
+        // The command opens it by itself.
+        await one.database.close();
+        opened.push(one);
+      }
+    });
+    afterAll(async () => {
+      for (const one of opened) await one.dispose();
+    });
+
+    const argumentsFor = (config: DatabaseConfig, from: string): readonly string[] => [
+      ...['load', from, '--format', 'json'],
+      ...(config.kind === 'external' ? ['--database-url', config.url] : ['--data-dir', config.dataDir]),
+    ];
+
+    /** Kills a run that has stored some of its lines and waits for more; tells how many are in. */
+    async function killHalfway(config: DatabaseConfig, given: number): Promise<number> {
+      const child = spawn(process.execPath, [CLI, ...argumentsFor(config, '-')], {
+        stdio: ['pipe', 'ignore', 'inherit'],
+      });
+      const gone = new Promise((resolve) => child.once('close', resolve));
+      child.stdin.on('error', () => undefined);
+      child.stdin.write(texts.slice(0, given).join(''));
+      // The child is to own the embedded store: then its death is the engine's, too.
+      if (config.kind === 'embedded') await until(() => Promise.resolve(isOwner(config.dataDir, child.pid)));
+      const db = await openDatabase({ ...config, statementTimeout: 0 });
+      const before = await recordsIn(db);
+      await until(async () => (await recordsIn(db)) > before);
+      child.kill('SIGKILL');
+      await gone;
+      await db.close();
+      return (await contentOf(config)).records;
+    }
+
+    it('ends as one run does', async () => {
+      const [whole, killed] = opened.map(({ config }) => config);
+      if (whole === undefined || killed === undefined) throw new Error('no stores');
+      expect(await runCli(argumentsFor(whole, dataset))).toMatchObject({ status: 0 });
+      const expected = await contentOf(whole);
+      expect(expected).toMatchObject({ records: lines, counted: lines });
+
+      let stored = 0;
+      for (const part of [0.5, 0.9]) {
+        const records = await killHalfway(killed, Math.floor(lines * part));
+        expect(records).toBeGreaterThan(stored);
+        expect(records).toBeLessThan(lines);
+        expect(await contentOf(killed)).toMatchObject({ counted: records });
+        stored = records;
+      }
+
+      const last = await runCli(argumentsFor(killed, dataset));
+      expect(last).toMatchObject({ status: 0 });
+      expect(JSON.parse(last.stdout)).toMatchObject({ loaded: lines - stored, unchanged: stored });
+      expect(await contentOf(killed)).toEqual(expected);
+    });
+  });
+}

@@ -1,0 +1,347 @@
+// The slips of somebody who writes policy by hand: each is told once, at its place, with what to do, and hides none of the
+// other mistakes of its file (design 3.1, 3.2).
+import { describe, expect, it, test } from '@jest/globals';
+import fc from 'fast-check';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fromRoot } from '../../support/root.js';
+import { POLICY, readExample, readFolder, ROLES, summary, textUnder } from './support.js';
+
+const GRANT = '    role: staff\n    namespace: /labs\n';
+/** A last entry with a mistake of its own, which must be told whatever stands before it. */
+const LAST = '  - id: z\n    role: staff\n    namespace: /Labs\n';
+const FOUND = 'NAMESPACE_INVALID /Labs';
+/** The same for a file of roles. */
+const LAST_ROLE = '  zoo: { member: [] }\n';
+const FOUND_ROLE = 'KEY_UNKNOWN member';
+
+describe('a slip in one grant is told, and the next grant is checked all the same', () => {
+  test.each<[string, string, readonly string[]]>([
+    ['indented too little', `  - id: a\n    role: staff\n   namespace: /labs\n`, ['YAML_INDENT namespace: /labs']],
+    ['indented too far', `  - id: a\n      role: staff\n      namespace: /labs\n`, ['YAML_INDENT role: staff']],
+    [
+      'an entry further left',
+      `  - id: a\n${GRANT} - id: b\n   role: staff\n   namespace: /x\n`,
+      ['YAML_INDENT - id: b'],
+    ],
+    [
+      'a dash left out, in its column',
+      `  - id: a\n${GRANT}  id: b\n  role: staff\n  namespace: /x\n`,
+      ['YAML_DASH_MISSING id: b'],
+    ],
+    ['a dash left out, the rest in place', `  - id: a\n${GRANT}  id: b\n${GRANT}`, ['YAML_DASH_MISSING id: b']],
+    ['a dash left out, in the column of the keys', `  - id: a\n${GRANT}    id: b\n${GRANT}`, ['YAML_DUPLICATE_KEY id']],
+    [
+      'no space after the dash',
+      `  - id: y\n${GRANT}  -id: a\n   role: staff\n   namespace: /x\n`,
+      ['YAML_DASH_SPACE -id:'],
+    ],
+    ['no space after a colon', `  - id: a\n    role:staff\n    namespace: /labs\n`, ['YAML_COLON_SPACE role:staff']],
+    [
+      'no space after the colon of the last key',
+      `  - id: a\n    role: staff\n    namespace:/labs\n`,
+      ['YAML_COLON_SPACE namespace:/labs'],
+    ],
+    ['no space after colons in braces', `  - {id:a, role: staff, namespace: /labs}\n`, ['KEY_UNKNOWN id:a']],
+    ['no colon', `  - id: a\n    role staff\n    namespace: /labs\n`, ['YAML_COLON_MISSING role staff']],
+    ['an equals sign', `  - id = a\n`, ['VALUE_NOT_MAPPING id = a']],
+    ['a colon in a text', `  - id: a\n    reason: see: this\n${GRANT}`, ['YAML_COLON_IN_TEXT see: this']],
+    ['a double quote left open', `  - id: a\n    reason: "because\n${GRANT}`, ['YAML_QUOTE_UNCLOSED e']],
+    ['a single quote left open', `  - { id: a, role: 'staff, namespace: /labs }\n`, ['YAML_QUOTE_UNCLOSED }']],
+    ['an apostrophe in single quotes', `  - id: a\n    reason: 'it's'\n${GRANT}`, ["YAML_TRAILING s'"]],
+    ['a bracket left open', `  - id: a\n    scopes: [resource:read\n${GRANT}`, ['YAML_UNCLOSED d']],
+    [
+      'a bracket left open over lines',
+      `  - id: a\n    scopes: [resource:read,\n      resource:write\n${GRANT}`,
+      ['YAML_UNCLOSED e'],
+    ],
+    ['a brace left open', `  - { id: a, role: staff, namespace: /labs\n`, ['YAML_UNCLOSED s']],
+    ['one bracket too many', `  - { id: a, role: staff, namespace: /labs }}\n`, ['YAML_BRACKET_EXTRA }']],
+    [
+      'a comma left out',
+      `  - { id: a, role: staff namespace: /labs }\n`,
+      ['YAML_COLON_IN_TEXT staff namespace: /labs '],
+    ],
+    [
+      'a comma left out after a bracket',
+      `  - { id: a, role: staff, scopes: [resource:read] namespace: /labs }\n`,
+      ['YAML_COMMA_MISSING namespace:'],
+    ],
+    ['a comma too many', `  - { id: a, , role: staff, namespace: /labs }\n`, ['YAML_COMMA_EXTRA ,']],
+    [
+      'scopes that are no list',
+      `  - { id: a, role: staff, namespace: /labs, scopes: resource:read }\n`,
+      ['VALUE_NOT_LIST resource:read'],
+    ],
+    ['a pattern without quotes', `  - id: a\n    scopes: *:read\n${GRANT}`, ['YAML_ALIAS *:read']],
+    ['an at sign', `  - id: a\n    reason: @team\n${GRANT}`, ['YAML_SCALAR_START @']],
+    ['a path of Windows', `  - id: a\n    reason: "C:\\q"\n${GRANT}`, ['YAML_ESCAPE \\q']],
+    [
+      'a list beginning on the line of its key',
+      `  - id: a\n    scopes: - resource:read\n${GRANT}`,
+      ['YAML_LIST_INLINE -'],
+    ],
+    ['a comment without space', `  - { id: a, role: staff, namespace: /labs }#x\n`, ['YAML_COMMENT_SPACE #x']],
+    ['a tab in the indentation', `  - id: a\n\trole: staff\n    namespace: /labs\n`, ['TEXT_TAB \t']],
+    ['a tab behind a colon', `  - id:\ta\n${GRANT}`, ['TEXT_TAB \t']],
+    ['a tab in a name', `  - id: a\tb\n${GRANT}`, ['TEXT_TAB \t']],
+    [
+      'a no-break space',
+      `  - id: a\n\u00a0\u00a0\u00a0\u00a0role: staff\n    namespace: /labs\n`,
+      ['TEXT_SPACE \u00a0\u00a0\u00a0\u00a0'],
+    ],
+    ['a NUL in a name', `  - id: a\u0000b\n${GRANT}`, ['TEXT_NUL \u0000']],
+    ['a decomposed name', `  - id: cafe\u0301\n${GRANT}`, ['TEXT_NOT_NFC cafe\u0301']],
+    ['a lone CR', `  - id: a\r    role: staff\n    namespace: /labs\n`, ['TEXT_LONE_CR \r']],
+    [
+      'two slips in two grants',
+      `  - id:a\n${GRANT}  - id: b\n    scopes: [x\n${GRANT}`,
+      ['YAML_COLON_SPACE id:a', 'YAML_UNCLOSED x'],
+    ],
+  ])('%s', (_, grants, expected) => {
+    const reading = readExample(`grants:\n${grants}${LAST}`);
+    expect(summary(reading)).toEqual([...expected, FOUND]);
+    expect(reading.policy).toBeNull();
+    for (const { help } of reading.diagnostics) expect(help).toBeDefined();
+  });
+});
+
+describe('a slip in one role is told, and the next role is checked all the same', () => {
+  test.each<[string, string, readonly string[]]>([
+    ['a role without colon', '  optics\n    members: []\n', ['YAML_COLON_MISSING optics']],
+    ['keys beside their role', '  optics:\n  members: [github:x]\n', ['YAML_INDENT members']],
+    [
+      'a key further left than all roles',
+      '  optics:\n    members: []\n description: x\n',
+      ['YAML_INDENT description: x'],
+    ],
+    [
+      'members without space after the dash',
+      '  optics:\n    members:\n      -github:x\n      -github:y\n',
+      ['VALUE_NOT_LIST -github:x'],
+    ],
+    [
+      'one member without dash',
+      '  optics:\n    members:\n      - github:x\n      github:y\n',
+      ['YAML_DASH_MISSING github:y'],
+    ],
+    [
+      'one member without space after the dash',
+      '  optics:\n    members:\n      - github:x\n      -github:y\n',
+      ['YAML_DASH_SPACE -github:y'],
+    ],
+    ['a question mark', '  optics: { members: [github:x, ? , github:y] }\n', ['YAML_KEY_NOT_TEXT ?']],
+    ['a dash with nothing', '  optics:\n    members:\n      - github:x\n      -\n', ['VALUE_NULL -']],
+    ['commas with nothing between', '  optics: { members: [github:x,, github:y] }\n', ['YAML_COMMA_EXTRA ,']],
+    ['a number as name', '  7: { members: [] }\n', ['YAML_KEY_NOT_TEXT 7']],
+    ['a tab of two columns', '  optics:\n  \tmembers: [github:x]\n', ['TEXT_TAB \t']],
+    [
+      'tabs of eight columns',
+      '  optics:\n\tmembers: [github:x]\n\tscopes: [resource:read]\n',
+      ['TEXT_TAB \t', 'TEXT_TAB \t'],
+    ],
+  ])('%s', (_, roles, expected) => {
+    const reading = readExample(`roles:\n${roles}${LAST_ROLE}`);
+    expect(summary(reading)).toEqual([...expected, FOUND_ROLE]);
+    for (const { help } of reading.diagnostics) expect(help).toBeDefined();
+  });
+});
+
+describe('a slip at the left edge', () => {
+  test.each<[string, string, readonly string[]]>([
+    [
+      'a section without colon',
+      `roles:\n${LAST_ROLE}grants\n  - id: a\n${GRANT}`,
+      [FOUND_ROLE, 'YAML_COLON_MISSING grants'],
+    ],
+    ['a file that begins with an empty line', `\ngrants:\n  id: a\n    role: x\n`, ['YAML_INDENT role: x']],
+    ['a section without space', `grants:[]\nroles:\n${LAST_ROLE}`, ['YAML_COLON_SPACE grants:[]', FOUND_ROLE]],
+    ['a section alone without space', 'grants:[]\n', ['VALUE_NOT_MAPPING grants:[]']],
+    ['a first section that is indented', `  roles:\n    a: {}\ngrants:\n${LAST}`, [`YAML_INDENT grants:`, FOUND]],
+    ['a byte order mark', `\uFEFFgrants:\n${LAST}`, ['TEXT_BOM \uFEFF', FOUND]],
+    ['a byte order mark before a comment, and CRLF', `\uFEFF# x\r\ngrants:\r\n${LAST}`, ['TEXT_BOM \uFEFF', FOUND]],
+    ['a bracket too many', `roles:\n${LAST_ROLE}grants: []\n}\n`, [FOUND_ROLE, 'YAML_BRACKET_EXTRA }']],
+    ['keys of a grant', 'grants:\n- id: a\nrole: staff\nnamespace: /labs\n', ['YAML_INDENT role']],
+    ['a second document', `roles:\n${LAST_ROLE}---\ngrants:\n${LAST}`, [FOUND_ROLE, 'YAML_DOCUMENTS ---', FOUND]],
+    ['a second document with the same section', `grants: []\n---\ngrants:\n${LAST}`, ['YAML_DOCUMENTS ---', FOUND]],
+    [
+      'a list that ends in a comma on the left',
+      'grants: [\n  { id: a, role: staff, namespace: /labs }\n',
+      ['YAML_UNCLOSED }'],
+    ],
+  ])('%s', (_, text, expected) => {
+    expect(summary(readExample(text))).toEqual(expected);
+  });
+});
+
+describe('what a broken part may have declared', () => {
+  const folder = (text: string): readonly string[] =>
+    summary(
+      readFolder({
+        'policy.yaml': POLICY,
+        'roles.yaml': ROLES,
+        'x.yaml': text,
+        'z.yaml': 'grants:\n  - { id: z, role: optics, namespace: / }\n',
+      }),
+    );
+
+  it('is not called missing', () => {
+    expect(folder('roles:\n  optics: { members: [ }\n')).toEqual(['YAML_UNCLOSED }']);
+    expect(folder('roles\n  optics: { members: [] }\n')).toEqual(['YAML_COLON_MISSING roles']);
+    expect(folder('roles:\n  o\tptics: { members: [] }\n')).toEqual(['TEXT_TAB \t']);
+  });
+
+  it('is, where no role can have been lost', () => {
+    expect(folder('grants:\n  - { id: a, role: staff, namespace: [ }\n')).toEqual([
+      'YAML_UNCLOSED }',
+      'ROLE_UNKNOWN optics',
+    ]);
+  });
+
+  it('is not called missing in policy.yaml either', () => {
+    const header = 'bailiwick: 1\nname: a: b\nproviders: { orcid: {} }\n';
+    expect(summary(readFolder({ 'policy.yaml': header, 'x.yaml': 'roles: { a: { members: [gitub:x] } }\n' }))).toEqual([
+      'YAML_COLON_IN_TEXT a: b',
+      'PROVIDER_UNKNOWN gitub:x',
+    ]);
+    const broken = 'bailiwick: 1\nname: a\nproviders: { orcid: {}\n';
+    expect(summary(readFolder({ 'policy.yaml': broken, 'x.yaml': 'roles: { a: { members: [gitub:x] } }\n' }))).toEqual([
+      'YAML_UNCLOSED }',
+    ]);
+  });
+});
+
+test('many brackets that are not closed are each told, though they seem to be inside each other', () => {
+  const grants = Array.from(
+    { length: 50 },
+    (_, i) => `  - { id: g${String(i)}, role: staff, scopes: [x, namespace: /labs }\n`,
+  );
+  expect(summary(readExample(`grants:\n${grants.join('')}${LAST}`))).toEqual([
+    ...grants.map(() => 'YAML_UNCLOSED }'),
+    FOUND,
+  ]);
+});
+
+test('what is not closed is told with the place where it was opened', () => {
+  const opened = (text: string): readonly string[] => {
+    const reading = readExample(text);
+    return reading.diagnostics.flatMap(({ related }) =>
+      related.map((place) => `${place.message} ${textUnder(reading, place)}`),
+    );
+  };
+  expect(opened('grants:\n  - id: a\n    reason: "x\n')).toEqual(['opened here "']);
+  expect(opened("grants:\n  - id: a\n    reason: 'x\n")).toEqual(["opened here '"]);
+  expect(opened('roles:\n  a: { members: [github:x }\n')).toEqual(['opened here [']);
+  expect(opened('roles:\n  a: { members: [github:x]\n  b: {}\n')).toEqual(['opened here {']);
+});
+
+describe('faults of characters', () => {
+  it('are all told, up to a limit and how many more there are', () => {
+    const text = `roles:\n${Array.from({ length: 9 }, (_, i) => `  r${String(i)}:\t{ members: [] }\n`).join('')}${LAST_ROLE}`;
+    expect(summary(readExample(text))).toEqual([...Array.from({ length: 9 }, () => 'TEXT_TAB \t'), FOUND_ROLE]);
+    const limited = readExample(text, { textFaults: 4 });
+    expect(limited.diagnostics.map(({ code }) => code)).toEqual([
+      ...Array.from({ length: 4 }, () => 'TEXT_TAB'),
+      'LIMIT_DIAGNOSTICS',
+      'KEY_UNKNOWN',
+    ]);
+    expect(limited.diagnostics[4]?.message).toBe('5 more of TEXT_TAB in this file are not listed');
+  });
+
+  it('of several bytes that are not UTF-8 are one each', () => {
+    const latin1 = Buffer.from(`roles:\n  a: { description: "Caf\u00e9, R\u00e4ume" }\n${LAST_ROLE}`, 'latin1');
+    expect(summary(readExample(new Uint8Array(latin1)))).toEqual([
+      'TEXT_NOT_UTF8 \uFFFD',
+      'TEXT_NOT_UTF8 \uFFFD',
+      FOUND_ROLE,
+    ]);
+  });
+
+  test.each<[string, Uint8Array]>([
+    ['with a byte order mark', new Uint8Array(Buffer.from('\uFEFFgrants: []\n', 'utf16le'))],
+    ['with one of the other order', new Uint8Array([0xfe, 0xff, 0, 0x67, 0, 0x72])],
+    ['without one', new Uint8Array(Buffer.from('grants: []\n', 'utf16le'))],
+  ])('UTF-16 %s is one', (_, bytes) => {
+    expect(readExample(bytes).diagnostics.map(({ code, message }) => [code, message])).toEqual([
+      ['TEXT_NOT_UTF8', 'the file is UTF-16 text'],
+    ]);
+  });
+
+  it('that fill a file are not all looked at', () => {
+    const start = performance.now();
+    const hostile = readExample(`grants: []\n${'x\u0000'.repeat(1_000_000)}`);
+    expect(new Set(hostile.diagnostics.map(({ code }) => code))).toEqual(new Set(['TEXT_NUL', 'LIMIT_DIAGNOSTICS']));
+    expect(readExample(`a:${' \u00a0'.repeat(500_000)}${'\t '.repeat(4_000)}x\n`).diagnostics.length).toBeGreaterThan(
+      0,
+    );
+    expect(performance.now() - start).toBeLessThan(10_000);
+  });
+});
+
+/** The policy that ships. */
+function shipped(): readonly { readonly path: string; readonly text: string }[] {
+  const root = fromRoot('policies');
+  return readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.yaml') && statSync(join(root, path)).isFile())
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+}
+
+test('whatever is done to a policy, each mistake underlines something, has help, and leaves no policy', () => {
+  const files = shipped();
+  expect(files.length).toBeGreaterThan(3);
+  const junk = fc.constantFrom(
+    '',
+    ' ',
+    '  ',
+    '\t',
+    '\n',
+    ':',
+    ': ',
+    '"',
+    "'",
+    '[',
+    ']',
+    '{',
+    '}',
+    ',',
+    '- ',
+    '-',
+    '#',
+    '*',
+    '&',
+    '!',
+    '\r',
+    '\u0000',
+    '\uFEFF',
+    '?',
+    '|',
+    'x',
+    '\u0301',
+    '\u00a0',
+    '---\n',
+  );
+  const mutation = fc.record({
+    file: fc.nat(files.length - 1),
+    at: fc.double({ min: 0, max: 1, noNaN: true }),
+    cut: fc.nat(6),
+    insert: junk,
+  });
+  fc.assert(
+    fc.property(fc.array(mutation, { minLength: 1, maxLength: 3 }), (mutations) => {
+      const texts = files.map(({ text }) => text);
+      for (const { file, at, cut, insert } of mutations) {
+        const text = texts[file] ?? '';
+        const from = Math.floor(at * text.length);
+        texts[file] = text.slice(0, from) + insert + text.slice(from + cut);
+      }
+      const reading = readFolder(Object.fromEntries(files.map(({ path }, index) => [path, texts[index] ?? ''])));
+      const wanting = reading.diagnostics.filter((diagnostic) => {
+        const isTextLost = (reading.sources.get(diagnostic.file) ?? '') !== '' && textUnder(reading, diagnostic) === '';
+        return isTextLost || (diagnostic.severity === 'error' && diagnostic.help === undefined);
+      });
+      expect(wanting).toEqual([]);
+      expect(reading.policy === null).toBe(reading.diagnostics.some(({ severity }) => severity === 'error'));
+    }),
+    { numRuns: 60, endOnFailure: true },
+  );
+});

@@ -1,0 +1,34 @@
+// Which statements are prepared: those that come again, and never more than a connection should hold.
+import { describe, expect, it } from '@jest/globals';
+import { makeStatementNames } from '../../../server/db/statement-names.js';
+
+describe('the names of statements', () => {
+  it('are given from the third time on, and stay', () => {
+    const nameOf = makeStatementNames();
+    expect([nameOf('a'), nameOf('a')]).toEqual([null, null]);
+    const name = nameOf('a');
+    expect(name).not.toBeNull();
+    for (let index = 0; index < 1_000; index += 1) nameOf(`other ${String(index)}`);
+    expect(nameOf('a')).toBe(name);
+  });
+
+  it('differ, and end at 64: what comes later goes without', () => {
+    const nameOf = makeStatementNames();
+    const given = new Set<string>();
+    for (let round = 0; round < 4; round += 1) {
+      for (let index = 0; index < 200; index += 1) {
+        const name = nameOf(`text ${String(index)}`);
+        if (name !== null) given.add(name);
+      }
+    }
+    expect(given.size).toBe(64);
+  });
+
+  it('are not given to what came long ago: texts that never come again push it out', () => {
+    const nameOf = makeStatementNames();
+    nameOf('rare');
+    nameOf('rare');
+    for (let index = 0; index < 300; index += 1) nameOf(`once ${String(index)}`);
+    expect(nameOf('rare')).toBeNull();
+  });
+});

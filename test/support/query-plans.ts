@@ -1,0 +1,68 @@
+// The plan of a statement as the store runs it: of a prepared one, without a look at its values.
+import type { Database } from '../../server/db/database.js';
+import type { Binding, Fragment } from '../../server/db/sql.js';
+import { inTransaction } from '../../server/db/transaction.js';
+
+/** A step, in the words of `EXPLAIN (FORMAT JSON)`; what is `Actual` is there where it was run. */
+export interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly 'Index Cond'?: string;
+  readonly Filter?: string;
+  readonly 'Actual Loops'?: number;
+  /** Of one loop. */
+  readonly 'Actual Rows'?: number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly 'Heap Fetches'?: number;
+  readonly 'Shared Hit Blocks'?: number;
+  readonly 'Shared Read Blocks'?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** Of a step those that it is a part of, the nearest last. */
+export interface Step {
+  readonly node: PlanNode;
+  readonly above: readonly PlanNode[];
+}
+
+/** All steps, each before its parts. `options` are those of EXPLAIN. */
+export async function planOf(
+  db: Database,
+  { text, bindings }: Fragment,
+  options: readonly string[] = [],
+): Promise<readonly Step[]> {
+  const parts = text.split('?');
+  const prepared = parts.map((part, index) => (index === 0 ? part : `$${String(index)}${part}`)).join('');
+  const values = bindings.length === 0 ? '' : `(${bindings.map(literalOf).join(', ')})`;
+  const rows = await inTransaction(db.knex, async (knex) => {
+    await knex.raw(`PREPARE asked AS ${prepared}`);
+    try {
+      await knex.raw('SET LOCAL plan_cache_mode = force_generic_plan');
+      const explained = `EXPLAIN (${[...options, 'FORMAT JSON'].join(', ')}) EXECUTE asked${values}`;
+      return (await knex.raw<{ rows: readonly { 'QUERY PLAN': readonly { Plan: PlanNode }[] }[] }>(explained)).rows;
+    } finally {
+      await knex.raw('DEALLOCATE asked');
+    }
+  });
+  return (rows[0]?.['QUERY PLAN'] ?? []).flatMap(({ Plan }) => stepsOf(Plan, []));
+}
+
+function stepsOf(node: PlanNode, above: readonly PlanNode[]): readonly Step[] {
+  return [{ node, above }, ...(node.Plans ?? []).flatMap((part) => stepsOf(part, [...above, node]))];
+}
+
+/** Steps that read records, however. */
+export function readsOf(steps: readonly Step[]): readonly Step[] {
+  return steps.filter(({ node }) => {
+    const index = node['Index Name'] ?? '';
+    return (node['Relation Name'] ?? '').startsWith('records') || index.startsWith('records_');
+  });
+}
+
+/** A binding as SQL: EXECUTE takes no parameters of its own. The driver reads question marks. */
+function literalOf(binding: Binding): string {
+  if (binding === null) return 'NULL';
+  if (typeof binding === 'object') return `ARRAY[${binding.map(literalOf).join(', ')}]::text[]`;
+  return `'${String(binding).replaceAll("'", "''").replaceAll('?', '\\?')}'`;
+}
