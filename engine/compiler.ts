@@ -6,6 +6,7 @@ import { type LoadResult, openSnapshot } from './evaluate/open-snapshot.js';
 import { linkPolicy } from './link/link-policy.js';
 import type { Diagnostic } from './model/diagnostic.js';
 import type { PolicyDocument } from './model/document.js';
+import { groupDigits } from './model/group-digits.js';
 import { groupHolders } from './model/holders.js';
 import type { FileOutline, PolicySet } from './model/policy-set.js';
 import { compareTexts } from './model/order.js';
@@ -119,12 +120,16 @@ export type CompileResult =
 export function compilePolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMITS): CompileResult {
   const tables = compileTables(set);
   const holders = groupHolders(tables, limits.expandedRows);
-  const digests = holders === null ? null : digestCells(tables, holders, limits.expandedRows);
-  if (holders === null || digests === null)
-    return tooLarge(`the decision table would have more than ${String(limits.expandedRows)} rows`);
+  const digests = holders === null ? null : digestCells(tables, holders, limits);
+  if (holders === null || digests === null || digests === 'expandedRows')
+    return tooLarge(`the decision table would have more than ${groupDigits(limits.expandedRows)} rows`, EXPANDED_HELP);
+  if (digests === 'intervals') {
+    const found = `the rights of identities would change more than ${groupDigits(limits.intervals)} times`;
+    return tooLarge(`${found}, counted in every namespace where they do`, INTERVALS_HELP);
+  }
   const snapshot = sealSnapshot({ tables, holders, changes: digests.changes }, digests.decisions);
   if (snapshot.bytes.length > limits.snapshotBytes) {
-    return tooLarge(`the snapshot would have more than ${String(limits.snapshotBytes)} bytes`);
+    return tooLarge(`the snapshot would have more than ${groupDigits(limits.snapshotBytes)} bytes`, EXPANDED_HELP);
   }
   return { ok: true, snapshot };
 }
@@ -135,10 +140,12 @@ export function openCompiled(compiled: CompiledSnapshot): LoadResult {
 }
 
 const EXPANDED_HELP = 'let fewer grants go to roles with many members, or split the policy';
+const INTERVALS_HELP =
+  'drop grants that have expired, and give the rest their `notBefore` and `expires` at fewer different instants';
 
-function tooLarge(message: string): CompileResult {
+function tooLarge(message: string, help: string): CompileResult {
   return {
     ok: false,
-    diagnostics: [makeDiagnostic({ code: 'LIMIT_EXPANDED', file: 'policy.yaml', message, help: EXPANDED_HELP })],
+    diagnostics: [makeDiagnostic({ code: 'LIMIT_EXPANDED', file: 'policy.yaml', message, help })],
   };
 }

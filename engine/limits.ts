@@ -37,6 +37,8 @@ export const ENGINE_LIMITS = Object.freeze({
   snapshotBytes: 400 * 1024 * 1024,
   /** Rows of the decision table with roles followed: one for each class of like identities and grant of theirs. */
   expandedRows: 250_000_000,
+  /** Intervals that the instants of grants cut the rights of identities into, over all namespaces where they change. */
+  intervals: 20_000_000,
 } satisfies Readonly<Record<string, number>>);
 
 export type EngineLimits = { readonly [Name in keyof typeof ENGINE_LIMITS]: number };

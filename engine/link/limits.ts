@@ -1,4 +1,5 @@
 // How much of everything a policy may hold (`limits.ts`): reported once for each kind, where the limit is passed.
+import { groupDigits } from '../model/group-digits.js';
 import type { EngineLimits } from '../limits.js';
 import type { PolicyDocument } from '../model/document.js';
 import type { Sink } from '../model/report.js';
@@ -38,7 +39,7 @@ function checkLimit(
     for (const { at, count } of COUNTED[kind](document)) {
       total += count;
       if (total <= limit) continue;
-      const message = `the policy has more than ${String(limit)} ${kind}`;
+      const message = `the policy has more than ${groupDigits(limit)} ${kind}`;
       sink.add(
         findingAt(document, at ?? { start: 0, end: 0 }, { code: 'LIMIT_COUNT', message, help: 'split the policy' }),
       );

@@ -1,5 +1,6 @@
 // Grants without which everybody could do the same. Grants are looked at from the last to the first, and one that is found
 // covers no other, so all that are found can be removed at once: whoever obeys every finding changes no decision.
+import { groupDigits } from '../model/group-digits.js';
 import type { PolicyGrant } from '../model/policy-set.js';
 import { combine, during, isNothing, type Piece, unionOf } from '../prove/timeline.js';
 import { isReachable, type LintWorld, withRoles } from './lint-world.js';
@@ -39,7 +40,7 @@ export function findRedundantGrants(world: LintWorld, context: LintContext): voi
     context.report({
       code: 'LINT_GRANT_REDUNDANT',
       place: placed(grant.place),
-      message: `the grant \`${grant.id}\` adds nothing to ${names.length > 3 ? `${String(names.length)} other grants` : names.join(' and ')}`,
+      message: `the grant \`${grant.id}\` adds nothing to ${names.length > 3 ? `${groupDigits(names.length)} other grants` : names.join(' and ')}`,
       help: 'remove it, or what makes it needless',
       related: cover.flatMap((covering) => relatedTo(covering.place, `\`${covering.id}\` covers it`)),
     });

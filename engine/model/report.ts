@@ -1,5 +1,6 @@
 // How mistakes are gathered: one sink per run, which keeps at most a limit of them, and the order and the deduplication
 // of what comes out (design 3.2).
+import { groupDigits } from './group-digits.js';
 import type { Diagnostic, Range, Related } from './diagnostic.js';
 import { codePage, type DiagnosticCode } from './diagnostic-codes.js';
 import { compareTexts } from './order.js';
@@ -58,7 +59,7 @@ export function makeSink(limit: number): Sink {
     diagnostics: () => {
       const all = sortDiagnostics(kept);
       if (firstLeft === null) return all;
-      const message = `${String(left)} more ${left === 1 ? 'mistake is' : 'mistakes are'} not listed`;
+      const message = `${groupDigits(left)} more ${left === 1 ? 'mistake is' : 'mistakes are'} not listed`;
       return [
         ...all,
         makeDiagnostic({

@@ -1,4 +1,5 @@
 // The rule of a guardrail in words, as one line.
+import { groupDigits } from '../model/group-digits.js';
 import { formatIdentity } from '../model/identity.js';
 import { assertNever } from '../model/invariant.js';
 import { ROOT } from '../model/namespace.js';
@@ -48,7 +49,7 @@ function sideText(side: ScopeSet): string {
 }
 
 function identitiesText(count: number): string {
-  return `${String(count)} ${count === 1 ? 'identity' : 'identities'}`;
+  return `${groupDigits(count)} ${count === 1 ? 'identity' : 'identities'}`;
 }
 
 function placeText(at: CountedAt): string {

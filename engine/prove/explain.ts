@@ -1,5 +1,6 @@
 // One access, step by step: what each step of design 2.3 found, the grants that carry the scope, and for a denial the edits
 // that would allow it. It says what `decide` decides: every verdict here is checked against it by a test.
+import { groupDigits } from '../model/group-digits.js';
 import { grantRefs, findGrants } from '../evaluate/find-grants.js';
 import { type Policy, preparedOf } from '../evaluate/policy.js';
 import type { PreparedPolicy } from '../evaluate/prepare.js';
@@ -176,7 +177,7 @@ const STEPS: readonly ((access: Access) => ExplainedStep)[] = [
       const who = listOf(held, 'or');
       return fail('no_matching_grant', `no grant in force at ${formatInstant(at)} gives ${who} ${what}`);
     }
-    const number = `${String(carrying.length)} ${carrying.length === 1 ? 'grant gives' : 'grants give'}`;
+    const number = `${groupDigits(carrying.length)} ${carrying.length === 1 ? 'grant gives' : 'grants give'}`;
     return pass('no_matching_grant', `${number} ${listOf(holding, 'and')} ${what}`);
   },
   ({ scope, credentialScopes }) => {

@@ -64,14 +64,16 @@ export function makeBelowRule(input: BelowInput): BelowRule {
 
   /** By class, the union of the child's grants that `counts` accepts. */
   const sumOf = (row: number, counts: (grant: number) => boolean): Map<number, Timeline> => {
-    const sum = new Map<number, Timeline>();
+    const given = new Map<number, Timeline[]>();
     for (const grant of grantsAt(row)) {
       if (!counts(grant)) continue;
       for (const holder of holdersOf(tables.grants.principal[grant] ?? 0)) {
-        sum.set(holder, timelines.union(sum.get(holder) ?? NEVER, timelineOf(grant)));
+        const list = given.get(holder);
+        if (list === undefined) given.set(holder, [timelineOf(grant)]);
+        else list.push(timelineOf(grant));
       }
     }
-    return sum;
+    return new Map([...given].map(([holder, list]) => [holder, timelines.unionOf(list)]));
   };
 
   /** What the child itself and all that is below it have in common beyond what the parent gives. */

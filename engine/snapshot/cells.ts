@@ -5,6 +5,7 @@
 // strictly below have at least. Grants only add, so that is what a path without a row of its own inherits.
 import type { HolderClasses } from '../model/holders.js';
 import { listRows, rowsOf } from '../model/row-lists.js';
+import { ALL_SCOPES } from '../model/scope.js';
 import type { PolicyTables } from '../model/tables.js';
 import { makeBelowRule } from './below.js';
 import { makeTimelines, NEVER, type Timeline, type Timelines } from './timelines.js';
@@ -22,12 +23,13 @@ export interface Cells {
   readonly at: ArrayLike<Timeline>;
   /** By class, rights below the row just entered; those at it where nothing can be below. */
   readonly below: ArrayLike<Timeline>;
-  /** Once. False where the visitor has ended it. */
+  /** Once. False where the visitor has ended it, or there were more intervals than the limit. */
   readonly walk: (visitor: CellVisitor) => boolean;
 }
 
-export function makeCells(tables: PolicyTables, holders: HolderClasses): Cells {
-  const timelines = makeTimelines();
+/** `intervals` bounds the timelines that are kept. */
+export function makeCells(tables: PolicyTables, holders: HolderClasses, intervals: number): Cells {
+  const timelines = makeTimelines(intervals);
   const { grants } = tables;
   const grantLists = listRows(grants.namespace, tables.namespaces.parent.length);
   const grantsAt = (row: number): Int32Array => rowsOf(grantLists, row);
@@ -42,24 +44,48 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses): Cells {
   const inherited = new Int32Array(holders.count);
   const touchedBy = new Int32Array(holders.count).fill(-1);
 
+  const touch = (touched: number[], row: number, holder: number): void => {
+    if (touchedBy[holder] === row) return;
+    touchedBy[holder] = row;
+    touched.push(holder);
+  };
+
   /** The classes that the row's grants reach. The one loop that runs for every row of the decision table. */
   const applyGrants = (row: number): number[] => {
     const touched: number[] = [];
+    const timed = new Map<number, Windows>();
     for (const grant of grantsAt(row)) {
       const timeline = timelineOf(grant);
+      const principal = grants.principal[grant] ?? 0;
       const inherits = grants.inherit[grant] === 1;
-      const list = holdersOf(grants.principal[grant] ?? 0);
+      if (timeline > ALL_SCOPES) {
+        gather(timed, principal, { at: timeline, below: inherits ? timeline : NEVER });
+        continue;
+      }
+      const list = holdersOf(principal);
       for (let i = 0; i < list.length; i += 1) {
         const holder = list[i] ?? 0;
-        if (touchedBy[holder] !== row) {
-          touchedBy[holder] = row;
-          touched.push(holder);
-        }
+        touch(touched, row, holder);
         at[holder] = timelines.union(at[holder] ?? NEVER, timeline);
         if (inherits) below[holder] = timelines.union(below[holder] ?? NEVER, timeline);
       }
     }
+    for (const [holder, windows] of windowsByHolder(timed)) {
+      touch(touched, row, holder);
+      at[holder] = timelines.union(at[holder] ?? NEVER, timelines.unionOf(windows.at));
+      below[holder] = timelines.union(below[holder] ?? NEVER, timelines.unionOf(windows.below));
+    }
     return touched;
+  };
+
+  /** Those of each principal are united once, however many classes hold them. */
+  const windowsByHolder = (timed: ReadonlyMap<number, Windows>): ReadonlyMap<number, Windows> => {
+    const byHolder = new Map<number, Windows>();
+    for (const [principal, windows] of timed) {
+      const sum = { at: timelines.unionOf(windows.at), below: timelines.unionOf(windows.below) };
+      for (const holder of holdersOf(principal)) gather(byHolder, holder, sum);
+    }
+    return byHolder;
   };
 
   /** The classes whose rights at or below the row are not what it inherits. */
@@ -101,6 +127,7 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses): Cells {
       for (let row = 0; row < parent.length; row += 1) {
         leaveTo(parent[row] ?? -1, visitor);
         const changed = enterRow(row);
+        if (timelines.isFull()) return false;
         if (!visitor.enter(row, changed)) return false;
         const before = new Int32Array(changed.length);
         for (let i = 0; i < changed.length; i += 1) {
@@ -114,6 +141,26 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses): Cells {
       return true;
     },
   };
+}
+
+/** What grants that begin or end give, at a row and below it. */
+interface Windows {
+  readonly at: Timeline[];
+  readonly below: Timeline[];
+}
+
+function gather(
+  lists: Map<number, Windows>,
+  key: number,
+  more: { readonly at: Timeline; readonly below: Timeline },
+): void {
+  let windows = lists.get(key);
+  if (windows === undefined) {
+    windows = { at: [], below: [] };
+    lists.set(key, windows);
+  }
+  windows.at.push(more.at);
+  if (more.below !== NEVER) windows.below.push(more.below);
 }
 
 /** For each principal the classes that hold its grants. */

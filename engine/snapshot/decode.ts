@@ -52,9 +52,12 @@ export function decodeSnapshot(bytes: Uint8Array, limits: EngineLimits = ENGINE_
   if (!opened.ok) return opened;
   const { tables } = opened;
   const holders = groupHolders(tables, limits.expandedRows);
-  const digests = holders === null ? null : digestCells(tables, holders, limits.expandedRows);
-  if (holders === null || digests === null) {
+  const digests = holders === null ? null : digestCells(tables, holders, limits);
+  if (holders === null || digests === null || digests === 'expandedRows') {
     return refuse('snapshot.limit', 'the policy has more rows than the limit once its roles are followed');
+  }
+  if (digests === 'intervals') {
+    return refuse('snapshot.limit', 'the grants of the policy cut time into more intervals than the limit');
   }
   const { decisions, changes } = digests;
   if (decisions !== opened.decisions) {

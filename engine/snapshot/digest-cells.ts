@@ -1,6 +1,7 @@
 // The decision digest and the namespace digests (design 4): hashes of a normal form of what is decided, which is the same
 // for two policies exactly if they decide alike. README.md has the argument under "What the digests cover".
 import type { HolderClasses } from '../model/holders.js';
+import { invariant } from '../model/invariant.js';
 import type { PolicyTables } from '../model/tables.js';
 import { type Cells, makeCells } from './cells.js';
 import { type Digest, digestOf } from './hash.js';
@@ -19,18 +20,38 @@ export interface CellDigests {
   readonly changes: readonly (Digest | null)[];
 }
 
-/** Null where more identities would have to be written out than `limit`, each counted wherever it is. */
-export function digestCells(tables: PolicyTables, holders: HolderClasses, limit: number): CellDigests | null {
-  const cells = makeCells(tables, holders);
-  const rightsOf = makeRightsText(cells, makeHolderSets(tables, holders, limit));
+/** The maxima of a normal form (`EngineLimits`). */
+export interface DigestLimits {
+  /** Identities that are written out, each counted wherever it is. */
+  readonly expandedRows: number;
+  /** Intervals that are written out, and those that are kept to work them out. */
+  readonly intervals: number;
+}
+
+/** The limit's name where the normal form would exceed it. */
+export function digestCells(
+  tables: PolicyTables,
+  holders: HolderClasses,
+  limits: DigestLimits,
+): CellDigests | keyof DigestLimits {
+  const cells = makeCells(tables, holders, limits.intervals);
+  const rightsOf = makeRightsText(cells, {
+    sets: makeHolderSets(tables, holders, limits.expandedRows),
+    intervals: limits.intervals,
+  });
+  let exceeded: keyof DigestLimits = 'intervals';
   const tree = makeTree(tables);
   const changes = new Array<Digest | null>(tables.namespaces.parent.length).fill(null);
   const rights: (readonly string[])[] = [];
   const finished = cells.walk({
     enter: (_, changed) => {
       const texts = rightsOf(changed);
-      if (texts !== null) rights.push(texts);
-      return texts !== null;
+      if (typeof texts === 'string') {
+        exceeded = texts;
+        return false;
+      }
+      rights.push(texts);
+      return true;
     },
     leave: (row) => {
       const own = rights.pop() ?? [];
@@ -42,7 +63,7 @@ export function digestCells(tables: PolicyTables, holders: HolderClasses, limit:
     },
   });
   const decisions = changes[0];
-  return finished && decisions !== undefined && decisions !== null ? { decisions, changes } : null;
+  return finished && decisions !== undefined && decisions !== null ? { decisions, changes } : exceeded;
 }
 
 /**
@@ -54,8 +75,8 @@ export function digestNamespaces(
   known: { readonly holders: HolderClasses; readonly changes: readonly (string | null)[] },
 ): readonly Digest[] {
   const { holders, changes } = known;
-  const cells = makeCells(tables, holders);
-  const rightsOf = makeRightsText(cells, makeHolderSets(tables, holders, Infinity));
+  const cells = makeCells(tables, holders, Infinity);
+  const rightsOf = makeRightsText(cells, { sets: makeHolderSets(tables, holders, Infinity), intervals: Infinity });
   const tree = makeTree(tables);
   const digests: Digest[] = [];
   const rights: (readonly string[])[] = [];
@@ -64,7 +85,9 @@ export function digestNamespaces(
   cells.walk({
     enter: (_, changed) => {
       const here = join(holding.at(-1) ?? [], changed);
-      rights.push(rightsOf(here) ?? []);
+      const texts = rightsOf(here);
+      invariant(typeof texts !== 'string', 'nothing is infinitely large');
+      rights.push(texts);
       holding.push(here.filter((holder) => cells.below[holder] !== NEVER));
       return true;
     },
@@ -113,10 +136,14 @@ function makeTree(tables: PolicyTables): {
 
 /**
  * Rights of the row just entered as JSON texts `[at, below, identities]`, sorted: classes of equal rights stand together,
- * and those who have nothing are left out. Null past the limit of the sets.
+ * and those who have nothing are left out. A limit's name past it.
  */
-function makeRightsText(cells: Cells, sets: HolderSets): (classes: readonly number[]) => readonly string[] | null {
+function makeRightsText(
+  cells: Cells,
+  { sets, intervals }: { readonly sets: HolderSets; readonly intervals: number },
+): (classes: readonly number[]) => readonly string[] | keyof DigestLimits {
   const { timelines } = cells;
+  let written = 0;
   return (classes) => {
     const groups = new Map<number, Group>();
     let last: Group | undefined;
@@ -137,8 +164,11 @@ function makeRightsText(cells: Cells, sets: HolderSets): (classes: readonly numb
     }
     const texts: string[] = [];
     for (const group of groups.values()) {
+      // Rights that no instant changes are as many as the rows, which have a limit of their own.
+      written += timelines.intervals(group.at) + timelines.intervals(group.below) - 2;
+      if (written > intervals) return 'intervals';
       const identities = sets.digestOf(group.classes);
-      if (identities === null) return null;
+      if (identities === null) return 'expandedRows';
       texts.push(`[${timelines.text(group.at)},${timelines.text(group.below)},"${identities}"]`);
     }
     return texts.sort();

@@ -9,9 +9,15 @@ export type Timeline = number;
 export const NEVER: Timeline = 0;
 
 export interface Timelines {
+  /** Past the limit: what is made from then on is `NEVER` and must not be read. */
+  readonly isFull: () => boolean;
   readonly during: (scopes: ScopeSet | number, notBefore: number, expires: number) => Timeline;
   readonly union: (a: Timeline, b: Timeline) => Timeline;
+  /** Of any number, without keeping what lies between: many disjoint ones take memory in proportion to their number. */
+  readonly unionOf: (list: readonly Timeline[]) => Timeline;
   readonly intersection: (a: Timeline, b: Timeline) => Timeline;
+  /** How many maximal intervals it has. */
+  readonly intervals: (timeline: Timeline) => number;
   /** JSON of the maximal intervals: `[[from, scopes], …]`, where the first `from` is null and each lasts until the next. */
   readonly text: (timeline: Timeline) => string;
 }
@@ -21,10 +27,13 @@ type Steps = readonly number[];
 
 const RADIX = 2 ** 26;
 
-export function makeTimelines(): Timelines {
+/** `limit` bounds the intervals of all different timelines, and what is remembered of how they were made. */
+export function makeTimelines(limit: number): Timelines {
   const steps: Steps[] = [];
   for (let scopes = 0; scopes <= ALL_SCOPES; scopes += 1) steps.push([-Infinity, scopes]);
-  const texts: (string | undefined)[] = [];
+  const texts = steps.map(textOf);
+  let kept = 0;
+  const isFull = (): boolean => kept > limit;
   const numbers = new Map<string, Timeline>();
 
   const stepsOf = (timeline: Timeline): Steps => {
@@ -35,48 +44,55 @@ export function makeTimelines(): Timelines {
 
   const numberOf = (wanted: Steps): Timeline => {
     if (wanted.length === 2) return wanted[1] ?? NEVER;
-    const key = wanted.join();
-    const known = numbers.get(key);
+    const text = textOf(wanted);
+    const known = numbers.get(text);
     if (known !== undefined) return known;
+    kept += wanted.length / 2;
+    if (isFull()) return NEVER;
     invariant(steps.length < RADIX, 'a policy has fewer timelines than pairs of them have keys');
     steps.push(wanted);
-    numbers.set(key, steps.length - 1);
+    texts.push(text);
+    numbers.set(text, steps.length - 1);
     return steps.length - 1;
   };
 
-  const combine = (a: Timeline, b: Timeline, operation: (x: number, y: number) => number): Timeline => {
-    const left = stepsOf(a);
-    const right = stepsOf(b);
-    const joined: number[] = [];
-    for (let i = 0, k = 0; i < left.length || k < right.length;) {
-      const from = Math.min(left[i] ?? Infinity, right[k] ?? Infinity);
-      if (left[i] === from) i += 2;
-      if (right[k] === from) k += 2;
-      const scopes = operation(left[i - 1] ?? 0, right[k - 1] ?? 0);
-      if (joined.at(-1) !== scopes) joined.push(from, scopes);
-    }
-    return numberOf(joined);
-  };
-
-  const remembering = (operation: (x: number, y: number) => number): ((a: Timeline, b: Timeline) => Timeline) => {
+  const remembering = (operation: Operation): ((a: Timeline, b: Timeline) => Timeline) => {
     // By the second, which is a grant's and so one of few; keys stay small integers.
     const memory: (Map<Timeline, Timeline> | undefined)[] = [];
     return (a, b) => {
       if (a === b) return a;
       const known = (memory[b] ??= new Map<Timeline, Timeline>());
       let result = known.get(a);
-      if (result === undefined) {
-        result = combine(a, b, operation);
+      if (result === undefined && !isFull()) {
+        result = numberOf(combine(stepsOf(a), stepsOf(b), operation));
         known.set(a, result);
+        kept += 1;
       }
-      return result;
+      return result ?? NEVER;
     };
   };
 
-  const union = remembering((x, y) => x | y);
+  const rememberedUnion = remembering(OR);
   const intersection = remembering((x, y) => x & y);
+  const union = (a: Timeline, b: Timeline): Timeline =>
+    a <= ALL_SCOPES && b <= ALL_SCOPES ? a | b : a === NEVER ? b : rememberedUnion(a, b);
+
+  const unions = new Map<string, Timeline>();
+  const unionOf = (list: readonly Timeline[]): Timeline => {
+    if (list.length <= 2) return union(list[0] ?? NEVER, list[1] ?? NEVER);
+    // Those who have the same roles have the same lists.
+    const key = list.join();
+    let result = unions.get(key);
+    if (result === undefined && !isFull()) {
+      result = numberOf(uniteByHalves(list.map(stepsOf)));
+      unions.set(key, result);
+      kept += list.length;
+    }
+    return result ?? NEVER;
+  };
 
   return {
+    isFull,
     during: (scopes, notBefore, expires) => {
       if (notBefore >= expires) return NEVER;
       const wanted: number[] = notBefore === -Infinity ? [] : [-Infinity, 0];
@@ -84,19 +100,47 @@ export function makeTimelines(): Timelines {
       if (expires !== Infinity) wanted.push(expires, 0);
       return numberOf(wanted);
     },
-    union: (a, b) => (a <= ALL_SCOPES && b <= ALL_SCOPES ? a | b : union(a, b)),
+    union,
+    unionOf,
     intersection: (a, b) => (a <= ALL_SCOPES && b <= ALL_SCOPES ? a & b : intersection(a, b)),
+    intervals: (timeline) => stepsOf(timeline).length / 2,
     text: (timeline) => {
-      const known = texts[timeline];
-      if (known !== undefined) return known;
-      const pairs: string[] = [];
-      const found = stepsOf(timeline);
-      for (let i = 0; i < found.length; i += 2) {
-        pairs.push(`[${i === 0 ? 'null' : String(found[i])},${String(found[i + 1])}]`);
-      }
-      const text = `[${pairs.join()}]`;
-      texts[timeline] = text;
-      return text;
+      const found = texts[timeline];
+      invariant(found !== undefined, 'timelines are made here only');
+      return found;
     },
   };
+}
+
+type Operation = (x: number, y: number) => number;
+
+const OR: Operation = (x, y) => x | y;
+
+function combine(left: Steps, right: Steps, operation: Operation): Steps {
+  const joined: number[] = [];
+  for (let i = 0, k = 0; i < left.length || k < right.length;) {
+    const from = Math.min(left[i] ?? Infinity, right[k] ?? Infinity);
+    if (left[i] === from) i += 2;
+    if (right[k] === from) k += 2;
+    const scopes = operation(left[i - 1] ?? 0, right[k - 1] ?? 0);
+    if (joined.at(-1) !== scopes) joined.push(from, scopes);
+  }
+  return joined;
+}
+
+/** In n log n steps, where one after the other takes n squared. */
+function uniteByHalves(list: readonly Steps[]): Steps {
+  let level = list;
+  while (level.length > 1) {
+    const next: Steps[] = [];
+    for (let i = 0; i < level.length; i += 2) next.push(combine(level[i] ?? [], level[i + 1] ?? [], OR));
+    level = next;
+  }
+  return level[0] ?? [];
+}
+
+function textOf(steps: Steps): string {
+  const pairs: string[] = [];
+  for (let i = 0; i < steps.length; i += 2) pairs.push(`[${i === 0 ? 'null' : String(steps[i])},${String(steps[i + 1])}]`);
+  return `[${pairs.join()}]`;
 }

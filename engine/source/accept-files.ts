@@ -1,4 +1,5 @@
 // Which files are read at all: those named like policy files, and only as many and as large as the limits allow.
+import { groupDigits } from '../model/group-digits.js';
 import type { EngineLimits } from '../limits.js';
 import { invariant } from '../model/invariant.js';
 import type { Sink } from '../model/report.js';
@@ -26,19 +27,19 @@ export function acceptFiles(files: readonly SourceFile[], limits: EngineLimits, 
       sink.add({
         code: 'FILE_TOO_MANY',
         file: path,
-        message: `the folder has more than ${String(limits.files)} policy files`,
+        message: `the folder has more than ${groupDigits(limits.files)} policy files`,
         help: 'join files; how grants are spread over them has no meaning',
       });
       break;
     }
     if (length > limits.fileBytes) {
-      const message = `the file has ${String(length)} bytes, and ${String(limits.fileBytes)} are allowed`;
+      const message = `the file has ${groupDigits(length)} bytes, and ${groupDigits(limits.fileBytes)} are allowed`;
       sink.add({ code: 'FILE_TOO_LARGE', file: path, message, help: 'split the file' });
       continue;
     }
     totalBytes += length;
     if (totalBytes > limits.totalBytes) {
-      const message = `the files up to this one have more than ${String(limits.totalBytes)} bytes together`;
+      const message = `the files up to this one have more than ${groupDigits(limits.totalBytes)} bytes together`;
       const help = 'grant to roles instead of to one identity after the other, or split the policy';
       sink.add({ code: 'FILE_TOTAL_TOO_LARGE', file: path, message, help });
       break;

@@ -1,5 +1,6 @@
 // The few decoders that all others are written in. Each gives the value, or null after reporting what is wrong; `what`
 // is how the value is called in a message.
+import { groupDigits } from '../model/group-digits.js';
 import { nearest } from '../model/nearest.js';
 import type { Located } from '../model/span.js';
 import { isName, utf8Length } from '../model/identity.js';
@@ -162,7 +163,7 @@ export function readFreeText(context: FileContext, node: Node, what: string): Lo
   if (text.text.length * 3 > limit && utf8Length(text.text) > limit) {
     return refuse(context, 'VALUE_TOO_LONG', {
       at: text,
-      message: `${what} has more than ${String(limit)} bytes`,
+      message: `${what} has more than ${groupDigits(limit)} bytes`,
       help: 'shorten it, and link to the rest',
     });
   }

@@ -1,6 +1,7 @@
 // YAML text to a tree: the only file that knows the `yaml` package (design 3.1, YAML 1.2). The package checks the syntax;
 // everything it would take that policy files must not have (directives, tags, anchors, aliases, merge keys, keys that
 // are no texts, duplicate keys, several documents) is refused here, and what it only warns of is an error.
+import { groupDigits } from '../model/group-digits.js';
 import { Composer, isMap, isScalar, isSeq, Lexer, Parser, type CST, type ParsedNode } from 'yaml';
 import type { EngineLimits } from '../limits.js';
 import type { DiagnosticCode } from '../model/diagnostic-codes.js';
@@ -87,7 +88,7 @@ function readTokens(source: YamlSource): readonly CST.Token[] | (ParsedYaml & { 
     tokens.push(...parser.next(lexeme));
     if (openCollections(parser) > limits.depth) {
       const at = Math.max(0, parser.offset - lexeme.length);
-      const message = `more than ${String(limits.depth)} lists and mappings inside each other`;
+      const message = `more than ${groupDigits(limits.depth)} lists and mappings inside each other`;
       const help = 'write it flatter; a bracket may be opened by mistake';
       const fault = { code: 'LIMIT_DEPTH', start: at, end: parser.offset, message, help } as const;
       return { kind: 'broken', fault: inFile(source, fault) };
@@ -96,7 +97,7 @@ function readTokens(source: YamlSource): readonly CST.Token[] | (ParsedYaml & { 
     texts += 1;
     const limit = texts > limits.pieceTexts ? limits.pieceTexts : takeNode(budget) ? null : limits.nodes;
     if (limit !== null) {
-      const message = `more than ${String(limit)} texts in one ${limit === limits.nodes ? 'file' : 'list or mapping'}`;
+      const message = `more than ${groupDigits(limit)} texts in one ${limit === limits.nodes ? 'file' : 'list or mapping'}`;
       report(
         source,
         'LIMIT_NODES',

@@ -1,5 +1,6 @@
 // Looks keys up for requests. Those that arrive while a look-up is under way share the next one; none is answered from what was
-// read before it came, so a key that was revoked is refused from that moment on, by every process.
+// read before it came, so a key that was revoked is refused from that moment on, by every process. A store that keeps a look-up
+// waiting is asked for each request again: it is the store's pool that says how many may wait.
 import type { Database } from '../db/database.js';
 import { KEY_LIMITS } from '../limits.js';
 import { findKeys, type FoundKeys, type StoredKey } from './api-keys.js';
@@ -17,16 +18,24 @@ export function makeKeyReader(db: Database): KeyReader {
   let next: LookUp | null = null;
   /** Settles when the look-up that is under way has ended, or keeps others waiting for too long. */
   let turn: Promise<unknown> = Promise.resolve();
+  let isLate = false;
 
   const begin = (ids: ReadonlySet<string>): Promise<FoundKeys> => {
     // Whoever asks from here on needs a statement that begins later.
     next = null;
     const found = findKeys(db, [...ids]);
+    let isOver = false;
     const ended = found.then(
-      () => undefined,
+      () => {
+        isOver = true;
+        isLate = false;
+      },
       () => undefined,
     );
-    turn = Promise.race([ended, patience()]);
+    const late = patience().then(() => {
+      isLate ||= !isOver;
+    });
+    turn = isLate ? Promise.resolve() : Promise.race([ended, late]);
     return found;
   };
 

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { FAMILIES, unrestrictedPolicy } from '../../engine/index.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
 import { migrate } from '../../server/db/migrate.js';
+import { PLANNER_SETTINGS } from '../../server/db/planner-settings.js';
 import { anyInstant } from '../engine/oracle/worlds.js';
 import { holds, inOrder, type Json } from '../server/query/oracle/evaluate.js';
 import { LEAKING, TELLING } from '../support/broken-doors.js';
@@ -263,7 +264,7 @@ async function inTurn<A, B>(list: readonly A[], work: (one: A) => Promise<B>): P
   return done;
 }
 
-/** What the planner may be forbidden; the embedded engine is one backend, where a setting would be everyone's. */
+/** What the planner may be forbidden or allowed; the embedded engine is one backend, where a setting would be everyone's. */
 const TOGGLES = ['seqscan', 'indexscan', 'indexonlyscan', 'bitmapscan', 'nestloop', 'sort', 'material', 'memoize'];
 
 for (const store of testStores()) {
@@ -280,7 +281,7 @@ for (const store of testStores()) {
       await migrate(db);
       doors = await openDoors(db);
       http = await openHttpDoors(db);
-      toggled = await inTurn(store.name === 'postgres' ? TOGGLES : [], (name) => openWithout(opened, name));
+      toggled = await inTurn(store.name === 'postgres' ? TOGGLES : [], (name) => openToggled(opened, name));
     });
     afterAll(async () => {
       for (const other of toggled) await other.close();
@@ -331,12 +332,12 @@ for (const store of testStores()) {
   });
 }
 
-/** The same store through connections whose planner has to do without one of its means, and knows the table. */
-async function openWithout({ config }: OpenedStore, name: string): Promise<Database> {
-  if (config.kind !== 'external') throw new Error('only a server has connections of its own');
-  // What is forbidden costs so much that everything would be compiled.
-  const options = encodeURIComponent(`-c enable_${name}=off -c jit=off`);
-  return openDatabase({ ...config, url: `${config.url}&options=${options}`, maxConnections: 1 });
+/** The same store through a connection whose planner may not do what it usually may, or the other way round. */
+async function openToggled({ config }: OpenedStore, name: string): Promise<Database> {
+  const db = await openDatabase({ ...config, maxConnections: 1 });
+  const usual = PLANNER_SETTINGS.get(`enable_${name}`) ?? 'on';
+  await db.knex.raw(`SET enable_${name} = ${usual === 'on' ? 'off' : 'on'}`);
+  return db;
 }
 
 function expectPlausible(tally: Tally): void {

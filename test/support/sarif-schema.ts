@@ -1,7 +1,7 @@
-// The parts of SARIF 2.1.0 that we emit, as JSON Schema, written from the standard and compared with its published schema
-// (OASIS SARIF v2.1.0, sections 3.13 to 3.58; `sarif-schema-2.1.0.json` of errata 01), which is too large to keep here. All
-// that it asks of these parts is asked here: types, enumerations, what is required, what is unique. Closed, so that a
-// property which we did not mean to emit is refused, too.
+// The parts of SARIF 2.1.0 that we emit, as JSON Schema, written by hand after the standard (OASIS SARIF v2.1.0, sections
+// 3.13 to 3.58), whose published schema is too large to keep here. It asks for types, enumerations, what is required and
+// what is unique, as far as we read the standard: a report that passes has the shape we mean, and no more is shown than
+// that. Closed, so that a property which we did not mean to emit is refused, too.
 
 const closed = (properties: Readonly<Record<string, object>>, required: readonly string[] = []): object => ({
   type: 'object',

@@ -27,14 +27,16 @@ async function init(io: CliIo, dir: string, format: Format): Promise<void> {
     import('../path-failure.js'),
   ]);
   const folder = pathOf(io, dir);
-  const unusable = (message: string, help: string): CliFailure =>
-    new CliFailure(EXIT.usage, { code: 'cli.not_empty', message }, { help });
+  const unusable = (code: string, message: string): CliFailure =>
+    new CliFailure(EXIT.usage, { code, message }, { help: 'name a folder that is empty or does not exist yet' });
   const present = await readdir(folder).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return [];
-    throw unusable(`\`${dir}\` cannot be used as a folder (${codeOf(error)})`, 'name a folder that does not exist yet');
+    const code = codeOf(error);
+    if (code === 'ENOENT') return [];
+    if (code === 'ENOTDIR')
+      throw unusable('cli.not_a_folder', `\`${dir}\` is not a folder, or stands below a file`);
+    throw unusable('cli.unreadable', `\`${dir}\` cannot be read (${code})`);
   });
-  if (present.length > 0)
-    throw unusable(`\`${dir}\` is not empty`, 'name a folder that is empty or does not exist yet');
+  if (present.length > 0) throw unusable('cli.not_empty', `\`${dir}\` is not empty`);
   const files = starterFiles(basename(folder));
   try {
     for (const [path, text] of files) {

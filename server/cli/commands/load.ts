@@ -3,13 +3,12 @@
 import type { Command } from 'commander';
 import type { Database } from '../../db/database.js';
 import { sqlStateOf } from '../../db/error-facts.js';
-import type { LoadCounts, LoadProgress, LoadReport } from '../../load/load-dataset.js';
+import type { LoadCounts, LoadReport } from '../../load/load-dataset.js';
 import type { LineFault } from '../../load/record-line.js';
 import type { SettingName } from '../../settings.js';
 import { EXIT } from '../exit-codes.js';
 import { type CliIo, isClosed, write, writeJson } from '../io.js';
 import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
-import { count } from '../render/count.js';
 import { escapeText } from '../render/escape.js';
 import { type Progress, startProgress } from '../render/progress.js';
 
@@ -43,12 +42,14 @@ async function load(io: CliIo, dataset: string, options: Options): Promise<void>
     { loadDataset },
     { LOAD_LIMITS },
     { instantOf },
+    { badLinesText, loadProgressText, loadReportText },
   ] = await Promise.all([
     import('../read-lines.js'),
     import('../open-store.js'),
     import('../../load/load-dataset.js'),
     import('../../load/limits.js'),
     import('../../../engine/index.js'),
+    import('../render/load-report.js'),
   ]);
   const config = await configOf(io, options);
   const input = await openInput(io, dataset);
@@ -62,7 +63,7 @@ async function load(io: CliIo, dataset: string, options: Options): Promise<void>
       onConflict: options.replace === true ? 'replace' : 'report',
       now: instantOf(started),
       onProgress: (now) => {
-        progress.update(progressText(now, Date.now() - started, size));
+        progress.update(loadProgressText(now, Date.now() - started, size));
       },
       onFault: (fault) => {
         progress.done();
@@ -72,8 +73,8 @@ async function load(io: CliIo, dataset: string, options: Options): Promise<void>
     await refresh(io, { db, report, progress });
     progress.done();
     if (report.bad > 0) io.setStatus(EXIT.usage);
-    if (options.format === 'json') await writeJson(io, toJson(report));
-    else await write(io.stdout, `${reportText(report)}\n`);
+    if (options.format === 'json') await writeJson(io, toJson(report, badLinesText(report)));
+    else await write(io.stdout, `${loadReportText(report)}\n`);
   } catch (error) {
     throw await storeFailure(error, 'run it again: it goes on where it stopped');
   } finally {
@@ -106,44 +107,12 @@ async function refresh(io: CliIo, { db, report, progress }: Loaded): Promise<voi
   }
 }
 
-/** `size` in bytes, null where nobody knows. */
-function progressText(progress: LoadProgress, milliseconds: number, size: number | null): string {
-  const rate = Math.round(progress.lines / (milliseconds / 1000));
-  const bad = progress.bad === 0 ? '' : `, ${String(progress.bad)} bad`;
-  const done = `${progress.lines.toLocaleString('en')} lines, ${rate.toLocaleString('en')}/s${bad}`;
-  if (size === null || progress.bytes === 0) return done;
-  const part = Math.min(1, progress.bytes / size);
-  return `${done}, ${String(Math.floor(part * 100))} %, ${timeText((milliseconds / part) * (1 - part))} left`;
-}
-
-function timeText(milliseconds: number): string {
-  const seconds = Math.ceil(milliseconds / 1000);
-  if (seconds < 100) return `${String(seconds)} s`;
-  const minutes = Math.round(seconds / 60);
-  return minutes < 100 ? `${String(minutes)} min` : `${String(Math.round(minutes / 60))} h`;
-}
-
 function faultText(dataset: string, fault: LineFault): string {
   const where = fault.pointer === '' ? '' : `${fault.pointer}: `;
   return `${escapeText(dataset)}:${String(fault.line)}: ${fault.code} ${escapeText(where + fault.message)}\n`;
 }
 
-function toJson(report: LoadReport): object {
+function toJson(report: LoadReport, message: string): object {
   if (report.bad === 0) return { ok: true, ...report };
-  return { ok: false, ...report, error: { code: 'load.bad_lines', message: badText(report) } };
-}
-
-function reportText(report: LoadReport): string {
-  const parts = [
-    `${String(report.loaded)} loaded`,
-    report.replaced === 0 ? '' : `${String(report.replaced)} replaced`,
-    report.unchanged === 0 ? '' : `${String(report.unchanged)} unchanged`,
-    report.implied === 0 ? '' : `${count(report.implied, 'namespace')} made on the way`,
-    report.bad === 0 ? '' : badText(report),
-  ];
-  return `${count(report.lines, 'line')}: ${parts.filter((part) => part !== '').join(', ')}`;
-}
-
-function badText(report: LoadReport): string {
-  return `${count(report.bad, 'bad line')} skipped`;
+  return { ok: false, ...report, error: { code: 'load.bad_lines', message } };
 }

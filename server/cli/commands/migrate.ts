@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import type { SettingName } from '../../settings.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
-import { count } from '../render/count.js';
 
 type Options = Readonly<Partial<Record<SettingName, string>>> & { readonly format: Format };
 
@@ -21,11 +20,12 @@ export function registerMigrate(program: Command, io: CliIo): void {
 }
 
 async function migrateStore(io: CliIo, options: Options): Promise<void> {
-  const [{ storeOf }, { openDatabase }, { migrate }, { sayWait }] = await Promise.all([
+  const [{ storeOf }, { openDatabase }, { migrate }, { sayWait }, { count }] = await Promise.all([
     import('../../config.js'),
     import('../../db/database.js'),
     import('../../db/migrate.js'),
     import('../open-store.js'),
+    import('../render/count.js'),
   ]);
   const config = await configOf(io, options);
   // A migration may take as long as it takes.

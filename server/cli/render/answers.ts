@@ -14,13 +14,14 @@ import {
   formatIdentity,
   formatInstant,
   type GrantRef,
+  groupDigits,
   type Instant,
   type Visibility,
 } from '../../../engine/index.js';
 import { count } from './count.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './palette.js';
-import { exactJson, groupDigits, instantJson, patternsOf, regionText } from './region.js';
+import { exactJson, instantJson, patternsOf, regionText } from './region.js';
 import { grantText } from './test-failures.js';
 
 export function renderWhoCan(

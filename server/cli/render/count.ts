@@ -1,6 +1,7 @@
 // Numbers with their nouns.
+import { groupDigits } from '../../../engine/index.js';
 
-/** `1 file`, `2 files`, `2 entries`. */
+/** `1 file`, `2,000 files`, `2 entries`. */
 export function count(number: number, singular: string, plural = `${singular}s`): string {
-  return `${String(number)} ${number === 1 ? singular : plural}`;
+  return `${groupDigits(number)} ${number === 1 ? singular : plural}`;
 }

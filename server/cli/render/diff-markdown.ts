@@ -5,7 +5,7 @@ import { count } from './count.js';
 import { certificate, type Compared } from './diff.js';
 import { leftOutText, type ShownRow, shownRows } from './diff-rows.js';
 import { escapeText } from './escape.js';
-import { groupDigits, patternsOf, shortList, stretchText } from './region.js';
+import { patternsOf, shortList, stretchText } from './region.js';
 
 /** A comment on GitHub may have 65,536 characters; what else is in ours has few. */
 const ROWS_LENGTH = 60_000;
@@ -49,7 +49,7 @@ function headline({ gained, lost, equal }: DiffReport): string {
 function counted(rows: readonly SignedRow[]): string {
   const text = (sign: SignedRow['sign'], verb: string): readonly string[] => {
     const number = rows.filter((row) => row.sign === sign).length;
-    return number === 0 ? [] : [`${groupDigits(number)} more ${number === 1 ? 'row' : 'rows'} ${verb}`];
+    return number === 0 ? [] : [`${count(number, 'more row')} ${verb}`];
   };
   return [...text('+', 'gained'), ...text('−', 'lost')].join(', ');
 }

@@ -1,7 +1,7 @@
 // Rows of a diff as people read them. Rows are disjoint, so one grant to everybody is a row for each set of subtrees that
 // somebody had before; where many rows differ in nothing else they are shown as one, which says so. JSON has them all.
 import type { Cause, DiffRow } from '../../../engine/compiler.js';
-import { groupDigits } from './region.js';
+import { groupDigits } from '../../../engine/index.js';
 
 /** Up to so many rows that differ in whom they name and what they leave out alone are shown one by one. */
 const SHOWN_ALIKE = 8;

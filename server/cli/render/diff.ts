@@ -1,9 +1,11 @@
 // `diff` on a terminal and as JSON. The certificate stands last: how much was compared, and that nothing else differs.
 import type { Cause, DiffReport, DiffRow } from '../../../engine/compiler.js';
+import { groupDigits } from '../../../engine/index.js';
+import { count } from './count.js';
 import { leftOutText, type ShownRow, shownRows } from './diff-rows.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './palette.js';
-import { exactJson, groupDigits, instantJson, patternsOf, regionText, shortList, stretchText } from './region.js';
+import { exactJson, instantJson, patternsOf, regionText, shortList, stretchText } from './region.js';
 
 /** What the two policies are. */
 export interface Compared {
@@ -51,7 +53,7 @@ function renderRows(rows: readonly ShownRow[], sign: string, paint: Paint): stri
     .slice(0, SHOWN_CAUSES)
     .map((cause) => `    ${paint('faint', `because ${escapeText(causeText(cause))}`)}\n`);
   const left = first.causes.length - SHOWN_CAUSES;
-  const more = left > 0 ? `    ${paint('faint', `and ${groupDigits(left)} more causes`)}\n` : '';
+  const more = left > 0 ? `    ${paint('faint', `and ${count(left, 'more cause')}`)}\n` : '';
   return `${sign} ${paint('strong', who)}\n${what.join('')}${causes.join('')}${more}`;
 }
 

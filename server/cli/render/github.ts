@@ -1,9 +1,14 @@
-// Workflow commands of GitHub Actions: each problem is an annotation on its line.
+// Workflow commands of GitHub Actions: each problem is an annotation on its line. GitHub drops a message of more than 65,535
+// bytes, so each is kept far below that, with all that its problem has as JSON.
 import type { Severity } from '../../../engine/compiler.js';
 import type { CheckReport } from '../check-policy.js';
+import { count } from './count.js';
 import { escapeText } from './escape.js';
 import type { Locator } from './locate.js';
 import { type Problem, problemsOf } from './problems.js';
+
+/** Bytes of a message, the hint at its end aside. */
+const MESSAGE_BYTES = 16_384;
 
 const COMMANDS: Readonly<Record<Severity, string>> = { error: 'error', warning: 'warning', info: 'notice' };
 
@@ -25,7 +30,26 @@ function command({ code, severity, file, range, message, detail }: Problem, loca
   const properties = { file: locator.path(file), line: start.line, endLine: end.line, ...columns, title: code };
   const list = Object.entries(properties).map(([name, value]) => `${name}=${property(String(value))}`);
   const lines = [message, ...(detail === '' ? [] : detail.split('\n'))];
-  return `::${COMMANDS[severity]} ${list.join(',')}::${data(lines.map(escapeText).join('\n'))}\n`;
+  return `::${COMMANDS[severity]} ${list.join(',')}::${data(firstLines(lines.map(escapeText)))}\n`;
+}
+
+/** As many whole lines as there is room for, at least the first, and how many there are beyond. */
+function firstLines(lines: readonly string[]): string {
+  const [first = '', ...others] = lines;
+  const head = clip(first);
+  let room = MESSAGE_BYTES - bytesOf(head);
+  const end = others.findIndex((line) => (room -= bytesOf(line) + 1) < 0);
+  if (end < 0) return [head, ...others].join('\n');
+  return [head, ...others.slice(0, end), `and ${count(others.length - end, 'more line')}: --format json lists all`].join('\n');
+}
+
+/** A line alone may have more: a character has at most four bytes. */
+function clip(line: string): string {
+  return bytesOf(line) <= MESSAGE_BYTES ? line : `${line.slice(0, MESSAGE_BYTES / 4).toWellFormed()}…`;
+}
+
+function bytesOf(text: string): number {
+  return Buffer.byteLength(text);
 }
 
 /** `%`, CR and LF would end or change a command. */

@@ -1,13 +1,19 @@
-// Violated guardrails: every witness with the grants that cause it, and what to remove (design 3.4, interfaces.md Witness).
+// Violated guardrails: the witnesses with the grants that cause them, and what to remove (design 3.4, interfaces.md
+// Witness). All of them as JSON; as text the first, for a rule that everybody breaks has a witness for everybody.
 import type { GuardrailReport, GuardrailViolation, Witness } from '../../../engine/compiler.js';
+import type { GrantRef } from '../../../engine/index.js';
 import { count } from './count.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './palette.js';
 import { instantJson, regionText, stretchText } from './region.js';
 import { grantText } from './test-failures.js';
 
-/** More identities than this are counted in text; JSON lists all. */
+/** More than these are counted in text; JSON lists all. */
+const SHOWN_WITNESSES = 20;
 const SHOWN_IDENTITIES = 8;
+const SHOWN_GRANTS = 8;
+const SHOWN_REPAIR = 20;
+const LISTED = '--format json lists all';
 
 export function renderViolations(violations: readonly GuardrailViolation[], paint: Paint): string {
   return violations.map((violation) => renderViolation(violation, paint)).join('');
@@ -18,16 +24,30 @@ function renderViolation(violation: GuardrailViolation, paint: Paint): string {
   const about = violation.description === null ? '' : `: ${escapeText(violation.description)}`;
   const head = `${where}${paint('error', 'violated')} guardrail ${paint('strong', violation.guardrail)}${about}\n`;
   const requires = `  ${paint('info', 'requires')}: ${escapeText(violation.requires)}\n`;
-  const witnesses = violation.witnesses.map((witness) => renderWitness(witness, paint));
-  const repair = violation.repair.map(grantText).join(', ');
-  return `${head}${requires}${witnesses.join('')}${repair === '' ? '' : `  ${paint('info', 'holds without')}: ${repair}\n`}`;
+  const witnesses = violation.witnesses.slice(0, SHOWN_WITNESSES).map((witness) => renderWitness(witness, paint));
+  const more = violation.witnesses.length - SHOWN_WITNESSES;
+  if (more > 0) witnesses.push(`  and ${count(more, 'more witness', 'more witnesses')}: ${LISTED}\n`);
+  return `${head}${requires}${witnesses.join('')}${renderRepair(violation.repair, paint)}`;
+}
+
+function renderRepair(repair: readonly GrantRef[], paint: Paint): string {
+  if (repair.length === 0) return '';
+  const shown = repair.slice(0, SHOWN_REPAIR).map(grantText).join(', ');
+  const more = repair.length - SHOWN_REPAIR;
+  return `  ${paint('info', 'holds without')}: ${shown}${more > 0 ? ` and ${count(more, 'more grant')}: ${LISTED}` : ''}\n`;
 }
 
 function renderWitness(witness: Witness, paint: Paint): string {
   const scopes = witness.scopes.join(', ');
   const when = stretchText(witness);
   const head = `  ${identitiesText(witness.identities)}: ${scopes === '' ? 'nothing' : scopes} ${regionText(witness)}${when === '' ? '' : ` ${when}`}\n`;
-  return head + witness.grants.map((grant) => `    ${paint('info', 'grant')}: ${grantText(grant)}\n`).join('');
+  const grants = witness.grants.slice(0, SHOWN_GRANTS);
+  const more = witness.grants.length - SHOWN_GRANTS;
+  return [
+    head,
+    ...grants.map((grant) => `    ${paint('info', 'grant')}: ${grantText(grant)}\n`),
+    ...(more > 0 ? [`    and ${count(more, 'more grant')}\n`] : []),
+  ].join('');
 }
 
 function identitiesText(identities: readonly string[]): string {

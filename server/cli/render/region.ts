@@ -1,6 +1,6 @@
-// Regions, stretches of time and large numbers in words.
+// Regions and stretches of time in words, and numbers that JSON has no room for.
 import { type Region, scopePatterns } from '../../../engine/compiler.js';
-import { formatInstant, type Instant, type ScopeName, scopeSetOf } from '../../../engine/index.js';
+import { formatInstant, groupDigits, type Instant, type ScopeName, scopeSetOf } from '../../../engine/index.js';
 
 /** Subtrees that are left out of a region beyond these are counted; JSON lists all. */
 const SHOWN_EXCEPT = 8;
@@ -31,11 +31,6 @@ export function stretchText({ from, until }: Stretch): string {
 /** RFC 3339, or null where it is open. */
 export function instantJson(instant: Instant | null): string | null {
   return instant === null ? null : formatInstant(instant);
-}
-
-/** `1,204,000` */
-export function groupDigits(number: bigint | number): string {
-  return String(number).replace(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
 /** A number where JSON readers keep it exact, its decimal digits as a text beyond 2^53 - 1. */

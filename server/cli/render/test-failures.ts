@@ -1,8 +1,14 @@
 // Failed policy tests for people: what was expected, what came, the step, and the grants or the nearest miss (design 3.3).
 import type { PolicyTestFailure, PolicyTestReport } from '../../../engine/compiler.js';
 import { formatInstant, type GrantRef } from '../../../engine/index.js';
+import { count } from './count.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './palette.js';
+import { shortList } from './region.js';
+
+/** More than these are counted in text; JSON lists all. A lineage has at most 33 namespaces. */
+const SHOWN_GRANTS = 20;
+const SHOWN_NAMESPACES = 33;
 
 export function renderTestFailures(failures: readonly PolicyTestFailure[], paint: Paint): string {
   return failures.map((failure) => renderFailure(failure, paint)).join('');
@@ -39,7 +45,7 @@ function renderFailure(failure: PolicyTestFailure, paint: Paint): string {
     `${where}${paint('error', 'failed')} ${paint('strong', escapeText(failure.test))}: ${escapeText(failure.request)}${when}`,
     `  expected: ${answerText(failure.expected)}`,
     `  actual:   ${answerText(failure.actual)}${failure.step === undefined ? '' : ` (${failure.step})`}`,
-    ...(failure.grants ?? []).map((grant) => `  ${paint('info', 'grant')}: ${grantText(grant)}`),
+    ...grantLines(failure.grants ?? [], paint),
   ];
   const { nearest } = failure;
   if (nearest !== undefined)
@@ -49,9 +55,15 @@ function renderFailure(failure: PolicyTestFailure, paint: Paint): string {
   return `${lines.join('\n')}\n`;
 }
 
+function grantLines(grants: readonly GrantRef[], paint: Paint): readonly string[] {
+  const lines = grants.slice(0, SHOWN_GRANTS).map((grant) => `  ${paint('info', 'grant')}: ${grantText(grant)}`);
+  const more = grants.length - SHOWN_GRANTS;
+  return more > 0 ? [...lines, `  and ${count(more, 'more grant')}`] : lines;
+}
+
 function answerText(answer: PolicyTestFailure['expected']): string {
   if (typeof answer === 'string') return answer;
-  return answer.length === 0 ? 'nothing' : answer.join(', ');
+  return answer.length === 0 ? 'nothing' : shortList(answer, SHOWN_NAMESPACES);
 }
 
 /** `id (file:line)` */
