@@ -33,7 +33,7 @@ export interface DatasetLine {
 
 export const RUN_STATES = Object.freeze(['pending', 'running', 'succeeded', 'failed', 'cancelled'] as const);
 
-/** Characters. */
+/** Characters; of a name bytes, too: an index entry, which has a path beside it, holds no more. */
 export const TEXT_LIMITS = Object.freeze({ name: 1_024, description: 16_384, version: 255 });
 
 const NAME = '^[a-z0-9][a-z0-9._-]{0,127}$';

@@ -1,6 +1,6 @@
 // One line of a dataset, bytes to a row that can be stored, or the first thing that is wrong with it.
 import { canonicalize, parseInstant, ROOT, type Family, type NamespacePath } from '../../engine/index.js';
-import { checkDatasetLine, type DatasetLine } from '../api/dataset-schema.js';
+import { checkDatasetLine, TEXT_LIMITS, type DatasetLine } from '../api/dataset-schema.js';
 import { STORED_INSTANTS, storedPath } from '../db/tables.js';
 import { parseStrictJson, pointerTo } from '../json.js';
 import type { DigestCounter } from './digest-counter.js';
@@ -93,6 +93,9 @@ function readContent(line: DatasetLine, namespace: NamespacePath): Content | Wro
   const name = family === 'namespace' ? namespace : (line.name ?? null);
   if (family === 'namespace' && line.name !== undefined && line.name !== null && !names(line.name, namespace)) {
     return { pointer: '/name', message: 'must be the path of the namespace' };
+  }
+  if (name !== null && Buffer.byteLength(name) > TEXT_LIMITS.name) {
+    return { pointer: '/name', message: `must have at most ${String(TEXT_LIMITS.name)} bytes as UTF-8` };
   }
   const createdAt = readInstant(line.createdAt);
   if (createdAt === undefined) return { pointer: '/createdAt', message: INSTANT };

@@ -4,15 +4,14 @@ import type { NamespacePath } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { preparedRowsOf, sql, type Fragment } from '../db/sql.js';
 import { storedPath } from '../db/tables.js';
-import { compileCondition } from './compile-condition.js';
 import { isEverything } from './condition.js';
 import { openCursor, sealCursor, type CursorBinding } from './cursor.js';
 import { keyOrder } from './key-order.js';
 import { isPosition, sortColumns, type Position } from './order.js';
 import { itemsJson, pageStatement, type PageRow } from './page-statement.js';
 import type { QueryPlan } from './plan.js';
-import { visibleRows, type RowPredicate } from './row-predicate.js';
-import { counterStatement } from './visible-counts.js';
+import type { RowPredicate } from './row-predicate.js';
+import { counterStatement, matchStatement } from './visible-counts.js';
 
 export interface RecordPage {
   /** The JSON text of a list of records. */
@@ -77,9 +76,8 @@ export async function countRecords(
 /** Exported for its tests. */
 export function countStatement(request: { readonly predicate: RowPredicate; readonly plan: QueryPlan }): Fragment {
   const { predicate, plan } = request;
-  if (isEverything(plan.where)) return counterStatement({ predicate, ...plan });
-  const rows = visibleRows({ predicate, ...plan }, sql`r.*`);
-  return sql`SELECT count(*) AS count FROM ${rows} AS x WHERE ${compileCondition(plan.where)}`;
+  const counted = { predicate, ...plan };
+  return isEverything(plan.where) ? counterStatement(counted) : matchStatement(counted, plan.where);
 }
 
 /** Whether there is a record of this namespace, archived or not. Says nothing about who may know. */

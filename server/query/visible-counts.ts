@@ -1,9 +1,12 @@
-// Counts without a condition, from the counters of migration 0003: as many entries as the visible ranges have namespaces, and no
-// record.
+// Counts. Without a condition from the counters of migration 0003: as many entries as the visible ranges have namespaces, and no
+// record. With one from all visible records.
 import type { Family } from '../../engine/index.js';
-import { sql, type Fragment } from '../db/sql.js';
+import { join, sql, type Fragment } from '../db/sql.js';
 import { familyCode } from '../db/tables.js';
+import { compileCondition } from './compile-condition.js';
+import type { Condition } from './condition.js';
 import { visibleRanges, type RowPredicate } from './row-predicate.js';
+import { visibleArms } from './visible-arms.js';
 
 export interface CountRequest {
   readonly predicate: RowPredicate;
@@ -17,4 +20,16 @@ export function counterStatement({ predicate, family, includeArchived }: CountRe
   return sql`SELECT COALESCE(sum(c.n), 0) AS count FROM (SELECT f.* FROM ${visibleRanges(predicate)}
       CROSS JOIN LATERAL (SELECT ${n} AS n FROM record_counts AS c
         WHERE c.family = ${familyCode(family)}::smallint AND c.path >= v.lo AND c.path < v.hi OFFSET 0) AS f) AS c`;
+}
+
+/**
+ * How many visible records the condition holds for. Each root is read from the oldest record to the newest or the other way round,
+ * which is about how they lie in the table: in the order of namespaces each would be fetched from another place.
+ */
+export function matchStatement(request: CountRequest, condition: Condition): Fragment {
+  const rows = visibleArms(request).map(
+    ({ roots, within }) => sql`SELECT f.* FROM ${roots} CROSS JOIN LATERAL (
+        SELECT r.* FROM records AS r WHERE ${within} ORDER BY r.created_at DESC, r.id OFFSET 0) AS f`,
+  );
+  return sql`SELECT count(*) AS count FROM (${join(rows, ' UNION ALL ')}) AS x WHERE ${compileCondition(condition)}`;
 }

@@ -1,6 +1,7 @@
 // Loading whole datasets, on every store: what is stored, what is told, and that a second run changes nothing.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
+import { createHash } from 'node:crypto';
 import type { Database } from '../../../server/db/database.js';
 import { migrate } from '../../../server/db/migrate.js';
 import {
@@ -278,6 +279,20 @@ for (const store of testStores()) {
       const stored = texts.map((name) => ({ name, description: name, properties: { [name]: name } }));
       const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1);
       expect(rows).toEqual(stored.sort(byName));
+    });
+
+    it('keeps the longest names in the deepest namespaces', async () => {
+      const noise = createHash('shake256', { outputLength: 4_096 }).update('noise').digest('hex');
+      const namespace = Array.from({ length: 32 }, (_, index) => `/${noise.slice(index * 31, (index + 1) * 31)}`).join(
+        '',
+      );
+      expect(namespace).toHaveLength(1_024);
+      // Nothing in them repeats, so that no index entry can be made shorter.
+      const name = noise.slice(-1_024);
+      const values = ['resource', 'process-run'].map((family) => ({ family, namespace, name }));
+      expect(await load(values)).toMatchObject({ loaded: 2, bad: 0, implied: 32 });
+      const { rows } = await db.knex.raw<{ rows: unknown[] }>('SELECT id FROM records WHERE name = ?', [name]);
+      expect(rows).toHaveLength(2);
     });
 
     it('finds the refused lines among many', async () => {

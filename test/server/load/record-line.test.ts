@@ -98,6 +98,7 @@ describe('a line is refused', () => {
     ['of a namespace that is no path', { ...resource, namespace: '/A' }, 'namespace.invalid /namespace'],
     ['without name', { family: 'resource', namespace: '/a' }, 'request.schema /name'],
     ['with an empty name', { ...resource, name: '' }, 'request.schema /name'],
+    ['with a name of too many bytes', { ...resource, name: '\u5206'.repeat(342) }, 'request.schema /name'],
     ['with an unknown field', { ...resource, colour: 'red' }, 'request.schema /colour'],
     ['with a field of another family', { ...resource, state: 'pending' }, 'request.schema /state'],
     ['with a field that only answers have', { ...resource, revision: 1 }, 'request.schema /revision'],

@@ -229,9 +229,16 @@ describe('a statement', () => {
     const plan = parseQuery({ family: 'namespace', namespace: '/', where: { name: { contains: '%' } } }, 'count');
     const statement = countStatement({ predicate, plan });
     expect(flat(statement)).toBe(
-      `SELECT count(*) AS count FROM ${FENCE} AS x WHERE (COALESCE((strpos(x.name, ?::text) > 0), FALSE))`,
+      flat(`SELECT count(*) AS count FROM (SELECT f.* FROM unnest(?::text[]) AS v (at) CROSS JOIN LATERAL (
+          SELECT r.* FROM records AS r WHERE r.family = ?::smallint AND r.path = v.at AND r.archived_at IS NULL
+          ORDER BY r.created_at DESC, r.id OFFSET 0) AS f
+        UNION ALL SELECT f.* FROM unnest(?::text[]) AS v (at) CROSS JOIN LATERAL (
+          SELECT r.* FROM records AS r WHERE split_part(r.path, '/', 3) <> ''
+            AND ((r.family::text || CASE WHEN r.archived_at IS NULL THEN '/' ELSE '!/' END
+              || split_part(r.path, '/', 2) || '/' || split_part(r.path, '/', 3) || '/') COLLATE "C") = v.at
+          ORDER BY r.created_at DESC, r.id OFFSET 0) AS f) AS x WHERE (COALESCE((strpos(x.name, ?::text) > 0), FALSE))`),
     );
-    expect(statement.bindings).toEqual([...RANGES, 0, '%']);
+    expect(statement.bindings).toEqual([['/', '/labs/'], 0, ['0/labs/optics/'], '%']);
   });
 
   it('is this one for a count without: no record is read', () => {
