@@ -1,5 +1,6 @@
 // Roles within roles: a cycle is an error that names its path, and a chain has a limit. Iterative, so that no policy can
 // exhaust the stack, and each role is entered once.
+import { groupDigits } from '../model/group-digits.js';
 import type { EngineLimits } from '../limits.js';
 import type { RoleReference } from '../model/document.js';
 import type { Sink } from '../model/report.js';
@@ -65,7 +66,7 @@ function leave(done: Visit, parent: Visit | undefined, walk: Walk): void {
   const limit = walk.limits.roleDepth;
   // Where the limit is passed, not at every role above.
   if (depth !== limit + 1) return;
-  const message = `\`${done.name}\` begins a chain of more than ${String(limit)} roles within roles`;
+  const message = `\`${done.name}\` begins a chain of more than ${groupDigits(limit)} roles within roles`;
   walk.sink.add(
     findingAt(done.declared.document, done.declared.role.name, {
       code: 'LIMIT_ROLE_DEPTH',
@@ -88,7 +89,7 @@ function reportCycle(cycle: readonly Visit[], sink: Sink): void {
   if (start === undefined) return;
   const names = [...turned.map((visit) => visit.name), start.visit.name];
   const shown =
-    names.length > 10 ? [...names.slice(0, 5), `… ${String(names.length - 8)} more …`, ...names.slice(-3)] : names;
+    names.length > 10 ? [...names.slice(0, 5), `… ${groupDigits(names.length - 8)} more …`, ...names.slice(-3)] : names;
   const message =
     others.length === 0
       ? `the role \`${start.visit.name}\` is a member of itself`

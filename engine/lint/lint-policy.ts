@@ -1,5 +1,6 @@
 // Lint: what is legal and hardly meant (design 5, `check`). Pure, over the linked policy; levels and ignore comments are
 // applied here, once for all rules.
+import { groupDigits } from '../model/group-digits.js';
 import { ENGINE_LIMITS, type EngineLimits } from '../limits.js';
 import { codePage, type LintCode } from '../model/diagnostic-codes.js';
 import type { Diagnostic, Severity } from '../model/diagnostic.js';
@@ -93,7 +94,7 @@ export function lintPolicy(
   );
   const all = sortDiagnostics([...shown.map((finding) => toDiagnostic(finding, levels)), ...notes]);
   if (all.length <= limits.diagnostics) return all;
-  const more = `${String(all.length - limits.diagnostics)} more findings of lint are not listed`;
+  const more = `${groupDigits(all.length - limits.diagnostics)} more findings of lint are not listed`;
   const last = all[limits.diagnostics];
   const rest =
     last === undefined

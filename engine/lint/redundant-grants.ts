@@ -78,7 +78,7 @@ function findCover(search: Search, index: number, grant: PolicyGrant): readonly 
         if (search.pairs < 0) return null;
         if (other === index || gone[other] === 1 || candidate === undefined) continue;
         if (!candidate.inherit && (grant.inherit || node !== own)) continue;
-        if ((candidate.scopes & grant.scopes) === 0) continue;
+        if ((candidate.scopes & grant.scopes) === 0 || !overlap(candidate, grant)) continue;
         if (isWhole(candidate, grant)) {
           whole = Math.min(whole, other);
           break;
@@ -100,6 +100,10 @@ function isWhole(candidate: PolicyGrant, grant: PolicyGrant): boolean {
     (candidate.notBefore ?? -Infinity) <= (grant.notBefore ?? -Infinity) &&
     (candidate.expires ?? Infinity) >= (grant.expires ?? Infinity)
   );
+}
+
+function overlap(a: PolicyGrant, b: PolicyGrant): boolean {
+  return (a.notBefore ?? -Infinity) < (b.expires ?? Infinity) && (b.notBefore ?? -Infinity) < (a.expires ?? Infinity);
 }
 
 function pieceOf({ scopes, notBefore, expires }: PolicyGrant): Piece {

@@ -2,6 +2,7 @@
 // equal timelines have equal numbers, so that comparing rights is comparing integers (design 2.5, 4).
 import { invariant } from '../model/invariant.js';
 import { ALL_SCOPES, type ScopeSet } from '../model/scope.js';
+import { digestOf } from './hash.js';
 
 /** The number of a timeline; a number up to `ALL_SCOPES` is these scopes at all times, 0 nothing ever. */
 export type Timeline = number;
@@ -26,6 +27,8 @@ export interface Timelines {
 type Steps = readonly number[];
 
 const RADIX = 2 ** 26;
+/** Characters of a text that is its own key. */
+const SHORT = 1024;
 
 /** `limit` bounds the intervals of all different timelines, and what is remembered of how they were made. */
 export function makeTimelines(limit: number): Timelines {
@@ -45,14 +48,15 @@ export function makeTimelines(limit: number): Timelines {
   const numberOf = (wanted: Steps): Timeline => {
     if (wanted.length === 2) return wanted[1] ?? NEVER;
     const text = textOf(wanted);
-    const known = numbers.get(text);
+    const key = shortKey(text);
+    const known = numbers.get(key);
     if (known !== undefined) return known;
     kept += wanted.length / 2;
     if (isFull()) return NEVER;
     invariant(steps.length < RADIX, 'a policy has fewer timelines than pairs of them have keys');
     steps.push(wanted);
     texts.push(text);
-    numbers.set(text, steps.length - 1);
+    numbers.set(key, steps.length - 1);
     return steps.length - 1;
   };
 
@@ -81,7 +85,7 @@ export function makeTimelines(limit: number): Timelines {
   const unionOf = (list: readonly Timeline[]): Timeline => {
     if (list.length <= 2) return union(list[0] ?? NEVER, list[1] ?? NEVER);
     // Those who have the same roles have the same lists.
-    const key = list.join();
+    const key = shortKey(list.join());
     let result = unions.get(key);
     if (result === undefined && !isFull()) {
       result = numberOf(uniteByHalves(list.map(stepsOf)));
@@ -139,8 +143,14 @@ function uniteByHalves(list: readonly Steps[]): Steps {
   return level[0] ?? [];
 }
 
+/** Maps tell long texts of one length apart by comparing them: where thousands are nearly alike that never ends. */
+function shortKey(text: string): string {
+  return text.length <= SHORT ? text : digestOf(text);
+}
+
 function textOf(steps: Steps): string {
   const pairs: string[] = [];
-  for (let i = 0; i < steps.length; i += 2) pairs.push(`[${i === 0 ? 'null' : String(steps[i])},${String(steps[i + 1])}]`);
+  for (let i = 0; i < steps.length; i += 2)
+    pairs.push(`[${i === 0 ? 'null' : String(steps[i])},${String(steps[i + 1])}]`);
   return `[${pairs.join()}]`;
 }

@@ -1,5 +1,6 @@
 // Bytes to text (design 3.1): strict UTF-8, CRLF read as LF, and no character that a reader could not see or that two
 // programs could take for different things. Every fault is found, so that what is left can still be read (`repair.ts`).
+import { groupDigits } from '../model/group-digits.js';
 import type { EngineLimits } from '../limits.js';
 import type { DiagnosticCode } from '../model/diagnostic-codes.js';
 import type { Span } from '../model/span.js';
@@ -204,7 +205,7 @@ export function listedFaults(faults: readonly TextFault[], limit: number): reado
   const closing = [...counts].flatMap(([code, count]): TextFault[] => {
     const last = faults.filter((fault) => fault.code === code)[limit];
     if (last === undefined) return [];
-    const message = `${String(count - limit)} more of ${code} in this file ${count - limit === 1 ? 'is' : 'are'} not listed`;
+    const message = `${groupDigits(count - limit)} more of ${code} in this file ${count - limit === 1 ? 'is' : 'are'} not listed`;
     const help = 'correct what is listed, then check again';
     return [{ code: 'LIMIT_DIAGNOSTICS', start: last.start, end: last.end, message, help }];
   });

@@ -75,11 +75,12 @@ export async function main(argv: readonly string[], io: Omit<CliIo, 'setStatus'>
       status = next;
     },
   };
+  const program = makeProgram(full);
   try {
-    await makeProgram(full).parseAsync(argv, { from: 'user' });
+    await program.parseAsync(argv, { from: 'user' });
     return status;
   } catch (error) {
-    return await showFailure(error, full, formatOf(argv));
+    return await showFailure(error, full, { format: formatOf(argv), verb: verbOf(program, argv) });
   }
 }
 
@@ -133,9 +134,27 @@ function formatOf(argv: readonly string[]): string {
   return flag === '--format' ? (flags[index + 1] ?? 'text') : flag.slice('--format='.length) || 'text';
 }
 
-async function showFailure(error: unknown, io: CliIo, format: string): Promise<ExitStatus> {
+/** The verb that the command line begins with, such as `keys create`; empty where it names none. */
+function verbOf(program: Command, argv: readonly string[]): string {
+  const names: string[] = [];
+  let command: Command | undefined = program;
+  for (const name of argv) {
+    command = command.commands.find((candidate) => candidate.name() === name);
+    if (command === undefined) break;
+    names.push(name);
+  }
+  return names.join(' ');
+}
+
+/** What is known of a command line that failed. */
+interface Asked {
+  readonly format: string;
+  readonly verb: string;
+}
+
+async function showFailure(error: unknown, io: CliIo, { format, verb }: Asked): Promise<ExitStatus> {
   if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
-  const failure = await toFailure(error);
+  const failure = await toFailure(error, verb);
   if (failure === 'shown') return EXIT.usage;
   const { text, help, report } = failure.detail;
   if (format === 'json') {
@@ -156,9 +175,9 @@ async function showFailure(error: unknown, io: CliIo, format: string): Promise<E
 }
 
 /** `shown` is help that was asked for by saying nothing: it is on stderr already. */
-async function toFailure(error: unknown): Promise<CliFailure | 'shown'> {
+async function toFailure(error: unknown, verb: string): Promise<CliFailure | 'shown'> {
   if (error instanceof CliFailure) return error;
-  if (error instanceof CommanderError) return error.code === 'commander.help' ? 'shown' : usageFailure(error);
+  if (error instanceof CommanderError) return error.code === 'commander.help' ? 'shown' : usageFailure(error, verb);
   if (error instanceof ConfigError) {
     const text = error.faults.map((fault) => `${escapeText(fault.place)}: ${escapeText(fault.message)}`).join('\n');
     return new CliFailure(
@@ -184,9 +203,11 @@ async function toFailure(error: unknown): Promise<CliFailure | 'shown'> {
 }
 
 /** Commander's message is `error: <what>` and perhaps a line `(Did you mean <name>?)`. */
-function usageFailure(error: CommanderError): CliFailure {
+function usageFailure(error: CommanderError, verb: string): CliFailure {
   const [what = '', suggestion] = error.message.replace(/^error: /, '').split(/\n(?=\(Did you mean [^\n]*\?\)$)/);
-  const help = suggestion?.replace(/^\(Did you mean (.*)\?\)$/, 'did you mean `$1`?') ?? 'see `bailiwick help`';
+  const help =
+    suggestion?.replace(/^\(Did you mean (.*)\?\)$/, 'did you mean `$1`?') ??
+    `see \`bailiwick help${verb === '' ? '' : ` ${verb}`}\``;
   return new CliFailure(EXIT.usage, { code: 'cli.usage', message: what }, { help });
 }
 
@@ -217,7 +238,7 @@ async function run(): Promise<void> {
   const argv = process.argv.slice(2);
   const io = { stdin, stdout, stderr, env, cwd: '/', isTerminal };
   const fail = (error: unknown): Promise<ExitStatus> =>
-    showFailure(error, { ...io, setStatus: () => undefined }, formatOf(argv));
+    showFailure(error, { ...io, setStatus: () => undefined }, { format: formatOf(argv), verb: '' });
   // What nobody awaited is told like everything else.
   process.on('uncaughtException', (error) => {
     fail(error).then(

@@ -4,7 +4,7 @@ import { createReadStream, type Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { loadSnapshot, type Policy } from '../../engine/index.js';
+import { groupDigits, loadSnapshot, type Policy } from '../../engine/index.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { type CliIo, pathOf, write } from './io.js';
@@ -94,6 +94,6 @@ async function readAll(stream: Readable, shown: string): Promise<Uint8Array> {
 function tooLarge(shown: string): CliFailure {
   return new CliFailure(EXIT.integrity, {
     code: 'snapshot.too_large',
-    message: `\`${shown}\` is larger than any snapshot may be (${String(CLI_LIMITS.snapshotBytes)} bytes)`,
+    message: `\`${shown}\` is larger than any snapshot may be (${groupDigits(CLI_LIMITS.snapshotBytes)} bytes)`,
   });
 }

@@ -11,6 +11,7 @@ import {
   ENGINE_LIMITS,
   type SourceFile,
 } from '../../engine/compiler.js';
+import { groupDigits } from '../../engine/index.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { CLI_LIMITS } from './limits.js';
@@ -124,7 +125,7 @@ async function visitEntry(walk: Walk, entry: Entry, above: readonly string[]): P
       });
     else if (above.length > CLI_LIMITS.folderDepth)
       report(walk, 'FILE_UNREADABLE', entry.path, {
-        message: `is nested deeper than ${String(CLI_LIMITS.folderDepth)} folders`,
+        message: `is nested deeper than ${groupDigits(CLI_LIMITS.folderDepth)} folders`,
         help: 'move it up',
       });
     else await visitFolder(walk, resolved.real, entry.path, [...above, resolved.real]);
@@ -185,7 +186,7 @@ async function readSource(walk: Walk, real: string, path: string): Promise<void>
     const bytes = facts.size > ENGINE_LIMITS.fileBytes ? null : await readUpTo(handle, ENGINE_LIMITS.fileBytes);
     if (bytes === null) {
       report(walk, 'FILE_TOO_LARGE', path, {
-        message: `is larger than ${String(ENGINE_LIMITS.fileBytes)} bytes`,
+        message: `is larger than ${groupDigits(ENGINE_LIMITS.fileBytes)} bytes`,
         help: 'split it',
       });
       return;
@@ -215,13 +216,13 @@ function add(walk: Walk, file: SourceFile): void {
   walk.bytes += file.bytes.length;
   if (walk.files.length >= ENGINE_LIMITS.files) {
     report(walk, 'FILE_TOO_MANY', file.path, {
-      message: `the policy has more than ${String(ENGINE_LIMITS.files)} files; this one and all after it were not read`,
+      message: `the policy has more than ${groupDigits(ENGINE_LIMITS.files)} files; this one and all after it were not read`,
       help: 'join files; how grants are spread over them has no meaning',
     });
     walk.stopped = true;
   } else if (walk.bytes > ENGINE_LIMITS.totalBytes) {
     report(walk, 'FILE_TOTAL_TOO_LARGE', file.path, {
-      message: `the policy has more than ${String(ENGINE_LIMITS.totalBytes)} bytes; this file and all after it were not read`,
+      message: `the policy has more than ${groupDigits(ENGINE_LIMITS.totalBytes)} bytes; this file and all after it were not read`,
       help: 'grant to roles instead of to one identity after the other, or split the policy',
     });
     walk.stopped = true;

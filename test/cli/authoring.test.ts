@@ -50,7 +50,16 @@ describe('init', () => {
       expect([run.status, run.stdout + run.stderr]).toEqual([2, expect.stringContaining('is not empty')]);
     }
     expect(listed(full)).toEqual(['notes.txt']);
-    expect((await runCli(['init', join(full, 'notes.txt')], { cwd })).status).toBe(2);
+  });
+
+  test.each(['notes.txt', 'notes.txt/policies'])('says in words that %s can be no folder', async (path) => {
+    const cwd = await makeFolder({ 'notes.txt': 'mine\n' });
+    const run = await runCli(['init', path, '--format', 'json'], { cwd });
+    expect([run.status, JSON.parse(run.stdout)]).toEqual([
+      2,
+      { error: { code: 'cli.not_a_folder', message: `\`${path}\` is not a folder, or stands below a file` } },
+    ]);
+    expect(listed(cwd)).toEqual(['notes.txt']);
   });
 });
 

@@ -44,25 +44,32 @@ describe('wrong usage is exit 2, with what was probably meant', () => {
   test.each<[string, readonly string[], string, string]>([
     ['an unknown verb', ['chek'], "unknown command 'chek'", 'did you mean `check`?'],
     ['an unknown option', ['check', '.', '--formt', 'json'], "unknown option '--formt'", 'did you mean `--format`?'],
-    ['a missing argument', ['check'], "missing required argument 'dir'", 'see `bailiwick help`'],
+    ['a missing argument', ['check'], "missing required argument 'dir'", 'see `bailiwick help check`'],
     [
       'a missing option',
       ['compile', '.'],
       "required option '-o, --output <file>' not specified",
-      'see `bailiwick help`',
+      'see `bailiwick help compile`',
     ],
     [
       'a wrong choice',
       ['check', '.', '--format', 'xml'],
       "option '--format <format>' argument 'xml' is invalid. Allowed choices are text, json, sarif, github, junit.",
-      'see `bailiwick help`',
+      'see `bailiwick help check`',
     ],
     [
       'too many arguments',
       ['check', 'a', 'b'],
       "too many arguments for 'check'. Expected 1 argument but got 2.",
-      'see `bailiwick help`',
+      'see `bailiwick help check`',
     ],
+    [
+      'a verb below a verb',
+      ['keys', 'revoke'],
+      "missing required argument 'key-id'",
+      'see `bailiwick help keys revoke`',
+    ],
+    ['no verb', ['--formt'], "unknown option '--formt'", 'see `bailiwick help`'],
     ['help for no verb', ['help', 'nothing'], 'there is no verb `nothing`', ''],
   ])('%s', async (_name, args, message, help) => {
     const run = await runCli(args);

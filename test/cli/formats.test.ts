@@ -141,6 +141,52 @@ async function writeText(folder: string, path: string, text: string): Promise<vo
   await writeFile(join(folder, path), text);
 }
 
+describe('a guardrail that many break', () => {
+  const WITNESSES = 41;
+  const folder = (): Promise<string> => {
+    // Ten at each namespace, with names as long as they may be.
+    const members = Array.from({ length: 10 }, (_, index) => `"orcid:光${'%'.repeat(240)}${String(index)}"`);
+    const grants = Array.from({ length: WITNESSES }, (_, index) => {
+      const number = String(index).padStart(3, '0');
+      return `  - { id: ${'g'.repeat(120)}${number}, role: all, namespace: /n${number}, scopes: [resource:write] }\n`;
+    });
+    return makeFolder({
+      'policy.yaml': POLICY['policy.yaml'],
+      'grants.yaml': `roles:\n  all: { members: [${members.join(', ')}] }\ngrants:\n${grants.join('')}`,
+      'guardrails.yaml': 'guardrails:\n  - { id: nobody, never: { scopes: [resource:write], under: / } }\n',
+    });
+  };
+
+  test.each(['text', 'sarif', 'junit'])('is shown by its first witnesses in %s', async (format) => {
+    const { stdout, status } = await runCli(['check', '.', '--format', format], { cwd: await folder() });
+    expect(status).toBe(5);
+    expect(stdout).toContain('and 21 more witnesses: --format json lists all');
+    expect(stdout).toContain('/n019');
+    expect(stdout).not.toContain('at and below /n020');
+  });
+
+  test('is whole in JSON', async () => {
+    const { stdout } = await runCli(['check', '.', '--format', 'json'], { cwd: await folder() });
+    const { guardrails } = JSON.parse(stdout) as { guardrails: { violations: [{ witnesses: []; repair: [] }] } };
+    const [{ witnesses, repair }] = guardrails.violations;
+    expect([witnesses.length, repair.length]).toEqual([WITNESSES, WITNESSES]);
+  });
+
+  test('keeps far below what GitHub takes', async () => {
+    const { stdout } = await runCli(['check', '.', '--format', 'github'], { cwd: await folder() });
+    const [annotation = ''] = stdout.split('\n').filter((line) => line.includes('title=GUARDRAIL_VIOLATED'));
+    const message = annotation
+      .slice(annotation.indexOf('::', 2) + 2)
+      .replaceAll('%0A', '\n')
+      .replaceAll('%25', '%');
+    expect(Buffer.byteLength(message)).toBeGreaterThan(4096);
+    expect(Buffer.byteLength(message)).toBeLessThan(20_000);
+    expect(message).toMatch(
+      /^the guardrail `nobody` does not hold\n.*\n(?:.*\n)+and \d+ more lines: --format json lists all$/,
+    );
+  });
+});
+
 describe('github', () => {
   test('an annotation for each, relative to the working directory, with everything escaped', async () => {
     const cwd = await makeFolder({ ...POLICY, 'grants/a,b:100%.yaml': BROKEN, 'tests.yaml': FAILING });

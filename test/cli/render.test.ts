@@ -1,9 +1,14 @@
 // What is printed for people: nothing can steer the terminal, and an underline stands under what it means.
 import { describe, expect, test } from '@jest/globals';
-import type { Diagnostic } from '../../engine/compiler.js';
+import type { Diagnostic, GuardrailViolation, PolicyTestFailure, Witness } from '../../engine/compiler.js';
+import { canonicalize, groupDigits } from '../../engine/index.js';
+import { count } from '../../server/cli/render/count.js';
 import { renderDiagnostics, summarize } from '../../server/cli/render/diagnostics.js';
 import { escapeJson, escapeText } from '../../server/cli/render/escape.js';
+import { renderViolations } from '../../server/cli/render/guardrails.js';
 import { paintFor, plain } from '../../server/cli/render/palette.js';
+import { percentText } from '../../server/cli/render/percent.js';
+import { renderTestFailures } from '../../server/cli/render/test-failures.js';
 import { displayWidth } from '../../server/cli/render/width.js';
 import { makeIo } from '../support/cli-io.js';
 
@@ -118,5 +123,102 @@ describe('colours', () => {
   ])('%s', (_name, terminal, env, expected) => {
     const { io } = makeIo({ env, terminal });
     expect(paintFor(io, 'stdout')('error', 'x') !== 'x').toBe(expected);
+  });
+});
+
+describe('numbers', () => {
+  test.each([
+    [0, '0 files'],
+    [1, '1 file'],
+    [999, '999 files'],
+    [1000, '1,000 files'],
+    [1_234_567, '1,234,567 files'],
+  ])('%d with its noun', (number, text) => {
+    expect(count(number, 'file')).toBe(text);
+  });
+
+  test('as large as they come', () => {
+    expect(groupDigits(2n ** 64n)).toBe('18,446,744,073,709,551,616');
+  });
+
+  test.each([
+    [0, '0%'],
+    [0.05, '<0.1%'],
+    [0.1, '0.1%'],
+    [37.77, '37.7%'],
+    [99.99, '99.9%'],
+    [100, '100%'],
+  ])('%d percent', (percent, text) => {
+    expect(percentText(percent)).toBe(text);
+  });
+});
+
+describe('long lists are shown by their beginning', () => {
+  const numbered = (length: number, name: string): readonly string[] =>
+    Array.from({ length }, (_, index) => `${name}${String(index).padStart(4, '0')}`);
+  const grants = (length: number): readonly { readonly id: string }[] => numbered(length, 'g').map((id) => ({ id }));
+  const namespace = canonicalize('/labs');
+  if (!namespace.ok) throw new Error('it is canonical');
+
+  const violation = (witnesses: number, each: number): GuardrailViolation => {
+    const witness: Witness = {
+      identities: numbered(each, 'orcid:'),
+      namespace: namespace.path,
+      extent: 'subtree',
+      scopes: ['resource:write'],
+      from: null,
+      until: null,
+      grants: grants(each),
+    };
+    return {
+      guardrail: 'nobody',
+      description: null,
+      requires: 'nobody may',
+      file: 'a.yaml',
+      line: 3,
+      witnesses: Array.from({ length: witnesses }, () => witness),
+      repair: grants(each),
+    };
+  };
+
+  test('of witnesses, of the identities and grants of each, and of what to remove', () => {
+    const lines = renderViolations([violation(71_200, 1500)], plain)
+      .trimEnd()
+      .split('\n');
+    const [head, requires, who, ...rest] = lines;
+    expect([head, requires]).toEqual(['a.yaml:3 violated guardrail nobody', '  requires: nobody may']);
+    expect(who).toMatch(
+      /^ {2}orcid:0000, .*, orcid:0007 and 1,492 more identities: resource:write at and below \/labs$/,
+    );
+    expect(rest.slice(0, 9)).toEqual([
+      ...numbered(8, 'g').map((id) => `    grant: ${id}`),
+      '    and 1,492 more grants',
+    ]);
+    expect(lines.filter((line) => line.includes('at and below'))).toHaveLength(20);
+    expect(lines.slice(-2)).toEqual([
+      '  and 71,180 more witnesses: --format json lists all',
+      `  holds without: ${numbered(20, 'g').join(', ')} and 1,480 more grants: --format json lists all`,
+    ]);
+  });
+
+  test('and whole where they are short', () => {
+    const text = renderViolations([violation(20, 8)], plain);
+    expect(text).not.toContain('more');
+    expect(text.match(/grant: g0007/g)).toHaveLength(20);
+  });
+
+  test('of the grants of a failed test', () => {
+    const failure: PolicyTestFailure = {
+      test: 't',
+      file: null,
+      line: null,
+      request: 'resource:read /labs',
+      expected: 'deny',
+      actual: 'allow',
+      at: null,
+      grants: grants(22),
+    };
+    const lines = renderTestFailures([failure], plain).trimEnd().split('\n');
+    expect(lines.slice(-2)).toEqual(['  grant: g0019', '  and 2 more grants']);
   });
 });

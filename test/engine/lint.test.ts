@@ -49,6 +49,15 @@ const told = (diagnostics: readonly Diagnostic[]): readonly string[] =>
   );
 
 describe('redundant grants', () => {
+  it('are found among thousands of windows at one namespace', () => {
+    const at = (hour: number): string => new Date(Date.UTC(2027, 0, 1, hour)).toISOString();
+    const line = (id: string, from: number, until: number): string =>
+      `  - { id: ${id}, identity: orcid:a, namespace: /a, scopes: [resource:read], notBefore: ${at(from)}, expires: ${at(until)} }\n`;
+    const windows = Array.from({ length: 3000 }, (_, index) => line(`w${String(index)}`, index, index + 1));
+    const text = `grants:\n${windows.join('')}${line('both', 1, 3)}`;
+    expect(told(lint(text))).toEqual(['LINT_GRANT_REDUNDANT 3002 <- 3 <- 4']);
+  });
+
   const grants = (...lines: readonly string[]): string =>
     `roles:\n  in: { members: [orcid:a] }\n  out: { members: [{ role: in }, orcid:b] }\ngrants:\n${lines.map((line) => `  - { ${line} }\n`).join('')}`;
 

@@ -184,7 +184,8 @@ export const TEXT_PAGES = {
     title: 'the decision table would be larger than the limit',
     explanation:
       'With roles followed to their members, every group of identities that are alike has a row for each of its grants. Give ' +
-      'a role its grants higher up in the tree, or put identities that hold the same into one role.',
+      'a role its grants higher up in the tree, or put identities that hold the same into one role. Rights that begin and end ' +
+      'are written out anew in every namespace that changes them: drop what has expired, and share instants.',
     wrong: 'a million identities with 1,000 grants of their own roles each',
     right: 'the same identities in 100 roles with 1,000 grants each',
     shows: 'words',

@@ -50,16 +50,17 @@ async function fmt(io: CliIo, dir: string, { check, format }: Options): Promise<
     await writeJson(io, { ok, changed, unchanged, diagnostics, ...(ok ? {} : { error }) });
     return;
   }
-  const [{ renderDiagnostics }, { paintFor }, { escapeText }, { count }] = await Promise.all([
+  const [{ renderDiagnostics }, { paintFor }, { escapeText }, { count }, { groupDigits }] = await Promise.all([
     import('../render/diagnostics.js'),
     import('../render/palette.js'),
     import('../render/escape.js'),
     import('../render/count.js'),
+    import('../../../engine/index.js'),
   ]);
   await write(io.stdout, renderDiagnostics(diagnostics, outcome.sources, paintFor(io, 'stdout')));
   await write(io.stdout, changed.map((path) => `${escapeText(path)}\n`).join(''));
   const verb = check === undefined ? 'formatted' : 'to be formatted';
-  await write(io.stderr, `${count(changed.length, 'file')} ${verb}, ${String(unchanged)} unchanged\n`);
+  await write(io.stderr, `${count(changed.length, 'file')} ${verb}, ${groupDigits(unchanged)} unchanged\n`);
 }
 
 async function formatFolder(io: CliIo, dir: string, mode: 'check' | 'write'): Promise<Outcome> {

@@ -87,7 +87,7 @@ async function print(io: CliIo, dir: string, { report, coverage, error, options 
     { renderDiagnostics, summarize },
     { renderCoverage },
     { paintFor },
-    { count },
+    { count, countOf },
   ] = await Promise.all([
     import('../render/test-failures.js'),
     import('../render/diagnostics.js'),
@@ -111,8 +111,7 @@ async function print(io: CliIo, dir: string, { report, coverage, error, options 
     return;
   }
   const all = tests.results.length;
-  const sum =
-    tests.failed === 0 ? `${count(all, 'test')} passed` : `${String(tests.failed)} of ${count(all, 'test')} failed`;
+  const sum = tests.failed === 0 ? `${count(all, 'test')} passed` : `${countOf(tests.failed, all, 'test')} failed`;
   await write(io.stdout, renderTestFailures(tests.failures, paint));
   if (coverage !== null) await write(io.stdout, renderCoverage(coverage));
   await write(io.stdout, `${paint(error === null ? 'good' : 'error', sum)}\n`);

@@ -5,3 +5,8 @@ import { groupDigits } from '../../../engine/index.js';
 export function count(number: number, singular: string, plural = `${singular}s`): string {
   return `${groupDigits(number)} ${number === 1 ? singular : plural}`;
 }
+
+/** `3 of 1,200 tests` */
+export function countOf(part: number, total: number, singular: string): string {
+  return `${groupDigits(part)} of ${count(total, singular)}`;
+}

@@ -1,5 +1,6 @@
 // JUnit XML for test reports: files, policy tests and guardrails are test cases, what is wrong with them failures.
 import type { Diagnostic } from '../../../engine/compiler.js';
+import { groupDigits } from '../../../engine/index.js';
 import type { CheckReport } from '../check-policy.js';
 import { escapeText } from './escape.js';
 import { renderViolations } from './guardrails.js';
@@ -99,7 +100,7 @@ function diagnosticCase({ code, file, range, message, help }: Diagnostic): Case 
 function testCases({ tests }: CheckReport): readonly Case[] {
   return tests.results.map(({ test, file, line, passed }) => {
     const failures = tests.failures.filter((failure) => !passed && failure.test === test && failure.file === file);
-    const message = `${String(failures.length)} of its expectations ${failures.length === 1 ? 'does' : 'do'} not hold`;
+    const message = `${groupDigits(failures.length)} of its expectations ${failures.length === 1 ? 'does' : 'do'} not hold`;
     const text = renderTestFailures(failures, plain);
     return { name: test, file, line, failure: passed ? null : { type: 'POLICY_TEST_FAILED', message, text } };
   });

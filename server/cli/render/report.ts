@@ -1,10 +1,9 @@
 // What `check` and `compile` found, in every format: one table of renderers over one plain report, so that a further format
 // is one more entry.
 import type { Diagnostic } from '../../../engine/compiler.js';
-import { groupDigits } from '../../../engine/index.js';
 import type { CheckReport } from '../check-policy.js';
 import { EXIT } from '../exit-codes.js';
-import { count } from './count.js';
+import { count, countOf } from './count.js';
 import { renderDiagnostics, summarize } from './diagnostics.js';
 import { guardrailsJson, renderViolations } from './guardrails.js';
 import type { Paint } from './palette.js';
@@ -67,12 +66,12 @@ function summaryOf(report: CheckReport, paint: Paint): string {
     found === '' ? `no mistakes in ${count(report.files.length, 'file')}` : found,
     tests.failed === 0
       ? `${count(tests.passed, 'test')} passed`
-      : `${groupDigits(tests.failed)} of ${count(tests.passed + tests.failed, 'test')} failed`,
+      : `${countOf(tests.failed, tests.passed + tests.failed, 'test')} failed`,
     guardrails.violated === 0
       ? guardrails.held === 0
         ? ''
         : `${count(guardrails.held, 'guardrail')} held`
-      : `${groupDigits(guardrails.violated)} of ${count(guardrails.held + guardrails.violated, 'guardrail')} violated`,
+      : `${countOf(guardrails.violated, guardrails.held + guardrails.violated, 'guardrail')} violated`,
   ];
   return paint(report.status === EXIT.ok ? 'good' : 'error', parts.filter((part) => part !== '').join(', '));
 }
