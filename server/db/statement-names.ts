@@ -1,10 +1,12 @@
 // Which statements a connection has the server read and plan once: those that come again and again. A statement's text holds no
-// value of a request, so that few texts do the work of all; what a plan takes in the server, up to half a megabyte on each
-// connection, bounds how many there may be.
+// value of a request, so that few texts do the work of all. What a plan takes in the server follows from the length of its text,
+// about 200 bytes a character on each connection, so their length together is what is bounded.
 
 export type StatementNames = (text: string) => string | null;
 
-const PREPARED = 64;
+/** Characters of all texts that have a name, and of one. */
+const PREPARED = 160_000;
+const LONGEST = 16_000;
 const WATCHED = 256;
 const TIMES = 3;
 
@@ -15,9 +17,11 @@ const TIMES = 3;
 export function makeStatementNames(): StatementNames {
   const names = new Map<string, string>();
   const seen = new Map<string, number>();
+  let characters = 0;
   return (text) => {
     const name = names.get(text);
-    if (name !== undefined || names.size === PREPARED) return name ?? null;
+    if (name !== undefined) return name;
+    if (text.length > LONGEST || characters + text.length > PREPARED) return null;
     const times = (seen.get(text) ?? 0) + 1;
     // Put last, so that the map's order is that of the last use.
     seen.delete(text);
@@ -29,6 +33,7 @@ export function makeStatementNames(): StatementNames {
     }
     const given = `bailiwick ${String(names.size)}`;
     names.set(text, given);
+    characters += text.length;
     return given;
   };
 }

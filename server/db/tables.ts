@@ -18,8 +18,5 @@ export function storedPath(path: NamespacePath): string {
 
 export const TABLES = Object.freeze({ records: 'records', apiKeys: 'api_keys', secrets: 'secrets' } as const);
 
-/** Stored instants have years of four digits, as RFC 3339 writes them; milliseconds since 1970. */
-export const STORED_INSTANTS = Object.freeze({
-  first: Date.parse('0001-01-01T00:00:00.000Z'),
-  last: Date.parse('9999-12-31T23:59:59.999Z'),
-});
+/** PostgreSQL has no year 0; milliseconds since 1970. The last instant that can be stored is the last there is. */
+export const FIRST_STORED = Date.parse('0001-01-01T00:00:00.000Z');

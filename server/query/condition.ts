@@ -1,7 +1,7 @@
 // `where` as a tree: read from the request with all its type rules (design 7), every operand already in the form in which
 // it is bound. Whatever this accepts has a meaning on every stored value.
 import { parseInstant, type Family } from '../../engine/index.js';
-import { STORED_INSTANTS } from '../db/tables.js';
+import { FIRST_STORED } from '../db/tables.js';
 import type { ProblemCode } from '../problem.js';
 import type { Faults, Place } from './faults.js';
 import { isStorableText, parseField, type Field } from './fields.js';
@@ -237,9 +237,8 @@ const WANTED = Object.freeze({
 function readInstant(text: string): Operand | OperatorFault {
   const instant = parseInstant(text);
   if (instant === null) return mismatch(WANTED.instant);
-  // Stored instants have years of four digits; outside of them PostgreSQL's own infinities compare as they should.
-  if (instant < STORED_INSTANTS.first) return { type: 'instant', value: '-infinity' };
-  if (instant > STORED_INSTANTS.last) return { type: 'instant', value: 'infinity' };
+  // No stored instant is as early, and PostgreSQL's own infinity compares as it should.
+  if (instant < FIRST_STORED) return { type: 'instant', value: '-infinity' };
   return { type: 'instant', value: new Date(instant).toISOString() };
 }
 

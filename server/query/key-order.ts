@@ -1,6 +1,9 @@
 // The orders that indexes give (migrations 0003 and 0004): by id, by createdAt and by name. What stands after a given row in one
 // of them is a few runs one after another, each a range of the index in the order of the index, where a condition such as
 // `key < $1 OR (key = $1 AND id > $2)` would read every row that ties.
+//
+// Ids are ordered and compared as bytes, which is the same order. Only our indexes have that expression: in the order of the
+// column itself the planner might walk the primary key, past all that is invisible.
 import type { Family } from '../../engine/index.js';
 import { sql, type Fragment } from '../db/sql.js';
 import type { Position } from './order.js';
@@ -40,6 +43,9 @@ const COLUMNS: Readonly<Record<KeyName, Column>> = Object.freeze({
   name: { name: sql`name`, type: sql`text`, first: sql`''`, last: sql`repeat(chr(1114111), 1025)` },
 });
 
+/** The id of a row called `r`, as our indexes have it. */
+export const ID_BYTES = sql`uuid_send(r.id)`;
+
 /** The order of these keys over a family if there is an index for it, else null. */
 export function keyOrder(keys: readonly SortKey[], family: Family): KeyOrder | null {
   const [first, second, third] = keys;
@@ -77,7 +83,7 @@ export function runsAfter({ key, direction, optional }: KeyOrder, position: Posi
   const column = sql`r.${name}`;
   const later = direction === 'asc' ? sql`>` : sql`<`;
   if (key === 'id') {
-    const where = position === null ? sql`TRUE` : sql`r.id ${later} ${position[0] ?? null}::uuid`;
+    const where = position === null ? sql`TRUE` : sql`${ID_BYTES} ${later} uuid_send(${position[0] ?? null}::uuid)`;
     return [{ where, direction, holds: 'keys' }];
   }
   // NULL is last in either direction.
@@ -87,7 +93,7 @@ export function runsAfter({ key, direction, optional }: KeyOrder, position: Posi
     return optional ? [present, absent] : [present];
   }
   const [at = null, id = null] = position;
-  const afterId = sql`r.id > ${id}::uuid`;
+  const afterId = sql`${ID_BYTES} > uuid_send(${id}::uuid)`;
   if (at === null) return [{ ...absent, where: sql`${absent.where} AND ${afterId}` }];
   const tied: Run = { where: sql`${column} = ${at}::${type} AND ${afterId}`, direction: 'asc', holds: 'one key' };
   const rest: Run = { where: sql`${column} ${later} ${at}::${type}`, direction, holds: 'keys' };
@@ -95,29 +101,37 @@ export function runsAfter({ key, direction, optional }: KeyOrder, position: Posi
 }
 
 /**
- * The order of a run over a row's own columns, in the words by which the planner finds it in the index: a key that is equal to
- * a value needs no mention, one that is NULL does.
+ * The order of a run over a row's own columns and what it calls the bytes of its id, in the words by which the planner finds it in
+ * the index: a key that is equal to a value needs no mention, one that is NULL does.
  */
-export function runOrder({ key }: KeyOrder, { direction, holds }: Run, row: Fragment): Fragment {
-  if (holds === 'one key') return sql`${row}.id`;
-  const column = sql`${row}.${COLUMNS[key].name}`;
+export function runOrder({ key }: KeyOrder, { direction, holds }: Run, row: Fragment, idBytes: Fragment): Fragment {
+  if (holds === 'one key') return idBytes;
+  const column = key === 'id' ? idBytes : sql`${row}.${COLUMNS[key].name}`;
   const first = direction === 'asc' ? column : sql`${column} DESC`;
-  return key === 'id' ? first : sql`${first}, ${row}.id`;
+  return key === 'id' ? first : sql`${first}, ${idBytes}`;
 }
 
 /** By what a run goes on, so that a place in it can be told. */
 export interface RunKey {
-  /** The column of a record. */
-  readonly column: Fragment;
   /** Its name among `keyColumns`. */
   readonly output: Fragment;
-  readonly ascends: boolean;
+  /** Of a value, or of a record called `r`: whether it stands no later than a place. */
+  readonly isUpTo: (value: Fragment, place: Fragment) => Fragment;
+  readonly reaches: (place: Fragment) => Fragment;
   /** No row of the run stands later. */
   readonly end: Fragment;
 }
 
 export function runKey({ key }: KeyOrder, { direction, holds }: Run): RunKey {
-  const { name, first, last } = COLUMNS[holds === 'keys' ? key : 'id'];
+  const by = holds === 'keys' ? key : 'id';
+  const { name, first, last } = COLUMNS[by];
   const ascends = direction === 'asc';
-  return { column: name, output: holds === 'keys' ? sql`k0` : sql`k1`, ascends, end: ascends ? last : first };
+  const isUpTo = (value: Fragment, place: Fragment): Fragment =>
+    ascends ? sql`${value} <= ${place}` : sql`${value} >= ${place}`;
+  return {
+    output: holds === 'keys' ? sql`k0` : sql`k1`,
+    isUpTo,
+    reaches: (place) => (by === 'id' ? isUpTo(ID_BYTES, sql`uuid_send(${place})`) : isUpTo(sql`r.${name}`, place)),
+    end: ascends ? last : first,
+  };
 }

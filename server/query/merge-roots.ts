@@ -4,7 +4,7 @@
 import { join, literal, sql, type Fragment } from '../db/sql.js';
 import { compileCondition } from './compile-condition.js';
 import { isEverything, type Condition } from './condition.js';
-import { keyColumns, runKey, runOrder, runsAfter, type KeyOrder, type Run } from './key-order.js';
+import { ID_BYTES, keyColumns, runKey, runOrder, runsAfter, type KeyOrder, type Run } from './key-order.js';
 import { orderBy, sortColumns, type Position } from './order.js';
 import type { QueryPlan } from './plan.js';
 import type { RowPredicate } from './row-predicate.js';
@@ -76,8 +76,8 @@ function mergedRun(merge: Merge, run: Run, index: number): Fragment {
   return sql`${firstOfRoots(merge, { ...matching, name: 'tried', condition: EVERYTHING, size: window, wanted: sql`${window}::bigint` })},
     ${hits} AS MATERIALIZED (SELECT x.* FROM ${tried} AS x
       WHERE ${compileCondition(plan.where)} ${ordered} LIMIT ${wanted}),
-    ${short} AS MATERIALIZED (SELECT (SELECT count(*) FROM ${tried}) = ${window}::bigint
-      AND (SELECT count(*) FROM ${hits}) < ${wanted} AS short),
+    ${short} AS MATERIALIZED (SELECT (SELECT count(*) FROM ${hits}) < ${wanted}
+      AND (SELECT count(*) FROM ${tried}) = ${window}::bigint AS short),
     ${firstOfRoots(merge, { ...matching, name: 'all' })},
     ${called('page', index)} AS MATERIALIZED (SELECT x.* FROM ${hits} AS x WHERE NOT ${isShort}
       UNION ALL SELECT x.* FROM ${all} AS x WHERE ${isShort})`;
@@ -121,13 +121,12 @@ function firstOfRoots({ order, arms, ordered }: Merge, asked: FirstOfRoots): Fra
     const rows = firstOfRoot(order, { ...asked, columns, where: within, limit: share });
     return sql`SELECT ${literal(number)} AS arm, v.at, f.* FROM ${roots} CROSS JOIN LATERAL (${rows}) AS f`;
   });
-  const { column, output, ascends, end } = runKey(order, run);
+  const { output, isUpTo, reaches, end } = runKey(order, run);
   const place = sql`(SELECT e.place FROM ${edge} AS e)`;
-  const upTo = ascends ? sql`<= ${place}` : sql`>= ${place}`;
   const rows = arms.map((arm, number) => {
     const reaching = sql`(SELECT DISTINCT x.at FROM ${first} AS x
-        WHERE x.arm = ${literal(number)} AND x.${output} ${upTo}) AS v`;
-    return whole(arm, reaching, sql`r.${column} ${upTo}`);
+        WHERE x.arm = ${literal(number)} AND ${isUpTo(sql`x.${output}`, place)}) AS v`;
+    return whole(arm, reaching, reaches(place));
   });
   return sql`${first} AS MATERIALIZED (${join(samples, ' UNION ALL ')}),
     ${edge} AS MATERIALIZED (SELECT COALESCE((SELECT x.${output} FROM ${first} AS x
@@ -147,12 +146,13 @@ interface FirstOfRoot {
 
 /** The first records of one root, in the order of its index range, which is read as far as that takes. */
 function firstOfRoot(order: KeyOrder, { run, condition, columns, where, limit }: FirstOfRoot): Fragment {
-  const [r, x] = [sql`r`, sql`x`];
-  const range = sql`FROM records AS r WHERE ${where} AND ${run.where} ORDER BY ${runOrder(order, run, r)}`;
-  if (isEverything(condition)) return sql`SELECT ${columns(r)} ${range} LIMIT ${limit}`;
+  const range = sql`SELECT r.*, ${ID_BYTES} AS id_bytes FROM records AS r WHERE ${where} AND ${run.where}
+          ORDER BY ${runOrder(order, run, sql`r`, ID_BYTES)}`;
+  const x = sql`x`;
+  if (isEverything(condition)) return sql`SELECT ${columns(x)} FROM (${range} LIMIT ${limit}) AS x`;
   // OFFSET 0 is the fence.
-  return sql`SELECT ${columns(x)} FROM (SELECT r.* ${range} OFFSET 0) AS x WHERE ${compileCondition(condition)}
-        ORDER BY ${runOrder(order, run, x)} LIMIT ${limit}`;
+  return sql`SELECT ${columns(x)} FROM (${range} OFFSET 0) AS x WHERE ${compileCondition(condition)}
+        ORDER BY ${runOrder(order, run, x, sql`x.id_bytes`)} LIMIT ${limit}`;
 }
 
 function sizeOf(arms: readonly Arm[]): number {

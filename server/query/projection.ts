@@ -83,5 +83,5 @@ function partJson(value: Fragment, selection: Selection): Fragment {
 
 /** NULL if all members are. */
 function objectJson(members: readonly Fragment[]): Fragment {
-  return sql`('{' || NULLIF(concat_ws(',', ${join(members, ', ')}), '') || '}')`;
+  return sql`('{' || NULLIF(array_to_string(ARRAY[${join(members, ', ')}], ','), '') || '}')`;
 }

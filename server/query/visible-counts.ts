@@ -29,7 +29,7 @@ export function counterStatement({ predicate, family, includeArchived }: CountRe
 export function matchStatement(request: CountRequest, condition: Condition): Fragment {
   const rows = visibleArms(request).map(
     ({ roots, within }) => sql`SELECT f.* FROM ${roots} CROSS JOIN LATERAL (
-        SELECT r.* FROM records AS r WHERE ${within} ORDER BY r.created_at DESC, r.id OFFSET 0) AS f`,
+        SELECT r.* FROM records AS r WHERE ${within} ORDER BY r.created_at DESC OFFSET 0) AS f`,
   );
   return sql`SELECT count(*) AS count FROM (${join(rows, ' UNION ALL ')}) AS x WHERE ${compileCondition(condition)}`;
 }

@@ -18,6 +18,7 @@ function told({ node }: Step): string {
   const condition = (node['Index Cond'] ?? '')
     .replaceAll(/\(+family\)::text .*? = /g, 'key = ')
     .replaceAll(/\(\(InitPlan \d+\)\.col1\)|\$\d+/g, '?')
+    .replaceAll('uuid_send', '')
     .replaceAll(/[()]/g, '')
     .replaceAll(/\b([a-z])_\d+\./g, '$1.');
   return `${node['Node Type']} ${node['Index Name'] ?? ''}: ${condition}`;
