@@ -91,7 +91,9 @@ function printItem(child: Element, shape: ValueShape | null, indent: string): Pr
   if (flow !== null && dash.length + flow.length <= WIDTH)
     return { above: [], own: [`${dash}${flow}${behind(child.trailing)}`] };
   const moved = hasInner(child) ? child.head : child.trailing;
-  const block = asBlock(child, shape);
+  // A blank line before the author's first key stands before the dash, wherever the key goes.
+  const children = child.children.map((key, index) => (index === 0 ? { ...key, blankBefore: false } : key));
+  const block = asBlock({ ...child, children }, shape);
   const [first, ...others] = block.children;
   const bare = first === undefined ? [] : [{ ...first, leading: [], blankBefore: false }, ...others];
   const [head = '', ...rest] = printLines({ ...block, children: bare }, shape, `${indent}  `);

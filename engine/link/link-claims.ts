@@ -67,17 +67,28 @@ export function linkGuardrails(documents: readonly PolicyDocument[], names: Name
   return guardrails;
 }
 
-function linkRule(document: PolicyDocument, rule: RuleDeclaration, names: Names): GuardrailRule {
+/** What of a rule could be read is checked; null where that is not all of it. */
+function linkRule(document: PolicyDocument, rule: RuleDeclaration, names: Names): GuardrailRule | null {
   switch (rule.kind) {
-    case 'never':
-    case 'separate':
-      return { ...rule, except: linkExemption(document, rule.except, names) };
+    case 'never': {
+      const except = rule.except === null ? null : linkExemption(document, rule.except, names);
+      const { kind, scopes, under } = rule;
+      return scopes === null || under === null || except === null ? null : { kind, scopes, under, except };
+    }
+    case 'separate': {
+      const except = rule.except === null ? null : linkExemption(document, rule.except, names);
+      const { kind, sides, under } = rule;
+      return sides === null || under === null || except === null ? null : { kind, sides, under, except };
+    }
     case 'atLeast':
     case 'atMost':
       return rule;
-    case 'expires':
-      for (const provider of rule.providers) checkProvider(document, provider, names);
-      return { ...rule, providers: rule.providers.map((provider) => provider.value) };
+    case 'expires': {
+      const { kind, providers, withinMilliseconds } = rule;
+      for (const provider of providers ?? []) checkProvider(document, provider, names);
+      if (providers === null || withinMilliseconds === null) return null;
+      return { kind, providers: providers.map((provider) => provider.value), withinMilliseconds };
+    }
     default:
       return assertNever(rule);
   }

@@ -1,10 +1,14 @@
-// Ignore comments: `# bailiwick-ignore LINT_X: reason`, above a line, behind it, or at the head of a file for all of it. They
-// answer to lint themselves: one without a reason ignores nothing, and one that ignores nothing is told.
+// Ignore comments: `# bailiwick-ignore LINT_X: reason`, above an entry, behind it, or at the head of a file for all of it. An
+// entry is covered as a whole, so that its layout does not matter. They answer to lint themselves: one without a reason
+// ignores nothing, and one that ignores nothing is told.
 import type { EngineLimits } from '../limits.js';
 import type { Diagnostic, Range } from '../model/diagnostic.js';
-import { lineTableOf, positionAt, rangeOf } from '../model/span.js';
+import { lineTableOf, positionAt, rangeOf, type Span } from '../model/span.js';
 import { commentsOf } from '../source/comments.js';
 import { readTree } from '../source/read-tree.js';
+import type { Node } from '../source/tree.js';
+
+type LineRange = readonly [first: number, last: number];
 
 export interface IgnoreComment {
   readonly file: string;
@@ -13,8 +17,8 @@ export interface IgnoreComment {
   readonly codes: readonly string[];
   /** Empty: it ignores nothing. */
   readonly reason: string;
-  /** Null: the whole file. */
-  readonly line: number | null;
+  /** From the first line to the last; null: the whole file. */
+  readonly lines: LineRange | null;
 }
 
 const WORD = 'bailiwick-ignore';
@@ -31,6 +35,15 @@ function ignoresIn(file: string, text: string, limits: EngineLimits): readonly I
   const lines = lineTableOf(text);
   const comments = commentsOf(text, parsed.node);
   const own = new Set(comments.filter((comment) => comment.ownLine).map(({ start }) => positionAt(lines, start).line));
+  const lineAt = (offset: number): number => positionAt(lines, offset).line;
+  // Of several entries the outermost, which comes first.
+  const [below, before] = [new Map<number, LineRange>(), new Map<number, LineRange>()];
+  for (const { start, end, opens } of entriesOf(text, parsed.node)) {
+    const range: LineRange = [lineAt(start), lineAt(end)];
+    const behind = opens === -1 ? null : lineAt(opens ?? end);
+    if (!below.has(range[0])) below.set(range[0], range);
+    if (behind !== null && !before.has(behind)) before.set(behind, range);
+  }
   const contentStart = positionAt(lines, parsed.node.start).line;
   return comments.flatMap((comment) => {
     const match = COMMENT.exec(comment.text);
@@ -46,8 +59,43 @@ function ignoresIn(file: string, text: string, limits: EngineLimits): readonly I
       line += 1;
       if (line > lines.length) break;
     }
-    return [{ file, range, codes, reason: (match[2] ?? '').trim(), line: isHead ? null : line }];
+    const [first, last] = (comment.ownLine ? below : before).get(line) ?? [line, line];
+    const covered: LineRange = [Math.min(line, first), Math.max(line, last)];
+    return [{ file, range, codes, reason: (match[2] ?? '').trim(), lines: isHead ? null : covered }];
   });
+}
+
+interface EntrySpan extends Span {
+  /** Of a block, behind whose end nothing can stand: the end of its key, -1 for an item; null for texts and brackets. */
+  readonly opens: number | null;
+}
+
+/** Entries of mappings and items of lists, each before those within it. */
+function entriesOf(text: string, node: Node): readonly EntrySpan[] {
+  const found: EntrySpan[] = [];
+  const visit = (inner: Node): number => {
+    const parts =
+      inner.kind === 'list'
+        ? inner.items.map((value) => ({ key: null, value }))
+        : inner.kind === 'mapping'
+          ? inner.entries
+          : [];
+    let end = inner.end;
+    const isBlock = parts.length > 0 && !/[[{]/.test(text.charAt(inner.start));
+    for (const { key, value } of parts) {
+      const at = found.length;
+      const start = key?.start ?? value.start;
+      const isBlockValue =
+        (value.kind === 'list' || value.kind === 'mapping') && !/[[{]/.test(text.charAt(value.start));
+      found.push({ start, end: start, opens: null });
+      const last = Math.max(visit(value), key?.end ?? 0);
+      found[at] = { start, end: last, opens: isBlockValue ? (key?.end ?? -1) : null };
+      if (isBlock) end = last;
+    }
+    return end;
+  };
+  visit(node);
+  return found;
 }
 
 /** Whether a comment speaks of a diagnostic. */
@@ -59,7 +107,11 @@ export function isIgnoredBy(
   return (
     comment.reason !== '' &&
     comment.file === diagnostic.file &&
-    (comment.line === null || comment.line === diagnostic.range.start.line) &&
+    (comment.lines === null || isWithin(diagnostic.range.start.line, comment.lines)) &&
     comment.codes.includes(code)
   );
+}
+
+function isWithin(line: number, [first, last]: LineRange): boolean {
+  return line >= first && line <= last;
 }

@@ -80,8 +80,10 @@ export function lintPolicy(
       report: (finding) => findings.push(finding),
     });
   }
+  // What a comment about the clock ignores comes with its season, so the comment is right outside of it as well.
   const isQuiet = (code: string): boolean =>
-    isLintCode(code) && (isOff(code) || (code === 'LINT_GRANT_REDUNDANT' && gaveUp.length > 0));
+    isLintCode(code) &&
+    (isOff(code) || CLOCK_RULES.has(code) || (code === 'LINT_GRANT_REDUNDANT' && gaveUp.length > 0));
   const kept = applyIgnores(findings, findIgnores(input.sources, limits), isQuiet);
   const shown = kept.filter(({ code }) => !isOff(code));
   const notes = gaveUp.map((place) =>
@@ -95,7 +97,9 @@ export function lintPolicy(
   const all = sortDiagnostics([...shown.map((finding) => toDiagnostic(finding, levels)), ...notes]);
   if (all.length <= limits.diagnostics) return all;
   const more = `${groupDigits(all.length - limits.diagnostics)} more findings of lint are not listed`;
-  const last = all[limits.diagnostics];
+  // What may decide whether the policy is valid comes before what may not, so neither the limit nor the clock decides it.
+  const ranked = all.toSorted((a, b) => weightOf(b) - weightOf(a));
+  const last = ranked[limits.diagnostics];
   const rest =
     last === undefined
       ? []
@@ -104,7 +108,13 @@ export function lintPolicy(
             ...makeDiagnostic({ code: 'LIMIT_LINT', file: last.file, range: last.range, message: more, help: LISTED }),
           },
         ];
-  return [...all.slice(0, limits.diagnostics), ...rest];
+  return [...sortDiagnostics(ranked.slice(0, limits.diagnostics)), ...rest];
+}
+
+/** Findings of more weight are listed rather than others. */
+function weightOf({ code, severity }: Diagnostic): number {
+  if (severity === 'error') return 2;
+  return severity === 'warning' && !CLOCK_RULES.has(code) ? 1 : 0;
 }
 
 const LISTED = 'correct what is listed, then check again';

@@ -1,5 +1,5 @@
-// Identities of one provider that differ only in case, or in characters that look alike. The table is small on purpose:
-// the letters of Greek and Cyrillic that are drawn like Latin ones, and digits that are taken for letters.
+// Identities of one provider that differ only in case, in characters that nobody sees, or in some that look alike. The table
+// is small on purpose: letters of Greek and Cyrillic that are drawn like Latin ones, and digits that are taken for letters.
 import { formatIdentity, type Identity } from '../model/identity.js';
 import type { Place } from '../model/policy-set.js';
 import type { LintWorld } from './lint-world.js';
@@ -16,8 +16,8 @@ const ALIKE: readonly (readonly [string, string])[] = [
   ['h', 'һНΗ'],
   ['j', 'јϳ'],
   ['k', 'кκКΚ'],
-  ['i', '\u0456\u03b9'],
-  ['l', '1|I\u0406\u0399\u04c0\u04cf'],
+  // A stroke with a dot or without: case gives it one and takes it away.
+  ['l', '1|Ii\u0130\u0131\u0406\u0456\u0399\u03b9\u04c0\u04cf'],
   ['m', 'МΜ'],
   ['n', 'пηΝ'],
   ['o', '0оοσОΟ'],
@@ -42,6 +42,16 @@ const ANY_ALIKE = new RegExp(
   'gu',
 );
 
+/** Soft hyphens, joiners, marks of direction, selectors of variants and their like. */
+const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;
+
+/** How two subjects may be the same to a reader, from the least difference on, and what they differ in then. */
+const FOLDS: readonly (readonly [fold: (subject: string) => string, difference: string])[] = [
+  [foldCase, 'case'],
+  [(subject) => foldCase(subject.replace(UNSEEN, '')), 'characters that nobody sees'],
+  [foldLooks, 'characters that look alike'],
+];
+
 interface Seen {
   readonly identity: Identity;
   readonly place: Place | null;
@@ -49,26 +59,26 @@ interface Seen {
 
 export function findLookalikes(world: LintWorld, context: LintContext): void {
   const seen = new Set<string>();
-  const byCase = new Map<string, Seen>();
-  const byLook = new Map<string, Seen>();
+  // By provider and folded subject: a provider stands for itself, only subjects are compared.
+  const folds = FOLDS.map(([fold, difference]) => ({ fold, difference, first: new Map<string, Seen>() }));
   const visit = (identity: Identity, place: Place | null): void => {
     const text = formatIdentity(identity); // A provider has no colon, so two identities never have one text.
     if (seen.has(text)) return;
     seen.add(text);
-    // A provider stands for itself: only subjects are compared.
-    const keys = { case: foldCase(identity), look: foldLooks(identity) };
-    const [sameCase, sameLook] = [byCase.get(keys.case), byLook.get(keys.look)];
-    const other = sameCase ?? sameLook;
-    if (other === undefined) {
-      byCase.set(keys.case, { identity, place });
-      byLook.set(keys.look, { identity, place });
+    const keyed = folds.map(({ fold, difference, first }) => {
+      const key = `${identity.provider}:${fold(identity.subject)}`;
+      return { key, difference, first, other: first.get(key) };
+    });
+    const same = keyed.find(({ other }) => other !== undefined);
+    if (same?.other === undefined) {
+      for (const { key, first } of keyed) first.set(key, { identity, place });
       return;
     }
-    const how = sameCase === undefined ? 'characters that look alike' : 'case';
+    const { other, difference } = same;
     context.report({
       code: 'LINT_IDENTITY_LOOKALIKE',
       place: placed(place),
-      message: `\`${text}\` differs from \`${formatIdentity(other.identity)}\` only in ${how}`,
+      message: `\`${text}\` differs from \`${formatIdentity(other.identity)}\` only in ${difference}`,
       help: 'if they are one, write it alike; if two, say so in an ignore comment',
       related: relatedTo(other.place, `\`${formatIdentity(other.identity)}\` stands here`),
     });
@@ -81,12 +91,16 @@ export function findLookalikes(world: LintWorld, context: LintContext): void {
     if (principal.kind === 'identity') visit(principal.identity, place);
 }
 
-function foldCase({ provider, subject }: Identity): string {
-  return `${provider}:${subject.toLowerCase()}`;
+/** By way of capitals, so that `straße` is `STRASSE`. */
+function foldCase(subject: string): string {
+  return subject.toUpperCase().toLowerCase();
 }
 
 /** Compatibility forms (full-width letters and their like) are folded by Unicode, the others by the table. */
-function foldLooks({ provider, subject }: Identity): string {
-  const looks = subject.normalize('NFKC').replace(ANY_ALIKE, (character) => LOOKS_LIKE.get(character) ?? character);
-  return `${provider}:${looks.toLowerCase().replace(ANY_ALIKE, (character) => LOOKS_LIKE.get(character) ?? character)}`;
+function foldLooks(subject: string): string {
+  return toLatin(foldCase(toLatin(subject.normalize('NFKC').replace(UNSEEN, ''))));
+}
+
+function toLatin(text: string): string {
+  return text.replace(ANY_ALIKE, (character) => LOOKS_LIKE.get(character) ?? character);
 }

@@ -75,15 +75,15 @@ export type CountedPlace =
 export type RuleDeclaration =
   | {
       readonly kind: 'never';
-      readonly scopes: ScopeSet;
-      readonly under: NamespacePath;
-      readonly except: ExemptionDeclaration;
+      readonly scopes: ScopeSet | null;
+      readonly under: NamespacePath | null;
+      readonly except: ExemptionDeclaration | null;
     }
   | {
       readonly kind: 'separate';
-      readonly sides: readonly ScopeSet[];
-      readonly under: NamespacePath;
-      readonly except: ExemptionDeclaration;
+      readonly sides: readonly ScopeSet[] | null;
+      readonly under: NamespacePath | null;
+      readonly except: ExemptionDeclaration | null;
     }
   | {
       readonly kind: 'atLeast' | 'atMost';
@@ -91,7 +91,11 @@ export type RuleDeclaration =
       readonly scopes: ScopeSet;
       readonly at: CountedPlace;
     }
-  | { readonly kind: 'expires'; readonly providers: readonly Located<string>[]; readonly withinMilliseconds: number };
+  | {
+      readonly kind: 'expires';
+      readonly providers: readonly Located<string>[] | null;
+      readonly withinMilliseconds: number | null;
+    };
 
 export interface GuardrailDeclaration {
   readonly id: Located<string> | null;

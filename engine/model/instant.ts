@@ -7,7 +7,13 @@ export type Instant = number & { readonly [brand]: 'Instant' };
 
 const PATTERN = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,3}))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
 
-/** RFC 3339 with offset, upper-case `T` and `Z`, at most millisecond digits, no leap seconds; null for anything else. */
+/** What RFC 3339 can write in UTC: an offset leads out of the years of four digits at both ends. */
+const [FIRST, LAST] = [Date.parse('0000-01-01T00:00:00.000Z'), Date.parse('9999-12-31T23:59:59.999Z')];
+
+/**
+ * RFC 3339 with offset, upper-case `T` and `Z`, at most millisecond digits, no leap seconds, in the years 0000 to 9999 of
+ * UTC; null for anything else.
+ */
 export function parseInstant(text: unknown): Instant | null {
   if (typeof text !== 'string' || text.length > 35) return null;
   const match = PATTERN.exec(text);
@@ -22,7 +28,8 @@ export function parseInstant(text: unknown): Instant | null {
   if (date.getUTCFullYear() !== year || date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
   date.setUTCHours(hour, minute, second, Number((match[7] ?? '').padEnd(3, '0')));
   const offset = (offsetHour * 60 + offsetMinute) * 60_000 * (match[8] === '-' ? -1 : 1);
-  return (date.getTime() - offset) as Instant;
+  const instant = date.getTime() - offset;
+  return instant < FIRST || instant > LAST ? null : (instant as Instant);
 }
 
 /** RFC 3339 in UTC with milliseconds and `Z`. */

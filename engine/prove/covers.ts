@@ -1,4 +1,5 @@
-// Who holds any of some scopes in one namespace, when, and how many they are: what `atLeast` and `atMost` count.
+// Who holds any of some scopes in one namespace, by which grants, when, and how many they are: what `atLeast` and `atMost`
+// count.
 import { listRows, rowsOf } from '../model/row-lists.js';
 import { type Holding, holdingOf } from './holdings.js';
 import { rowsAbove } from './nodes.js';
@@ -7,21 +8,18 @@ import type { World } from './witness.js';
 import { windowsOf } from './walk.js';
 
 /** For each identity when it is covered: 1 in those stretches. */
-export type Cover = ReadonlyMap<number, Timeline>;
+type Cover = ReadonlyMap<number, Timeline>;
 
-/** The grants that count in one namespace, and the cover that they make. */
+/** The grants that count in one namespace, and how many they cover. */
 export interface Place {
   readonly row: number;
   readonly holdings: readonly Holding[];
-  /** What is inherited; one object for all namespaces of one parent. */
-  readonly base: Base;
-  /** The cover of those identities that grants at the namespace itself cover. */
-  readonly local: Cover;
   /** How many identities are covered. */
   readonly count: Timeline;
 }
 
-export interface Base {
+/** What is inherited: the same in all namespaces of one parent. */
+interface Base {
   readonly holdings: readonly Holding[];
   readonly cover: Cover;
   readonly count: Timeline;
@@ -29,24 +27,16 @@ export interface Base {
 
 /** Makes places; what they inherit from one parent is worked out once. */
 export function makePlaces(world: World, scopes: number): (row: number) => Place {
-  const { nodes, rights, policy } = world;
+  const { nodes, rights } = world;
   const grantsAt = listRows(rights.rowOfGrant, nodes.paths.length);
   const relevantAt = (row: number): readonly Holding[] =>
     Array.from(rowsOf(grantsAt, row), (grant) => holdingOf(rights, grant)).filter(
       (holding) => (holding.scopes & scopes) !== 0 && holding.from < holding.until,
     );
-  const principalOf = policy.tables.grants.principal;
 
   const coverOf = (holdings: readonly Holding[]): Cover => {
-    const byPrincipal = new Map<number, Holding[]>();
-    for (const holding of holdings) {
-      const principal = principalOf[holding.grant] ?? 0;
-      const known = byPrincipal.get(principal);
-      if (known === undefined) byPrincipal.set(principal, [holding]);
-      else known.push(holding);
-    }
     const cover = new Map<number, Timeline>();
-    for (const [principal, held] of byPrincipal) {
+    for (const [principal, held] of byPrincipal(world, holdings)) {
       const window = windowsOf(held.map((holding) => ({ ...holding, scopes: 1 })));
       for (const identity of world.reach(principal))
         cover.set(identity, either(cover.get(identity) ?? NOTHING, window));
@@ -72,7 +62,7 @@ export function makePlaces(world: World, scopes: number): (row: number) => Place
     const local = coverOf(here);
     const beyond = [...local].map(([identity, timeline]) => without(timeline, base.cover.get(identity)));
     const count = combine(base.count, countOf(beyond), (a, b) => a + b);
-    return { row, holdings: [...base.holdings, ...here], base, local, count };
+    return { row, holdings: [...base.holdings, ...here], count };
   };
 }
 
@@ -103,13 +93,53 @@ export function countOf(timelines: Iterable<Timeline>): Timeline {
   return { starts, values };
 }
 
-/** The identities that are covered at an instant of a place, sorted. */
-export function coveredAt({ base, local }: Place, isCovered: (timeline: Timeline) => boolean): readonly number[] {
-  const covered = new Set<number>();
-  for (const cover of [base.cover, local]) {
-    for (const [identity, timeline] of cover) if (isCovered(timeline)) covered.add(identity);
+/** Those who hold the same of some grants. */
+export interface Sharers {
+  /** Those of the grants that they hold: one at least. */
+  readonly holdings: readonly Holding[];
+  /** Sorted. */
+  readonly identities: readonly number[];
+}
+
+/** Everybody who holds any of some grants, once. Told apart principal by principal, so that a grant is not read for each. */
+export function sharersOf(world: World, holdings: readonly Holding[]): readonly Sharers[] {
+  interface Shared {
+    readonly before: Shared | null;
+    readonly holdings: readonly Holding[];
   }
-  return [...covered].sort((a, b) => a - b);
+  const sharedBy = new Map<number, Shared | null>();
+  for (const [principal, held] of byPrincipal(world, holdings)) {
+    const extended = new Map<Shared | null, Shared>();
+    for (const identity of world.reach(principal)) {
+      const before = sharedBy.get(identity) ?? null;
+      const shared = extended.get(before) ?? { before, holdings: held };
+      extended.set(before, shared);
+      sharedBy.set(identity, shared);
+    }
+  }
+  const sharers = new Map<Shared | null, number[]>();
+  for (const [identity, shared] of sharedBy) {
+    const known = sharers.get(shared);
+    if (known === undefined) sharers.set(shared, [identity]);
+    else known.push(identity);
+  }
+  return [...sharers].map(([last, identities]) => {
+    const all: Holding[] = [];
+    for (let shared = last; shared !== null; shared = shared.before) all.push(...shared.holdings);
+    return { holdings: all, identities: identities.sort((a, b) => a - b) };
+  });
+}
+
+function byPrincipal({ policy }: World, holdings: readonly Holding[]): ReadonlyMap<number, readonly Holding[]> {
+  const principalOf = policy.tables.grants.principal;
+  const lists = new Map<number, Holding[]>();
+  for (const holding of holdings) {
+    const principal = principalOf[holding.grant] ?? 0;
+    const known = lists.get(principal);
+    if (known === undefined) lists.set(principal, [holding]);
+    else known.push(holding);
+  }
+  return lists;
 }
 
 /** A window as a count of one. */

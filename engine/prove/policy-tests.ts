@@ -54,6 +54,8 @@ export interface PolicyTestReport {
   readonly results: readonly PolicyTestResult[];
   /** In the order of the tests and of their lines. */
   readonly failures: readonly PolicyTestFailure[];
+  /** The same for each of `results`: names need not be unique. */
+  readonly failuresByResult: readonly (readonly PolicyTestFailure[])[];
   /**
    * Of each access that a test expects and gets (`allow`, and the namespaces of `sees`), in each interval of time, the
    * grants that carry it: what coverage is made of.
@@ -77,7 +79,8 @@ export function runPolicyTests(
     passed: found[number]?.length === 0,
   }));
   const failed = results.filter((result) => !result.passed).length;
-  return { passed: found.length - failed, failed, results, failures: found.flat(), carriers };
+  const failures = found.flat();
+  return { passed: found.length - failed, failed, results, failures, failuresByResult: found, carriers };
 }
 
 /** One test, with what all of its expectations need. */

@@ -127,10 +127,6 @@ export function stepsOf(timeline: Timeline): readonly Piece[] {
   }));
 }
 
-export function valueAt(timeline: Timeline, instant: number): number {
-  return timeline.values[stepAt(timeline, instant)] ?? 0;
-}
-
 function stepAt(timeline: Timeline, instant: number): number {
   let low = 0;
   let high = timeline.starts.length - 1;

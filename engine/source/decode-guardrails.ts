@@ -7,6 +7,9 @@ import type {
   RuleDeclaration,
 } from '../model/document.js';
 import { ROOT } from '../model/namespace.js';
+import { nearest } from '../model/nearest.js';
+import type { ScopeSet } from '../model/scope.js';
+import type { Located } from '../model/span.js';
 import { refuse, type FileContext } from './context.js';
 import { readDescription, readRoleReference } from './decode-roles.js';
 import {
@@ -90,33 +93,28 @@ const RULES: Readonly<Record<RuleKind, (context: FileContext, node: Node) => Rul
   expires: decodeExpires,
 };
 
-function decodeNever(context: FileContext, node: Node): RuleDeclaration | null {
+function decodeNever(context: FileContext, node: Node): RuleDeclaration {
   const fields = readFields(context, node, NEVER);
   const [scopesField, underField] = [fields?.get('scopes'), fields?.get('under')];
   const except = readExemption(context, fields?.get('except'));
   const scopes =
     scopesField === undefined ? null : readScopes(context, scopesField.value, { what: '`scopes`', place: 'guardrail' });
   const under = underField === undefined ? null : readNamespace(context, underField.value, '`under`');
-  if (scopes === null || under === null || except === null) return null;
-  return { kind: 'never', scopes: scopes.value, under: under.value, except };
+  return { kind: 'never', scopes: scopes?.value ?? null, under: under?.value ?? null, except };
 }
 
 /** A list of sides, or a mapping of `scopes` and, to narrow it, `under` and `except`. */
-function decodeSeparate(context: FileContext, node: Node): RuleDeclaration | null {
-  if (node.kind === 'list') return separation(context, node, { under: ROOT, except: NOBODY });
+function decodeSeparate(context: FileContext, node: Node): RuleDeclaration {
+  if (node.kind === 'list') return { kind: 'separate', sides: readSides(context, node), under: ROOT, except: NOBODY };
   const fields = readFields(context, node, SEPARATE);
   const [scopesField, underField] = [fields?.get('scopes'), fields?.get('under')];
   const except = readExemption(context, fields?.get('except'));
   const under = underField === undefined ? ROOT : (readNamespace(context, underField.value, '`under`')?.value ?? null);
-  if (scopesField === undefined || under === null || except === null) return null;
-  return separation(context, scopesField.value, { under, except });
+  const sides = scopesField === undefined ? null : readSides(context, scopesField.value);
+  return { kind: 'separate', sides, under, except };
 }
 
-function separation(
-  context: FileContext,
-  node: Node,
-  where: Pick<RuleDeclaration & { kind: 'separate' }, 'under' | 'except'>,
-): RuleDeclaration | null {
+function readSides(context: FileContext, node: Node): readonly ScopeSet[] | null {
   if (isNull(node))
     return refuseNull(context, node, { what: '`separate`', instead: 'name at least two scopes or patterns' });
   const sides = readScopeList(context, node, { what: '`separate`', place: 'guardrail' });
@@ -128,7 +126,7 @@ function separation(
       help: 'write what no identity may hold together, such as `[resource:write, process-run:write]`',
     });
   }
-  return { kind: 'separate', sides: sides.map((side) => side.value), ...where };
+  return sides.map((side) => side.value);
 }
 
 function decodeCount(context: FileContext, node: Node, kind: 'atLeast' | 'atMost'): RuleDeclaration | null {
@@ -169,36 +167,51 @@ function readCount(context: FileContext, node: Node, least: number): number | nu
   });
 }
 
+const TOP_LEVEL = /top[-_ ]?level/i;
+
 function readCountedPlace(context: FileContext, node: Node): CountedPlace | null {
   const text = readText(context, node, '`at`');
   if (text === null) return null;
   if (text.text === EVERY_TOP_LEVEL) return { kind: 'every-top-level' };
+  // Without a slash it was hardly meant to be a namespace; as one it would hold of nobody.
+  if (!text.text.startsWith('/') && (nearest(text.text, [EVERY_TOP_LEVEL]) !== null || TOP_LEVEL.test(text.text))) {
+    return refuse(context, 'NAMESPACE_INVALID', {
+      at: text,
+      message: `\`at\` is neither a namespace nor \`${EVERY_TOP_LEVEL}\``,
+      help: `did you mean \`${EVERY_TOP_LEVEL}\`?`,
+    });
+  }
   const path = namespaceOf(context, text, '`at`');
   return path === null ? null : { kind: 'path', path: path.value };
 }
 
-function decodeExpires(context: FileContext, node: Node): RuleDeclaration | null {
+function decodeExpires(context: FileContext, node: Node): RuleDeclaration {
   const fields = readFields(context, node, EXPIRES);
   const [providersField, withinField] = [fields?.get('providers'), fields?.get('within')];
-  const withinMilliseconds = withinField === undefined ? null : readDuration(context, withinField.value, '`within`');
-  if (providersField !== undefined && isNull(providersField.value))
-    return refuseNull(context, providersField.value, { what: '`providers`', instead: 'name at least one provider' });
-  const items = providersField === undefined ? null : readList(context, providersField.value, '`providers`');
-  if (items === null || providersField === undefined) return null;
+  return {
+    kind: 'expires',
+    providers: providersField === undefined ? null : readProviders(context, providersField.value),
+    withinMilliseconds: withinField === undefined ? null : readDuration(context, withinField.value, '`within`'),
+  };
+}
+
+function readProviders(context: FileContext, node: Node): readonly Located<string>[] | null {
+  if (isNull(node)) return refuseNull(context, node, { what: '`providers`', instead: 'name at least one provider' });
+  const items = readList(context, node, '`providers`');
+  if (items === null) return null;
   if (items.length === 0)
     return refuse(context, 'VALUE_EMPTY', {
-      at: providersField.value,
+      at: node,
       message: '`providers` is an empty list',
       help: 'name at least one provider, or remove the guardrail',
     });
   const texts = items.map((item) => readText(context, item, 'a provider')).filter((text) => text !== null);
-  const providers = refuseRepeated(context, texts).map(({ text, start, end }) => ({ value: text, start, end }));
-  return withinMilliseconds === null ? null : { kind: 'expires', providers, withinMilliseconds };
+  return refuseRepeated(context, texts).map(({ text, start, end }) => ({ value: text, start, end }));
 }
 
 const EXCEPT_SOMEBODY = 'name `roles` or `identities`, or remove it';
 
-/** `{ roles, identities }`, not empty; nobody where it is left out, null where it is wrong. */
+/** `{ roles, identities }`, not empty; nobody where it is left out, null where none of it could be read. */
 function readExemption(context: FileContext, entry: Entry | undefined): ExemptionDeclaration | null {
   if (entry === undefined) return NOBODY;
   if (isNull(entry.value)) return refuseNull(context, entry.value, { what: '`except`', instead: EXCEPT_SOMEBODY });
@@ -220,7 +233,7 @@ function readExemption(context: FileContext, entry: Entry | undefined): Exemptio
       help: EXCEPT_SOMEBODY,
     });
   }
-  return roles === null || identities === null ? null : { roles, identities };
+  return { roles: roles ?? [], identities: identities ?? [] };
 }
 
 function readExemptRoles(context: FileContext, node: Node): readonly RoleReference[] | null {

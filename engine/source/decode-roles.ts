@@ -6,9 +6,11 @@ import type {
   RoleDeclaration,
   RoleReference,
 } from '../model/document.js';
-import { formatIdentity, GROUP_SUFFIX, isName } from '../model/identity.js';
+import { formatIdentity, GROUP_SUFFIX, isName, parseIdentity } from '../model/identity.js';
+import { nearest } from '../model/nearest.js';
 import { refuse, type FileContext } from './context.js';
 import {
+  firstLine,
   isRepeated,
   readEntries,
   readFields,
@@ -108,10 +110,27 @@ function decodeMembers(context: FileContext, node: Node): readonly MemberReferen
 }
 
 /** `{ role: name }` */
-function readRoleMember(context: FileContext, node: Node): RoleReference | null {
+function readRoleMember(context: FileContext, node: Node & { readonly kind: 'mapping' }): RoleReference | null {
+  const meant = meantIdentity(node);
+  if (meant !== null) {
+    const message = 'a member must be text, or `{ role: … }`';
+    return refuse(context, 'VALUE_NOT_TEXT', { at: firstLine(context, node), message, help: meant });
+  }
   const fields = readFields(context, node, ROLE_MEMBER);
   const entry = fields?.get('role');
   return entry === undefined ? null : readRoleReference(context, entry.value);
+}
+
+/** `orcid: 0000-0001` and `identity: orcid:0000-0001` were hardly meant to name a role: what to write instead, as a help. */
+function meantIdentity({ entries }: Node & { readonly kind: 'mapping' }): string | null {
+  const [entry, second] = entries;
+  if (entry?.value.kind !== 'text' || second !== undefined || nearest(entry.key.text, ROLE_MEMBER.keys) !== null)
+    return null;
+  const { key, value } = entry;
+  if (ROLE_MEMBER.keys.includes(key.text)) return null;
+  if (parseIdentity(value.text).ok) return `write \`${value.text}\``;
+  const joined = `${key.text}:${value.text}`;
+  return parseIdentity(joined).ok ? `remove the space: \`${joined}\`` : null;
 }
 
 export function readRoleReference(context: FileContext, node: Node): RoleReference | null {

@@ -1,5 +1,6 @@
 // The section `tests` (design 3.3).
 import type { AccessExpectation, TestDeclaration, VisibilityExpectation } from '../model/document.js';
+import { parseIdentity } from '../model/identity.js';
 import { ALL_SCOPES, FAMILIES, isFamily, isScopeName, parseScopePattern, SCOPES } from '../model/scope.js';
 import { refuse, type FileContext } from './context.js';
 import {
@@ -68,7 +69,7 @@ function decodeActor(
   test: Fields,
 ): Pick<TestDeclaration, 'identities' | 'credentialScopes' | 'namespaceRestrictions'> {
   const actor = test.get('actor');
-  const fields = actor === undefined ? null : readFields(context, actor.value, ACTOR);
+  const fields = actor === undefined ? null : readActor(context, actor.value);
   const [identities, scopes, restrictions] = [
     fields?.get('identities'),
     fields?.get('credentialScopes'),
@@ -83,6 +84,20 @@ function decodeActor(
         ? null
         : (readNamespaces(context, restrictions.value, '`namespaceRestrictions`') ?? []),
   };
+}
+
+/** One identity, or a list of them, is not an actor yet. */
+function readActor(context: FileContext, node: Node): Fields | null {
+  const isIdentity = (part: Node): boolean => part.kind === 'text' && parseIdentity(part.text).ok;
+  const source = context.text.slice(node.start, node.end);
+  const isMeant = node.kind === 'list' ? node.items.length > 0 && node.items.every(isIdentity) : isIdentity(node);
+  if (!isMeant || source.includes('\n')) return readFields(context, node, ACTOR);
+  const list = source.startsWith('[') ? source : `[${source}]`;
+  return refuse(context, 'VALUE_NOT_MAPPING', {
+    at: node,
+    message: `${ACTOR.what} must be a mapping, and this is ${node.kind === 'list' ? 'a list' : 'text'}`,
+    help: `write \`{ identities: ${list} }\``,
+  });
 }
 
 function readAccesses(context: FileContext, node: Node, what: string): readonly AccessExpectation[] {

@@ -13,6 +13,8 @@ export type Fields = ReadonlyMap<string, Entry>;
 
 /** A mapping of known keys. Required ones that are missing are reported, and so is what is unknown. */
 export function readFields(context: FileContext, node: Node, shape: MappingShape): Fields | null {
+  if (isNull(node) && shape.required.length > 0)
+    return refuseNull(context, node, { what: shape.what, instead: `it needs ${dueKeys(shape)}` });
   const entries = readEntries(context, node, shape.what);
   if (entries === null || node.kind !== 'mapping') return null;
   const fields = new Map<string, Entry>();
@@ -43,6 +45,13 @@ export function readFields(context: FileContext, node: Node, shape: MappingShape
     refuse(context, 'KEY_MISSING', { at, message: `${shape.what} needs the key \`${name}\``, help });
   }
   return fields;
+}
+
+/** `id`, `namespace` and one of `role`, `identity` */
+function dueKeys({ required, exactlyOne, anyFilled }: MappingShape): string {
+  const choice = [...exactlyOne, ...anyFilled].map(quote);
+  const due = required.map(quote).join(', ');
+  return choice.length === 0 ? due : `${due} and one of ${choice.join(', ')}`;
 }
 
 /** `role:staff` is one text. */

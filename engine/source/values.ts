@@ -141,6 +141,12 @@ const UNIT_MILLISECONDS: ReadonlyMap<string, number> = new Map([
 
 /** In milliseconds. */
 export function readDuration(context: FileContext, node: Node, what: string): number | null {
+  if (node.kind === 'text' && /^[1-9][0-9]{0,8}$/.test(node.text))
+    return refuse(context, 'DURATION_INVALID', {
+      at: node,
+      message: `${what} is not a duration: it has no unit`,
+      help: `did you mean \`${node.text}d\`?`,
+    });
   const text = readText(context, node, what);
   if (text === null) return null;
   const match = DURATION.exec(text.text);

@@ -30,6 +30,8 @@ export interface CheckReport {
   /** Paths of the files that were read, relative to the folder. */
   readonly files: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
+  /** Those of them for which the policy is invalid: errors, and with `failOn: 'warnings'` lasting warnings. */
+  readonly invalidating: readonly Diagnostic[];
   /** Decoded text by file, to show lines of. */
   readonly sources: ReadonlyMap<string, string>;
   readonly tests: PolicyTestReport;
@@ -43,6 +45,7 @@ const NO_TESTS: PolicyTestReport = Object.freeze({
   failed: 0,
   results: Object.freeze([]),
   failures: Object.freeze([]),
+  failuresByResult: Object.freeze([]),
   carriers: Object.freeze([]),
 });
 const NO_GUARDRAILS: GuardrailReport = Object.freeze({ held: 0, violated: 0, violations: Object.freeze([]) });
@@ -83,30 +86,37 @@ export async function checkPolicy({ folder, shown, ...request }: CheckRequest): 
     sources,
   };
   const refused = { status: EXIT.policyInvalid, tests: NO_TESTS, guardrails: NO_GUARDRAILS, compiled: null };
-  if (set === null || read.diagnostics.some(isError)) return { ...read, ...refused };
+  const readErrors = read.diagnostics.filter(isError);
+  if (set === null || readErrors.length > 0) return { ...read, ...refused, invalidating: readErrors };
   const { lint } = request;
   if (lint !== undefined) onPhase(`linting ${count(set.grants.length, 'grant')}`);
   const linted = lint === undefined ? [] : lintPolicy({ policy: set, sources, outlines }, lint);
   const diagnostics = sortDiagnostics([...read.diagnostics, ...linted]);
+  const invalidates = (one: Diagnostic): boolean => isError(one) || (lint?.failOn === 'warnings' && isLasting(one));
   onPhase(`compiling ${count(set.grants.length, 'grant')}`);
   const result = compilePolicy(set);
-  if (!result.ok) return { ...read, ...refused, diagnostics: sortDiagnostics([...diagnostics, ...result.diagnostics]) };
+  if (!result.ok) {
+    const all = sortDiagnostics([...diagnostics, ...result.diagnostics]);
+    return { ...read, ...refused, diagnostics: all, invalidating: all.filter(invalidates) };
+  }
   const handle = load(result.snapshot);
   const { onlyTests } = request;
   const selected = onlyTests === undefined ? set.tests : set.tests.filter((test) => onlyTests.test(test.name));
   onPhase(`running ${count(selected.length, 'test')}`);
   const tests = runPolicyTests(set, handle, selected);
-  onPhase(`checking ${count(set.guardrails.length, 'guardrail')}`);
+  if (onlyTests === undefined) onPhase(`checking ${count(set.guardrails.length, 'guardrail')}`);
   const guardrails = onlyTests === undefined ? checkGuardrails(set, handle) : NO_GUARDRAILS;
-  const isInvalid = diagnostics.some((one) => isError(one) || (lint?.failOn === 'warnings' && isLasting(one)));
-  const status = isInvalid
-    ? EXIT.policyInvalid
-    : tests.failed > 0
-      ? EXIT.testsFailed
-      : guardrails.violated > 0
-        ? EXIT.guardrailViolated
-        : EXIT.ok;
-  return { ...read, diagnostics, status, tests, guardrails, compiled: { set, snapshot: result.snapshot, handle } };
+  const invalidating = diagnostics.filter(invalidates);
+  const status =
+    invalidating.length > 0
+      ? EXIT.policyInvalid
+      : tests.failed > 0
+        ? EXIT.testsFailed
+        : guardrails.violated > 0
+          ? EXIT.guardrailViolated
+          : EXIT.ok;
+  const compiled = { set, snapshot: result.snapshot, handle };
+  return { ...read, diagnostics, invalidating, status, tests, guardrails, compiled };
 }
 
 /** A warning that does not come and go with the clock. */

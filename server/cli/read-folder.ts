@@ -165,7 +165,10 @@ async function resolveInside(
 }
 
 function ignore(walk: Walk, entry: Entry): void {
-  const renamed = /^(.+)\.(?:yml|json|ya?ml\..*|YAML|YML)$/.exec(entry.name)?.[1];
+  // A snapshot and its signature are no policy under a wrong name.
+  const renamed = /^(?!.*snapshot.*\.json$|.*\.dsse\.json$)(.+)\.(?:yml|json|ya?ml\..*|YAML|YML)$/.exec(
+    entry.name,
+  )?.[1];
   const help =
     renamed === undefined
       ? 'policy files end in `.yaml`; move other files out of the folder'

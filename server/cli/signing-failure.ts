@@ -17,7 +17,8 @@ export async function asFailure<T>(work: Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof SigningError)) throw error;
     const { code, message, help, faults } = error;
-    const told = faults.length === 0 ? {} : { text: faults.map(escapeText).join('\n'), report: { faults } };
+    const report = { faults: faults.map((fault) => ({ code, message: fault })) };
+    const told = faults.length === 0 ? {} : { text: faults.map(escapeText).join('\n'), report };
     const detail = { cause: error, ...(help === undefined ? {} : { help }), ...told };
     throw new CliFailure(STATUSES.get(code) ?? EXIT.usage, { code, message }, detail);
   }

@@ -36,11 +36,9 @@ export function readStatementFlags(flags: StatementFlags): StatementValues {
   const [first, ...others] = faults;
   if (first === undefined) return values;
   const text = others.map((fault) => escapeText(fault)).join('\n');
-  throw new CliFailure(
-    EXIT.usage,
-    { code: 'cli.usage', message: first },
-    { ...(others.length === 0 ? {} : { text }), report: { faults } },
-  );
+  const code = 'cli.usage';
+  const report = { faults: faults.map((message) => ({ code, message })) };
+  throw new CliFailure(EXIT.usage, { code, message: first }, { ...(others.length === 0 ? {} : { text }), report });
 }
 
 function readName(text: string | undefined, faults: string[]): string | null {

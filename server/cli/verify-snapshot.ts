@@ -52,6 +52,17 @@ export interface Verification {
 
 /** Ends with 8, 6 or 9 where the snapshot may not be used; throws `CliFailure` where it cannot be judged. */
 export async function verifySnapshot(io: CliIo, path: string, options: VerifyOptions): Promise<void> {
+  try {
+    await judgeSnapshot(io, path, options);
+  } catch (error) {
+    if (!(error instanceof CliFailure)) throw error;
+    // What cannot be judged is not ok either, and a script that reads `ok` and `signatures` finds them on every path.
+    const report = { ok: false, signatures: [], ...error.detail.report };
+    throw new CliFailure(error.status, error, { ...error.detail, report });
+  }
+}
+
+async function judgeSnapshot(io: CliIo, path: string, options: VerifyOptions): Promise<void> {
   const values = readStatementFlags(options);
   const statement = statementFileOf(path, options);
   const keyring =
@@ -89,21 +100,15 @@ function statementFileOf(path: string, options: VerifyOptions): StatementFile {
 }
 
 async function openWhole(io: CliIo, path: string, statement: string | undefined): Promise<Policy> {
-  try {
-    const { policy, source } = await openPolicy(io, path);
-    if (source === 'folder' && statement === undefined) {
-      throw new CliFailure(
-        EXIT.usage,
-        { code: 'cli.usage', message: `\`${path}\` is a folder, not a snapshot` },
-        { help: 'to compare a folder with a signed snapshot, give `--keyring` and `--statement`' },
-      );
-    }
-    return policy;
-  } catch (error) {
-    if (!(error instanceof CliFailure) || error.status !== EXIT.integrity) throw error;
-    const report = { ok: false, signatures: [], ...error.detail.report };
-    throw new CliFailure(error.status, error, { ...error.detail, report });
+  const { policy, source } = await openPolicy(io, path);
+  if (source === 'folder' && statement === undefined) {
+    throw new CliFailure(
+      EXIT.usage,
+      { code: 'cli.usage', message: `\`${path}\` is a folder, not a snapshot` },
+      { help: 'to compare a folder with a signed snapshot, give `--keyring` and `--statement`' },
+    );
   }
+  return policy;
 }
 
 interface Judged {

@@ -1,7 +1,7 @@
 // One line of a dataset, bytes to a row that can be stored, or the first thing that is wrong with it.
 import { canonicalize, parseInstant, ROOT, type Family, type NamespacePath } from '../../engine/index.js';
 import { checkDatasetLine, TEXT_LIMITS, type DatasetLine } from '../api/dataset-schema.js';
-import { STORED_INSTANTS, storedPath } from '../db/tables.js';
+import { FIRST_STORED, storedPath } from '../db/tables.js';
 import { parseStrictJson, pointerTo } from '../json.js';
 import type { DigestCounter } from './digest-counter.js';
 import { LOAD_LIMITS } from './limits.js';
@@ -137,7 +137,7 @@ const INSTANT = 'must be an instant, like 2027-01-01T00:00:00Z, in the years 1 t
 function readInstant(text: string | null | undefined): string | null | undefined {
   if (text === undefined || text === null) return null;
   const instant = parseInstant(text);
-  if (instant === null || instant < STORED_INSTANTS.first || instant > STORED_INSTANTS.last) return undefined;
+  if (instant === null || instant < FIRST_STORED) return undefined;
   return new Date(instant).toISOString();
 }
 

@@ -314,6 +314,25 @@ describe('junit', () => {
     checkStructure(failed);
     expect(casesOf(failed)[0]?.children[0]).toMatchObject({ name: 'error', attributes: { type: 'cli.not_found' } });
   });
+
+  test('a warning is a failed case where it makes the policy invalid, and only there', async () => {
+    const ending =
+      '  - { id: old, role: staff, namespace: /labs/optics, scopes: [namespace:read], expires: 2001-01-01T00:00:00Z }\n';
+    const cwd = await makeFolder({
+      ...POLICY,
+      'grants/optics.yaml': POLICY['grants/optics.yaml'] + ending,
+      'idle.yaml': 'roles:\n  idle: { members: [orcid:bo] }\n',
+    });
+    const failedIn = async (...flags: readonly string[]): Promise<unknown> => {
+      const { stdout, status } = await runCli(['check', '.', '--format', 'junit', ...flags], { cwd });
+      const root = readXml(stdout);
+      checkStructure(root);
+      const failed = casesOf(root).filter(({ children }) => children.length > 0);
+      return [status, failed.map(({ attributes }) => `${attributes['classname'] ?? ''} ${attributes['name'] ?? ''}`)];
+    };
+    expect(await failedIn()).toEqual([0, []]);
+    expect(await failedIn('--strict')).toEqual([3, ['idle.yaml LINT_ROLE_UNUSED at 2:3']]);
+  });
 });
 
 test('compile has them too, and not where stdout is the snapshot', async () => {

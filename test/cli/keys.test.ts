@@ -98,6 +98,7 @@ describe('keys create', () => {
     ['an empty path', [...ADA, '--restrict', ''], 'not a namespace'],
     ['restrictions and none', [...ADA, '--restrict', '/labs', '--restrict-none'], 'cannot be used with'],
     ['a time without offset', [...ADA, '--expires', '2999-01-01'], '--expires'],
+    ['a time of the year 10000', [...ADA, '--expires', '9999-12-31T23:59:59-23:59'], '--expires'],
     ['a time that has passed', [...ADA, '--expires', '2020-01-01T00:00:00Z'], 'has passed'],
     ['an actor with a line end', ['create', '--actor', 'a\nb', '--identity', 'orcid:a'], 'control characters'],
   ])('refuses %s and creates nothing', async (_, args, message) => {

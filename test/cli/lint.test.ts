@@ -78,6 +78,22 @@ describe('check', () => {
     expect((await codes(['check', '.', '--strict'], over)).found).toContain('warning LINT_GRANT_EXPIRED');
   });
 
+  test('--strict says the same in every season, of an ignore comment too', async () => {
+    const comment =
+      '  # bailiwick-ignore LINT_GRANT_EXPIRES_SOON, LINT_GRANT_EXPIRED: the contract ends, that is meant\n';
+    const plain = await makeFolder(ENDING);
+    const ignoring = await makeFolder({
+      ...ENDING,
+      'grants/optics.yaml': ENDING['grants/optics.yaml'].replace('  - { id: old', `${comment}  - { id: old`),
+    });
+    for (const at of ['2026-01-01', '2026-11-15', '2026-12-24']) {
+      const args = ['check', '.', '--strict', '--at', `${at}T00:00:00Z`];
+      expect([at, await codes(args, ignoring)]).toEqual([at, { status: 0, found: [] }]);
+      expect([at, (await codes(args, plain)).status]).toEqual([at, 0]);
+    }
+    expect((await codes(['compile', '.', '-o', 's.json', '--strict'], ignoring)).status).toBe(0);
+  });
+
   test('compile never looks at the clock', async () => {
     const cwd = await makeFolder(ENDING);
     const out = join(await makeFolder(), 'a.json');

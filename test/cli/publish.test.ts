@@ -264,6 +264,28 @@ describe('verify', () => {
     await writeFile(at('bad-3.yaml'), 'threshold: &t 1\nkeys: [{ name: x, publicKey: *t }]\n');
     const ran = await run('verify', 's.json', ...args);
     expect([ran.status, ran.stdout]).toEqual([2, '']);
+    const { ok, signatures, error, faults = [] } = (await run('verify', 's.json', ...args, '--format', 'json')).json();
+    expect([ok, signatures]).toEqual([false, []]);
+    const code = expect.stringMatching(/^(?:file\.not_found|keyring\.invalid)$/);
+    const fault = { code, message: expect.any(String) };
+    expect(error).toEqual(fault);
+    for (const one of faults as readonly unknown[]) expect(one).toEqual(fault);
+  });
+
+  it('names every fault of its flags and of a keyring with a code', async () => {
+    await writeFile(at('two-faults.yaml'), 'threshold: 0\nkeys: [{ name: x, publicKey: short }]\n');
+    const ring = (await check('--keyring', 'two-faults.yaml')).json();
+    expect(ring).toMatchObject({
+      ok: false,
+      error: { code: 'keyring.invalid', message: 'the keyring `two-faults.yaml` cannot be used' },
+    });
+    expect(ring['faults']).toEqual([
+      { code: 'keyring.invalid', message: expect.stringMatching(/^two-faults\.yaml:1:12: `threshold`/) },
+      { code: 'keyring.invalid', message: expect.stringMatching(/^two-faults\.yaml:2:\d+: `publicKey`/) },
+    ]);
+    const flags = (await check('--keyring', 'one.yaml', '--minimum-generation', '0', '--at', 'soon')).json();
+    expect(flags).toMatchObject({ ok: false, faults: [{ code: 'cli.usage' }, { code: 'cli.usage' }] });
+    expect((await run('verify', 'none.json', '--format', 'json')).json()).toMatchObject({ ok: false, signatures: [] });
   });
 
   it('shows the places in a keyring, and takes one in JSON', async () => {

@@ -46,6 +46,8 @@ describe('warnings', () => {
     ['grants/team.yml', 'did you mean `team.yaml`?'],
     ['grants.json', 'did you mean `grants.yaml`?'],
     ['team.yaml.bak', 'did you mean `team.yaml`?'],
+    ['snapshot.json', 'policy files end in `.yaml`; move other files out of the folder'],
+    ['snapshot.json.dsse.json', 'policy files end in `.yaml`; move other files out of the folder'],
     ['notes.txt', 'policy files end in `.yaml`; move other files out of the folder'],
     ['yaml', 'policy files end in `.yaml`; move other files out of the folder'],
   ])('%s is not read, and that is said', async (path, help) => {

@@ -126,4 +126,52 @@ describe('test', () => {
     const suite = readXml(stdout).children.find(({ attributes }) => attributes['name'] === 'tests');
     expect(suite?.attributes).toMatchObject({ tests: '2', failures: '1' });
   });
+
+  test('junit says nothing of guardrails, which are not checked', async () => {
+    const guardrails = 'guardrails:\n  - id: nobody-writes\n    never: { scopes: [resource:write], under: /labs }\n';
+    const cwd = await makeFolder({ ...POLICY, 'a.yaml': PASSING, 'guardrails.yaml': guardrails });
+    const suites = async (verb: string): Promise<unknown> => {
+      const { stdout, status } = await runCli([verb, '.', '--format', 'junit'], { cwd });
+      return [status, readXml(stdout).children.map(({ attributes }) => attributes['name'])];
+    };
+    expect(await suites('test')).toEqual([0, ['files', 'tests']]);
+    expect(await suites('check')).toEqual([5, ['files', 'tests', 'guardrails']]);
+  });
+
+  test('junit has what is asked of the coverage as a case of its own, next to tests that fail', async () => {
+    const uncovered = await makeFolder({ ...POLICY, 'a.yaml': PASSING, 'grants/more.yaml': GRANTS });
+    const failing = await makeFolder({ ...POLICY, 'a.yaml': FAILING, 'grants/more.yaml': GRANTS });
+    const required = async (cwd: string, threshold: string): Promise<unknown> => {
+      const { stdout, status } = await runCli(['test', '.', '--threshold', threshold, '--format', 'junit'], { cwd });
+      const root = readXml(stdout);
+      const suite = root.children.find(({ attributes }) => attributes['name'] === 'requirements');
+      const cases = suite?.children.map(({ attributes, children }) => [
+        attributes['name'],
+        ...children.map((failure) => `${failure.name} ${failure.attributes['type'] ?? ''}`),
+      ]);
+      return [status, root.attributes['failures'], cases];
+    };
+    const missed = ['99% of the grants are covered', 'failure policy.coverage'];
+    expect(await required(uncovered, '99%')).toEqual([4, '1', [missed]]);
+    expect(await required(uncovered, '1')).toEqual([0, '0', [['1% of the grants are covered']]]);
+    expect(await required(failing, '99')).toEqual([4, '2', [missed]]);
+  });
+
+  test('junit gives each of two tests of one name its own failures', async () => {
+    const twin = 'tests:\n  - name: twin\n    actor: { identities: [orcid:ana] }\n';
+    const twins = `${twin}    deny: ["resource:write /labs/optics"]\n${twin.replace('tests:\n', '')}    allow: ["resource:write /a", "resource:write /b"]\n`;
+    const cwd = await makeFolder({ ...POLICY, 'a.yaml': twins });
+    const { stdout } = await runCli(['test', '.', '--format', 'junit'], { cwd });
+    const suite = readXml(stdout).children.find(({ attributes }) => attributes['name'] === 'tests');
+    const told = suite?.children.flatMap(({ children }) =>
+      children.map(({ attributes, text }) => [
+        attributes['message'],
+        [...text.matchAll(/failed twin: (.*)/g)].map(([, request]) => request),
+      ]),
+    );
+    expect(told).toEqual([
+      ['1 of its expectations does not hold', ['resource:write /labs/optics']],
+      ['2 of its expectations do not hold', ['resource:write /a', 'resource:write /b']],
+    ]);
+  });
 });

@@ -37,6 +37,11 @@ describe('the layout', () => {
         'grants:\n  - id: b\n    identity: orcid:x\n    scopes: [resource:read]\n    namespace: /b\n    reason: why\n  - { id: a, identity: orcid:x, scopes: ["*:read"], namespace: /a }\nwithin: /\n',
     },
     {
+      name: 'keeps a blank line between entries before the dash, whichever key comes first',
+      text: 'grants:\n  - role: r\n    id: a\n    namespace: /x\n\n  - role: r\n    id: b\n\n    namespace: /y\n',
+      layout: 'grants:\n  - id: a\n    role: r\n    namespace: /x\n\n  - id: b\n    role: r\n\n    namespace: /y\n',
+    },
+    {
       name: 'moves comments with what they speak of',
       text: '# head\n\n# of roles\nroles:   # behind\n    # of a\n    b: {} # empty\n\n\n    # of c\n\n    c:\n      scopes: [ resource:read, # one\n        "*:write" ]\n      # before members\n      members: # who\n        - orcid:x   # Ada\n        # gone: orcid:y\n    # end of roles\n# end\n',
       layout:

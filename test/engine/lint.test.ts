@@ -242,6 +242,30 @@ describe('other rules', () => {
     expect(told(lint(text))).toEqual(found);
   });
 
+  test.each([
+    ['by a soft hyphen', 'ab', 'a\\u00adb', 'characters that nobody sees'],
+    ['by a joiner', 'ab', 'a\\u200db', 'characters that nobody sees'],
+    ['by a space of no width', 'ab', 'a\\u200bb', 'characters that nobody sees'],
+    ['by a mark of direction', 'ab', 'a\\u202eb', 'characters that nobody sees'],
+    ['by a word joiner', 'ab', 'a\\u2060b', 'characters that nobody sees'],
+    ['by a selector of a variant', 'ab', 'a\\ufe0fb', 'characters that nobody sees'],
+    ['by two of them, and case', 'a\\u2060B', 'a\\u00adb', 'characters that nobody sees'],
+    ['by one of them, and a digit', 'pau1', 'pa\\u00adul', 'characters that look alike'],
+    ['by an i without its dot', 'ivan', '\\u0131van', 'case'],
+    ['by an I with a dot', 'Ivan', '\\u0130van', 'characters that look alike'],
+    ['by a letter that is two capitals', 'stra\\u00dfe', 'STRASSE', 'case'],
+    ['by a Cyrillic i under a capital', 'Ivan', '\\u0456van', 'characters that look alike'],
+    ['by a Cyrillic capital', 'ivan', '\\u0406van', 'characters that look alike'],
+    ['by a bar', 'pau|', 'paui', 'characters that look alike'],
+    ['by a capital that is a digit', 'paypa1', 'paypaI', 'characters that look alike'],
+  ])('identities that differ %s', (_, first, second, difference) => {
+    const grant = (id: string): string =>
+      `  - { id: ${id}, identity: "orcid:${id === 'a' ? first : second}", scopes: [resource:read], namespace: /x }\n`;
+    const found = lint(`grants:\n${grant('a')}${grant('b')}`);
+    expect(told(found)).toEqual(['LINT_IDENTITY_LOOKALIKE 3 <- 2']);
+    expect(found[0]?.message).toMatch(new RegExp(`only in ${difference}$`));
+  });
+
   it('looks at the clock only if it is given one', () => {
     const text = ['2026-12-31T23:59:59Z', '2027-01-01T00:00:00Z', '2027-01-31T00:00:00Z', '2027-01-31T00:00:00.001Z']
       .map(

@@ -1,5 +1,5 @@
 // Pages of the lint rules: what is legal, and hardly meant. A rule never says more than a warning unless it is raised, and
-// `# bailiwick-ignore LINT_…: reason` above a line, behind it, or at the head of a file for all of it, silences it.
+// `# bailiwick-ignore LINT_…: reason` above an entry, behind it, or at the head of a file for all of it, silences it.
 import type { CodePage } from './page.js';
 
 const grant = (rest: string): string => `  - { ${rest} }\n`;

@@ -17,7 +17,7 @@ export const OUTCOME_PAGES = {
     severity: 'error',
     title: 'a guardrail of the policy does not hold',
     explanation:
-      'Somebody holds what a guardrail forbids, or too few hold what it asks for. Who, where, when and by which grants is listed with it, and for most kinds the fewest grants to remove.',
+      'Somebody holds what a guardrail forbids, or too few hold what it asks for. Who, where, when and by which grants is listed with it, and for most kinds grants without which it holds, none of which can be spared.',
     wrong: `${GRANT}guardrails:\n  - { id: nobody-reads, never: { scopes: [resource:read], under: /labs } }\n`,
     right: `${GRANT}guardrails:\n  - { id: nobody-writes, never: { scopes: [resource:write], under: /labs } }\n`,
   },

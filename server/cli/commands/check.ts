@@ -1,6 +1,6 @@
 // `bailiwick check <dir>`: everything `compile` does before it writes, and nothing written.
 import type { Command } from 'commander';
-import { type CliIo, write, writeJson } from '../io.js';
+import { type CliIo, write } from '../io.js';
 import { type LintFlags, lintRequest, withLint } from '../lint-options.js';
 import { type ReportFormat, reportFormatOption, withExamples } from '../options.js';
 
@@ -29,14 +29,15 @@ export function registerCheck(program: Command, io: CliIo): void {
 async function check(io: CliIo, dir: string, options: Options): Promise<void> {
   const { format } = options;
   const lint = await lintRequest(options, 'now');
-  const [{ checkVisibly }, { renderCheck, toJson }, { paintFor }] = await Promise.all([
+  const [{ checkVisibly }, { renderCheck, toJson }, { paintFor }, { writeLargeJson }] = await Promise.all([
     import('../check-visibly.js'),
     import('../render/report.js'),
     import('../render/palette.js'),
+    import('../write-large-json.js'),
   ]);
   const report = await checkVisibly(io, dir, { lint });
   io.setStatus(report.status);
-  if (format === 'json') await writeJson(io, toJson(report));
+  if (format === 'json') await writeLargeJson(io, Object.entries(toJson(report)));
   else if (format === 'text') await write(io.stdout, renderCheck(report, paintFor(io, 'stdout')));
   else {
     const { renderFor } = await import('../render/report-formats.js');

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { CheckReport } from '../check-policy.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
-import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type CliIo, pathOf, write } from '../io.js';
 import { type LintFlags, lintRequest, withLint } from '../lint-options.js';
 import { type ReportFormat, reportFormatOption, withExamples } from '../options.js';
 
@@ -82,7 +82,8 @@ async function print(io: CliIo, report: CheckReport, { output, format, dir }: Pr
       snapshot === null
         ? {}
         : { file: output, snapshot: snapshot.digest, decisions: snapshot.decisions, counts: snapshot.counts };
-    await writeJson(io, { ...toJson(report), ...facts });
+    const { writeLargeJson } = await import('../write-large-json.js');
+    await writeLargeJson(io, Object.entries({ ...toJson(report), ...facts }));
     return;
   }
   if (format !== 'text') {

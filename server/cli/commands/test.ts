@@ -4,9 +4,12 @@ import type { GrantCoverage } from '../../../engine/compiler.js';
 import type { CheckReport } from '../check-policy.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
-import { type CliIo, write, writeJson } from '../io.js';
+import { type CliIo, pathOf, write } from '../io.js';
 import { withExamples } from '../options.js';
+import type { Requirement } from '../render/junit.js';
 import { percentText } from '../render/percent.js';
+
+const NOT_COVERED = 'policy.coverage';
 
 type TestFormat = 'text' | 'json' | 'junit';
 
@@ -48,38 +51,42 @@ async function test(io: CliIo, dir: string, options: Options): Promise<void> {
   const { compiled, tests } = report;
   if (compiled === null) {
     io.setStatus(report.status);
-    await print(io, dir, { report, coverage: null, error: errorOf(report), options });
+    await print(io, dir, { report, coverage: null, requirements: [], error: errorOf(report), options });
     return;
   }
   if (options.run !== undefined && tests.results.length === 0) throw usage(`no test matches \`${options.run}\``);
   const counted = options.coverage === true || threshold !== null;
   const coverage = counted ? coverGrants(compiled.set, tests) : null;
   const percent = coverage === null ? 100 : coveredPercent(coverage);
-  const missed = threshold !== null && percent < threshold;
-  const error =
-    errorOf(report) ??
-    (missed
-      ? {
-          code: 'policy.coverage',
-          message: `${percentText(percent)} of the grants are covered, and ${String(threshold)}% are asked for`,
-        }
-      : null);
+  const asked = `${String(threshold)}%`;
+  const message = `${percentText(percent)} of the grants are covered, and ${asked} are asked for`;
+  const missed = threshold !== null && percent < threshold ? { code: NOT_COVERED, message } : null;
+  const requirements = threshold === null ? [] : [{ name: `${asked} of the grants are covered`, failure: missed }];
+  const error = errorOf(report) ?? missed;
   io.setStatus(error === null ? EXIT.ok : EXIT.testsFailed);
-  await print(io, dir, { report, coverage, error, options });
+  await print(io, dir, { report, coverage, requirements, error, options });
 }
 
 interface Printed {
   readonly report: CheckReport;
   readonly coverage: GrantCoverage | null;
+  readonly requirements: readonly Requirement[];
   readonly error: { readonly code: string; readonly message: string } | null;
   readonly options: Options;
 }
 
-async function print(io: CliIo, dir: string, { report, coverage, error, options }: Printed): Promise<void> {
+async function print(
+  io: CliIo,
+  dir: string,
+  { report, coverage, requirements, error, options }: Printed,
+): Promise<void> {
   const { format } = options;
   if (format === 'junit') {
-    const { renderFor } = await import('../render/report-formats.js');
-    await write(io.stdout, renderFor(format, report, { io, dir }));
+    const [{ renderJunit }, { makeLocator }] = await Promise.all([
+      import('../render/junit.js'),
+      import('../render/locate.js'),
+    ]);
+    await write(io.stdout, renderJunit(report, makeLocator(io.cwd, pathOf(io, dir)), requirements));
     return;
   }
   const [
@@ -99,7 +106,9 @@ async function print(io: CliIo, dir: string, { report, coverage, error, options 
   if (format === 'json') {
     const grants = coverage === null ? {} : { coverage: { grants: coverage } };
     const invalid = compiled === null ? { diagnostics } : {};
-    await writeJson(io, { ...testResultsJson(tests), ...grants, ...invalid, ...(error === null ? {} : { error }) });
+    const { writeLargeJson } = await import('../write-large-json.js');
+    const failed = error === null ? {} : { error };
+    await writeLargeJson(io, Object.entries({ ...testResultsJson(tests), ...grants, ...invalid, ...failed }));
     return;
   }
   const paint = paintFor(io, 'stdout');
@@ -115,7 +124,7 @@ async function print(io: CliIo, dir: string, { report, coverage, error, options 
   await write(io.stdout, renderTestFailures(tests.failures, paint));
   if (coverage !== null) await write(io.stdout, renderCoverage(coverage));
   await write(io.stdout, `${paint(error === null ? 'good' : 'error', sum)}\n`);
-  if (error?.code === 'policy.coverage') await write(io.stdout, `${paint('error', error.message)}\n`);
+  if (error?.code === NOT_COVERED) await write(io.stdout, `${paint('error', error.message)}\n`);
 }
 
 function parsePattern(text: string | undefined): RegExp {

@@ -32,6 +32,6 @@ export function registerVerify(program: Command, io: CliIo): void {
   withJson(command, [
     '{"ok","policy","snapshot","decisions","signatures":[{"keyId","name","ok","reason"?}],"statement"?,',
     '"threshold"?,"faults"?:[{"code","message"}],"error"?}: threshold and faults with --keyring only, error is the first fault.',
-    'Of a file that is no whole snapshot: "ok", "file", "sha256", "error".',
+    'Of a file that is no whole snapshot: "ok", "file", "sha256", "error". What cannot be judged is not ok.',
   ]);
 }

@@ -16,11 +16,21 @@ interface Case {
   readonly failure: { readonly type: string; readonly message: string; readonly text: string } | null;
 }
 
-export function renderJunit(report: CheckReport, locator: Locator): string {
+/** Something that was asked of the tests as a whole, such as how much they cover; null: it was met. */
+export interface Requirement {
+  readonly name: string;
+  readonly failure: { readonly code: string; readonly message: string } | null;
+}
+
+/** Whatever sets the exit status of a report, or of its requirements, is a failed case. */
+export function renderJunit(report: CheckReport, locator: Locator, requirements: readonly Requirement[] = []): string {
+  const { held, violated } = report.guardrails;
   return document([
     suite('files', fileCases(report), locator),
     suite('tests', testCases(report), locator),
-    suite('guardrails', guardrailCases(report), locator),
+    // Not where they were not checked, as by `test`.
+    ...(held + violated === 0 ? [] : [suite('guardrails', guardrailCases(report), locator)]),
+    ...(requirements.length === 0 ? [] : [suite('requirements', requirements.map(requirementCase), locator)]),
   ]);
 }
 
@@ -72,14 +82,13 @@ function testCase(suiteName: string, { name, file, line, failure }: Case, locato
   return `${head}>\n      <failure type="${attribute(type)}" message="${attribute(message)}">${content(text)}</failure>\n    </testcase>\n`;
 }
 
-/** A file without errors is a case that passes; each error is one that fails. Warnings fail nothing. */
-function fileCases({ files, diagnostics }: CheckReport): readonly Case[] {
-  const errors = diagnostics.filter(({ severity }) => severity === 'error');
-  const wrong = new Set(errors.map(({ file }) => file));
+/** A file that is valid is a case that passes; each mistake is one that fails, and so is a warning where it counts as one. */
+function fileCases({ files, invalidating }: CheckReport): readonly Case[] {
+  const wrong = new Set(invalidating.map(({ file }) => file));
   const sound = files.filter((file) => !wrong.has(file));
   return [
     ...sound.map((file) => ({ name: 'is valid', file, line: null, failure: null })),
-    ...errors.map(diagnosticCase),
+    ...invalidating.map(diagnosticCase),
   ];
 }
 
@@ -98,8 +107,8 @@ function diagnosticCase({ code, file, range, message, help }: Diagnostic): Case 
 }
 
 function testCases({ tests }: CheckReport): readonly Case[] {
-  return tests.results.map(({ test, file, line, passed }) => {
-    const failures = tests.failures.filter((failure) => !passed && failure.test === test && failure.file === file);
+  return tests.results.map(({ test, file, line, passed }, index) => {
+    const failures = tests.failuresByResult[index] ?? [];
     const message = `${groupDigits(failures.length)} of its expectations ${failures.length === 1 ? 'does' : 'do'} not hold`;
     const text = renderTestFailures(failures, plain);
     return { name: test, file, line, failure: passed ? null : { type: 'POLICY_TEST_FAILED', message, text } };
@@ -115,6 +124,12 @@ function guardrailCases({ guardrails, compiled }: CheckReport): readonly Case[] 
         : { type: 'GUARDRAIL_VIOLATED', message: 'it does not hold', text: renderViolations([violation], plain) };
     return { name: id, file: place?.file ?? null, line: place?.range.start.line ?? null, failure };
   });
+}
+
+function requirementCase({ name, failure }: Requirement): Case {
+  const failed =
+    failure === null ? null : { type: failure.code, message: failure.message, text: escapeText(failure.message) };
+  return { name, file: null, line: null, failure: failed };
 }
 
 /** Nothing that XML does not have: control characters become escapes, as on a terminal. */

@@ -11,6 +11,8 @@ import { holds, isDuring, isInRegion, load, TIMES } from './brute.js';
 
 const RUNS = { numRuns: 60 };
 
+type Texts = readonly string[];
+
 function withRule(set: PolicySet, rule: GuardrailRule): PolicySet {
   return { ...set, guardrails: [{ id: 'rule', description: null, rule, place: null }] };
 }
@@ -180,7 +182,10 @@ describe('atLeast and atMost', () => {
     at: place,
   });
 
-  /** `namespace @instant: who` wherever too few or too many hold. */
+  const cellText = (path: string, time: number, holding: { who: string; scopes: Texts; grants: Texts }): string =>
+    `${path} @${String(time)}: ${holding.who} ${holding.scopes.join()} by ${holding.grants.join()}`;
+
+  /** Wherever too few or too many hold: what each of them holds by which grants; of nobody, all that is counted. */
   function brokenPlaces(
     set: PolicySet,
     { kind, identities, scopes, at }: GuardrailRule & { kind: 'atLeast' | 'atMost' },
@@ -190,25 +195,46 @@ describe('atLeast and atMost', () => {
     const places = at.kind === 'path' ? [at.path] : [...new Set(topLevel)].map((segment) => pathOf(segment));
     return places.flatMap((path) =>
       TIMES.flatMap((time) => {
-        const holding = IDENTITIES.filter((who) =>
-          scopeNames(scopes).some((scope) => held(who, path, time).has(scope)),
-        );
+        const holding = IDENTITIES.flatMap((identity) => {
+          const counted = [...held(identity, path, time)].filter(([scope]) => scopeNames(scopes).includes(scope));
+          const grants = [...new Set(counted.flatMap(([, by]) => by))].sort();
+          const own = { who: formatIdentity(identity), scopes: counted.map(([scope]) => scope).sort(), grants };
+          return counted.length === 0 ? [] : [own];
+        });
         const broken = kind === 'atLeast' ? holding.length < identities : holding.length > identities;
-        return broken ? [`${path} @${String(time)}: ${holding.map(formatIdentity).sort().join()}`] : [];
+        const nobody = { who: 'nobody', scopes: [...scopeNames(scopes)].sort(), grants: [] };
+        const told = holding.length === 0 ? [nobody] : holding;
+        return broken ? told.map((own) => cellText(path, time, own)) : [];
       }),
     );
   }
 
-  it('count distinct identities in every interval, and witness each one that breaks them', () => {
+  it('count distinct identities in every interval, and witness what each of them holds where that breaks them', () => {
     const outcomes = new Map<string, number>();
     const property = fc.property(world, rule, (set, chosen) => {
       const violation = checkOne(set, chosen);
-      const witnessed = (violation?.witnesses ?? []).flatMap((witness) =>
-        TIMES.filter((at) => isDuring(witness, at)).map(
-          (at) => `${witness.namespace} @${String(at)}: ${witness.identities.join()}`,
+      const witnesses = (violation?.witnesses ?? []).map((witness) => ({
+        ...witness,
+        ids: witness.grants.map(({ id }) => id),
+      }));
+      const witnessed = witnesses.flatMap((witness) =>
+        TIMES.filter((at) => isDuring(witness, at)).flatMap((at) =>
+          (witness.identities.length === 0 ? ['nobody'] : witness.identities).map((who) =>
+            cellText(witness.namespace, at, { who, scopes: witness.scopes, grants: witness.ids }),
+          ),
         ),
       );
       expect([...witnessed].sort()).toEqual([...brokenPlaces(set, chosen)].sort());
+      // Who holds alike is named together, and a stretch is not cut where nothing that they hold begins or ends.
+      const alike = witnesses.map(({ namespace, scopes, from, until, ids }) =>
+        [namespace, scopes.join(), String(from), String(until), ids.join()].join(' '),
+      );
+      expect(new Set(alike).size).toBe(alike.length);
+      for (const { until, identities, namespace, ids } of witnesses) {
+        const next = witnesses.filter((other) => other.from === until && other.namespace === namespace);
+        const more = next.filter((other) => other.ids.join() === ids.join() && until !== null);
+        expect(more.flatMap((other) => other.identities.filter((who) => identities.includes(who)))).toEqual([]);
+      }
       const key = `${chosen.kind} ${violation === null ? 'held' : 'broken'}`;
       outcomes.set(key, (outcomes.get(key) ?? 0) + 1);
       if (violation === null) return;
@@ -353,6 +379,35 @@ describe('places between and beside the namespaces of grants', () => {
       at: { kind: 'every-top-level' },
     };
     expect(checkOne(policyOf([], [grant(ada, '/')]), rule)).toBeNull();
+  });
+
+  it('spares what counts nowhere once its only top level is gone', () => {
+    const rule: GuardrailRule = {
+      kind: 'atMost',
+      identities: 0,
+      scopes: 2 as ScopeSet,
+      at: { kind: 'every-top-level' },
+    };
+    const repairOf = (...below: readonly Omit<PolicyGrant, 'id'>[]): readonly string[] =>
+      (checkOne(policyOf([], [grant(ada, '/'), grant(bob, '/a'), ...below]), rule)?.repair ?? []).map(({ id }) => id);
+    expect(repairOf()).toEqual(['g1']);
+    expect(repairOf(grant(bob, '/a/b', { inherit: false }))).toEqual(['g0', 'g1']);
+  });
+
+  it('witnesses of each identity only what it holds itself, for as long as it does', () => {
+    const write = { scopes: 32 as ScopeSet };
+    const set = policyOf([], [grant(ada, '/'), grant(bob, '/a', { ...write, expires: 10 as PolicyGrant['expires'] })]);
+    const rule: GuardrailRule = {
+      kind: 'atLeast',
+      identities: 3,
+      scopes: 34 as ScopeSet,
+      at: { kind: 'path', path: pathOf('/a') },
+    };
+    const common = { namespace: '/a', extent: 'exact', from: null };
+    expect(checkOne(set, rule)?.witnesses).toEqual([
+      { ...common, identities: ['orcid:ada'], scopes: ['resource:write'], until: 10, grants: [{ id: 'g1' }] },
+      { ...common, identities: ['github:ada'], scopes: ['namespace:write'], until: null, grants: [{ id: 'g0' }] },
+    ]);
   });
 
   it('counts time after the last window as time', () => {

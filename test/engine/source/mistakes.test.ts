@@ -211,6 +211,72 @@ describe('what a broken part may have declared', () => {
   });
 });
 
+test('a mistake in a guardrail hides no name that the same rule gets wrong', () => {
+  const except = 'except: { roles: [nosuch], identities: ["githb:x", 7] }';
+  const rules = [
+    `never: { scopes: [x], under: /x, ${except} }`,
+    `separate: { scopes: [resource:write], under: /X, ${except} }`,
+    'expires: { providers: [orchid], within: soon }',
+    'never: { scopes: [resource:write], under: /x, except: { roles: [nosuch], identities: 7 } }',
+  ];
+  const guardrails = rules.map((rule, index) => `  - { id: g${String(index)}, ${rule} }\n`).join('');
+  const names = ['ROLE_UNKNOWN nosuch', 'PROVIDER_UNKNOWN "githb:x"', 'VALUE_NOT_TEXT 7'];
+  expect([...summary(readExample(`guardrails:\n${guardrails}`))].sort()).toEqual(
+    [
+      ...names,
+      ...names,
+      'SCOPE_UNKNOWN x',
+      'GUARDRAIL_SIDES [resource:write]',
+      'NAMESPACE_INVALID /X',
+      'PROVIDER_UNKNOWN orchid',
+      'DURATION_INVALID soon',
+      'ROLE_UNKNOWN nosuch',
+      'VALUE_NOT_LIST 7',
+    ].sort(),
+  );
+});
+
+describe('what is offered is what was meant', () => {
+  const guardrail = (rule: string): string => `guardrails:\n  - { id: a, ${rule} }\n`;
+  const counted = (at: string): string => guardrail(`atLeast: { identities: 2, scope: resource:write, at: ${at} }`);
+  const actor = (text: string): string => `tests:\n  - name: t\n    actor: ${text}\n    allow: [resource:read /x]\n`;
+  const TOP = 'did you mean `every-top-level`?';
+  test.each([
+    ['a place misspelt', counted('every-toplevel'), 'NAMESPACE_INVALID every-toplevel', TOP],
+    ['a place cut short', counted('top-level'), 'NAMESPACE_INVALID top-level', TOP],
+    ['a place with underscores', counted('every_top_level'), 'NAMESPACE_INVALID every_top_level', TOP],
+    ['another place', counted('labs'), 'NAMESPACE_NOT_CANONICAL labs', 'write `/labs`'],
+    ['days', guardrail('expires: { providers: [orcid], within: 90 }'), 'DURATION_INVALID 90', 'did you mean `90d`?'],
+    [
+      'days in quotes',
+      guardrail('expires: { providers: [orcid], within: "90" }'),
+      'DURATION_INVALID "90"',
+      'did you mean `90d`?',
+    ],
+    ['one identity', actor('orcid:a'), 'VALUE_NOT_MAPPING orcid:a', 'write `{ identities: [orcid:a] }`'],
+    ['some', actor('[orcid:a, github:b]'), null, 'write `{ identities: [orcid:a, github:b] }`'],
+    ['an equals sign', actor('identities = x'), null, 'write `identities: x`'],
+    ['a dash alone', 'grants:\n  -\n', 'VALUE_NULL -', 'it needs `id`, `namespace` and one of `role`, `identity`'],
+    [
+      'a member with a space in it',
+      'roles:\n  a:\n    members:\n      - orcid: 0000-0001\n',
+      'VALUE_NOT_TEXT orcid: 0000-0001',
+      'remove the space: `orcid:0000-0001`',
+    ],
+    [
+      'a member in words',
+      'roles:\n  a: { members: [{ identity: orcid:a }] }\n',
+      'VALUE_NOT_TEXT { identity: orcid:a }',
+      'write `orcid:a`',
+    ],
+    ['a member role', 'roles:\n  a: { members: [{ roel: staff }] }\n', 'KEY_UNKNOWN roel', 'did you mean `role`?'],
+  ])('for %s', (_, text, code, help) => {
+    const reading = readExample(text);
+    expect(reading.diagnostics.map((diagnostic) => diagnostic.help)).toEqual([help]);
+    if (code !== null) expect(summary(reading)).toEqual([code]);
+  });
+});
+
 test('many brackets that are not closed are each told, though they seem to be inside each other', () => {
   const grants = Array.from(
     { length: 50 },

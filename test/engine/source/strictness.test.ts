@@ -24,6 +24,13 @@ describe('refused', () => {
     ],
     ['a scope twice', grant('scopes: [resource:read, "resource:read"]'), ['VALUE_REPEATED "resource:read"']],
     ['an instant without offset', grant('expires: 2027-06-30T00:00:00'), ['INSTANT_INVALID 2027-06-30T00:00:00']],
+    ...['notBefore: "0000-01-01T00:00:00+00:01"', 'expires: "9999-12-31T23:59:59-23:59"'].map(
+      (field): [string, string, readonly string[]] => [
+        `an instant of a year that RFC 3339 cannot write: ${field}`,
+        grant(field),
+        [`INSTANT_INVALID ${field.slice(field.indexOf('"'))}`],
+      ],
+    ),
     ['a leap second', grant('expires: 2016-12-31T23:59:60Z'), ['INSTANT_INVALID 2016-12-31T23:59:60Z']],
     ['microseconds', grant('expires: 2027-01-01T00:00:00.000001Z'), ['INSTANT_INVALID 2027-01-01T00:00:00.000001Z']],
     ['an anchor and its alias', 'roles:\n  a: &x { members: [] }\n  b: *x\n', ['YAML_ANCHOR &x', 'YAML_ALIAS *x']],
