@@ -32,8 +32,7 @@ async function init(io: CliIo, dir: string, format: Format): Promise<void> {
   const present = await readdir(folder).catch((error: unknown) => {
     const code = codeOf(error);
     if (code === 'ENOENT') return [];
-    if (code === 'ENOTDIR')
-      throw unusable('cli.not_a_folder', `\`${dir}\` is not a folder, or stands below a file`);
+    if (code === 'ENOTDIR') throw unusable('cli.not_a_folder', `\`${dir}\` is not a folder, or stands below a file`);
     throw unusable('cli.unreadable', `\`${dir}\` cannot be read (${code})`);
   });
   if (present.length > 0) throw unusable('cli.not_empty', `\`${dir}\` is not empty`);

@@ -40,7 +40,11 @@ function firstLines(lines: readonly string[]): string {
   let room = MESSAGE_BYTES - bytesOf(head);
   const end = others.findIndex((line) => (room -= bytesOf(line) + 1) < 0);
   if (end < 0) return [head, ...others].join('\n');
-  return [head, ...others.slice(0, end), `and ${count(others.length - end, 'more line')}: --format json lists all`].join('\n');
+  return [
+    head,
+    ...others.slice(0, end),
+    `and ${count(others.length - end, 'more line')}: --format json lists all`,
+  ].join('\n');
 }
 
 /** A line alone may have more: a character has at most four bytes. */
