@@ -50,10 +50,13 @@ export function embeddedSource(options: EmbeddedOptions): EmbeddedStore {
       deadline: options.statementTimeout,
     },
     start: async () => {
-      const notice = setTimeout(() => {
+      // Between two attempts nobody is waited for: asked at that moment, it is asked again.
+      const tell = (): void => {
         const message = store.waitsFor();
-        if (message !== null) options.onWait?.(message);
-      }, PATIENCE);
+        if (message === null) notice = setTimeout(tell, RETRY);
+        else options.onWait?.(message);
+      };
+      let notice = setTimeout(tell, PATIENCE);
       try {
         const connection = await store.connect();
         await connection.end();
