@@ -46,6 +46,12 @@ const COLUMNS: Readonly<Record<KeyName, Column>> = Object.freeze({
 /** The id of a row called `r`, as our indexes have it. */
 export const ID_BYTES = sql`uuid_send(r.id)`;
 
+/** A row under a name, and what it calls the bytes of its id. */
+export interface Row {
+  readonly name: Fragment;
+  readonly idBytes: Fragment;
+}
+
 /** The order of these keys over a family if there is an index for it, else null. */
 export function keyOrder(keys: readonly SortKey[], family: Family): KeyOrder | null {
   const [first, second, third] = keys;
@@ -101,12 +107,12 @@ export function runsAfter({ key, direction, optional }: KeyOrder, position: Posi
 }
 
 /**
- * The order of a run over a row's own columns and what it calls the bytes of its id, in the words by which the planner finds it in
- * the index: a key that is equal to a value needs no mention, one that is NULL does.
+ * The order of a run over a row, in the words by which the planner finds it in the index: a key that is equal to a value needs no
+ * mention, one that is NULL does.
  */
-export function runOrder({ key }: KeyOrder, { direction, holds }: Run, row: Fragment, idBytes: Fragment): Fragment {
+export function runOrder({ key }: KeyOrder, { direction, holds }: Run, { name, idBytes }: Row): Fragment {
   if (holds === 'one key') return idBytes;
-  const column = key === 'id' ? idBytes : sql`${row}.${COLUMNS[key].name}`;
+  const column = key === 'id' ? idBytes : sql`${name}.${COLUMNS[key].name}`;
   const first = direction === 'asc' ? column : sql`${column} DESC`;
   return key === 'id' ? first : sql`${first}, ${idBytes}`;
 }

@@ -4,7 +4,7 @@
 import { join, literal, sql, type Fragment } from '../db/sql.js';
 import { compileCondition } from './compile-condition.js';
 import { isEverything, type Condition } from './condition.js';
-import { ID_BYTES, keyColumns, runKey, runOrder, runsAfter, type KeyOrder, type Run } from './key-order.js';
+import { ID_BYTES, keyColumns, runKey, runOrder, runsAfter, type KeyOrder, type Row, type Run } from './key-order.js';
 import { orderBy, sortColumns, type Position } from './order.js';
 import type { QueryPlan } from './plan.js';
 import type { RowPredicate } from './row-predicate.js';
@@ -147,12 +147,12 @@ interface FirstOfRoot {
 /** The first records of one root, in the order of its index range, which is read as far as that takes. */
 function firstOfRoot(order: KeyOrder, { run, condition, columns, where, limit }: FirstOfRoot): Fragment {
   const range = sql`SELECT r.*, ${ID_BYTES} AS id_bytes FROM records AS r WHERE ${where} AND ${run.where}
-          ORDER BY ${runOrder(order, run, sql`r`, ID_BYTES)}`;
-  const x = sql`x`;
-  if (isEverything(condition)) return sql`SELECT ${columns(x)} FROM (${range} LIMIT ${limit}) AS x`;
+          ORDER BY ${runOrder(order, run, { name: sql`r`, idBytes: ID_BYTES })}`;
+  const x: Row = { name: sql`x`, idBytes: sql`x.id_bytes` };
+  if (isEverything(condition)) return sql`SELECT ${columns(x.name)} FROM (${range} LIMIT ${limit}) AS x`;
   // OFFSET 0 is the fence.
-  return sql`SELECT ${columns(x)} FROM (${range} OFFSET 0) AS x WHERE ${compileCondition(condition)}
-        ORDER BY ${runOrder(order, run, x, sql`x.id_bytes`)} LIMIT ${limit}`;
+  return sql`SELECT ${columns(x.name)} FROM (${range} OFFSET 0) AS x WHERE ${compileCondition(condition)}
+        ORDER BY ${runOrder(order, run, x)} LIMIT ${limit}`;
 }
 
 function sizeOf(arms: readonly Arm[]): number {
