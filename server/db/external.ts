@@ -3,6 +3,7 @@
 import pg from 'pg';
 import type { ConnectionSource } from './connection.js';
 import { codeOf, reasonOf } from './error-facts.js';
+import { openClient } from './open-client.js';
 import { PLANNER_SETTINGS } from './planner-settings.js';
 import { StoreError } from './store-error.js';
 
@@ -47,17 +48,11 @@ export async function probeExternal(options: ExternalOptions): Promise<void> {
   }
 }
 
-async function connect(options: ExternalOptions): Promise<pg.Client> {
+function connect(options: ExternalOptions): Promise<pg.Client> {
   const connection = client(options);
-  connection.on('error', () => undefined); // until the pool's own listener is there
-  try {
-    await connection.connect();
-    await connection.query([...PLANNER_SETTINGS].map(([name, value]) => `SET ${name} = ${value}`).join('; '));
-  } catch (error) {
-    connection.end().catch(() => undefined);
-    throw error;
-  }
-  return connection;
+  return openClient(connection, () =>
+    connection.query([...PLANNER_SETTINGS].map(([name, value]) => `SET ${name} = ${value}`).join('; ')),
+  );
 }
 
 function client({ url, statementTimeout, idleInTransaction }: ExternalOptions): pg.Client {

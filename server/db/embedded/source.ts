@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { ConnectionSource } from '../connection.js';
 import { reasonOf } from '../error-facts.js';
+import { openClient } from '../open-client.js';
 import { StoreError } from '../store-error.js';
 import { HEARTBEAT_LOST, createLockFolder, readLock, takeLock } from './owner-lock.js';
 import type { LockRecord } from './owner-lock.js';
@@ -88,12 +89,9 @@ class Store {
       const socketDir = await (this.#locating ??= this.#locate().finally(() => {
         this.#locating = null;
       }));
-      const connection = this.#client(socketDir);
       try {
-        await connection.connect();
-        return connection;
+        return await openClient(this.#client(socketDir));
       } catch (error) {
-        connection.end().catch(() => undefined);
         if (performance.now() > until) throw this.#outOfReach(error);
         await sleep(RETRY);
       }
@@ -114,7 +112,7 @@ class Store {
 
   #client(socketDir: string): pg.Client {
     const { statementTimeout } = this.#options;
-    const connection = new pg.Client({
+    return new pg.Client({
       host: socketDir,
       port: SOCKET_PORT,
       user: 'bailiwick',
@@ -124,8 +122,6 @@ class Store {
       application_name: 'bailiwick',
       ...(statementTimeout === 0 ? {} : { statement_timeout: statementTimeout }),
     });
-    connection.on('error', () => undefined); // until the pool's own listener is there
-    return connection;
   }
 
   /** The folder of the owner's socket, after becoming the owner if there is none. */

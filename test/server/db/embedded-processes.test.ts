@@ -117,6 +117,15 @@ async function until(condition: () => boolean, what: string): Promise<void> {
   }
 }
 
+/** Stops a process, and returns when none of its threads runs any more: the signal alone leaves them a moment to answer. */
+async function halt({ process: { pid = 0 } }: Writer): Promise<void> {
+  process.kill(pid, 'SIGSTOP');
+  const threads = `/proc/${String(pid)}/task`;
+  if (!existsSync(threads)) return sleep(1_000); // a system that does not tell
+  const isHalted = (thread: string): boolean => /\) T /.test(readFileSync(join(threads, thread, 'stat'), 'utf8'));
+  await until(() => readdirSync(threads).every(isHalted), 'the owner to halt');
+}
+
 /** Every row that any writer was told is committed. */
 async function expectAllThere(writers: readonly Writer[]): Promise<number> {
   const database = await openDatabase({ kind: 'embedded', dataDir });
@@ -271,7 +280,7 @@ describe('a start that waits', () => {
   it('for a process that does not answer says so once, and opens when that is gone', async () => {
     const owner = startWriter('owner');
     await until(() => owner.acknowledged.length > 3, 'the owner to write');
-    owner.process.kill('SIGSTOP');
+    await halt(owner);
     const said: string[] = [];
     const opening = openDatabase({ kind: 'embedded', dataDir, onWait: (message) => said.push(message) });
     await sleep(1_000);

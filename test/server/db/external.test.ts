@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { openDatabase } from '../../../server/db/database.js';
 import type { Database } from '../../../server/db/database.js';
+import { READY_IDLE, TYPE, errorFrame, greeting } from '../../../server/db/embedded/wire.js';
 import { toStoreProblem } from '../../../server/db/problems.js';
 import { inTransaction } from '../../../server/db/transaction.js';
 import type { TestPostgres } from '../../support/postgres.js';
@@ -40,6 +41,18 @@ describe('a database URL', () => {
     expect(error).toHaveProperty('message', expect.stringContaining('127.0.0.1:1, database db'));
     expect(spelled(error)).not.toContain('hunter2');
   });
+});
+
+it('a server that says goodbye with its answer costs one request, not those after it', async () => {
+  // The driver hears of the end before the connection is anybody's; the socket stays open, so nothing else tells.
+  const server = await partingServer(2);
+  const database = await openDatabase({ kind: 'external', url: server.url, maxConnections: 1 });
+  expect(toStoreProblem(await failure(database.ping()))).toMatchObject({ code: 'db.unavailable' });
+  await database.ping();
+  await database.ping();
+  expect(server.clients()).toBe(3);
+  await database.close();
+  server.close();
 });
 
 if (findPostgres() === null) {
@@ -164,6 +177,34 @@ if (findPostgres() === null) {
       silent.close();
     });
   });
+}
+
+/** Answers every query with nothing, and the first query of one client, counted from 1, with a goodbye behind it. */
+async function partingServer(parting: number): Promise<{ url: string; clients: () => number; close: () => void }> {
+  const sockets: Socket[] = [];
+  const done = Buffer.from('C\0\0\0\u0008SET\0', 'latin1');
+  const server = createServer((socket) => {
+    const number = sockets.push(socket);
+    socket.on('error', () => undefined);
+    socket.once('data', () => {
+      socket.write(greeting(number, new Map()));
+      socket.on('data', (chunk) => {
+        if (chunk[0] !== TYPE.query) return;
+        const goodbye = number === parting ? errorFrame('FATAL', '57P01', 'leaving') : Buffer.alloc(0);
+        socket.write(Buffer.concat([done, READY_IDLE, goodbye]));
+      });
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `postgres://somebody@127.0.0.1:${String(port)}/postgres`,
+    clients: () => sockets.length,
+    close: () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
 }
 
 /** A TCP front of the server that can swallow all traffic of the connections it has. */
