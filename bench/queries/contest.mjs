@@ -11,6 +11,7 @@ import {
   preparePhys,
   QUERIES,
   rlsStatement,
+  visibleOf,
 } from './statements.mjs';
 
 /** A statement of the baselines is given up after so many milliseconds, and counted as having taken them. */
@@ -21,7 +22,7 @@ const QUERY_CANCELED = '57014';
 export async function measureSet(context, { roots, visible, share, index, gateway }) {
   const { run, client, reader, own, settings, cases } = context;
   const actor = `set-${index}`;
-  await preparePhys(run, roots);
+  await preparePhys(run, visibleOf(roots));
   await reader.query(`SELECT set_config('bench.visible', $1, false)`, [multirangeOf(roots)]);
   for (const query of QUERIES) {
     const after = query.deep === true ? await middle(run, visible) : undefined;
@@ -53,7 +54,7 @@ async function prepareOurs({ db, secret }, { query, after, roots, actorId }) {
 }
 
 /** Each runs its statement prepared, under a name of its own: the plan is not made anew. */
-function prepared(client) {
+export function prepared(client) {
   const name = `bench ${(statements += 1)}`;
   return (text, values) => client.query({ name, text, values });
 }
@@ -82,7 +83,7 @@ async function middle(run, visible) {
   return [rows[0].at, rows[0].id];
 }
 
-function contender(name, run, { text, values }) {
+export function contender(name, run, { text, values }) {
   const call = async () => {
     try {
       return idsOrCount(await run(text, values));
@@ -101,7 +102,7 @@ function idsOrCount({ rows, items, count }) {
   return (items ?? JSON.parse(itemsJson(rows))).map(({ id }) => id);
 }
 
-async function agree(contenders, what) {
+export async function agree(contenders, what) {
   const [limit, ...others] = contenders;
   const expected = JSON.stringify(await limit.call());
   for (const { name, call } of others) {
@@ -111,8 +112,8 @@ async function agree(contenders, what) {
 }
 
 /**
- * The whole gateway beside the same handler that runs the bare statement, and one that looks the key up before: one request at a
- * time, and as many as it takes.
+ * The whole gateway beside the same handler that runs the bare statement, one that looks the key up before and one that leaves
+ * out knex as well: one request at a time, and as many as it takes.
  */
 export async function measureGateway(context, { gateway, query, roots, index }) {
   const actor = `set-${index}`;
@@ -122,13 +123,14 @@ export async function measureGateway(context, { gateway, query, roots, index }) 
     { name: 'the gateway', call: () => gateway.ask(actor, query.kind, envelope) },
     { name: 'the bare handler', call: () => gateway.bare(envelope) },
     { name: 'the bare handler with the key', call: () => gateway.keyed(actor, envelope) },
+    { name: 'the bare handler without knex', call: () => gateway.straight(envelope) },
   ];
   // What runs but a few times is not compiled yet.
   for (const { call } of contenders) await throughput(call, WARMING);
   const times = await interleave(contenders, { milliseconds: 6_000, atLeast: 100, atMost: 2_000 });
   const rates = contenders.map(() => []);
-  for (let round = 0; round < 5; round += 1) {
-    for (const [place, { call }] of contenders.entries()) rates[place].push(await throughput(call, 1_500));
+  for (let round = 0; round < 15; round += 1) {
+    for (const [place, { call }] of contenders.entries()) rates[place].push(await throughput(call, 500));
   }
   const [whole, ...others] = contenders.map(({ name }, place) => ({
     name,

@@ -25,6 +25,7 @@ export async function startThread({ server, settings }, { sets, namespaces }) {
     ask: (actor, kind, envelope) =>
       post(`${url}/api/v1/query${kind === 'count' ? '/count' : ''}`, { body: envelope, key: keys[actor], agent }),
     bare: (body) => post(`${bareUrl}/bare`, { body, agent }),
+    straight: (body) => post(`${bareUrl}/straight`, { body, agent }),
     keyed: (actor, body) => post(`${bareUrl}/keyed`, { body, key: keys[actor], agent }),
     tell: async (message) => {
       const done = next();

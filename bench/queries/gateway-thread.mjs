@@ -1,6 +1,7 @@
 // The gateway of the bench on a thread of its own, and beside it the same Express handler running a bare statement: it reads and
 // parses the body, runs what it was told on the same connections, answers with the rows, and does nothing else, or looks the
-// key up before. Body and answer are handled as the gateway does, so that what differs is what the gateway is asked about.
+// key up before. Its requests are made, its body is read and its answer is written as the gateway does; the statement goes
+// through knex as a handler's would, prepared, or straight to the driver as the gateway's does.
 import { parentPort, workerData } from 'node:worker_threads';
 import express from 'express';
 import { compilePolicy } from '../../dist/engine/compiler.js';
@@ -10,6 +11,7 @@ import { makeKeyAuthenticator } from '../../dist/server/auth/authenticate.js';
 import { makeFingerprinter } from '../../dist/server/auth/fingerprint.js';
 import { startGateway } from '../../dist/server/compose.js';
 import { openDatabase } from '../../dist/server/db/database.js';
+import { runNamed } from '../../dist/server/db/run-named.js';
 import { startHttpServer } from '../../dist/server/http/http-server.js';
 import { makeIdSource } from '../../dist/server/ports.js';
 import { itemsJson } from '../../dist/server/query/page-statement.js';
@@ -88,19 +90,27 @@ function bodyOf(request) {
   });
 }
 
-async function answer(request, response) {
+async function throughKnex({ knex: { text, values }, name }) {
+  const { rows } = await db.knex.raw(text, values).options({ name });
+  return rows;
+}
+
+const straight = ({ text, values, name }) => runNamed(db.knex, { text, values, name });
+
+async function answer(request, response, run) {
   JSON.parse((await bodyOf(request)).toString('utf8'));
-  const { rows } = await db.knex.raw(statement.text, statement.values).options({ name: statement.name });
+  const rows = await run(statement);
   const json = statement.kind === 'count' ? JSON.stringify(rows[0]) : `{"items":${itemsJson(rows)}}`;
   response.writeHead(200, ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(json))]);
   response.end(json);
 }
 
 const app = express();
-app.post('/bare', answer);
+app.post('/bare', (request, response) => answer(request, response, throughKnex));
+app.post('/straight', (request, response) => answer(request, response, straight));
 app.post('/keyed', async (request, response) => {
   await authenticator.authenticate(request.headers.authorization, instantOf(Date.now()));
-  await answer(request, response);
+  await answer(request, response, throughKnex);
 });
 const bare = await startHttpServer({ app, listen, currentDigest: () => '', nextId: makeIdSource() });
 
@@ -112,8 +122,14 @@ parentPort.on('message', async (message) => {
       order.push(Number(digits) - 1);
       return '?';
     });
-    const values = order.map((at) => message.values[at]);
-    statement = { name: `bare ${(statements += 1)}`, text, values, kind: message.queryKind };
+    const knex = { text, values: order.map((at) => message.values[at]) };
+    statement = {
+      name: `bare ${(statements += 1)}`,
+      kind: message.queryKind,
+      text: message.text,
+      values: message.values,
+      knex,
+    };
     parentPort.postMessage({ kind: 'done' });
   } else {
     await gateway.close();

@@ -10,6 +10,7 @@ import { startPostgres } from '../../dist/test/support/postgres.js';
 import { measureGateway, measureSet, PATIENCE } from './contest.mjs';
 import { loadNow, print } from './figures.mjs';
 import { startThread } from './gateway-client.mjs';
+import { measureBeside } from './beside.mjs';
 import { loadWorld } from './load-world.mjs';
 import { report } from './report.mjs';
 import { prepareBaselines, QUERIES } from './statements.mjs';
@@ -33,13 +34,18 @@ async function main(settings) {
     print('bench-query needs PostgreSQL, and none is installed here');
     return;
   }
+  let interrupted = false;
   for (const signal of ['SIGINT', 'SIGTERM']) {
     process.once(signal, () => {
+      interrupted = true;
       void server.stop().finally(() => process.exit(EXIT_INTERRUPTED));
     });
   }
   try {
     await measure(server, settings);
+  } catch (error) {
+    // Of a server that is being stopped nothing else is to be expected.
+    if (!interrupted) throw error;
   } finally {
     await server.stop();
   }
@@ -48,6 +54,8 @@ async function main(settings) {
 async function measure(server, settings) {
   const open = async () => {
     const client = new pg.Client({ connectionString: server.url });
+    // A connection that is lost fails the query that is under way, or the next.
+    client.on('error', () => undefined);
     await client.connect();
     await client.query('SET jit = off');
     return client;
@@ -70,6 +78,7 @@ async function measure(server, settings) {
     const gateway = await startThread(context, world);
     try {
       for (const [index, set] of world.sets.entries()) await measureSet(context, { ...set, index, gateway });
+      await measureBeside(context, world);
       const many = world.sets.findLastIndex(({ roots }) => roots.length <= 1_000);
       for (const index of [1, many]) {
         for (const query of [QUERIES[0], QUERIES[4]]) {

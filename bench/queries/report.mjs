@@ -33,8 +33,12 @@ export function report({ settings, figures, cases }, { postgres, before }) {
   print(`written to ${settings.out}`);
 }
 
-/** Geometric means and worst cases over the visible sets (query-shapes: the ratios of one run). */
-function ratios(cases, { records }) {
+/**
+ * Geometric means and worst cases of the ratios of one run: each over its queries on all visible sets, which are sets of subtrees. What
+ * is measured beside them has a ratio of its own for each case and is in no mean.
+ */
+function ratios(measured, { records }) {
+  const cases = measured.filter(({ beside }) => beside !== true);
   const of = (queries) => cases.filter(({ query }) => queries.includes(query));
   const over = (chosen, above, below) => chosen.map(({ milliseconds }) => milliseconds[above] / milliseconds[below]);
   const both = (name, numbers, goals) => [
@@ -62,7 +66,13 @@ function ratios(cases, { records }) {
       note: gaveUp(cases, 'join'),
     }),
     ...both('gateway / ours, milliseconds', over(everything, 'gateway', 'ours'), {}),
+    ...measured.filter(({ beside }) => beside === true).map(besides),
   ];
+}
+
+function besides({ query, visible, milliseconds: { ours, phys }, n }) {
+  const note = `${short(ours)} and ${short(phys)} ms, ${visible} visible; in no mean`;
+  return figure(`beside: ${query}, ours / phys`, ours / phys, { n: n.ours, note });
 }
 
 function gaveUp(cases, name) {

@@ -25,7 +25,7 @@ export const QUERIES = [
 ];
 
 /** As the engine says it of an actor with a grant at each root. */
-const visibleOf = (roots) =>
+export const visibleOf = (roots) =>
   roots.includes('/') ? { kind: 'all' } : { kind: 'some', exact: [], subtrees: [...roots].sort(comparePaths) };
 
 /** `$1`, `$2` for the question marks of a fragment. */
@@ -37,9 +37,8 @@ function numbered({ text, bindings }) {
 /**
  * What the gateway sends for this query: the statement that the query's own door hands to the driver, bindings included.
  */
-export async function ourStatement(db, { query, envelope, roots, secret, actorId }) {
+export async function ourStatement(db, { query, envelope, roots, visible = visibleOf(roots), secret, actorId }) {
   const plan = parseQuery(envelope, query.kind);
-  const visible = visibleOf(roots);
   const predicate = rowPredicate(visible);
   const seen = [];
   const listen = ({ sql, bindings }) => seen.push({ text: sql, values: bindings });
@@ -112,10 +111,15 @@ export const joinStatement = (given, actor) =>
   });
 
 const stored = (path) => (path === '/' ? '/' : `${path}/`);
+const exactRangeOf = (path) => `["${stored(path)}","${stored(path)} ")`;
 const rangeOf = (path) => `["${stored(path)}","${path === '/' ? '' : path}0")`;
 
 /** What `bench.visible` is set to for the row-level security of these roots. */
 export const multirangeOf = (roots) => `{${roots.map(rangeOf).join(',')}}`;
+
+/** The same of what the engine says is visible. */
+const multirangeOfVisible = ({ kind, exact = [], subtrees = [] }) =>
+  kind === 'all' ? multirangeOf(['/']) : `{${[...exact.map(exactRangeOf), ...subtrees.map(rangeOf)].join(',')}}`;
 
 /** Tables, policy and role of the baselines, once a world. `run` takes SQL. */
 export async function prepareBaselines(run, sets) {
@@ -142,12 +146,12 @@ export async function prepareBaselines(run, sets) {
   await run('ALTER TABLE records ENABLE ROW LEVEL SECURITY');
 }
 
-/** The visible records of a set as the table `phys`, indexed for the queries. */
-export async function preparePhys(run, roots) {
+/** The visible records as the table `phys`, indexed for the queries: resources that are not archived unless said. */
+export async function preparePhys(run, visible, records = ACTIVE) {
   await run('DROP TABLE IF EXISTS phys');
   await run(
     `CREATE TABLE phys AS SELECT x.* FROM records x
-      WHERE ${ACTIVE} AND x.path <@ (SELECT '${multirangeOf(roots)}'::bench_multirange)`,
+      WHERE ${records} AND x.path <@ (SELECT '${multirangeOfVisible(visible)}'::bench_multirange)`,
   );
   await run('ALTER TABLE phys ADD PRIMARY KEY (id)');
   await run('CREATE INDEX ON phys (created_at DESC, id)');

@@ -40,9 +40,10 @@ const hex = (number, digits) => number.toString(16).padStart(digits, '0');
  * Resources as groups of dataset lines, oldest first. A twentieth is archived; `properties.rank` is below 100 for a tenth.
  * `counts` (by path) is filled with the records that are not archived.
  */
-export async function* makeLines({ records, namespaces, seed, counts }) {
+export async function* makeLines({ records, namespaces, seed, counts, others = 0 }) {
   const random = makeRandom(seed + 1);
   const scale = Math.log(namespaces.length);
+  yield* makeOthers({ others, after: records, namespaces, random: makeRandom(seed + 5) });
   let number = 0;
   while (number < records) {
     const lines = [];
@@ -65,6 +66,25 @@ export async function* makeLines({ records, namespaces, seed, counts }) {
     yield lines;
     // The reader of a file gives way to others too.
     await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** Process runs and process templates in turn, in the same namespaces. */
+function* makeOthers({ others, after, namespaces, random }) {
+  const scale = Math.log(namespaces.length);
+  for (let number = 0; number < others; number += 1) {
+    const at = FIRST + (after + number) * STEP;
+    const isRun = number % 2 === 0;
+    const line = {
+      family: isRun ? 'process-run' : 'process-template',
+      namespace: namespaces[Math.min(namespaces.length, Math.floor(Math.exp(random() * scale))) - 1],
+      id: `${hex(at, 12).slice(0, 8)}-${hex(at, 12).slice(8)}-7000-8000-${hex(Math.floor(random() * 2 ** 48), 12)}`,
+      name: `process-${Math.floor(random() * 36 ** 6).toString(36)}`,
+      properties: { rank: Math.floor(random() * 1000) },
+      ...(isRun ? { state: 'running' } : { version: '1', schema: {}, slots: [] }),
+      createdAt: new Date(at).toISOString(),
+    };
+    yield [{ number: after + number + 1, bytes: Buffer.from(JSON.stringify(line)) }];
   }
 }
 

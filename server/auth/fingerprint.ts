@@ -1,11 +1,24 @@
 // Fingerprints: a keyed hash of what identifies a credential, never of its spelling (design 8). The key belongs to the
 // installation and is kept in its database, so that every process and every restart gives the same.
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey } from 'node:crypto';
+
+/** Credentials of which it is remembered: they come again with each request. */
+const KNOWN = 10_000;
 
 export type Fingerprinter = (kind: 'key' | 'local', id: string) => string;
 
 /** 64 hex digits; nobody without the key can tell which credential one belongs to. */
 export function makeFingerprinter(key: Uint8Array): Fingerprinter {
-  // Neither part can hold the separator, so no two pairs are one text.
-  return (kind, id) => createHmac('sha256', key).update(`${kind}\0${id}`).digest('hex');
+  const secret = createSecretKey(key);
+  const known = new Map<string, string>();
+  return (kind, id) => {
+    // Neither part can hold the separator, so no two pairs are one text.
+    const text = `${kind}\0${id}`;
+    const there = known.get(text);
+    if (there !== undefined) return there;
+    const made = createHmac('sha256', secret).update(text).digest('hex');
+    if (known.size === KNOWN) known.clear();
+    known.set(text, made);
+    return made;
+  };
 }

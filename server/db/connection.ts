@@ -21,20 +21,26 @@ export interface ConnectionSource {
 const MAX_WAITING = 64;
 
 /** What knex's client is to us: made by knex, with these methods replaced. Its own type says `any`. */
-interface KnexClient {
+export interface KnexClient {
   acquireRawConnection: () => Promise<Connection>;
   acquireConnection: () => Promise<Connection>;
   releaseConnection: (connection: Connection) => Promise<void>;
   destroyRawConnection: (connection: Connection) => Promise<void>;
+  readonly emit: (event: 'query', query: { readonly sql: string; readonly bindings: readonly unknown[] }) => void;
   readonly pool?: { numPendingAcquires: () => number; readonly interval?: NodeJS.Timeout | null };
 }
 
 /** pg's client with what its types leave out. */
-interface Connection extends Omit<pg.Client, 'query' | 'connection'> {
+export interface Connection extends Omit<pg.Client, 'query' | 'connection'> {
   query: (...parameters: unknown[]) => unknown;
   ref: () => void;
   unref: () => void;
-  readonly connection: { readonly stream: { destroy: () => void } };
+  readonly connection: {
+    readonly stream: { destroy: () => void };
+    /** By name, what the driver takes for prepared. */
+    readonly parsedStatements: Record<string, string>;
+    readonly close: (what: { readonly type: 'S'; readonly name: string }) => void;
+  };
   /** knex drops a pooled connection that carries this mark. */
   __knex__disposed?: unknown;
 }
@@ -54,7 +60,7 @@ export function createKnex(source: ConnectionSource): Knex {
     },
     log: { warn: ignoreConnectionNoise, error: warn, deprecate: warn },
   });
-  const client = db.client as KnexClient;
+  const client = clientOf(db);
   const acquire = client.acquireConnection.bind(client);
   const release = client.releaseConnection.bind(client);
 
@@ -81,7 +87,19 @@ export function createKnex(source: ConnectionSource): Knex {
     await release(connection);
     client.pool?.interval?.unref(); // nor does the timer that would close it
   };
+  stores.add(db);
   return db;
+}
+
+const stores = new WeakSet<Knex>();
+
+/** Whether this is a store's own knex: no transaction, and nothing that stands before it and may have a say in what is run. */
+export function isStore(db: Knex): boolean {
+  return stores.has(db);
+}
+
+export function clientOf(db: Knex): KnexClient {
+  return db.client as KnexClient;
 }
 
 /** A killed backend or a lost network says so by an `error` event, which ends the process where nobody listens. */

@@ -1,6 +1,8 @@
 // SQL as values. A fragment is made by the `sql` tag alone: its text is what stands in our source, everything interpolated
 // is another fragment or becomes a binding. So no text of a request can reach a statement (security.md 6.3).
 import type { Knex } from 'knex';
+import { isStore } from './connection.js';
+import { runNamed } from './run-named.js';
 import { makeStatementNames, type StatementNames } from './statement-names.js';
 
 /** Nobody else has it, and no text that is parsed can carry it: what bears it was made here. */
@@ -45,6 +47,12 @@ export function join(
   );
 }
 
+/** The same statement with other values. */
+export function rebound({ text, bindings }: Fragment, values: readonly Binding[]): Fragment {
+  if (values.length !== bindings.length) throw new RangeError('a statement takes as many values as it has places');
+  return make(text, values);
+}
+
 /** A whole number as it stands: a part of an expression that has to be the one of an index. */
 export function literal(number: number): Fragment {
   if (!Number.isSafeInteger(number) || number < 0) throw new RangeError('a literal is a whole number');
@@ -67,11 +75,35 @@ export async function rowsOf<Row>(knex: Knex, statement: Fragment): Promise<read
 /** As `rowsOf`, for a statement of requests: the server reads and plans it once a connection if it comes again. */
 export async function preparedRowsOf<Row>(knex: Knex, statement: Fragment): Promise<readonly Row[]> {
   if (statement.bindings.length === 0) throw new Error('a statement without bindings');
-  const name = namesOf(knex)(statement.text);
-  if (name === null) return rowsOf(knex, statement);
-  const raw = knex.raw<{ readonly rows: readonly Row[] }>(statement.text, statement.bindings.map(toKnex));
-  const result = await raw.options({ name });
-  return result.rows;
+  const named = isStore(knex) ? namesOf(knex)(statement.text) : null;
+  return named === null ? rowsOf(knex, statement) : runNamed<Row>(knex, { ...named, values: statement.bindings });
+}
+
+/**
+ * As `rowsOf`, for a statement of requests that is seldom the same one again. A filter stands in it many times: what it binds is sent
+ * once, or a list of the longest would become hundreds of megabytes.
+ */
+export async function onceRowsOf<Row>(knex: Knex, statement: Fragment): Promise<readonly Row[]> {
+  if (statement.bindings.length === 0) throw new Error('a statement without bindings');
+  return isStore(knex) ? runNamed<Row>(knex, { name: '', ...sharingValues(statement) }) : rowsOf<Row>(knex, statement);
+}
+
+/** `$1`, `$2`, … for the question marks: the same one where a value stands again as the same type. */
+function sharingValues({ text, bindings }: Fragment): { readonly text: string; readonly values: readonly Binding[] } {
+  const values: Binding[] = [];
+  const places = new Map<string, Map<Binding, number>>();
+  let count = 0;
+  const shared = text.replaceAll(/\\?\?(::\w+(?:\[\])?)?/g, (mark, type: string | undefined) => {
+    if (mark.startsWith('\\')) return mark.slice(1);
+    const value = bindings[count] ?? null;
+    count += 1;
+    const known = places.get(type ?? '') ?? new Map<Binding, number>();
+    places.set(type ?? '', known);
+    const place = (type === undefined ? undefined : known.get(value)) ?? values.push(value);
+    known.set(value, place);
+    return `$${String(place)}${type ?? ''}`;
+  });
+  return { text: shared, values };
 }
 
 const namesByStore = new WeakMap<Knex, StatementNames>();

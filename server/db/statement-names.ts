@@ -1,29 +1,41 @@
 // Which statements a connection has the server read and plan once: those that come again and again. A statement's text holds no
 // value of a request, so that few texts do the work of all. What a plan takes in the server follows from the length of its text,
-// about 200 bytes a character on each connection, so their length together is what is bounded.
+// about 200 bytes a character on each connection, so their length together is what is bounded, for the names that are given and
+// on each connection for itself: whatever was longest unused goes first, so none is kept from one that comes by others that came.
 
-export type StatementNames = (text: string) => string | null;
+export interface NamedText {
+  readonly name: string;
+  /** As the server reads it, with `$1`, `$2`, …. */
+  readonly text: string;
+}
 
-/** Characters of all texts that have a name, and of one. */
+export type StatementNames = (text: string) => NamedText | null;
+
+/** Characters of all texts that have a name, and of all that a connection has prepared; and of one. */
 const PREPARED = 160_000;
 const LONGEST = 16_000;
 const WATCHED = 256;
 const TIMES = 3;
 
 /**
- * Names for one store: from the third time that a text is seen lately on, as long as there are names. A name never passes to another
- * text, as a connection knows by it what it has prepared.
+ * Names for one store: from the third time that a text is seen lately on. A name never passes to another text, as a connection
+ * knows by it what it has prepared.
  */
 export function makeStatementNames(): StatementNames {
-  const names = new Map<string, string>();
+  const names = new Map<string, NamedText>();
   const seen = new Map<string, number>();
   let characters = 0;
+  let given = 0;
   return (text) => {
-    const name = names.get(text);
-    if (name !== undefined) return name;
-    if (text.length > LONGEST || characters + text.length > PREPARED) return null;
+    const known = names.get(text);
+    if (known !== undefined) {
+      // Put last, so that the map's order is that of the last use.
+      names.delete(text);
+      names.set(text, known);
+      return known;
+    }
+    if (text.length > LONGEST) return null;
     const times = (seen.get(text) ?? 0) + 1;
-    // Put last, so that the map's order is that of the last use.
     seen.delete(text);
     if (times < TIMES) {
       seen.set(text, times);
@@ -31,9 +43,42 @@ export function makeStatementNames(): StatementNames {
       if (seen.size > WATCHED && oldest !== undefined) seen.delete(oldest);
       return null;
     }
-    const given = `bailiwick ${String(names.size)}`;
-    names.set(text, given);
+    given += 1;
+    const named = { name: `bailiwick ${String(given)}`, text: numberPlaceholders(text) };
+    names.set(text, named);
     characters += text.length;
-    return given;
+    for (const [oldest] of names) {
+      if (characters <= PREPARED) break;
+      names.delete(oldest);
+      characters -= oldest.length;
+    }
+    return named;
+  };
+}
+
+/** `$1`, `$2`, … for the question marks, as knex does it: one behind a backslash is an operator's. */
+function numberPlaceholders(text: string): string {
+  let count = 0;
+  return text.replaceAll(/\\?\?/g, (mark) => (mark === '?' ? `$${String((count += 1))}` : '?'));
+}
+
+/** What a connection has prepared: told of a statement that is about to run, it gives the names of those to close for it. */
+export type PreparedNames = (statement: NamedText) => readonly string[];
+
+export function makePreparedNames(): PreparedNames {
+  const lengths = new Map<string, number>();
+  let characters = 0;
+  return ({ name, text }) => {
+    characters += text.length - (lengths.get(name) ?? 0);
+    lengths.delete(name);
+    lengths.set(name, text.length);
+    const closed: string[] = [];
+    for (const [oldest, length] of lengths) {
+      if (characters <= PREPARED) break;
+      lengths.delete(oldest);
+      characters -= length;
+      closed.push(oldest);
+    }
+    return closed;
   };
 }

@@ -11,6 +11,8 @@ const MEBIBYTE = 1024 * 1024;
 export const LOAD_LIMITS = Object.freeze({
   /** Bytes of a line. */
   lineBytes: MEBIBYTE,
+  /** Bytes of a record as it is shown: numbers are written out, so this can be many times the line. */
+  recordBytes: 2 * MEBIBYTE,
   /** Arrays and objects inside one another, as in a request's body. */
   jsonDepth: 32,
   /**

@@ -6,6 +6,7 @@ import { parseStrictJson, pointerTo } from '../json.js';
 import type { DigestCounter } from './digest-counter.js';
 import { LOAD_LIMITS } from './limits.js';
 import { deriveId, nameDigest } from './record-id.js';
+import { MOST_GROWTH, storedBytes } from './stored-bytes.js';
 
 export interface Reference {
   readonly id: string;
@@ -70,6 +71,13 @@ export function readRecordLine({ number, bytes }: DatasetText, count: DigestCoun
   }
   const json = parseStrictJson(bytes, { depth: LOAD_LIMITS.jsonDepth });
   if (!json.ok) return refuse(json.fault.code, json.fault.pointer, json.fault.message);
+  if (isTooLarge(bytes.length, json.value)) {
+    return refuse(
+      'request.too_large',
+      '',
+      `takes more than ${String(LOAD_LIMITS.recordBytes)} bytes when its numbers are written out`,
+    );
+  }
   const shape = checkDatasetLine(json.value);
   if (!shape.ok) {
     return refuse('request.schema', shape.fault.place.reduce<string>(pointerTo, ''), shape.fault.message);
@@ -79,6 +87,12 @@ export function readRecordLine({ number, bytes }: DatasetText, count: DigestCoun
   const content = readContent(shape.line, path.path);
   if ('message' in content) return refuse('request.schema', content.pointer, content.message);
   return { ok: true, row: { line: number, bytes: bytes.length, ...content, ...identify(shape.line, content, count) } };
+}
+
+/** Few lines need a look at every value. */
+function isTooLarge(bytes: number, value: unknown): boolean {
+  const { recordBytes } = LOAD_LIMITS;
+  return bytes * MOST_GROWTH > recordBytes && storedBytes(value) > recordBytes;
 }
 
 type Content = Omit<LoadRow, 'line' | 'bytes' | 'id' | 'given'>;

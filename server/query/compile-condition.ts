@@ -5,7 +5,18 @@ import type { Comparison, Condition, Membership, Operand, OperandType, Pattern }
 import { propertyValue, type Field, type PropertyField } from './fields.js';
 import { join, sql, type Fragment } from '../db/sql.js';
 
+const compiled = new WeakMap<Condition, Fragment>();
+
+/** Of one condition always the same fragment: a statement has it in many places, and what it binds is sent once (server/db/sql.ts). */
 export function compileCondition(condition: Condition): Fragment {
+  const known = compiled.get(condition);
+  if (known !== undefined) return known;
+  const made = compile(condition);
+  compiled.set(condition, made);
+  return made;
+}
+
+function compile(condition: Condition): Fragment {
   switch (condition.kind) {
     case 'and':
       return condition.parts.length === 0 ? sql`TRUE` : sql`(${join(condition.parts.map(compileCondition), ' AND ')})`;
@@ -125,8 +136,16 @@ interface OperandList {
   readonly values: readonly Operand[];
 }
 
+/** Values beyond which a list is looked up in a hash table, where comparing one by one would cost each record more than all else. */
+const FEW_VALUES = 16;
+
 function member(value: Fragment, operator: Membership, list: OperandList): Fragment {
   const array = boundList(list);
+  if (list.values.length > FEW_VALUES) {
+    const isIn = sql`${value} IN (SELECT unnest(${array}))`;
+    // COALESCE, for of a bare IN the planner makes a join, and that has no order.
+    return operator === 'in' ? sql`COALESCE(${isIn}, FALSE)` : sql`COALESCE(NOT ${isIn}, FALSE)`;
+  }
   return operator === 'in' ? sql`(${value} = ANY(${array}))` : sql`(${value} <> ALL(${array}))`;
 }
 

@@ -3,7 +3,7 @@
 //
 // The nonce is a keyed hash of what is sealed, so the same place gives the same cursor: answers can be compared byte for
 // byte, and one nonce never serves two different places.
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { ApiProblem } from '../problem.js';
 import type { Position } from './order.js';
 import { decodePosition, encodePosition } from './position-bytes.js';
@@ -49,7 +49,7 @@ export function openCursor(text: string, { plan, binding, check }: Opening): Pos
   return opened;
 }
 
-function decrypt(bytes: Buffer, context: Buffer, secret: Buffer): Position | null {
+function decrypt(bytes: Buffer, context: Buffer, secret: KeyObject): Position | null {
   const sealed = bytes.subarray(1 + NONCE, -TAG);
   const decipher = createDecipheriv('aes-256-gcm', secret, bytes.subarray(1, 1 + NONCE), { authTagLength: TAG });
   decipher.setAAD(context).setAuthTag(bytes.subarray(-TAG));
@@ -68,18 +68,18 @@ function contextOf(plan: QueryPlan, { actorId, visibility }: CursorBinding): Buf
 }
 
 interface Keys {
-  readonly seal: Buffer;
-  readonly nonce: Buffer;
+  readonly seal: KeyObject;
+  readonly nonce: KeyObject;
 }
 
 /** A store has one secret, and deriving keys from it costs more than sealing a cursor with them. */
 const derived = new WeakMap<Uint8Array, Keys>();
 
-function key({ secret }: CursorBinding, purpose: keyof Keys): Buffer {
+function key({ secret }: CursorBinding, purpose: keyof Keys): KeyObject {
   const known = derived.get(secret);
   if (known !== undefined) return known[purpose];
-  const derive = (name: keyof Keys): Buffer =>
-    Buffer.from(hkdfSync('sha256', secret, new Uint8Array(0), `bailiwick cursor ${name}`, 32));
+  const derive = (name: keyof Keys): KeyObject =>
+    createSecretKey(new Uint8Array(hkdfSync('sha256', secret, new Uint8Array(0), `bailiwick cursor ${name}`, 32)));
   const keys = { seal: derive('seal'), nonce: derive('nonce') };
   derived.set(secret, keys);
   return keys[purpose];

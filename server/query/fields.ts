@@ -19,6 +19,8 @@ export interface CoreField {
   readonly key: Fragment;
   /** Its JSON text, over a row called `x`; NULL where a record lacks it. */
   readonly json: Fragment;
+  /** What can take more than some kilobytes: any document, and one text. */
+  readonly size: 'bounded' | 'text' | 'document';
 }
 
 export interface PropertyField {
@@ -185,10 +187,15 @@ function escaped(value: Fragment): Fragment {
 
 type Expressions = Pick<CoreField, 'value' | 'key' | 'json'>;
 
+function sizeOf(name: string, type: FieldType): CoreField['size'] {
+  if (type === 'structure') return 'document';
+  return name === 'description' ? 'text' : 'bounded';
+}
+
 function required(name: string, type: FieldType, expressions: Expressions): CoreField {
-  return Object.freeze({ kind: 'core', name, type, optional: false, ...expressions });
+  return Object.freeze({ kind: 'core', name, type, optional: false, size: sizeOf(name, type), ...expressions });
 }
 
 function optional(name: string, type: FieldType, expressions: Expressions): CoreField {
-  return Object.freeze({ kind: 'core', name, type, optional: true, ...expressions });
+  return Object.freeze({ kind: 'core', name, type, optional: true, size: sizeOf(name, type), ...expressions });
 }

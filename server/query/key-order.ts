@@ -6,12 +6,14 @@
 // column itself the planner might walk the primary key, past all that is invisible.
 import type { Family } from '../../engine/index.js';
 import { sql, type Fragment } from '../db/sql.js';
-import type { Position } from './order.js';
+import { decidingKeys, type Position } from './order.js';
 import type { Direction, SortKey } from './plan.js';
 
 export interface KeyOrder {
   readonly key: KeyName;
   readonly direction: Direction;
+  /** Of the ids of records with one key. */
+  readonly ties: Direction;
   /** Whether a record can be without it. */
   readonly optional: boolean;
 }
@@ -54,15 +56,13 @@ export interface Row {
 
 /** The order of these keys over a family if there is an index for it, else null. */
 export function keyOrder(keys: readonly SortKey[], family: Family): KeyOrder | null {
-  const [first, second, third] = keys;
-  if (first === undefined) return { key: 'id', direction: 'asc', optional: false };
+  const [first, second, ...others] = decidingKeys(keys);
+  if (first === undefined) return { key: 'id', direction: 'asc', ties: 'asc', optional: false };
   const key = nameOf(first);
-  if (key === null) return null;
+  if (key === null || (second !== undefined && nameOf(second) !== 'id') || others.length > 0) return null;
+  const { direction } = first;
   // The store refuses any other record without a name (migration 0004).
-  const order = { key, direction: first.direction, optional: key === 'name' && family === 'process-run' };
-  const endsInId =
-    second === undefined || (third === undefined && nameOf(second) === 'id' && second.direction === 'asc');
-  return key === 'id' || endsInId ? order : null;
+  return { key, direction, ties: second?.direction ?? 'asc', optional: key === 'name' && family === 'process-run' };
 }
 
 function nameOf({ field }: SortKey): KeyName | null {
@@ -83,25 +83,27 @@ export interface Run {
   readonly holds: 'keys' | 'one key' | 'none';
 }
 
+const LATER: Readonly<Record<Direction, Fragment>> = Object.freeze({ asc: sql`>`, desc: sql`<` });
+
 /** The runs that follow `position`, all of them where it is null; each comes after the one before it. */
-export function runsAfter({ key, direction, optional }: KeyOrder, position: Position | null): readonly Run[] {
+export function runsAfter({ key, direction, ties, optional }: KeyOrder, position: Position | null): readonly Run[] {
   const { name, type } = COLUMNS[key];
   const column = sql`r.${name}`;
-  const later = direction === 'asc' ? sql`>` : sql`<`;
+  const later = LATER[direction];
   if (key === 'id') {
     const where = position === null ? sql`TRUE` : sql`${ID_BYTES} ${later} uuid_send(${position[0] ?? null}::uuid)`;
     return [{ where, direction, holds: 'keys' }];
   }
   // NULL is last in either direction.
-  const absent: Run = { where: sql`${column} IS NULL`, direction: 'asc', holds: 'none' };
+  const absent: Run = { where: sql`${column} IS NULL`, direction: ties, holds: 'none' };
   if (position === null) {
     const present: Run = { where: optional ? sql`${column} IS NOT NULL` : sql`TRUE`, direction, holds: 'keys' };
     return optional ? [present, absent] : [present];
   }
   const [at = null, id = null] = position;
-  const afterId = sql`${ID_BYTES} > uuid_send(${id}::uuid)`;
+  const afterId = sql`${ID_BYTES} ${LATER[ties]} uuid_send(${id}::uuid)`;
   if (at === null) return [{ ...absent, where: sql`${absent.where} AND ${afterId}` }];
-  const tied: Run = { where: sql`${column} = ${at}::${type} AND ${afterId}`, direction: 'asc', holds: 'one key' };
+  const tied: Run = { where: sql`${column} = ${at}::${type} AND ${afterId}`, direction: ties, holds: 'one key' };
   const rest: Run = { where: sql`${column} ${later} ${at}::${type}`, direction, holds: 'keys' };
   return optional ? [tied, rest, absent] : [tied, rest];
 }
@@ -110,11 +112,14 @@ export function runsAfter({ key, direction, optional }: KeyOrder, position: Posi
  * The order of a run over a row, in the words by which the planner finds it in the index: a key that is equal to a value needs no
  * mention, one that is NULL does.
  */
-export function runOrder({ key }: KeyOrder, { direction, holds }: Run, { name, idBytes }: Row): Fragment {
-  if (holds === 'one key') return idBytes;
-  const column = key === 'id' ? idBytes : sql`${name}.${COLUMNS[key].name}`;
-  const first = direction === 'asc' ? column : sql`${column} DESC`;
-  return key === 'id' ? first : sql`${first}, ${idBytes}`;
+export function runOrder({ key, ties }: KeyOrder, { direction, holds }: Run, { name, idBytes }: Row): Fragment {
+  if (key === 'id') return towards(direction, idBytes);
+  const ids = towards(ties, idBytes);
+  return holds === 'one key' ? ids : sql`${towards(direction, sql`${name}.${COLUMNS[key].name}`)}, ${ids}`;
+}
+
+function towards(direction: Direction, column: Fragment): Fragment {
+  return direction === 'asc' ? column : sql`${column} DESC`;
 }
 
 /** By what a run goes on, so that a place in it can be told. */

@@ -11,9 +11,12 @@ export const QUERY_LIMITS = Object.freeze({
   orderKeys: 16,
   /** Ours. */
   selectFields: 100,
-  /** Ours: namespaces of visible sets that are remembered in all, and how many a set has at least (visible-memory.ts). */
-  rememberedParts: 1_000_000,
-  rememberedFrom: 32,
+  /**
+   * Ours: characters of the namespaces of all visible sets that are remembered, each with some for what holds it, and sets
+   * (visible-memory.ts). They take up to 200 MB: 700,000 namespaces of 30 characters, or 60,000 of 1,024.
+   */
+  rememberedCharacters: 64_000_000,
+  rememberedSets: 10_000,
   /** Ours: errors that one answer tells. */
   errors: 32,
 });

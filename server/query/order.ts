@@ -17,18 +17,28 @@ export interface SortColumn {
 
 type SortType = 'text' | 'numeric' | 'smallint' | 'timestamptz' | 'uuid';
 
-/** The columns of an order, the id last. Keys after the id, or named before, decide nothing and are left out. */
-export function sortColumns(keys: readonly SortKey[]): readonly SortColumn[] {
-  const columns: SortColumn[] = [];
-  const seen = new Set<string>();
-  for (const { field, direction } of keys) {
-    if (field.kind === 'core' && field.name === 'id') return [...columns, idColumn(direction)];
-    const name = field.kind === 'core' ? field.name : [field.root, ...field.path].join('.');
+/** Those of an order's keys that decide something: none after the id or named before, nor the family, which all records share. */
+export function decidingKeys(keys: readonly SortKey[]): readonly SortKey[] {
+  const deciding: SortKey[] = [];
+  const seen = new Set<string>(['family']);
+  for (const key of keys) {
+    const name = key.field.kind === 'core' ? key.field.name : [key.field.root, ...key.field.path].join('.');
     if (seen.has(name)) continue;
     seen.add(name);
-    columns.push(...(field.kind === 'core' ? [coreColumn(field, direction)] : propertyColumns(field, direction)));
+    deciding.push(key);
+    if (name === 'id') break;
   }
-  return [...columns, idColumn('asc')];
+  return deciding;
+}
+
+/** The columns of an order, the id last. */
+export function sortColumns(keys: readonly SortKey[]): readonly SortColumn[] {
+  const deciding = decidingKeys(keys);
+  const columns = deciding.flatMap(({ field, direction }) => {
+    if (field.kind !== 'core') return propertyColumns(field, direction);
+    return [field.name === 'id' ? idColumn(direction) : coreColumn(field, direction)];
+  });
+  return columns.at(-1)?.type === 'uuid' ? columns : [...columns, idColumn('asc')];
 }
 
 function idColumn(direction: Direction): SortColumn {

@@ -7,14 +7,14 @@ const LENGTH = 4;
 const NULL_MARK = 0xffff_ffff;
 
 export function encodePosition(position: Position): Buffer {
-  return Buffer.concat(
-    position.flatMap((text) => {
-      const bytes = text === null ? null : Buffer.from(text);
-      const length = Buffer.alloc(LENGTH);
-      length.writeUInt32BE(bytes === null ? NULL_MARK : bytes.length);
-      return bytes === null ? [length] : [length, bytes];
-    }),
-  );
+  const lengths = position.map((text) => (text === null ? 0 : Buffer.byteLength(text)));
+  const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + LENGTH + length, 0));
+  let at = 0;
+  position.forEach((text, index) => {
+    at = bytes.writeUInt32BE(text === null ? NULL_MARK : (lengths[index] ?? 0), at);
+    if (text !== null) at += bytes.write(text, at);
+  });
+  return bytes;
 }
 
 /** Null for bytes that `encodePosition` does not make: cut, with a rest, or not UTF-8. */

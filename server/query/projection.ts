@@ -2,7 +2,7 @@
 // server writes the text, which goes into the answer as it is: rows read into objects and written again cost more than all else.
 import { FAMILIES, type Family } from '../../engine/index.js';
 import { coreFields, type CoreField, type Field } from './fields.js';
-import { join, sql, type Fragment } from '../db/sql.js';
+import { join, literal, sql, type Fragment } from '../db/sql.js';
 
 /** The selected part below a value: all of it, or some of its members. */
 type Selection = 'all' | Map<string, Selection>;
@@ -47,6 +47,24 @@ export function recordJson(family: Family, projection: Projection | null): Fragm
   });
   return members.length === 0 ? sql`'{}'` : objectJson(members);
 }
+
+/**
+ * Whether what is shown of a row called `x` may take more than some kilobytes, judged by what it takes in the store and without
+ * reading it. What is stored compressed may be of any size.
+ */
+export function mayBeLarge(family: Family, projection: Projection | null): Fragment {
+  const tests = [...coreFields(family).values()]
+    .filter(({ name, size }) => size !== 'bounded' && (projection === null || projection.fields.has(name)))
+    .map(({ size, value }) =>
+      size === 'text'
+        ? sql`octet_length(${value}) > ${literal(SMALL_BYTES)}`
+        : sql`pg_column_compression(${value}) IS NOT NULL OR pg_column_size(${value}) > ${literal(SMALL_BYTES)}`,
+    );
+  return tests.length === 0 ? sql`FALSE` : sql`((${join(tests, ' OR ')}) IS TRUE)`;
+}
+
+/** PostgreSQL makes longer rows smaller, by compressing their values and by taking them out of the row. */
+const SMALL_BYTES = 2_048;
 
 /** What most queries show. */
 function wholeJson(family: Family): Fragment {

@@ -2,13 +2,21 @@
 // a row predicate (design 7, README.md).
 import type { NamespacePath } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
-import { preparedRowsOf, rowsOf, sql, type Fragment } from '../db/sql.js';
+import { onceRowsOf, preparedRowsOf, sql, type Fragment } from '../db/sql.js';
 import { storedPath } from '../db/tables.js';
 import { isEverything } from './condition.js';
 import { openCursor, sealCursor, type CursorBinding } from './cursor.js';
 import { keyOrder } from './key-order.js';
+import { remembering, type Wanted } from './known-statements.js';
 import { isPosition, sortColumns, type Position } from './order.js';
-import { itemsJson, pageStatement, type PageRow } from './page-statement.js';
+import {
+  isTooLarge,
+  itemsJson,
+  largePageStatement,
+  pageStatement,
+  type PageRequest,
+  type PageRow,
+} from './page-statement.js';
 import type { QueryPlan } from './plan.js';
 import type { RowPredicate } from './row-predicate.js';
 import { counterStatement, matchStatement } from './visible-counts.js';
@@ -33,40 +41,68 @@ export interface ListRequest {
  */
 export function listPage(db: Database, request: ListRequest): Promise<RecordPage> {
   const { plan, cursors } = request;
+  const after = plan.page.after === null ? null : placeOf(plan.page.after, plan, cursors);
+  return plan.page.size === 0 ? Promise.resolve({ items: '[]', next: null }) : readPage(db, request, after);
+}
+
+function placeOf(cursor: string, plan: QueryPlan, binding: CursorBinding): Position {
   const columns = sortColumns(plan.orderBy);
   const check = (value: unknown): value is Position => isPosition(value, columns);
-  const after = plan.page.after === null ? null : openCursor(plan.page.after, { plan, binding: cursors, check });
-  return plan.page.size === 0 ? Promise.resolve({ items: '[]', next: null }) : readPage(db, request, after);
+  return openCursor(cursor, { plan, binding, check });
 }
 
 async function readPage(db: Database, request: ListRequest, after: Position | null): Promise<RecordPage> {
   const { predicate, plan, cursors } = request;
-  const rows = await readerOf(plan)<PageRow>(db.knex, chosenStatement({ predicate, plan, after }));
+  const rows = await readRows(db, { predicate, plan, after });
   const last = rows.find(({ at }) => at !== null)?.at ?? null;
   const more = rows.some((row) => row.more);
-  const next = more && last !== null ? sealCursor(positionOf(last, plan), { plan, binding: cursors }) : null;
+  const next = more && last !== null ? sealCursor(positionOf(last), { plan, binding: cursors }) : null;
   return { items: itemsJson(rows), next };
 }
 
-/** Filters come in any number, and would soon take all the room that there is for prepared statements. */
-function readerOf({ where }: QueryPlan): typeof rowsOf {
-  return isEverything(where) ? preparedRowsOf : rowsOf;
+/** Most pages are small, and most of what a page of large records costs is to write them. */
+async function readRows(db: Database, wanted: Wanted): Promise<readonly PageRow[]> {
+  const read = readerOf(wanted.plan);
+  const rows = await read<PageRow>(db.knex, pageOf(wanted));
+  if (!isTooLarge(rows)) return rows;
+  const request = ordered(wanted);
+  // Whatever is gathered has been read so already.
+  return request.order === null ? rows : read<PageRow>(db.knex, largePageStatement(request));
 }
 
-function positionOf(json: string, { orderBy }: QueryPlan): Position {
+/** Filters come in any number, and would soon take all the room that there is for prepared statements. */
+function readerOf({ where }: QueryPlan): typeof preparedRowsOf {
+  return isEverything(where) ? preparedRowsOf : onceRowsOf;
+}
+
+/** The statement has written it as a list of texts and NULLs. */
+function positionOf(json: string): Position {
   const position: unknown = JSON.parse(json);
-  if (!isPosition(position, sortColumns(orderBy))) throw new TypeError('a row without a place');
+  const isPart = (part: unknown): part is string | null => part === null || typeof part === 'string';
+  if (!Array.isArray(position) || !position.every(isPart)) throw new TypeError('a row without a place');
   return position;
 }
 
 /** The page's statement. Exported for its tests. */
-export function chosenStatement(request: {
-  readonly predicate: RowPredicate;
-  readonly plan: QueryPlan;
-  readonly after: Position | null;
-}): Fragment {
-  const { orderBy, family } = request.plan;
-  return pageStatement({ ...request, order: keyOrder(orderBy, family) });
+export function chosenStatement(request: Wanted): Fragment {
+  return pageStatement(ordered(request));
+}
+
+function ordered(wanted: Wanted): PageRequest {
+  const { orderBy, family } = wanted.plan;
+  return { ...wanted, order: keyOrder(orderBy, family) };
+}
+
+const knownPage = remembering(chosenStatement);
+const knownCount = remembering(countStatement);
+
+/** With a filter it is seldom the same one again. */
+function pageOf(wanted: Wanted): Fragment {
+  return isEverything(wanted.plan.where) ? knownPage(wanted) : chosenStatement(wanted);
+}
+
+function countOf(wanted: Wanted): Fragment {
+  return isEverything(wanted.plan.where) ? knownCount(wanted) : countStatement(wanted);
 }
 
 /** How many visible records the plan's conditions hold for. */
@@ -74,7 +110,7 @@ export async function countRecords(
   db: Database,
   request: { readonly predicate: RowPredicate; readonly plan: QueryPlan },
 ): Promise<number> {
-  const rows = await readerOf(request.plan)<{ readonly count: string }>(db.knex, countStatement(request));
+  const rows = await readerOf(request.plan)<{ readonly count: string }>(db.knex, countOf({ ...request, after: null }));
   return Number(rows[0]?.count ?? 0);
 }
 

@@ -11,6 +11,8 @@ export interface Arm {
   readonly roots: Fragment;
   /** How many roots, or about as many. */
   readonly size: number;
+  /** Whether it is the store that lists them. */
+  readonly counted: boolean;
   /** Of a record called `r` and a root `v.at`. */
   readonly within: Fragment;
 }
@@ -22,20 +24,23 @@ export interface ArmsRequest {
 }
 
 /** Namespaces that a deep root is taken to have below it. */
-const BELOW = 16;
+const BELOW = 8;
 
 /** Never none. */
 export function visibleArms(request: ArmsRequest): readonly Arm[] {
   const { exact, subtrees } = visibleRoots(request.predicate);
   const arms: Arm[] = [];
-  if (exact.length > 0) arms.push({ roots: listed(exact), size: exact.length, within: inNamespace(request) });
+  const add = (roots: readonly string[], within: Fragment): unknown =>
+    arms.push({ roots: listed(roots), size: roots.length, counted: false, within });
+  if (exact.length > 0) add(exact, inNamespace(request));
   const deep: string[] = [];
   for (const [level, roots] of subtrees) {
     if (level > KEYED_LEVELS) deep.push(...roots);
-    else arms.push({ roots: listed(rootKeys(roots, request)), size: roots.length, within: inSubtree(level) });
+    else add(rootKeys(roots, request), inSubtree(level));
   }
   if (deep.length > 0) {
-    arms.push({ roots: namespacesBelow(deep, request), size: deep.length * BELOW, within: inNamespace(request) });
+    const size = deep.length * BELOW;
+    arms.push({ roots: namespacesBelow(deep, request), size, counted: true, within: inNamespace(request) });
   }
   return arms;
 }
@@ -46,8 +51,8 @@ function listed(roots: readonly string[]): Fragment {
 
 /** The namespaces of subtrees that have no keys, as far as they have records: those that are counted. */
 function namespacesBelow(roots: readonly string[], { family }: ArmsRequest): Fragment {
-  return sql`(SELECT DISTINCT c.path AS at FROM unnest(${roots}::text[]) AS d (at) CROSS JOIN LATERAL (
-      SELECT c.path FROM record_counts AS c WHERE c.family = ${familyCode(family)}::smallint
+  return sql`(SELECT c.path AS at FROM unnest(${roots}::text[]) AS d (at) CROSS JOIN LATERAL (
+      SELECT DISTINCT c.path FROM record_counts AS c WHERE c.family = ${familyCode(family)}::smallint
         AND c.path >= d.at AND c.path < left(d.at, -1) || '0' OFFSET 0) AS c) AS v`;
 }
 

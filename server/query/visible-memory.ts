@@ -18,8 +18,13 @@ interface Remembered extends VisibleSet {
   readonly size: number;
 }
 
-/** Holds `QUERY_LIMITS.rememberedParts` namespaces of visible sets; the set that was longest unused goes first. */
-export function makeVisibleMemory(parts: number = QUERY_LIMITS.rememberedParts): VisibleMemory {
+/** Characters that a namespace takes beside its own, in all the lists that it is in. */
+const NAMESPACE = 64;
+
+/**
+ * Holds `QUERY_LIMITS.rememberedCharacters` of visible sets, and so many sets; the set that was longest unused goes first.
+ */
+export function makeVisibleMemory(characters: number = QUERY_LIMITS.rememberedCharacters): VisibleMemory {
   const byName = new Map<string, Remembered>();
   let held = 0;
   const forget = (name: string, { size }: Remembered): void => {
@@ -36,14 +41,14 @@ export function makeVisibleMemory(parts: number = QUERY_LIMITS.rememberedParts):
       return known;
     }
     if (known !== undefined) forget(name, known);
-    const size = sizeOf(visible);
+    const size = name.length + sizeOf(visible);
     const made: Remembered = { visible, size, digest: visibilityDigest(visible), predicate: rowPredicate(visible) };
-    // A small one is made as quickly as found, and one that fills the memory would leave room for nothing else.
-    if (size < QUERY_LIMITS.rememberedFrom || size > parts) return made;
+    // One that fills the memory would leave room for nothing else.
+    if (size > characters) return made;
     byName.set(name, made);
     held += size;
     for (const [oldest, set] of byName) {
-      if (held <= parts) break;
+      if (held <= characters && byName.size <= QUERY_LIMITS.rememberedSets) break;
       forget(oldest, set);
     }
     return made;
@@ -51,7 +56,8 @@ export function makeVisibleMemory(parts: number = QUERY_LIMITS.rememberedParts):
 }
 
 function sizeOf(visible: Visible): number {
-  return visible.kind === 'all' ? 0 : visible.exact.length + visible.subtrees.length;
+  if (visible.kind === 'all') return NAMESPACE;
+  return [...visible.exact, ...visible.subtrees].reduce((sum, path) => sum + path.length + NAMESPACE, 0);
 }
 
 function isSame(a: Visible, b: Visible): boolean {

@@ -21,12 +21,12 @@ import {
 import { anyContext, anyFamily, type Envelope, envelopeOf } from '../support/query-envelopes.js';
 import { isOpen, mayRead, namespaceOf, visibleOf } from '../support/query-oracle.js';
 import {
+  anyQueryWorld,
   compiled,
   exchange,
   idOf,
   likelyActor,
   PLACES,
-  queryWorld,
   recordOf,
   settle,
 } from '../support/query-worlds.js';
@@ -65,7 +65,7 @@ const POISON = [
 const anyRecord = fc.constantFrom(...FAMILIES).chain((family) => recordOf(family, PLACES));
 const fate = fc.oneof(fc.constant('stays' as const), fc.constant('goes' as const), anyRecord);
 
-const pair: fc.Arbitrary<Pair> = queryWorld
+const pair: fc.Arbitrary<Pair> = anyQueryWorld
   .chain((world) =>
     fc.record({
       world: fc.constant(world),
@@ -346,5 +346,7 @@ function expectPlausible(tally: Tally): void {
   for (const some of [tally.withItems, tally.turned]) expect(some).toBeGreaterThan(0.2 * tally.pairs);
   expect(tally.tempting).toBeGreaterThan(0.1 * tally.pairs);
   expect(tally.homeless).toBeGreaterThan(0.04 * tally.pairs);
-  for (const status of [200, 400, 403, 404]) expect(tally.statuses.get(status) ?? 0).toBeGreaterThan(tally.pairs / 4);
+  // Contexts that do not exist come in few worlds, each with many requests: in fewer pairs there may be none.
+  const statuses = tally.pairs < 100 ? [200, 400, 403] : [200, 400, 403, 404];
+  for (const status of statuses) expect(tally.statuses.get(status) ?? 0).toBeGreaterThan(tally.pairs / 4);
 }

@@ -122,3 +122,16 @@ describe('parseStrictJson refuses', () => {
 it('cuts the keys in a pointer', () => {
   expect(pointerTo('/a', 'k'.repeat(100))).toBe(`/a/${'k'.repeat(64)}`);
 });
+
+it('leaves the texts at given places to who reads them, and no others', () => {
+  const mayHoldAnyText = (pointer: string): boolean => pointer === '/a/1';
+  const at = (text: string): unknown => {
+    const result = parseStrictJson(text, { ...LIMITS, mayHoldAnyText });
+    return result.ok ? result.value : [result.fault.code, result.fault.pointer];
+  };
+  expect(at('{"a":["x","\\u0000\\ud800"]}')).toEqual({ a: ['x', '\0\ud800'] });
+  expect(at('{"a":["\\u0000"]}')).toEqual(['request.invalid_unicode', '/a/0']);
+  expect(at('{"a/1":"\\u0000"}')).toEqual(['request.invalid_unicode', '/a~11']);
+  expect(at('{"a":["x",{"\\u0000":1}]}')).toEqual(['request.invalid_unicode', '/a/1/\0']);
+  expect(at('{"a":["x",9007199254740993]}')).toEqual(['request.malformed', '/a/1']);
+});

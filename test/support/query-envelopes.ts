@@ -88,9 +88,9 @@ function conditions(family: Family): fc.Arbitrary<Json> {
     };
   });
   return fc.oneof(
-    { weight: 1, arbitrary: fc.constant({}) },
-    { weight: 1, arbitrary: leaf },
-    { weight: 3, arbitrary: where },
+    { weight: 3, arbitrary: fc.constant({}) },
+    { weight: 2, arbitrary: leaf },
+    { weight: 4, arbitrary: where },
   );
 }
 

@@ -5,7 +5,7 @@ import type { Database } from '../../server/db/database.js';
 import { rowsOf, type Fragment } from '../../server/db/sql.js';
 import { keyOrder } from '../../server/query/key-order.js';
 import type { Position } from '../../server/query/order.js';
-import { itemsJson, pageStatement, type PageRow } from '../../server/query/page-statement.js';
+import { isTooLarge, itemsJson, pageStatement, type PageRow } from '../../server/query/page-statement.js';
 import { parseQuery } from '../../server/query/parse-query.js';
 import { rowPredicate } from '../../server/query/row-predicate.js';
 import type { Asker } from './query-doors.js';
@@ -19,7 +19,7 @@ export type Shape = 'gather' | 'merge at once' | 'merge in two phases' | 'merge 
 
 export function shapeOf({ text }: Fragment): Shape {
   if (!text.startsWith('WITH ')) return 'gather';
-  if (text.includes('tried0 AS')) return 'merge with a window';
+  if (text.includes('tried0_near AS')) return 'merge with a window';
   return text.includes('edge0 AS') ? 'merge in two phases' : 'merge at once';
 }
 
@@ -33,6 +33,7 @@ export interface ReadPage {
 /** What a page's statement gives; the plan has to select ids. */
 export async function readPage(db: Database, statement: Fragment): Promise<ReadPage> {
   const rows = await rowsOf<PageRow>(db.knex, statement);
+  if (isTooLarge(rows)) throw new Error('a page of large records');
   const items = JSON.parse(itemsJson(rows)) as readonly { readonly id: string }[];
   const places = rows.flatMap(({ at }) => at ?? []);
   if (places.length > 1) throw new Error('a page ends in one place');

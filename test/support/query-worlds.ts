@@ -22,7 +22,12 @@ import type { Json } from '../server/query/oracle/evaluate.js';
 export const PLACES = [
   ...['/', '/a', '/a/b', '/a/a', '/a/b/a', '/a/b/a/z', '/a-b', '/a-b/a', '/b', '/b/a', '/b/a/b'],
   ...['/a.b', '/a0', '/ab', '/a/b-a', '/a/bb', '/b/z'],
+  // To depth 8, beyond the levels that have keys of their own.
+  ...['/a/b/a/z/c/d', '/a/b/a/z/c/d/e', '/a/b/a/z/c/d/e/f', '/b/a/b/1/2/3', '/b/a/b/1/2/3/4/5'],
+  ...['/a/b/a/z/c/d-e', '/a/b/a/z/c/d/e0'],
 ];
+const GRANTED = PLACES.slice(0, 11);
+const DEEP = PLACES.slice(17, 22);
 
 /** Texts that mean something to JSON, to SQL or to a terminal, and none that a store cannot hold. */
 export const POISON_TEXTS = ['\\u0000', '\\ud800', "'; --", '$1', '?', '\u202e', 'ß', 'ﬀ', 'x'.repeat(300)];
@@ -37,7 +42,7 @@ const generousGrant: fc.Arbitrary<Omit<PolicyGrant, 'id'>> = fc
   .record({
     grant: grantBody,
     who: fc.constantFrom(...IDENTITIES),
-    place: fc.constantFrom(...PLACES.slice(0, 4), ...PLACES.slice(0, 11)),
+    place: fc.constantFrom(...GRANTED.slice(0, 4), ...GRANTED, ...DEEP),
     timed: fc.integer({ min: 0, max: 3 }),
   })
   .map(({ grant, who, place, timed }) => ({
@@ -49,7 +54,7 @@ const generousGrant: fc.Arbitrary<Omit<PolicyGrant, 'id'>> = fc
   }));
 
 const policy: fc.Arbitrary<PolicySet> = fc
-  .tuple(world, fc.array(generousGrant, { minLength: 5, maxLength: 10, size: 'max' }))
+  .tuple(world, fc.array(generousGrant, { minLength: 8, maxLength: 14, size: 'max' }))
   .map(([{ roles, grants }, more]) => policyOf(roles, [...grants, ...more]));
 
 /** Usually somebody who holds something and may use all of it. */
@@ -165,8 +170,10 @@ export interface QueryWorld {
   readonly records: readonly Json[];
   /** Those that the records are of, beside namespaces. */
   readonly families: readonly Family[];
-  /** Where the records are. */
+  /** Where the records are, those more often where more is to be asked. */
   readonly places: readonly string[];
+  /** Places beside `PLACES` that somebody is granted. */
+  readonly crowd: readonly string[];
 }
 
 export const queryWorld: fc.Arbitrary<QueryWorld> = fc
@@ -179,8 +186,40 @@ export const queryWorld: fc.Arbitrary<QueryWorld> = fc
   .chain(({ families, places }) =>
     fc
       .record({ set: policy, records: recordsOf({ families, places }) })
-      .map((world): QueryWorld => ({ ...world, families, places })),
+      .map((world): QueryWorld => ({ ...world, families, places: ['/', '/a', ...places], crowd: [] })),
   );
+
+/** As many small places as a filter is tried for on what comes first (server/query/merge-roots.ts), and more. */
+const CROWD = Array.from({ length: 300 }, (_, index) => `/w/${index.toString(36)}`);
+
+/** One who is granted each of the crowd's places by itself, and records at some of them, and below. */
+const crowded: fc.Arbitrary<QueryWorld> = fc
+  .record({ who: fc.constantFrom(...IDENTITIES), inherit: fc.boolean(), base: world })
+  .chain(({ who, inherit, base }) => {
+    const grants = CROWD.map((place): Omit<PolicyGrant, 'id'> => ({
+      principal: { kind: 'identity', identity: who },
+      namespace: pathOf(place),
+      scopes: READS,
+      inherit,
+      notBefore: null,
+      expires: null,
+      reason: null,
+      place: null,
+    }));
+    const set = policyOf(base.roles, [...base.grants, ...grants]);
+    const families = ['resource' as const];
+    const some = [...CROWD.filter((_, index) => index % 37 === 0), '/w/0/a', '/w/111/b/c'];
+    const places = ['/', '/w', ...some, '/a'];
+    // Most are asked from above.
+    const asked = ['/', '/', '/', '/w', '/w', ...places];
+    return recordsOf({ families, places }).map((records) => ({ set, records, families, places: asked, crowd: CROWD }));
+  });
+
+/** Few roots as a rule, and sometimes several hundred. */
+export const anyQueryWorld: fc.Arbitrary<QueryWorld> = fc.oneof(
+  { weight: 5, arbitrary: queryWorld },
+  { weight: 1, arbitrary: crowded },
+);
 
 export function compiled(set: PolicySet): Policy {
   const result = compilePolicy(set);

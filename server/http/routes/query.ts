@@ -1,12 +1,11 @@
 // POST /api/v1/query and /api/v1/query/count: what the actor may see, and nothing else that is there (design 2.4, 7).
-import { decide, ROOT, type VisibilityRequest } from '../../../engine/index.js';
+import { decide, type Policy, ROOT, type VisibilityRequest } from '../../../engine/index.js';
 import type { Database } from '../../db/database.js';
 import { ApiProblem } from '../../problem.js';
 import { parseQuery } from '../../query/parse-query.js';
 import type { QueryPlan } from '../../query/plan.js';
 import { countRecords, listPage, namespaceExists } from '../../query/records.js';
 import { makeVisibleMemory, type VisibleSet } from '../../query/visible-memory.js';
-import type { Answer } from '../exchange.js';
 import { type Decided, type Route, visibilityRoute } from '../route.js';
 
 export interface QueryRoutesOptions {
@@ -18,7 +17,7 @@ export interface QueryRoutesOptions {
 export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly Route[] {
   const remember = makeVisibleMemory();
   const visibleSet = ({ actor, visible }: Decided, { family, reach, namespace }: QueryPlan): VisibleSet =>
-    remember(JSON.stringify([actor.credentialFingerprint, family, reach, namespace]), visible);
+    remember(`${actor.credentialFingerprint} ${family} ${reach} ${namespace}`, visible);
   const list = visibilityRoute({
     method: 'POST',
     path: '/api/v1/query',
@@ -32,10 +31,9 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
         listPage(db, { predicate, plan, cursors }),
         assertNamespace(db, decided, plan),
       ]);
-      const head = JSON.stringify(envelopeOf(plan));
-      const tail = JSON.stringify({ page: { size: plan.page.size, next: page.next }, snapshot: policy.digest });
-      // The items are JSON already: they go in between as they are.
-      return { status: 200, json: `${head.slice(0, -1)},"items":${page.items},${tail.slice(1)}` };
+      const next = page.next === null ? 'null' : `"${page.next}"`;
+      const shown = `"items":${page.items},"page":{"size":${String(plan.page.size)},"next":${next}}`;
+      return { status: 200, json: answerJson(plan, shown, policy) };
     },
   });
   const count = visibilityRoute({
@@ -48,7 +46,7 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
         countRecords(db, { predicate: visibleSet(decided, plan).predicate, plan }),
         assertNamespace(db, decided, plan),
       ]);
-      return ok({ ...envelopeOf(plan), count: total, snapshot: decided.policy.digest });
+      return { status: 200, json: answerJson(plan, `"count":${String(total)}`, decided.policy) };
     },
   });
   return [list, count];
@@ -67,10 +65,10 @@ async function assertNamespace(db: Database, { actor, at, policy }: Decided, { n
   if (!(await namespaceExists(db, namespace))) throw new ApiProblem('namespace.not_found');
 }
 
-function envelopeOf({ family, namespace, reach }: QueryPlan): Pick<QueryPlan, 'family' | 'namespace' | 'reach'> {
-  return { family, namespace, reach };
-}
-
-function ok(body: Readonly<Record<string, unknown>>): Answer {
-  return { status: 200, json: JSON.stringify(body) };
+/**
+ * What was asked, what is shown (members of an object as JSON text) and under which policy. Names of ours, canonical paths, digests
+ * and cursors hold nothing that JSON would escape.
+ */
+function answerJson({ family, namespace, reach }: QueryPlan, shown: string, { digest }: Policy): string {
+  return `{"family":"${family}","namespace":"${namespace}","reach":"${reach}",${shown},"snapshot":"${digest}"}`;
 }

@@ -137,6 +137,31 @@ describe('a line is refused', () => {
     );
   });
 
+  it('that grows too large when its numbers are written out', () => {
+    const numbers = (count: number): string =>
+      `{"family":"resource","namespace":"/a","name":"x","properties":{"n":[${Array(count).fill('5e-324').join()}]}}`;
+    // 328 bytes each in the store, 7 in the line.
+    const most = Math.floor(LOAD_LIMITS.recordBytes / 328) - 1;
+    expect(faultOf(read(numbers(most)))).toBe('read');
+    const refused = read(numbers(most + 2));
+    expect(refused).toMatchObject({ fault: { code: 'request.too_large', pointer: '', line: 7 } });
+    expect(JSON.stringify(refused)).toContain('when its numbers are written out');
+    const nested = `${'['.repeat(20)}${Array(140_000).fill('1e-300').join()}${']'.repeat(20)}`;
+    expect(faultOf(read(`{"family":"resource","namespace":"/a","name":"x","properties":{"n":${nested}}}`))).toBe(
+      'request.too_large ',
+    );
+  });
+
+  it.each<[string, string]>([
+    ['control characters', '\\u0001'.repeat(174_000)],
+    ['backslashes', '\\\\'.repeat(520_000)],
+    ['characters of four bytes', '😀'.repeat(262_000)],
+  ])('but not for %s, which take no more room than in the line', (_, text) => {
+    const line = `{"family":"resource","namespace":"/a","name":"x","properties":{"t":"${text}"}}`;
+    expect(Buffer.byteLength(line)).toBeGreaterThan(1_000_000);
+    expect(faultOf(read(line))).toBe('read');
+  });
+
   it('with its number and no value of it', () => {
     const result = read({ ...resource, description: 5, name: 'SECRET' });
     expect(result).toMatchObject({ ok: false, fault: { line: 7 } });

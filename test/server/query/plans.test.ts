@@ -68,7 +68,7 @@ describePostgres('the plans on a store of 80,000 records', () => {
   const IN_NAMESPACE = 'family = ? AND path = v.at';
   const looked = (index: string, how = ''): string => `Index Scan${how} ${index}: key = v.at`;
   const upTo = (index: string, how = '', column = 'created_at >='): string =>
-    `Index Scan${how} ${index}: key = x.at AND ${column} ?`;
+    `Index Scan${how} ${index}: key = m.at AND ${column} ?`;
 
   it.each<[string, Asked, readonly string[]]>([
     ['everything', { visible: ALL }, [looked('records_level0_id')]],
@@ -125,7 +125,7 @@ describePostgres('the plans on a store of 80,000 records', () => {
       { visible: HUNDRED, body: { ...BY_NAME, family: 'process-run' }, after: [null, ID] },
       [
         'Index Scan records_level2_name: key = v.at AND name IS NULL AND id > ?',
-        'Index Scan records_level2_name: key = x.at AND name IS NULL AND id <= ? AND id > ?',
+        'Index Scan records_level2_name: key = m.at AND name IS NULL AND id <= ? AND id > ?',
       ],
     ],
     [
@@ -134,10 +134,10 @@ describePostgres('the plans on a store of 80,000 records', () => {
       [
         `Index Only Scan records_path_created: ${IN_NAMESPACE}`,
         ...['1', '2', '5'].map((level) => looked(`records_level${level}_created`)),
-        `Index Only Scan records_path_created: family = ? AND path = c.path`,
-        `Index Scan records_path_created: family = ? AND path = x.at AND created_at >= ?`,
+        `Index Only Scan records_path_created: family = ? AND path = v.at`,
+        `Index Scan records_path_created: family = ? AND path = m.at AND created_at >= ?`,
         ...['1', '2', '5'].map((level) => upTo(`records_level${level}_created`)),
-        `Index Scan records_path_created: family = ? AND path = x.at AND created_at >= ?`,
+        `Index Scan records_path_created: family = ? AND path = m.at AND created_at >= ?`,
       ],
     ],
   ])('walk the index of the order within each root: %s', async (_, asked, expected) => {
@@ -191,9 +191,9 @@ describePostgres('the plans on a store of 80,000 records', () => {
     expect(counters.map(told)).toEqual([
       "Index Only Scan record_counts_pkey: family = ? AND path >= d.at AND path < \"left\"d.at, '-1'::integer || '0'::text",
     ]);
-    // A look at as many as sixteen such would take for a page, and then the page.
+    // A look at as much as one namespace needs for a page, as there is but one, and then the page.
     expect(readsOf(steps).map(({ node }) => [node['Index Name'], node['Actual Loops'], node['Actual Rows']])).toEqual([
-      ['records_path_created', 1, 7],
+      ['records_path_created', 1, 102],
       ['records_path_created', 1, 51],
     ]);
   });
@@ -231,8 +231,8 @@ describePostgres('the plans on a store of 80,000 records', () => {
   ])('read a few hundred of 60,000 visible records of a hundred subtrees: %s', async (_, body, after) => {
     for (const place of [undefined, after]) {
       const rows = await readBy({ visible: HUNDRED, body, ...(place === undefined ? {} : { after: place }) });
-      // Two of each at first, and then at most what stands before the edge in the roots that reach it.
-      expect(rows).toBeGreaterThanOrEqual(200);
+      // One or two of each at first, and then at most what stands before the edge in the roots that reach it.
+      expect(rows).toBeGreaterThanOrEqual(100);
       expect(rows).toBeLessThan(1_000);
     }
   });

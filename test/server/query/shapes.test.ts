@@ -80,16 +80,25 @@ const visible: fc.Arbitrary<Visible> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.constant<Visible>({ kind: 'all' }) },
 );
-const orderBy: fc.Arbitrary<readonly Json[]> = fc.constantFrom<readonly Json[]>(
-  [],
-  [{ id: 'desc' }],
-  [{ createdAt: 'desc' }],
-  [{ createdAt: 'asc' }],
-  [{ name: 'asc' }],
-  [{ name: 'asc' }, { id: 'asc' }],
-  [{ name: 'desc' }],
-  [{ name: 'desc' }, { id: 'asc' }],
-);
+const direction = fc.constantFrom('asc', 'desc');
+const keyOf = (names: readonly string[]): fc.Arbitrary<Json> =>
+  fc.tuple(fc.constantFrom(...names), direction).map(([name, way]) => ({ [name]: way }));
+/** Every order that an index has, also as somebody might write it who says more than decides. */
+const orderBy: fc.Arbitrary<readonly Json[]> = fc
+  .record({
+    first: fc.constantFrom('id', 'createdAt', 'name', null),
+    way: direction,
+    ties: fc.option(direction, { freq: 2, nil: null }),
+    family: fc.option(direction, { freq: 4, nil: null }),
+    more: fc.array(keyOf(['createdAt', 'name', 'id', 'properties.rank', 'revision']), { maxLength: 2 }),
+    again: fc.boolean(),
+  })
+  .map(({ first, way, ties, family, more, again }): readonly Json[] => [
+    ...(family === null ? [] : [{ family }]),
+    ...(first === null ? [] : [{ [first]: way }]),
+    ...(first === null || !again ? [] : [{ [first]: way === 'asc' ? 'desc' : 'asc' }]),
+    ...(first === null || ties === null ? [] : [{ id: ties }, ...more]),
+  ]);
 const where: fc.Arbitrary<Json> = fc.constantFrom<Json>(
   {},
   {},
@@ -148,6 +157,9 @@ for (const store of testStores()) {
           const plan = parseQuery({ ...envelope, select: ['id'], page: { size } }, 'query');
           const key = keyOrder(plan.orderBy, family);
           if (key === null) throw new Error('an order without an index');
+          const said = order.filter((item) => !('family' in item)).length;
+          if (said > (key.ties === 'desc' ? 2 : 1)) meet('keys that decide nothing');
+          if (key.key !== 'id' && key.ties === 'desc') meet('ids backward');
 
           const places = inOrder([...THERE.filter(asked), ...GONE.filter(asked)], order);
           const from = start === null || places.length === 0 ? -1 : start % places.length;
@@ -183,6 +195,7 @@ for (const store of testStores()) {
       const expected = [
         ...['gather', 'merge at once', 'merge in two phases', 'merge with a window', 'roots without keys'],
         ...['a full page', 'after a record that is gone', 'no name', 'a tie'],
+        ...['keys that decide nothing', 'ids backward'],
       ];
       expect(expected.filter((what) => (met.get(what) ?? 0) < runs.numRuns / 24)).toEqual([]);
     });
@@ -216,6 +229,30 @@ for (const store of testStores()) {
         } while (after !== null);
         expect(ids).toEqual(inOrder(matching, order).map(({ id }) => id));
       }
+    });
+
+    it('are chosen by what decides an order, not by how it is written', () => {
+      const names = ['id', 'createdAt', 'name', 'family', 'revision', 'properties.rank', 'updatedAt'];
+      fc.assert(
+        fc.property(
+          fc.array(keyOf(names), { maxLength: 4, size: 'max' }),
+          fc.constantFrom(...FAMILIES),
+          (keys, family) => {
+            const orderOf = (list: readonly Json[]): KeyOrder | null =>
+              keyOrder(parseQuery({ family, namespace: '/', orderBy: list }, 'query').orderBy, family);
+            const deciding = keys.filter(
+              (item, index) =>
+                !('family' in item) &&
+                !keys.slice(0, index).some((other) => 'id' in other || Object.keys(other)[0] === Object.keys(item)[0]),
+            );
+            const [first, second, third] = deciding.map((item) => Object.keys(item)[0]);
+            const has = (name: string | undefined): boolean => ['id', 'createdAt', 'name', undefined].includes(name);
+            const indexed = has(first) && [undefined, 'id'].includes(second) && third === undefined;
+            expect(orderOf(keys) !== null).toBe(indexed);
+            expect(orderOf(keys)).toEqual(orderOf(deciding));
+          },
+        ),
+      );
     });
 
     it('give the records of any one subtree or namespace, however deep, from end to end', async () => {

@@ -41,8 +41,8 @@ describe('a memory of visible sets', () => {
     );
     const asked = fc.array(fc.tuple(fc.constantFrom('ana', 'bo', 'cy'), anyVisible), { minLength: 2, maxLength: 30 });
     fc.assert(
-      fc.property(asked, fc.constantFrom(50, 100, 1_000), (requests, parts) => {
-        const remember = makeVisibleMemory(parts);
+      fc.property(asked, fc.constantFrom(4_000, 8_000, 80_000), (requests, characters) => {
+        const remember = makeVisibleMemory(characters);
         for (const [name, visible] of requests) {
           const { digest, predicate } = remember(name, visible);
           expect(digest).toBe(visibilityDigest(visible));
@@ -53,8 +53,9 @@ describe('a memory of visible sets', () => {
     );
   });
 
-  it('forgets what was longest unused, and keeps nothing that is too small or too large', () => {
-    const remember = makeVisibleMemory(100);
+  it('forgets what was longest unused, and keeps nothing that is too large', () => {
+    // Of paths of eight characters, each with 64 for what holds it.
+    const remember = makeVisibleMemory(100 * 72);
     const ana = remember('ana', setOf(40));
     const bo = remember('bo', setOf(40));
     expect(remember('ana', setOf(40))).toBe(ana);
@@ -62,9 +63,25 @@ describe('a memory of visible sets', () => {
     expect(remember('ana', setOf(40))).toBe(ana);
     expect(remember('cy', setOf(40))).toBe(cy);
     expect(remember('bo', setOf(40))).not.toBe(bo);
-    const large = remember('di', setOf(101));
-    expect(remember('di', setOf(101))).not.toBe(large);
-    const small = remember('ed', setOf(QUERY_LIMITS.rememberedFrom - 1));
-    expect(remember('ed', setOf(QUERY_LIMITS.rememberedFrom - 1))).not.toBe(small);
+    const large = remember('di', setOf(100));
+    expect(remember('di', setOf(100))).not.toBe(large);
+    expect(remember('ed', { kind: 'all' })).toBe(remember('ed', { kind: 'all' }));
+  });
+
+  it('counts characters: a few long namespaces take the room of many short ones', () => {
+    const long = setOf(20, `${'a'.repeat(60)}/`.repeat(6));
+    const remember = makeVisibleMemory(100 * 72);
+    const ana = remember('ana', setOf(40));
+    expect(remember('bo', long)).not.toBe(remember('bo', long));
+    expect(remember('ana', setOf(40))).toBe(ana);
+  });
+
+  it('holds so many sets at most, however small', () => {
+    const remember = makeVisibleMemory();
+    const first = remember('0', setOf(1));
+    for (let index = 1; index < QUERY_LIMITS.rememberedSets; index += 1) remember(String(index), setOf(1));
+    expect(remember('0', setOf(1))).toBe(first);
+    for (let index = 0; index < QUERY_LIMITS.rememberedSets; index += 1) remember(`other ${String(index)}`, setOf(1));
+    expect(remember('0', setOf(1))).not.toBe(first);
   });
 });

@@ -1,0 +1,26 @@
+// How much room a JSON value takes once the store has read it: `jsonb` keeps every number's digits and writes them all out,
+// 326 characters for 5e-324, and sets a blank after each comma and colon.
+
+/** No value takes more times the bytes of its JSON: the 7 of `5e-324,` become 328. */
+export const MOST_GROWTH = 50;
+
+/** Bytes of the text that `jsonb` writes of a value that came out of `JSON.parse`, no deeper than the stack. */
+export function storedBytes(value: unknown): number {
+  if (typeof value === 'number') return numberLength(value);
+  if (typeof value !== 'object' || value === null) return Buffer.byteLength(JSON.stringify(value));
+  const members = Array.isArray(value)
+    ? value.map(storedBytes)
+    : Object.entries(value).map(([key, member]) => storedBytes(key) + 2 + storedBytes(member));
+  return members.reduce((sum, bytes) => sum + bytes, 2 + 2 * Math.max(members.length - 1, 0));
+}
+
+/** Of the digits without an exponent. */
+function numberLength(value: number): number {
+  const text = JSON.stringify(value);
+  const [mantissa = '', exponent] = text.split('e');
+  if (exponent === undefined) return text.length;
+  const power = Number(exponent);
+  const digits = mantissa.replace(/[-.]/g, '').length;
+  const sign = value < 0 ? 1 : 0;
+  return sign + (power < 0 ? 1 - power + digits : Math.max(power + 1, digits));
+}

@@ -1,0 +1,96 @@
+// Statements of pages that were written before. To write one takes as long as everything else that a request does before the store
+// is asked, and its text follows from the visible set and the query alone: only the place in a cursor is another each time,
+// and that is bound, never written. A statement is found by the very predicate that it was made from.
+import { rebound, type Binding, type Fragment } from '../db/sql.js';
+import type { Position } from './order.js';
+import type { QueryPlan } from './plan.js';
+import type { RowPredicate } from './row-predicate.js';
+
+export interface Wanted {
+  readonly predicate: RowPredicate;
+  readonly plan: QueryPlan;
+  readonly after: Position | null;
+}
+
+interface Known {
+  readonly statement: Fragment;
+  /** Which bindings are parts of the position: index of the binding, index of the part. */
+  readonly slots: readonly (readonly [binding: number, part: number])[];
+}
+
+/** Statements that are kept; the one that was longest unused goes first. */
+const KEPT = 1_000;
+/** Characters and roots of one that is kept: a larger one takes the store so long that writing it is nothing. */
+const LONGEST = 16_000;
+const MOST_ROOTS = 64;
+
+type Write = (wanted: Wanted) => Fragment;
+
+/** As `write`, which must bind the parts of the position as they are. */
+export function remembering(write: Write): Write {
+  const known = new Map<string, Known>();
+  return (wanted) => {
+    const name = nameOf(wanted);
+    const found = known.get(name);
+    const made = found ?? writeOnce(wanted, write);
+    if (found !== undefined) known.delete(name);
+    if (found !== undefined || isSmall(made.statement)) {
+      // Put last, so that the map's order is that of the last use.
+      known.set(name, made);
+      const [oldest] = known.keys();
+      if (known.size > KEPT && oldest !== undefined) known.delete(oldest);
+    }
+    return filledIn(made, wanted.after);
+  };
+}
+
+function writeOnce(wanted: Wanted, write: Write): Known {
+  const after = wanted.after?.map((part, index) => (part === null ? null : slot(index))) ?? null;
+  const statement = write({ ...wanted, after });
+  const slots = statement.bindings.flatMap((binding, index) => {
+    const part = after?.indexOf(typeof binding === 'string' ? binding : null) ?? -1;
+    return typeof binding === 'string' && part >= 0 ? [[index, part] as const] : [];
+  });
+  return { statement, slots };
+}
+
+/** A text that nothing else can be: no text of a request or of the store has this character. */
+function slot(index: number): string {
+  return `\u0000${String(index)}`;
+}
+
+function filledIn({ statement, slots }: Known, after: Position | null): Fragment {
+  if (after === null || slots.length === 0) return statement;
+  const bindings: Binding[] = [...statement.bindings];
+  for (const [index, part] of slots) bindings[index] = after[part] ?? null;
+  return rebound(statement, bindings);
+}
+
+function isSmall({ text, bindings }: Fragment): boolean {
+  const roots = bindings.reduce<number>((sum, binding) => sum + (Array.isArray(binding) ? binding.length : 0), 0);
+  return text.length <= LONGEST && roots <= MOST_ROOTS;
+}
+
+/** Equal exactly where predicate, query, page size, selection and the absent parts of the position are. */
+function nameOf({ predicate, plan, after }: Wanted): string {
+  const { digest, page, select } = plan;
+  const absent = after?.map((part) => (part === null ? '-' : '+')).join('') ?? '';
+  // Maps as lists of their entries.
+  const selected = select === null ? '' : JSON.stringify([...select.fields], (_, part: unknown) => listed(part));
+  return `${numberOf(predicate)} ${digest} ${String(page.size)} ${absent} ${selected}`;
+}
+
+function listed(part: unknown): unknown {
+  return part instanceof Map ? [...part.entries()] : part;
+}
+
+const numbers = new WeakMap<RowPredicate, string>();
+let last = 0;
+
+function numberOf(predicate: RowPredicate): string {
+  const there = numbers.get(predicate);
+  if (there !== undefined) return there;
+  const given = String((last += 1));
+  numbers.set(predicate, given);
+  return given;
+}

@@ -1,0 +1,47 @@
+// What a value takes once it is stored is known beforehand, to the byte: PostgreSQL is asked.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { MOST_GROWTH, storedBytes } from '../../../server/load/stored-bytes.js';
+import { type OpenedStore, testStores } from '../../support/stores.js';
+import { testRuns } from '../../support/test-runs.js';
+
+const text = fc.oneof(
+  fc.constantFrom('', '\u0001', '\u007f', '"', '\\', '/', '\b\f\n\r\t', 'é', '\u2028', '😀', '</script>'),
+  fc.string({ unit: 'grapheme' }).filter((value) => value.isWellFormed() && !value.includes('\0')),
+);
+const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
+  tree: fc.oneof(
+    { maxDepth: 5 },
+    text,
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.constantFrom(0, -0, 1e-7, -1.5e-7, 5e-324, 2.2250738585072014e-308, -1.25e300, 1e21, 123456789.125, 1e-6),
+    fc.constantFrom(true, false, null, [], {}),
+    fc.array(tie('tree'), { maxLength: 4 }),
+    fc.dictionary(text, tie('tree'), { maxKeys: 4 }),
+  ),
+}));
+
+for (const store of testStores()) {
+  describe(`the bytes that a value takes in the ${store.name} store`, () => {
+    let opened: OpenedStore;
+    beforeAll(async () => {
+      opened = await store.open();
+    });
+    afterAll(() => opened.dispose());
+
+    it('are those of the text that is shown of it', async () => {
+      await fc.assert(
+        fc.asyncProperty(tree, async (value) => {
+          const json = JSON.stringify(value);
+          const { rows } = await opened.database.knex.raw<{ readonly rows: readonly { readonly bytes: number }[] }>(
+            'SELECT octet_length((?::text::jsonb)::text) AS bytes',
+            [json],
+          );
+          expect(storedBytes(JSON.parse(json))).toBe(rows[0]?.bytes);
+          expect(storedBytes(JSON.parse(json))).toBeLessThan(MOST_GROWTH * (Buffer.byteLength(json) + 1));
+        }),
+        testRuns(150),
+      );
+    });
+  });
+}
