@@ -53,7 +53,7 @@ export { coverGrants, coveredPercent, type GrantCoverage } from './prove/coverag
 export { type PolicyTestFailure, type PolicyTestReport, runPolicyTests } from './prove/policy-tests.js';
 export { type HeldRegion, type Unknown, unknownPart, whatCan } from './prove/what-can.js';
 export { type Holder, whoCan, type WhoCanRequest } from './prove/who-can.js';
-export type { Region, Witness } from './prove/witness.js';
+export type { Region, Witness, WitnessCells } from './prove/witness.js';
 export type { CompiledSnapshot } from './snapshot/seal.js';
 export { type JsonSchema, type PolicyFileKind, policySchema } from './source/json-schema.js';
 export type { SourceFile } from './source/read-document.js';

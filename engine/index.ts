@@ -76,7 +76,13 @@ export {
 export type { SnapshotCounts } from './model/tables.js';
 export type { SnapshotFault, SnapshotFaultCode } from './snapshot/decode.js';
 export { visibilityDigest } from './snapshot/visibility-digest.js';
-export { decodeEnvelope, encodeEnvelope, type Envelope, preAuthEncoding } from './statement/envelope.js';
+export {
+  decodeEnvelope,
+  encodeEnvelope,
+  type Envelope,
+  type EnvelopeSignature,
+  preAuthEncoding,
+} from './statement/envelope.js';
 export {
   type Expected,
   judgeStatement,

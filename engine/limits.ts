@@ -27,11 +27,13 @@ export const ENGINE_LIMITS = Object.freeze({
   /** Expectations (allow, deny, sees) of all tests together. */
   expectations: 1_000_000,
   guardrails: 10_000,
+  /** Grants and identities that the witnesses of a guardrail name place by place; more are told for many places at once. */
+  witnessNames: 100_000,
   /** Faults of one kind in the characters of one file; the rest is counted, not listed. */
   textFaults: 100,
   /** Bytes of a description, a reason or the name of a test. */
   freeTextBytes: 1_000,
-  /** Pairs of grants that lint compares to find redundant ones. */
+  /** Pairs of a grant and another one, or a step of time, that a rule of lint compares. */
   lintPairs: 20_000_000,
   /** Bytes of a snapshot file. */
   snapshotBytes: 400 * 1024 * 1024,

@@ -24,6 +24,8 @@ export type JsonResult =
 export interface JsonLimits {
   /** Arrays and objects inside one another, the outermost counted. */
   readonly depth: number;
+  /** Whether the text at this pointer may hold U+0000 or half a surrogate pair, since who reads it refuses it in words of their own. */
+  readonly mayHoldAnyText?: (pointer: string) => boolean;
 }
 
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
@@ -47,7 +49,8 @@ export function parseStrictJson(input: string | Uint8Array, limits: JsonLimits):
     return fault('request.malformed', '', 'not JSON');
   }
   // Bytes are valid UTF-8 and raw control characters are no JSON, so only an escape can make a text that is refused.
-  const walk: Walk = { members: 0, fault: null, checkTexts: typeof input === 'string' || text.includes('\\u') };
+  const checkTexts = typeof input === 'string' || text.includes('\\u');
+  const walk: Walk = { members: 0, fault: null, checkTexts, mayHoldAnyText: limits.mayHoldAnyText ?? never };
   inspect(value, '', walk);
   // `JSON.parse` keeps the last of several equal keys: fewer members in the value than in the text is a duplicate.
   if (walk.fault === null && walk.members !== members) {
@@ -102,12 +105,18 @@ interface Walk {
   members: number;
   fault: JsonFault | null;
   readonly checkTexts: boolean;
+  readonly mayHoldAnyText: (pointer: string) => boolean;
+}
+
+function never(): boolean {
+  return false;
 }
 
 /** Visits a parsed value whose depth is bounded by the scan before; stops at the first fault. */
 function inspect(value: unknown, pointer: string, walk: Walk): void {
   if (typeof value === 'string') {
-    if (walk.checkTexts && !isStorable(value)) refuse(walk, 'request.invalid_unicode', pointer, UNSTORABLE);
+    if (walk.checkTexts && !isStorable(value) && !walk.mayHoldAnyText(pointer))
+      refuse(walk, 'request.invalid_unicode', pointer, UNSTORABLE);
   } else if (typeof value === 'number') {
     if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
       refuse(walk, 'request.malformed', pointer, 'a number beyond 2^53 - 1 would be rounded');

@@ -2,6 +2,7 @@
 // policy says and never on the order in which it was said (design 4). Guardrails and tests stay behind: they are
 // checked before anything is compiled into a file.
 import type { Identity } from '../model/identity.js';
+import { windowOf } from '../model/instant.js';
 import { invariant } from '../model/invariant.js';
 import { compareTexts } from '../model/order.js';
 import type { Place, PolicyMember, PolicyRole, PolicySet, Principal } from '../model/policy-set.js';
@@ -143,14 +144,15 @@ function grantColumns(policy: PolicySet, numbers: Numbers, namespaceRow: (path: 
   grants.forEach((grant, row) => {
     invariant(grants[row - 1]?.id !== grant.id, 'grant ids are unique');
   });
+  const windows = grants.map(windowOf);
   return {
     id: grants.map((grant) => grant.id),
     principal: Int32Array.from(grants, (grant) => numbers.principal(grant.principal)),
     namespace: Int32Array.from(grants, (grant) => namespaceRow(grant.namespace)),
     scopes: Uint16Array.from(grants, (grant) => grant.scopes),
     inherit: Uint8Array.from(grants, (grant) => (grant.inherit ? 1 : 0)),
-    notBefore: Float64Array.from(grants, (grant) => grant.notBefore ?? -Infinity),
-    expires: Float64Array.from(grants, (grant) => grant.expires ?? Infinity),
+    notBefore: Float64Array.from(windows, ({ from }) => from),
+    expires: Float64Array.from(windows, ({ until }) => until),
     file: Int32Array.from(grants, (grant) => numbers.file(grant.place)),
     line: Int32Array.from(grants, (grant) => lineOf(grant.place)),
   };

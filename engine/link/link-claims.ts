@@ -44,8 +44,8 @@ export function linkGuardrails(documents: readonly PolicyDocument[], names: Name
   const guardrails: PolicyGuardrail[] = [];
   const declared = new Map<string, { readonly document: PolicyDocument; readonly id: Located<string> }>();
   for (const document of documents) {
-    for (const { id, description, rule } of document.guardrails) {
-      const linked = rule === null ? null : linkRule(document, rule, names);
+    for (const { id, description, rules } of document.guardrails) {
+      const [linked = null, second] = rules.map((rule) => linkRule(document, rule, names));
       if (id === null) continue;
       const before = declared.get(id.value);
       if (before === undefined) declared.set(id.value, { document, id });
@@ -61,7 +61,8 @@ export function linkGuardrails(documents: readonly PolicyDocument[], names: Name
           }),
         );
       }
-      if (linked !== null) guardrails.push({ id: id.value, description, rule: linked, place: placeOf(document, id) });
+      if (linked !== null && second === undefined)
+        guardrails.push({ id: id.value, description, rule: linked, place: placeOf(document, id) });
     }
   }
   return guardrails;

@@ -67,11 +67,13 @@ function linkGrants(documents: readonly PolicyDocument[], names: Names): readonl
 }
 
 function linkGrant(document: PolicyDocument, grant: GrantDeclaration, names: Names): PolicyGrant | null {
-  const { id, principal, namespace } = grant;
-  if (principal !== null) checkReference(document, principal, names);
+  const { id, principals, namespace } = grant;
+  for (const reference of principals) checkReference(document, reference, names);
   checkWithin(document, grant, names);
   const scopes = scopesOf(document, grant, names);
-  if (id === null || principal === null || namespace === null || scopes === null) return null;
+  const [principal, second] = principals;
+  if (id === null || principal === undefined || second !== undefined) return null;
+  if (namespace === null || scopes === null) return null;
   return {
     id: id.value,
     principal: identityPrincipal(principal),
@@ -102,17 +104,20 @@ function checkWithin(document: PolicyDocument, grant: GrantDeclaration, names: N
 
 /** The grant's own scopes, else those of its role; null if there are none or they are wrong. */
 function scopesOf(document: PolicyDocument, grant: GrantDeclaration, names: Names): ScopeSet | null {
-  const { id, principal } = grant;
   const own = statedSet(grant.scopes);
-  if (own !== 'absent' || principal === null) return own === 'absent' ? null : own;
-  const role = principal.kind === 'role' ? names.roles.get(principal.value)?.role : undefined;
-  if (principal.kind === 'role' && role === undefined) return null;
+  if (own !== 'absent') return own;
+  const { holder, principals } = grant;
+  const named = principals.find(({ kind }) => kind === 'role');
+  const role = named?.kind === 'role' ? names.roles.get(named.value)?.role : undefined;
+  // A role that is not known may have scopes, and what was lost may have been scopes.
+  if (holder === null || (holder !== 'identity' && role === undefined)) return null;
   const inherited = role === undefined ? 'absent' : statedSet(role.scopes);
   if (inherited !== 'absent') return inherited;
   const help =
-    principal.kind === 'role' ? `add \`scopes\` to the grant, or to the role \`${principal.value}\`` : 'add `scopes`';
-  const message = principal.kind === 'role' ? 'neither the grant nor its role has scopes' : 'the grant has no scopes';
-  names.sink.add(findingAt(document, id ?? principal, { code: 'GRANT_SCOPES_MISSING', message, help }));
+    role === undefined ? 'add `scopes`' : `add \`scopes\` to the grant, or to the role \`${role.name.value}\``;
+  const message = role === undefined ? 'the grant has no scopes' : 'neither the grant nor its role has scopes';
+  const place = grant.id ?? principals[0] ?? grant.place;
+  names.sink.add(findingAt(document, place, { code: 'GRANT_SCOPES_MISSING', message, help }));
   return null;
 }
 

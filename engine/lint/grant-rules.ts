@@ -1,18 +1,24 @@
-// Rules about single grants: to nobody, at the root, over, and of writes that nobody reads.
-import { formatInstant } from '../model/instant.js';
+// Rules about single grants: to nobody, at the root, and over.
+import { formatInstant, windowOf } from '../model/instant.js';
 import { ROOT } from '../model/namespace.js';
-import { FAMILIES, hasScope, type ScopeName, type ScopeSet } from '../model/scope.js';
+import { FAMILIES, hasScope } from '../model/scope.js';
 import { isReachable, type LintWorld } from './lint-world.js';
 import { type LintContext, placed, relatedTo } from './rule.js';
 
 export function findUnreachableGrants(world: LintWorld, context: LintContext): void {
   world.set.grants.forEach((grant, index) => {
+    const finding = { code: 'LINT_GRANT_UNREACHABLE', place: placed(grant.place) } as const;
+    const givesNobody = `the grant \`${grant.id}\` gives nobody anything`;
+    const { from, until } = windowOf(grant);
+    if (!(from < until)) {
+      context.report({ ...finding, message: `${givesNobody}: it is never in force`, help: 'remove it' });
+      return;
+    }
     const role = world.set.roles[world.principals[index] ?? 0];
     if (isReachable(world, world.principals[index] ?? 0) || role === undefined) return;
     context.report({
-      code: 'LINT_GRANT_UNREACHABLE',
-      place: placed(grant.place),
-      message: `the grant \`${grant.id}\` gives nobody anything: nobody is in \`${role.name}\``,
+      ...finding,
+      message: `${givesNobody}: nobody is in \`${role.name}\``,
       help: 'add members to the role, or remove the grant',
       related: relatedTo(role.place, 'the role'),
     });
@@ -33,58 +39,6 @@ export function findWritesAtRoot(world: LintWorld, context: LintContext): void {
   }
 }
 
-export function findUnreadWrites(world: LintWorld, context: LintContext): void {
-  const readable = readableAt(world);
-  world.set.grants.forEach((grant, index) => {
-    if (!isReachable(world, world.principals[index] ?? 0)) return;
-    const read = readable[world.nodes[index] ?? 0] ?? 0;
-    const families = FAMILIES.filter(
-      (family) => hasScope(grant.scopes, `${family}:write`) && (read & bitOf(`${family}:read`)) === 0,
-    );
-    if (families.length === 0) return;
-    context.report({
-      code: 'LINT_WRITE_UNREAD',
-      place: placed(grant.place),
-      message: `nobody may ever read the ${listOf(families)} records that \`${grant.id}\` lets be written at \`${grant.namespace}\``,
-      help: `grant ${families.map((family) => `\`${family}:read\``).join(', ')} to somebody there`,
-    });
-  });
-}
-
-const BITS: ReadonlyMap<ScopeName, number> = new Map(
-  FAMILIES.flatMap((family, index): [ScopeName, number][] => [
-    [`${family}:read`, 1 << (2 * index)],
-    [`${family}:write`, 1 << (2 * index + 1)],
-  ]),
-);
-
-function bitOf(scope: ScopeName): number {
-  return BITS.get(scope) ?? 0;
-}
-
-/** By namespace node: the scopes that somebody holds there at some time. */
-function readableAt(world: LintWorld): Int32Array {
-  const inherited = new Int32Array(world.parents.length);
-  const alone = new Int32Array(world.parents.length);
-  world.set.grants.forEach((grant, index) => {
-    if (!isReachable(world, world.principals[index] ?? 0)) return;
-    const node = world.nodes[index] ?? 0;
-    const held = grant.inherit ? inherited : alone;
-    held[node] = (held[node] ?? 0) | bitsOf(grant.scopes);
-  });
-  // A parent has the lower number.
-  inherited.forEach((own, node) => {
-    inherited[node] = own | (inherited[world.parents[node] ?? -1] ?? 0);
-  });
-  return inherited.map((held, node) => held | (alone[node] ?? 0));
-}
-
-function bitsOf(scopes: ScopeSet): number {
-  let bits = 0;
-  for (const [scope, bit] of BITS) if (hasScope(scopes, scope)) bits |= bit;
-  return bits;
-}
-
 export function findEndingGrants(world: LintWorld, context: LintContext): void {
   const { at, soonMilliseconds } = context;
   if (at === null) return;
@@ -100,6 +54,7 @@ export function findEndingGrants(world: LintWorld, context: LintContext): void {
   }
 }
 
-function listOf(families: readonly string[]): string {
+/** For messages. */
+export function listOf(families: readonly string[]): string {
   return families.map((family) => `\`${family}\``).join(', ');
 }

@@ -9,13 +9,14 @@ import { nearest } from '../model/nearest.js';
 import type { FileOutline, Place, PolicySet } from '../model/policy-set.js';
 import { makeDiagnostic, sortDiagnostics } from '../model/report.js';
 import { findMissingWithin } from './delegation.js';
-import { findEndingGrants, findUnreachableGrants, findUnreadWrites, findWritesAtRoot } from './grant-rules.js';
+import { findEndingGrants, findUnreachableGrants, findWritesAtRoot } from './grant-rules.js';
 import { findIgnores, type IgnoreComment, isIgnoredBy } from './ignores.js';
 import { makeLintWorld } from './lint-world.js';
 import { findLookalikes } from './lookalikes.js';
 import { findRedundantGrants } from './redundant-grants.js';
 import { findIdleRoles, findRepeatedMembers } from './role-rules.js';
 import type { LintFinding, LintRule } from './rule.js';
+import { findUnreadWrites } from './unread-writes.js';
 
 export type LintLevel = 'off' | Severity;
 
@@ -39,6 +40,9 @@ export const LINT_CODES: readonly LintCode[] = Object.freeze(
 
 /** Depend on the clock, so they never make a policy invalid (design 5). */
 export const CLOCK_RULES: ReadonlySet<string> = new Set<LintCode>(['LINT_GRANT_EXPIRED', 'LINT_GRANT_EXPIRES_SOON']);
+
+/** End at `lintPairs`. */
+const MAY_GIVE_UP: ReadonlySet<string> = new Set<LintCode>(['LINT_GRANT_REDUNDANT', 'LINT_WRITE_UNREAD']);
 
 export function isLintCode(code: string): code is LintCode {
   return LINT_CODES.some((known) => known === code);
@@ -82,8 +86,7 @@ export function lintPolicy(
   }
   // What a comment about the clock ignores comes with its season, so the comment is right outside of it as well.
   const isQuiet = (code: string): boolean =>
-    isLintCode(code) &&
-    (isOff(code) || CLOCK_RULES.has(code) || (code === 'LINT_GRANT_REDUNDANT' && gaveUp.length > 0));
+    isLintCode(code) && (isOff(code) || CLOCK_RULES.has(code) || (MAY_GIVE_UP.has(code) && gaveUp.length > 0));
   const kept = applyIgnores(findings, findIgnores(input.sources, limits), isQuiet);
   const shown = kept.filter(({ code }) => !isOff(code));
   const notes = gaveUp.map((place) =>

@@ -1,8 +1,8 @@
 // A policy as lint looks at it: principals and namespaces by number, who is in which role, and what is at each namespace.
 // Built once, straight from the declarations, so that every finding has the place that was written.
 import type { Identity } from '../model/identity.js';
-import { comparePaths, type NamespacePath, parentOf, ROOT } from '../model/namespace.js';
-import type { FileOutline, PolicyGrant, PolicySet, Principal } from '../model/policy-set.js';
+import type { FileOutline, PolicySet, Principal } from '../model/policy-set.js';
+import { makeNodes, type Nodes } from '../prove/nodes.js';
 
 /** Roles have the numbers of their order in the policy, identities those after. */
 export interface LintWorld {
@@ -16,8 +16,8 @@ export interface LintWorld {
   /** Of each grant, in the order of the policy. */
   readonly principals: Int32Array;
   readonly nodes: Int32Array;
-  /** By namespace node, a parent before its children: the node above that a grant names; -1 for the root. */
-  readonly parents: Int32Array;
+  /** The root and every namespace that a grant names. */
+  readonly tree: Nodes;
 }
 
 export function makeLintWorld(set: PolicySet, outlines: readonly FileOutline[]): LintWorld {
@@ -26,7 +26,7 @@ export function makeLintWorld(set: PolicySet, outlines: readonly FileOutline[]):
   set.roles.forEach((role, number) => {
     for (const member of role.members) (rolesOf[principalOf(member)] ??= []).push(number);
   });
-  const { nodeOf, parents } = numberNamespaces(set.grants);
+  const tree = makeNodes(new Set(set.grants.map((grant) => grant.namespace)));
   return {
     set,
     outlines,
@@ -34,8 +34,8 @@ export function makeLintWorld(set: PolicySet, outlines: readonly FileOutline[]):
     rolesOf,
     populated: populate(set, rolesOf),
     principals: Int32Array.from(set.grants, (grant) => principalOf(grant.principal)),
-    nodes: Int32Array.from(set.grants, (grant) => nodeOf.get(grant.namespace) ?? 0),
-    parents,
+    nodes: Int32Array.from(set.grants, (grant) => tree.rowOf.get(grant.namespace) ?? 0),
+    tree,
   };
 }
 
@@ -59,22 +59,6 @@ function numberPrincipals(set: PolicySet): {
   for (const role of set.roles) for (const member of role.members) principalOf(member);
   for (const grant of set.grants) principalOf(grant.principal);
   return { principalOf, count };
-}
-
-function numberNamespaces(grants: readonly PolicyGrant[]): {
-  readonly nodeOf: ReadonlyMap<NamespacePath, number>;
-  readonly parents: Int32Array;
-} {
-  const paths = [...new Set([ROOT, ...grants.map((grant) => grant.namespace)])].sort(comparePaths);
-  const nodeOf = new Map(paths.map((path, node) => [path, node]));
-  const parents = Int32Array.from(paths, (path) => {
-    for (let above = parentOf(path); above !== null; above = parentOf(above)) {
-      const node = nodeOf.get(above);
-      if (node !== undefined) return node;
-    }
-    return -1;
-  });
-  return { nodeOf, parents };
 }
 
 function populate(set: PolicySet, rolesOf: readonly (readonly number[] | undefined)[]): Uint8Array {

@@ -1,124 +1,223 @@
-// Grants without which everybody could do the same. Grants are looked at from the last to the first, and one that is found
-// covers no other, so all that are found can be removed at once: whoever obeys every finding changes no decision.
+// Grants without which everybody could do the same: whoever holds one of them holds each of its cells by other grants, too.
+// Grants are looked at from the last to the first, and one that is found covers no other, so all that are found can be
+// removed at once: whoever obeys every finding changes no decision, and then no grant is left that could be spared.
 import { groupDigits } from '../model/group-digits.js';
+import { windowOf } from '../model/instant.js';
 import type { PolicyGrant } from '../model/policy-set.js';
 import { combine, during, isNothing, type Piece, unionOf } from '../prove/timeline.js';
-import { isReachable, type LintWorld, withRoles } from './lint-world.js';
+import { type GrantHolders, makeGrantHolders } from './grant-holders.js';
+import { leastClasses, type NamespaceClass } from './least-classes.js';
+import { isReachable, type LintWorld } from './lint-world.js';
 import { type LintContext, placed, relatedTo } from './rule.js';
 
-/** The rule reads well up to so many covering grants; a cover of more is not made smaller. */
+/** Covering grants that are named one by one; of more the count is told. */
+const MAX_NAMED = 3;
+/** Covering grants whose places are told. */
+const MAX_RELATED = 8;
+/** A cover of more grants is not made smaller, nor is one that has to be tried for so many holders. */
 const MAX_SPARED = 64;
+const MAX_TRIED = 4096;
 
 /** Grants at one namespace by principal, in the order of the policy. */
 type AtNode = Map<number, number[]>;
 
 export function findRedundantGrants(world: LintWorld, context: LintContext): void {
   const { grants } = world.set;
-  const atNode = new Map<number, AtNode>();
-  grants.forEach((_, index) => {
-    if (!isReachable(world, world.principals[index] ?? 0)) return;
-    const node = world.nodes[index] ?? 0;
-    let lists = atNode.get(node);
-    if (lists === undefined) atNode.set(node, (lists = new Map<number, number[]>()));
+  const search = makeSearch(world, context.maxPairs);
+  for (let index = grants.length - 1; index >= 0; index -= 1) {
+    const grant = grants[index];
+    if (grant === undefined || search.idle[index] === 1) continue;
+    const cover = findCover(search, { index, ...pieceOf(search, index) });
+    if (search.isSpent()) {
+      context.onLimit(placed(grant.place));
+      return;
+    }
+    if (cover === null) continue;
+    search.idle[index] = 1;
+    const covering = [...cover].sort((a, b) => a - b).flatMap((other) => grants[other] ?? []);
+    context.report({
+      code: 'LINT_GRANT_REDUNDANT',
+      place: placed(grant.place),
+      message: `the grant \`${grant.id}\` adds nothing to ${namesOf(covering)}`,
+      help: 'remove it, or what makes it needless',
+      related: covering.slice(0, MAX_RELATED).flatMap(({ id, place }) => relatedTo(place, `\`${id}\` covers it`)),
+    });
+  }
+}
+
+function namesOf(covering: readonly PolicyGrant[]): string {
+  return covering.length > MAX_NAMED
+    ? `${groupDigits(covering.length)} other grants`
+    : covering.map(({ id }) => `\`${id}\``).join(' and ');
+}
+
+interface Search {
+  readonly world: LintWorld;
+  readonly holders: GrantHolders;
+  /** By namespace node. */
+  readonly atNode: readonly (AtNode | undefined)[];
+  /** By grant, when it is in force. */
+  readonly from: Float64Array;
+  readonly until: Float64Array;
+  /** 1 for a grant that gives nobody anything, or was found redundant already. */
+  readonly idle: Uint8Array;
+  readonly spend: (steps: number) => void;
+  readonly isSpent: () => boolean;
+}
+
+function makeSearch(world: LintWorld, steps: number): Search {
+  const { grants } = world.set;
+  const atNode = new Array<AtNode | undefined>(world.tree.paths.length);
+  const from = new Float64Array(grants.length);
+  const until = new Float64Array(grants.length);
+  const idle = new Uint8Array(grants.length);
+  grants.forEach((grant, index) => {
+    const window = windowOf(grant);
+    [from[index], until[index]] = [window.from, window.until];
+    if (!isReachable(world, world.principals[index] ?? 0) || !(window.from < window.until)) {
+      idle[index] = 1;
+      return;
+    }
+    const lists = (atNode[world.nodes[index] ?? 0] ??= new Map<number, number[]>());
     const principal = world.principals[index] ?? 0;
     const list = lists.get(principal);
     if (list === undefined) lists.set(principal, [index]);
     else list.push(index);
   });
-  const search: Search = { world, atNode, gone: new Uint8Array(grants.length), pairs: context.maxPairs };
-  for (let index = grants.length - 1; index >= 0; index -= 1) {
-    const grant = grants[index];
-    if (grant === undefined || !isReachable(world, world.principals[index] ?? 0)) continue;
-    const cover = findCover(search, index, grant);
-    if (search.pairs < 0) {
-      context.onLimit(placed(grant.place));
-      return;
+  let left = steps;
+  const spend = (taken: number): void => {
+    left -= taken;
+  };
+  const holders = makeGrantHolders(world, spend);
+  return { world, holders, atNode, from, until, idle, spend, isSpent: () => left < 0 };
+}
+
+/** A grant that is looked at: its scopes in its window. */
+interface Wanted extends Piece {
+  readonly index: number;
+}
+
+/** Grants that together give every holder every cell of this one; null where there are none. */
+function findCover(search: Search, wanted: Wanted): ReadonlySet<number> | null {
+  const { world, holders } = search;
+  const principal = world.principals[wanted.index] ?? 0;
+  const grant = world.set.grants[wanted.index];
+  const classes = leastClasses(world.tree, { node: world.nodes[wanted.index] ?? 0, inherit: grant?.inherit === true });
+  const cover = new Set<number>();
+  let cases = 0;
+  const isCovered = holders.everyHolder(principal, (holder) => {
+    for (const place of classes) {
+      if (search.isSpent()) return false;
+      cases += 1;
+      const own = coverAt(search, wanted, { holder, place, preferred: cover });
+      if (own === null) return false;
+      for (const other of own) cover.add(other);
     }
-    if (cover === null) continue;
-    search.gone[index] = 1;
-    const names = cover.map((covering) => `\`${covering.id}\``);
-    context.report({
-      code: 'LINT_GRANT_REDUNDANT',
-      place: placed(grant.place),
-      message: `the grant \`${grant.id}\` adds nothing to ${names.length > 3 ? `${groupDigits(names.length)} other grants` : names.join(' and ')}`,
-      help: 'remove it, or what makes it needless',
-      related: cover.flatMap((covering) => relatedTo(covering.place, `\`${covering.id}\` covers it`)),
-    });
+    return true;
+  });
+  if (!isCovered || search.isSpent()) return null;
+  if (cases === 1 || cover.size === 1 || cover.size > MAX_SPARED || cases * cover.size > MAX_TRIED) return cover;
+  for (const spared of [...cover].sort((a, b) => b - a)) {
+    cover.delete(spared);
+    const suffices = holders.everyHolder(principal, (holder) =>
+      classes.every((place) => coverAt(search, wanted, { holder, place, preferred: cover, among: cover }) !== null),
+    );
+    if (!suffices) cover.add(spared);
   }
+  return cover;
 }
 
-interface Search {
-  readonly world: LintWorld;
-  readonly atNode: ReadonlyMap<number, AtNode>;
-  /** Found redundant already. */
-  readonly gone: Uint8Array;
-  pairs: number;
+/** Who is looked at, and where. */
+interface Case {
+  readonly holder: number;
+  readonly place: NamespaceClass;
+  /** Taken rather than others. */
+  readonly preferred: ReadonlySet<number>;
+  /** No others are taken. */
+  readonly among?: ReadonlySet<number>;
 }
 
-/** One grant that covers all of this one, else several that do together, else null. */
-function findCover(search: Search, index: number, grant: PolicyGrant): readonly PolicyGrant[] | null {
-  const { world, atNode, gone } = search;
-  const principals = withRoles(world, world.principals[index] ?? 0);
-  const among = new Set(principals);
-  const own = world.nodes[index] ?? 0;
-  const partly: PolicyGrant[] = [];
+/** One grant that gives the holder all of it there, else several that do together, else null. */
+function coverAt(search: Search, wanted: Wanted, { holder, place, preferred, among }: Case): readonly number[] | null {
+  const { world, idle } = search;
+  const { grants } = world.set;
+  const partly: number[] = [];
+  // Of grants that give all of it the nearest; where there are more holders, rather one that others may hold, too.
+  const isShared = (other: number): boolean => (world.principals[other] ?? 0) < world.set.roles.length;
+  const isOfMany = isShared(wanted.index);
+  const rank = (other: number): number => (preferred.has(other) ? 2 : isOfMany && isShared(other) ? 1 : 0);
+  const best = preferred.size > 0 ? 2 : isOfMany ? 1 : 0;
+  let whole = -1;
   let scopes = 0;
-  for (let node = own; node >= 0; node = world.parents[node] ?? -1) {
-    const lists = atNode.get(node);
-    if (lists === undefined) continue;
-    // Whichever are fewer: the principals that count, or those that have grants here.
-    const near =
-      principals.length <= lists.size ? principals : [...lists.keys()].filter((principal) => among.has(principal));
-    search.pairs -= near.length;
-    let whole = Infinity;
-    for (const principal of near) {
-      for (const other of lists.get(principal) ?? []) {
-        const candidate = world.set.grants[other];
-        search.pairs -= 1;
-        if (search.pairs < 0) return null;
-        if (other === index || gone[other] === 1 || candidate === undefined) continue;
-        if (!candidate.inherit && (grant.inherit || node !== own)) continue;
-        if ((candidate.scopes & grant.scopes) === 0 || !overlap(candidate, grant)) continue;
-        if (isWhole(candidate, grant)) {
-          whole = Math.min(whole, other);
-          break;
-        }
-        partly.push(candidate);
-        scopes |= candidate.scopes;
-      }
+  forEachHeld(search, { holder, place }, (other) => {
+    const candidate = grants[other];
+    if (candidate === undefined || other === wanted.index || idle[other] === 1) return true;
+    if (among?.has(other) === false || (candidate.scopes & wanted.value) === 0) return true;
+    const [from, until] = [search.from[other] ?? 0, search.until[other] ?? 0];
+    if (from >= wanted.until || until <= wanted.from) return true;
+    const isWhole = (wanted.value & ~candidate.scopes) === 0 && from <= wanted.from && until >= wanted.until;
+    if (isWhole) {
+      if (whole < 0 || rank(other) > rank(whole)) whole = other;
+    } else if (whole < 0) {
+      partly.push(other);
+      scopes |= candidate.scopes;
     }
-    const covering = world.set.grants[whole];
-    if (covering !== undefined) return [covering];
+    return whole < 0 || rank(whole) < best;
+  });
+  if (whole >= 0) return [whole];
+  if ((wanted.value & ~scopes) !== 0 || !coversAll(search, partly, wanted)) return null;
+  return withoutSpared(search, partly, wanted);
+}
+
+/** The grants of a holder that count in a namespace class, those that are nearest first, until `visit` says no. */
+function forEachHeld(
+  { world, holders, atNode, spend }: Search,
+  { holder, place: { node: own, extent } }: Pick<Case, 'holder' | 'place'>,
+  visit: (grant: number) => boolean,
+): void {
+  const principals = holders.principalsOf(holder);
+  for (let node = own; node >= 0; node = world.tree.parent[node] ?? -1) {
+    const lists = atNode[node];
+    if (lists === undefined) continue;
+    const needsInherit = node !== own || extent === 'below';
+    const goOn = (list: readonly number[]): boolean => {
+      spend(1 + list.length);
+      return list.every((grant) => (needsInherit && world.set.grants[grant]?.inherit !== true) || visit(grant));
+    };
+    // Whichever are fewer: the principals that count, or those that have grants here.
+    if (principals.length <= lists.size) {
+      for (const principal of principals) if (!goOn(lists.get(principal) ?? [])) return;
+    } else {
+      for (const [principal, list] of lists) if (!goOn(includes(principals, principal) ? list : [])) return;
+    }
   }
-  if ((grant.scopes & ~scopes) !== 0 || !coversAll(partly, grant)) return null;
-  return withoutSpared(partly, grant);
 }
 
-function isWhole(candidate: PolicyGrant, grant: PolicyGrant): boolean {
-  return (
-    (grant.scopes & ~candidate.scopes) === 0 &&
-    (candidate.notBefore ?? -Infinity) <= (grant.notBefore ?? -Infinity) &&
-    (candidate.expires ?? Infinity) >= (grant.expires ?? Infinity)
-  );
+function includes(sorted: Int32Array, value: number): boolean {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle] ?? 0) < value) low = middle + 1;
+    else high = middle;
+  }
+  return sorted[low] === value;
 }
 
-function overlap(a: PolicyGrant, b: PolicyGrant): boolean {
-  return (a.notBefore ?? -Infinity) < (b.expires ?? Infinity) && (b.notBefore ?? -Infinity) < (a.expires ?? Infinity);
+function pieceOf({ world, from, until }: Search, grant: number): Piece {
+  return { from: from[grant] ?? 0, until: until[grant] ?? 0, value: world.set.grants[grant]?.scopes ?? 0 };
 }
 
-function pieceOf({ scopes, notBefore, expires }: PolicyGrant): Piece {
-  return { from: notBefore ?? -Infinity, until: expires ?? Infinity, value: scopes };
-}
-
-function coversAll(candidates: readonly PolicyGrant[], grant: PolicyGrant): boolean {
-  return isNothing(combine(during(pieceOf(grant)), unionOf(candidates.map(pieceOf)), (a, b) => a & ~b));
+function coversAll(search: Search, candidates: readonly number[], wanted: Piece): boolean {
+  const pieces = candidates.map((candidate) => pieceOf(search, candidate));
+  return isNothing(combine(during(wanted), unionOf(pieces), (a, b) => a & ~b));
 }
 
 /** None of what is left can be spared. */
-function withoutSpared(cover: readonly PolicyGrant[], grant: PolicyGrant): readonly PolicyGrant[] {
+function withoutSpared(search: Search, cover: readonly number[], wanted: Piece): readonly number[] {
   if (cover.length > MAX_SPARED) return cover;
   return cover.reduce((left, candidate) => {
     const others = left.filter((other) => other !== candidate);
-    return coversAll(others, grant) ? others : left;
+    return coversAll(search, others, wanted) ? others : left;
   }, cover);
 }

@@ -32,8 +32,13 @@ export interface RoleDeclaration {
 }
 
 export interface GrantDeclaration {
+  /** Where the entry is cited that has no id. */
+  readonly place: Span;
   readonly id: Located<string> | null;
-  readonly principal: MemberReference | null;
+  /** Exactly one if it is right; what it names is checked also where that is one too many. */
+  readonly principals: readonly MemberReference[];
+  /** Which keys name the principal; null where they may have been lost. */
+  readonly holder: 'role' | 'identity' | 'both' | null;
   readonly namespace: Located<NamespacePath> | null;
   readonly scopes: StatedScopes;
   readonly inherit: boolean;
@@ -100,7 +105,8 @@ export type RuleDeclaration =
 export interface GuardrailDeclaration {
   readonly id: Located<string> | null;
   readonly description: string | null;
-  readonly rule: RuleDeclaration | null;
+  /** Exactly one if it is right. */
+  readonly rules: readonly RuleDeclaration[];
 }
 
 export interface PolicyDocument {

@@ -8,7 +8,8 @@ export type Instant = number & { readonly [brand]: 'Instant' };
 const PATTERN = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,3}))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
 
 /** What RFC 3339 can write in UTC: an offset leads out of the years of four digits at both ends. */
-const [FIRST, LAST] = [Date.parse('0000-01-01T00:00:00.000Z'), Date.parse('9999-12-31T23:59:59.999Z')];
+export const FIRST_INSTANT = Date.parse('0000-01-01T00:00:00.000Z');
+export const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
  * RFC 3339 with offset, upper-case `T` and `Z`, at most millisecond digits, no leap seconds, in the years 0000 to 9999 of
@@ -29,12 +30,32 @@ export function parseInstant(text: unknown): Instant | null {
   date.setUTCHours(hour, minute, second, Number((match[7] ?? '').padEnd(3, '0')));
   const offset = (offsetHour * 60 + offsetMinute) * 60_000 * (match[8] === '-' ? -1 : 1);
   const instant = date.getTime() - offset;
-  return instant < FIRST || instant > LAST ? null : (instant as Instant);
+  return instant < FIRST_INSTANT || instant > LAST_INSTANT ? null : (instant as Instant);
 }
 
 /** RFC 3339 in UTC with milliseconds and `Z`. */
 export function formatInstant(instant: Instant): string {
   return new Date(instant).toISOString();
+}
+
+/** When something is in force, in milliseconds since 1970: `from <= t < until`, infinite where it is open. */
+export interface Window {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** Before all time. */
+const NEVER: Window = Object.freeze({ from: -Infinity, until: -Infinity });
+
+/**
+ * Nobody can ask before the first instant or after the last one. So what begins at the first has no beginning, and what
+ * has ended by then is never in force; at the last one can ask, so what ends or begins there does so.
+ */
+export function windowOf(bounds: { readonly notBefore: number | null; readonly expires: number | null }): Window {
+  const from = bounds.notBefore ?? -Infinity;
+  const until = bounds.expires ?? Infinity;
+  if (until <= FIRST_INSTANT || from > LAST_INSTANT) return NEVER;
+  return { from: from <= FIRST_INSTANT ? -Infinity : from, until: until > LAST_INSTANT ? Infinity : until };
 }
 
 export function instantOf(milliseconds: number): Instant {

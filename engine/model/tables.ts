@@ -49,7 +49,7 @@ export interface GrantColumns extends PlaceColumns {
   readonly inherit: Uint8Array;
   /** Milliseconds since 1970; -Infinity where open. */
   readonly notBefore: Float64Array;
-  /** Milliseconds since 1970; Infinity where open. */
+  /** Milliseconds since 1970; Infinity where open, -Infinity where the grant is never in force (`windowOf`). */
   readonly expires: Float64Array;
 }
 

@@ -10,17 +10,26 @@ import { windowsOf } from './walk.js';
 /** For each identity when it is covered: 1 in those stretches. */
 type Cover = ReadonlyMap<number, Timeline>;
 
+/** Some grants of a place and whom they reach. */
+export interface Held {
+  readonly holdings: readonly Holding[];
+  readonly grants: ReadonlySet<number>;
+  /** How many grants and identities these are. */
+  readonly names: number;
+}
+
 /** The grants that count in one namespace, and how many they cover. */
 export interface Place {
   readonly row: number;
-  readonly holdings: readonly Holding[];
+  /** The same object in all namespaces of one parent. */
+  readonly inherited: Held;
+  readonly local: Held;
   /** How many identities are covered. */
   readonly count: Timeline;
 }
 
-/** What is inherited: the same in all namespaces of one parent. */
 interface Base {
-  readonly holdings: readonly Holding[];
+  readonly held: Held;
   readonly cover: Cover;
   readonly count: Timeline;
 }
@@ -51,7 +60,7 @@ export function makePlaces(world: World, scopes: number): (row: number) => Place
     if (known !== undefined) return known;
     const holdings = rowsAbove(nodes, row).flatMap((above) => relevantAt(above).filter((holding) => holding.inherit));
     const cover = coverOf(holdings);
-    const base = { holdings, cover, count: countOf(cover.values()) };
+    const base = { held: heldBy(holdings, cover), cover, count: countOf(cover.values()) };
     bases.set(parent, base);
     return base;
   };
@@ -62,8 +71,12 @@ export function makePlaces(world: World, scopes: number): (row: number) => Place
     const local = coverOf(here);
     const beyond = [...local].map(([identity, timeline]) => without(timeline, base.cover.get(identity)));
     const count = combine(base.count, countOf(beyond), (a, b) => a + b);
-    return { row, holdings: [...base.holdings, ...here], count };
+    return { row, inherited: base.held, local: heldBy(here, local), count };
   };
+}
+
+function heldBy(holdings: readonly Holding[], cover: Cover): Held {
+  return { holdings, grants: new Set(holdings.map(({ grant }) => grant)), names: holdings.length + cover.size };
 }
 
 /** When the first is covered and the second is not. */

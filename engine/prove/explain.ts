@@ -44,6 +44,8 @@ export interface Explanation {
   readonly grants: readonly GrantRef[];
   /** Ordered by how much else they open; empty where it is allowed, or where no edit helps. */
   readonly edits: readonly Edit[];
+  /** Why no edit helps: present where it is denied and there is none. */
+  readonly noEdit?: string;
 }
 
 /** Under a compiled policy. */
@@ -51,12 +53,13 @@ export function explain(policy: Policy, request: ExplainRequest): Explanation {
   const prepared = preparedOf(policy);
   invariant(prepared !== null, 'only a compiled policy has grants to explain');
   const paths = canonicalPaths(request);
-  if (typeof paths === 'string') return denial([fail('canonicalize', paths)]);
+  if (typeof paths === 'string')
+    return denial([fail('canonicalize', paths)], 'only namespaces can be granted, and this text is none');
   const first = pass('canonicalize', canonicalText(request, paths));
   const { scope } = request;
   if (!isScopeName(scope)) {
     const text = `\`${scope}\` is not a scope${didYouMean(nearest(scope, SCOPES))}`;
-    return denial([first, fail('unknown_scope', text)]);
+    return denial([first, fail('unknown_scope', text)], 'only the ten scopes can be granted, and this is none of them');
   }
   const held = holdersOf(prepared, { ...request, scope, target: paths.target });
   const carrying = [...new Set(held.flatMap(({ grants }) => grants))].sort((a, b) => a - b);
@@ -78,12 +81,14 @@ export function explain(policy: Policy, request: ExplainRequest): Explanation {
     : [];
   const failed = steps.find(({ passed }) => !passed);
   if (failed === undefined) return { decision: 'allow', steps, grants, edits: [] };
-  return { decision: 'deny', step: failed.step, steps, grants, edits: editsFor(prepared, access) };
+  const edits = isRelated(access) ? editsFor(prepared, access) : [];
+  const why = edits.length > 0 ? {} : { noEdit: noEditText(access) };
+  return { decision: 'deny', step: failed.step, steps, grants, edits, ...why };
 }
 
-function denial(steps: readonly ExplainedStep[]): Explanation {
+function denial(steps: readonly ExplainedStep[], noEdit: string): Explanation {
   const step = steps.at(-1)?.step;
-  return { decision: 'deny', ...(step === undefined ? {} : { step }), steps, grants: [], edits: [] };
+  return { decision: 'deny', ...(step === undefined ? {} : { step }), steps, grants: [], edits: [], noEdit };
 }
 
 function pass(step: AccessStep, text: string): ExplainedStep {
@@ -201,6 +206,17 @@ const STEPS: readonly ((access: Access) => ExplainedStep)[] = [
   },
 ];
 
+/** Whichever step failed: nothing that the policy or the credential says would be enough. */
+function noEditText(access: Access): string {
+  const { scope, context, target, held } = access;
+  if (!isRelated(access)) {
+    const from = readsFromBelow(scope) ? `from ${target} or from below it` : `from ${target} itself`;
+    return `whatever is granted, ${context} has no ${scope} of what is in ${target}; ask ${from}`;
+  }
+  if (held.length === 0) return 'the actor has no identity that a policy could name';
+  return `a policy cannot name ${listOf(held, 'or')}: no provider can be called that`;
+}
+
 function listOf(held: readonly Held[], word: 'and' | 'or'): string {
   const texts = held.map(({ identity }) => formatIdentity(identity));
   const last = texts.at(-1) ?? '';
@@ -215,9 +231,8 @@ function isRelated({ scope, context, target }: Access): boolean {
   return context === target || (readsFromBelow(scope) && isWithin(context, target));
 }
 
-/** No edit makes unrelated namespaces related. Everything else that is missing is found, not only what failed first. */
+/** Of related namespaces, since no edit relates others. Everything that is missing is found, not only what failed first. */
 function editsFor(policy: PreparedPolicy, access: Access): readonly Edit[] {
-  if (!isRelated(access)) return [];
   const { scope, target, credentialScopes, namespaceRestrictions } = access;
   const lacksScope = credentialScopes !== null && !credentialScopes.includes(scope);
   const lacksPlace =

@@ -2,7 +2,7 @@
 // and to say why a test failed. Never used to decide.
 import type { GrantRef } from '../model/decision.js';
 import type { Identity } from '../model/identity.js';
-import { type Instant, instantOf } from '../model/instant.js';
+import { type Instant, instantOf, windowOf } from '../model/instant.js';
 import { isWithin, type NamespacePath } from '../model/namespace.js';
 import type { PolicyGrant, PolicySet } from '../model/policy-set.js';
 
@@ -78,13 +78,16 @@ export interface Interval {
 
 /** The intervals in which answers about `namespace` and what is above it can differ for who holds these grants. */
 export function intervalsOf(held: ReadonlySet<PolicyGrant>, namespace: NamespacePath): readonly Interval[] {
-  const cuts = new Set<Instant>();
+  const cuts = new Set<number>();
   for (const grant of held) {
     if (!isWithin(namespace, grant.namespace)) continue;
-    if (grant.notBefore !== null) cuts.add(grant.notBefore);
-    if (grant.expires !== null) cuts.add(grant.expires);
+    const { from, until } = windowOf(grant);
+    cuts.add(from).add(until);
   }
-  const sorted = [...cuts].sort((a, b) => a - b);
+  const sorted = [...cuts]
+    .filter(Number.isFinite)
+    .sort((a, b) => a - b)
+    .map(instantOf);
   const first = sorted[0] ?? instantOf(0);
   return [{ from: null, at: instantOf(first - 1) }, ...sorted.map((cut) => ({ from: cut, at: cut }))];
 }

@@ -35,7 +35,7 @@ export function checkExpiry(
 
 /** A grant that is never in force gives nothing; one that is open on either side never ends in time. */
 function endsInTime({ from, until }: Holding, within: number): boolean {
-  return until - from <= within;
+  return !(from < until) || until - from <= within;
 }
 
 /** 1 for each principal with grants that one of these identities is or is in. */

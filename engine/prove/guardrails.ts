@@ -3,11 +3,13 @@
 import { type Policy, preparedOf } from '../evaluate/policy.js';
 import type { GrantRef } from '../model/decision.js';
 import { grantRefs } from '../evaluate/find-grants.js';
+import { ENGINE_LIMITS, type EngineLimits } from '../limits.js';
 import { assertNever, invariant } from '../model/invariant.js';
 import type { NamespacePath } from '../model/namespace.js';
 import type { CountedAt, GuardrailRule, PolicyGuardrail, PolicySet } from '../model/policy-set.js';
 import { checkCounts } from './guardrail-counts.js';
 import { checkExpiry } from './guardrail-expiry.js';
+import { joinIdentities } from './join-identities.js';
 import { describeRule } from './describe-rule.js';
 import { exemptIdentities } from './exempt-identities.js';
 import { checkNever } from './guardrail-never.js';
@@ -36,7 +38,7 @@ export interface GuardrailReport {
 }
 
 /** `policy` must be what `set` compiles to. */
-export function checkGuardrails(set: PolicySet, policy: Policy): GuardrailReport {
+export function checkGuardrails(set: PolicySet, policy: Policy, limits: EngineLimits = ENGINE_LIMITS): GuardrailReport {
   if (set.guardrails.length === 0) return { held: 0, violated: 0, violations: [] };
   const prepared = preparedOf(policy);
   invariant(prepared !== null, 'guardrails are checked against a compiled policy');
@@ -44,6 +46,7 @@ export function checkGuardrails(set: PolicySet, policy: Policy): GuardrailReport
   const world = makeWorld(
     prepared,
     set.guardrails.flatMap(({ rule }) => pathsOf(rule, topLevel)),
+    limits,
   );
   const violations: GuardrailViolation[] = [];
   for (const guardrail of set.guardrails) {
@@ -98,6 +101,10 @@ function check(world: World, rule: GuardrailRule, topLevel: readonly NamespacePa
   }
 }
 
+function isCount({ kind }: GuardrailRule): boolean {
+  return kind === 'atLeast' || kind === 'atMost';
+}
+
 function toViolation(
   world: World,
   { id, description, rule, place }: PolicyGuardrail,
@@ -109,7 +116,10 @@ function toViolation(
     requires: describeRule(rule),
     file: place?.file ?? null,
     line: place?.range.start.line ?? null,
-    witnesses: toWitnesses(world, finding.sightings),
+    // What is counted comes joined, as far as that can be said of the counts.
+    witnesses: isCount(rule)
+      ? toWitnesses(world, finding.sightings)
+      : toWitnesses(world, finding.sightings, joinIdentities),
     repair: grantRefs(world.policy.tables, finding.repair),
   };
 }

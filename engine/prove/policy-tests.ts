@@ -117,6 +117,7 @@ function checkAccess(
   { scope, namespace, place }: ExpectedAccess,
   expected: 'allow' | 'deny',
 ): PolicyTestFailure | null {
+  let failure: PolicyTestFailure | null = null;
   for (const interval of intervals(run, namespace)) {
     const question = { scope, context: namespace, target: namespace, at: interval.at };
     const answer = ask(run, question);
@@ -124,11 +125,13 @@ function checkAccess(
       if (answer.decision === 'allow') run.carriers.push(answer.grants);
       continue;
     }
+    // What comes after the first failure still counts as covered: coverage does not depend on the order of time.
+    if (failure !== null) continue;
     const request = `${scope} ${namespace}`;
     const reason = answer.decision === 'allow' ? { grants: answer.grants } : denial(run, question, answer.step);
-    return { ...heading(run, place), request, expected, actual: answer.decision, ...reason, at: interval.from };
+    failure = { ...heading(run, place), request, expected, actual: answer.decision, ...reason, at: interval.from };
   }
-  return null;
+  return failure;
 }
 
 function checkVisibility(
@@ -138,6 +141,7 @@ function checkVisibility(
   const expected = [...namespaces].sort(comparePaths);
   // A process run is seen from its own namespace only: that is the whole of its reach (design 2.4).
   const reach = family === 'process-run' ? 'exact' : 'lineage';
+  let failure: PolicyTestFailure | null = null;
   for (const interval of intervals(run, context)) {
     const answer = visibility(run.policy, { actor: run.actor, request: { family, context, reach }, at: interval.at });
     const actual = listed(answer);
@@ -149,13 +153,20 @@ function checkVisibility(
     const extra = actual.find((path) => !expected.includes(path));
     const missing = expected.find((path) => !actual.includes(path));
     const different = extra ?? missing;
-    if (different === undefined) continue;
+    if (different === undefined || failure !== null) continue;
     const question = { scope: `${family}:read`, context, target: different, at: interval.at } as const;
     const decision = ask(run, question);
     const reason = decision.decision === 'allow' ? { grants: decision.grants } : denial(run, question, decision.step);
-    return { ...heading(run, place), request: `${family} ${context}`, expected, actual, ...reason, at: interval.from };
+    failure = {
+      ...heading(run, place),
+      request: `${family} ${context}`,
+      expected,
+      actual,
+      ...reason,
+      at: interval.from,
+    };
   }
-  return null;
+  return failure;
 }
 
 /** A visibility within one lineage is a list of namespaces; subtrees only come with the reach of that name. */

@@ -2,6 +2,7 @@
 // policy over its own nodes and those that its guardrails speak of.
 import { grantRefs } from '../evaluate/find-grants.js';
 import type { PreparedPolicy } from '../evaluate/prepare.js';
+import type { EngineLimits } from '../limits.js';
 import type { GrantRef } from '../model/decision.js';
 import { type Instant, instantOf } from '../model/instant.js';
 import type { NamespacePath } from '../model/namespace.js';
@@ -14,20 +15,34 @@ import { firstAt, type Holding, makeRights, namedPaths, type Rights } from './ho
 import { type Membership, makeMembership } from './membership.js';
 import { endOf, makeNodes, type Nodes, pathAt, rowsAbove } from './nodes.js';
 
-/** Cells that break a guardrail, or for `atLeast` what there is of the cells that it demands. */
-export interface Witness {
-  /** `provider:subject`, sorted. */
-  readonly identities: readonly string[];
+/** Cells of a witness's identities, and the grants that give them. */
+export interface WitnessCells {
   readonly namespace: NamespacePath;
   readonly extent: Extent;
   /** Subtrees that are left out; absent if there are none. */
   readonly except?: readonly NamespacePath[];
+  /**
+   * More namespaces where the same is so, each exactly; absent if there are none. Only where a guardrail that counts names
+   * more than `limits.witnessNames`: then identities and grants are told once for all places that inherit them.
+   */
+  readonly alsoAt?: readonly NamespacePath[];
   readonly scopes: readonly ScopeName[];
   /** Null is open. */
   readonly from: Instant | null;
   readonly until: Instant | null;
   /** The grants that give the scopes there and then, sorted by id. */
   readonly grants: readonly GrantRef[];
+}
+
+/** Cells that break a guardrail, or for `atLeast` what there is of the cells that it demands. */
+export interface Witness extends WitnessCells {
+  /** `provider:subject`, sorted. */
+  readonly identities: readonly string[];
+  /**
+   * More cells of the same identities, in the order of witnesses; absent if there are none. Only where another guardrail would
+   * name more than `limits.witnessNames`: then identities are told once.
+   */
+  readonly also?: readonly WitnessCells[];
 }
 
 export type RowNumbers = readonly number[] | Int32Array;
@@ -37,10 +52,14 @@ export interface Sighting {
   /** Rows, sorted. */
   readonly identities: RowNumbers;
   readonly region: RowRegion;
+  /** More rows where the same is so, sorted. */
+  readonly alsoAt?: readonly number[];
   readonly scopes: number;
   readonly from: number;
   readonly until: number;
   readonly grants: readonly number[];
+  /** More of the same identities. */
+  readonly also?: readonly Sighting[];
 }
 
 export interface Finding {
@@ -52,6 +71,7 @@ export interface Finding {
 /** What every kind of guardrail is checked against. */
 export interface World {
   readonly policy: PreparedPolicy;
+  readonly limits: EngineLimits;
   readonly nodes: Nodes;
   readonly rights: Rights;
   readonly membership: Membership;
@@ -61,10 +81,11 @@ export interface World {
 }
 
 /** `more` are namespaces that need a row of their own though no grant names them. */
-export function makeWorld(policy: PreparedPolicy, more: Iterable<NamespacePath>): World {
+export function makeWorld(policy: PreparedPolicy, more: Iterable<NamespacePath>, limits: EngineLimits): World {
   const nodes = makeNodes([...namedPaths(policy), ...more]);
   return {
     policy,
+    limits,
     nodes,
     rights: makeRights(policy, nodes),
     membership: makeMembership(policy.tables),
@@ -109,8 +130,19 @@ export function carriers(
   return found;
 }
 
+/** Joins more of what is alike; the numbers of two lists of identities are equal if the lists are. */
+export type JoinSightings = (
+  world: World,
+  sightings: readonly Sighting[],
+  numberOf: (identities: RowNumbers) => number,
+) => readonly Sighting[];
+
 /** Sightings that differ in their grants or in whom they name alone are joined; the order is that of the tree, then time. */
-export function toWitnesses(world: World, sightings: readonly Sighting[]): readonly Witness[] {
+export function toWitnesses(
+  world: World,
+  sightings: readonly Sighting[],
+  join: JoinSightings = (_, all) => all,
+): readonly Witness[] {
   const byGrants = joinBy(
     sightings,
     ({ grants }) => grants.join(),
@@ -135,7 +167,7 @@ export function toWitnesses(world: World, sightings: readonly Sighting[]): reado
     texts.set(number, known);
     return known;
   };
-  return byIdentities
+  return join(world, byIdentities.toSorted(compareSightings), numberOf)
     .map((sighting) => ({ sighting, witness: toWitness(world, sighting, textsOf(sighting.identities)) }))
     .sort(
       (a, b) => compareSightings(a.sighting, b.sighting) || compareLists(a.witness.identities, b.witness.identities),
@@ -144,7 +176,7 @@ export function toWitnesses(world: World, sightings: readonly Sighting[]): reado
 }
 
 /** Sorted, without repetitions. */
-function unionOfRows(lists: readonly RowNumbers[]): Int32Array {
+export function unionOfRows(lists: readonly RowNumbers[]): Int32Array {
   const all = sortedRows(lists);
   return all.filter((row, i) => i === 0 || row !== all[i - 1]);
 }
@@ -172,8 +204,8 @@ function joinBy(
 ): readonly Sighting[] {
   const groups = new Map<string, Sighting[]>();
   for (const sighting of sightings) {
-    const { region, scopes, from, until } = sighting;
-    const place = `${String(region.row)} ${region.extent} ${region.except.join()} ${String(scopes)} ${String(from)} ${String(until)}`;
+    const { region, alsoAt = [], scopes, from, until } = sighting;
+    const place = `${String(region.row)} ${region.extent} ${region.except.join()} ${alsoAt.join()} ${String(scopes)} ${String(from)} ${String(until)}`;
     const key = `${place} ${keyOf(sighting)}`;
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [sighting]);
@@ -220,11 +252,16 @@ export function compareLists(a: readonly string[], b: readonly string[]): number
   return a.length - b.length;
 }
 
-function toWitness({ policy, nodes }: World, sighting: Sighting, identities: readonly string[]): Witness {
-  const { region, scopes, from, until, grants } = sighting;
+function toWitness(world: World, sighting: Sighting, identities: readonly string[]): Witness {
+  const also = sighting.also?.map((more) => toCells(world, more));
+  return { identities, ...toCells(world, sighting), ...(also === undefined ? {} : { also }) };
+}
+
+function toCells({ policy, nodes }: World, sighting: Sighting): WitnessCells {
+  const { region, alsoAt, scopes, from, until, grants } = sighting;
   return {
-    identities,
     ...toRegion(nodes, region),
+    ...(alsoAt === undefined ? {} : { alsoAt: alsoAt.map((row) => pathAt(nodes, row)) }),
     scopes: scopesOf(scopes),
     from: openOr(from),
     until: openOr(until),

@@ -2,6 +2,7 @@
 // repetition, ranges, nothing that dangles, nothing that is not used, no cycle, limits.
 import type { EngineLimits } from '../limits.js';
 import { isName, subjectFault } from '../model/identity.js';
+import { FIRST_INSTANT, LAST_INSTANT, windowOf } from '../model/instant.js';
 import { canonicalize, NAMESPACE_LIMITS } from '../model/namespace.js';
 import { compareTexts } from '../model/order.js';
 import { ALL_SCOPES } from '../model/scope.js';
@@ -29,6 +30,10 @@ function toTables(body: SnapshotBody): PolicyTables {
   const count = grants.id.length;
   const inherit = new Uint8Array(count).fill(1);
   for (const row of toRows(grants.exact)) inherit[row] = 0;
+  const notBefore = expandSparse(grants.notBefore, count, -Infinity);
+  const expires = expandSparse(grants.expires, count, Infinity).map(
+    (until) => windowOf({ notBefore: null, expires: until }).until,
+  );
   return {
     name: body.name,
     providers: body.providers,
@@ -52,8 +57,8 @@ function toTables(body: SnapshotBody): PolicyTables {
       namespace: Int32Array.from(grants.namespace),
       scopes: Uint16Array.from(grants.scopes),
       inherit,
-      notBefore: expandSparse(grants.notBefore, count, -Infinity),
-      expires: expandSparse(grants.expires, count, Infinity),
+      notBefore,
+      expires,
       file: Int32Array.from(grants.file),
       line: Int32Array.from(grants.line),
     },
@@ -170,7 +175,8 @@ function grantFault({ files, grants, identities, namespaces, roles }: SnapshotBo
     return 'grants.scopes: not a set of scopes';
   }
   if (!areDistances(grants.exact, count)) return 'grants.exact: not rows of grants';
-  if (!isSparse(grants.notBefore, count)) return 'grants.notBefore: not rows of grants and instants';
+  if (!isSparse(grants.notBefore, count) || grants.notBefore.at.includes(FIRST_INSTANT))
+    return 'grants.notBefore: not rows of grants and instants';
   if (!isSparse(grants.expires, count)) return 'grants.expires: not rows of grants and instants';
   return arePlaces(grants, count, files.length) ? null : 'grants.file: not a place';
 }
@@ -225,7 +231,9 @@ function areDistances(distances: readonly number[], count: number): boolean {
 }
 
 function isSparse(sparse: SparseColumn, count: number): boolean {
-  return sparse.at.length === sparse.row.length && areDistances(sparse.row, count);
+  const { at, row } = sparse;
+  const areInstants = at.every((instant) => instant >= FIRST_INSTANT && instant <= LAST_INSTANT);
+  return areInstants && at.length === row.length && areDistances(row, count);
 }
 
 interface Places {

@@ -1,4 +1,5 @@
 // Tables to the columns of the file: sorted columns as distances or counts, rare values as sparse lists.
+import { FIRST_INSTANT } from '../model/instant.js';
 import type { PolicyTables } from '../model/tables.js';
 import type { Digest } from './hash.js';
 import { SNAPSHOT_FORMAT, type SnapshotBody, type SparseColumn } from './document.js';
@@ -11,12 +12,12 @@ export function toSnapshotBody(tables: PolicyTables, decisions: Digest): Snapsho
     format: SNAPSHOT_FORMAT,
     grants: {
       exact: toDistances(rowsWhere(grants.inherit, (inherit) => inherit === 0)),
-      expires: toSparse(grants.expires),
+      expires: toSparse(grants.expires, Infinity),
       file: [...grants.file],
       id: grants.id,
       line: [...grants.line],
       namespace: [...grants.namespace],
-      notBefore: toSparse(grants.notBefore),
+      notBefore: toSparse(grants.notBefore, -Infinity),
       principal: [...grants.principal],
       scopes: [...grants.scopes],
     },
@@ -52,10 +53,10 @@ function toDistances(rows: readonly number[]): readonly number[] {
   return rows.map((row, index) => row - (rows[index - 1] ?? 0));
 }
 
-/** Open ends are infinite in the tables and absent in the file. */
-function toSparse(column: Float64Array): SparseColumn {
-  const rows = rowsWhere(column, Number.isFinite);
-  return { row: toDistances(rows), at: rows.map((row) => column[row] ?? 0) };
+/** Open ends are infinite in the tables and absent in the file; an end before all time is the first instant. */
+function toSparse(column: Float64Array, open: number): SparseColumn {
+  const rows = rowsWhere(column, (instant) => instant !== open);
+  return { row: toDistances(rows), at: rows.map((row) => Math.max(column[row] ?? 0, FIRST_INSTANT)) };
 }
 
 function toCounts(column: Int32Array, keys: number): readonly number[] {

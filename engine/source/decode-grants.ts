@@ -41,8 +41,9 @@ function decodeGrant(context: FileContext, node: Node, fields: Fields): GrantDec
     });
   }
   return {
+    place: firstLine(context, node),
     id: id === undefined ? null : readName(context, id.value, '`id`'),
-    principal: readPrincipal(context, node, fields),
+    ...readPrincipals(context, node, fields),
     namespace: readGrantNamespace(context, fields),
     scopes: readStatedScopes(context, fields),
     inherit: inherit === undefined ? true : (readBoolean(context, inherit.value, '`inherit`') ?? true),
@@ -52,28 +53,40 @@ function decodeGrant(context: FileContext, node: Node, fields: Fields): GrantDec
   };
 }
 
-/** Exactly one of `role` and `identity`. */
-function readPrincipal(context: FileContext, node: Node, fields: Fields): MemberReference | null {
+/** Exactly one of `role` and `identity`; where there are both, both are read. */
+function readPrincipals(
+  context: FileContext,
+  node: Node,
+  fields: Fields,
+): Pick<GrantDeclaration, 'principals' | 'holder'> {
   const [role, identity] = [fields.get('role'), fields.get('identity')];
+  if (role === undefined && identity === undefined) {
+    // Where another key is unknown, that may be the misspelt principal.
+    if (!mayHaveLost(node, fields))
+      refuse(context, 'GRANT_PRINCIPAL', {
+        at: firstLine(context, node),
+        message: 'a grant names a `role` or an `identity`',
+        help: 'add `role: …` or `identity: provider:subject`; nothing stands for everyone',
+      });
+    return { principals: [], holder: null };
+  }
   if (role !== undefined && identity !== undefined) {
-    const help = 'write two grants, or a role that has the identity as a member';
-    return refuse(context, 'GRANT_PRINCIPAL', {
+    refuse(context, 'GRANT_PRINCIPAL', {
       at: identity.key,
       message: 'a grant names a `role` or an `identity`, not both',
-      help,
+      help: 'write two grants, or a role that has the identity as a member',
     });
   }
-  if (role !== undefined) return readRoleReference(context, role.value);
-  if (identity === undefined) {
-    // Where another key is unknown, that may be the misspelt principal.
-    if (mayHaveLost(node, fields)) return null;
-    return refuse(context, 'GRANT_PRINCIPAL', {
-      at: firstLine(context, node),
-      message: 'a grant names a `role` or an `identity`',
-      help: 'add `role: …` or `identity: provider:subject`; nothing stands for everyone',
-    });
-  }
-  return refuseCutOff(context, identity.value) ? null : readIdentity(context, identity.value, '`identity`');
+  const named: readonly (MemberReference | null)[] = [
+    role === undefined ? null : readRoleReference(context, role.value),
+    identity === undefined || refuseCutOff(context, identity.value)
+      ? null
+      : readIdentity(context, identity.value, '`identity`'),
+  ];
+  return {
+    principals: named.filter((reference) => reference !== null),
+    holder: role === undefined ? 'identity' : identity === undefined ? 'role' : 'both',
+  };
 }
 
 function readGrantNamespace(context: FileContext, fields: Fields): Located<NamespacePath> | null {

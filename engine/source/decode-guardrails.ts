@@ -53,36 +53,36 @@ export function decodeGuardrails(context: FileContext, node: Node): readonly Gua
     guardrails.push({
       id: id === undefined ? null : readName(context, id.value, '`id`'),
       description: readDescription(context, fields),
-      rule: decodeRule(context, item, fields),
+      rules: decodeRules(context, item, fields),
     });
   }
   return guardrails;
 }
 
-function decodeRule(context: FileContext, node: Node, fields: Fields): RuleDeclaration | null {
+/** All that there are, so that what is wrong in each is told. */
+function decodeRules(context: FileContext, node: Node, fields: Fields): readonly RuleDeclaration[] {
   const kinds = RULE_KINDS.filter((kind) => fields.has(kind));
   const [kind, second] = kinds;
   const kindList = RULE_KINDS.map((name) => `\`${name}\``).join(', ');
-  if (kind === undefined) {
-    // Where another key is unknown, that may be the misspelt rule.
-    if (mayHaveLost(node, fields)) return null;
-    const at = fields.get('id')?.value ?? firstLine(context, node);
-    return refuse(context, 'GUARDRAIL_KIND', {
-      at,
+  // Where another key is unknown, that may be the misspelt rule.
+  if (kind === undefined && !mayHaveLost(node, fields)) {
+    refuse(context, 'GUARDRAIL_KIND', {
+      at: fields.get('id')?.value ?? firstLine(context, node),
       message: 'the guardrail has no rule',
       help: `rules are ${kindList}`,
     });
   }
   if (second !== undefined) {
-    const at = fields.get(second)?.key ?? node;
-    return refuse(context, 'GUARDRAIL_KIND', {
-      at,
+    refuse(context, 'GUARDRAIL_KIND', {
+      at: fields.get(second)?.key ?? node,
       message: 'a guardrail has one rule, and this is a second',
       help: 'write two guardrails',
     });
   }
-  const rule = fields.get(kind)?.value;
-  return rule === undefined ? null : RULES[kind](context, rule);
+  return kinds.flatMap((name) => {
+    const rule = fields.get(name)?.value;
+    return (rule === undefined ? null : RULES[name](context, rule)) ?? [];
+  });
 }
 
 const RULES: Readonly<Record<RuleKind, (context: FileContext, node: Node) => RuleDeclaration | null>> = {
@@ -118,15 +118,14 @@ function readSides(context: FileContext, node: Node): readonly ScopeSet[] | null
   if (isNull(node))
     return refuseNull(context, node, { what: '`separate`', instead: 'name at least two scopes or patterns' });
   const sides = readScopeList(context, node, { what: '`separate`', place: 'guardrail' });
-  if (sides === null) return null;
-  if (sides.length < 2) {
+  if (node.kind === 'list' && node.items.length < 2) {
     return refuse(context, 'GUARDRAIL_SIDES', {
       at: firstLine(context, node),
       message: '`separate` needs at least two scopes or patterns',
       help: 'write what no identity may hold together, such as `[resource:write, process-run:write]`',
     });
   }
-  return sides.map((side) => side.value);
+  return sides?.map((side) => side.value) ?? null;
 }
 
 function decodeCount(context: FileContext, node: Node, kind: 'atLeast' | 'atMost'): RuleDeclaration | null {
@@ -142,15 +141,13 @@ function decodeCount(context: FileContext, node: Node, kind: 'atLeast' | 'atMost
 
 function readOneOrMoreScopes(context: FileContext, node: Node, fields: Fields): ReturnType<typeof readScopes> {
   const [one, more] = [fields.get('scope'), fields.get('scopes')];
-  if (one !== undefined && more === undefined) return readScope(context, one.value, 'guardrail');
-  if (more !== undefined && one === undefined)
-    return readScopes(context, more.value, { what: '`scopes`', place: 'guardrail' });
-  if (one === undefined && mayHaveLost(node, fields)) return null;
-  const at = more?.key ?? firstLine(context, node);
-  const message = one === undefined ? 'the rule names no scope' : 'the rule has both `scope` and `scopes`';
+  const single = one === undefined ? null : readScope(context, one.value, 'guardrail');
+  const several = more === undefined ? null : readScopes(context, more.value, { what: '`scopes`', place: 'guardrail' });
+  if (one === undefined ? more !== undefined || mayHaveLost(node, fields) : more === undefined)
+    return single ?? several;
   return refuse(context, 'GUARDRAIL_SCOPES', {
-    at,
-    message,
+    at: more?.key ?? firstLine(context, node),
+    message: one === undefined ? 'the rule names no scope' : 'the rule has both `scope` and `scopes`',
     help: 'write `scope: namespace:write` or `scopes: ["*:write"]`',
   });
 }

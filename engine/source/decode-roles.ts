@@ -52,7 +52,7 @@ function decodeProviders(context: FileContext, node: Node): readonly ProviderDec
   const providers: ProviderDeclaration[] = [];
   for (const { key, value } of readDeclarations(context, node, '`providers`')) {
     if (!isName(key.text)) refuseName(context, key, 'the provider');
-    else if (key.text.endsWith(GROUP_SUFFIX)) {
+    if (key.text.endsWith(GROUP_SUFFIX)) {
       refuse(context, 'PROVIDER_RESERVED', {
         at: key,
         message: `provider names that end in \`${GROUP_SUFFIX}\` are reserved for group claims`,

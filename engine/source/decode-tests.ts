@@ -113,6 +113,7 @@ function readAccess(context: FileContext, text: TextNode): AccessExpectation | n
   const parts = cutExpectation(context, text, 'a scope, a space and a namespace: `resource:read /labs`');
   if (parts === null) return null;
   const { head } = parts;
+  const namespace = namespaceOf(context, parts.path, `\`${parts.path.text}\``);
   if (!isScopeName(head.text)) {
     if (parseScopePattern(head.text) === null) return refuseScope(context, head, SCOPES);
     return refuse(context, 'SCOPE_NOT_SINGLE', {
@@ -121,7 +122,6 @@ function readAccess(context: FileContext, text: TextNode): AccessExpectation | n
       help: 'write one line per scope',
     });
   }
-  const namespace = namespaceOf(context, parts.path, `\`${parts.path.text}\``);
   return namespace === null ? null : { scope: head.text, namespace: namespace.value, start: text.start, end: text.end };
 }
 

@@ -105,7 +105,9 @@ const TRAILING: Rule = (scene) => {
   const { text, fault, enclosures } = scene;
   const line = lineOf(scene);
   if (!isBehindValue(scene) || fault.pos[0] <= line.content) return null;
-  const before = enclosures.find(({ end }) => end !== null && text.slice(end, fault.pos[0]).trim() === '');
+  const before = enclosures.find(
+    ({ end }) => end !== null && end <= fault.pos[0] && text.slice(end, fault.pos[0]).trim() === '',
+  );
   if (before === undefined) return null;
   const help =
     before.mark === "'"

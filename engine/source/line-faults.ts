@@ -98,7 +98,8 @@ const KEYS: Rule = (scene) => {
   const line = lineOf(scene);
   const content = text.slice(line.content, line.end);
   const at = { start: line.content, end: line.end };
-  if (fault.code !== 'UNEXPECTED_TOKEN' && !isInFlow(scene)) {
+  const isAtDash = line.content > line.first && fault.pos[0] <= line.first;
+  if (fault.code !== 'UNEXPECTED_TOKEN' && !isAtDash && !isInFlow(scene)) {
     const found = keyFaultOf(content, at);
     if (found !== null) return found;
   }

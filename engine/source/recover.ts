@@ -4,6 +4,7 @@
 import { makeMapping } from './mapping.js';
 import type { YamlSource } from './parse.js';
 import { joinPieces, partOf, readPiece } from './pieces.js';
+import { salvage } from './salvage.js';
 import { type LooseEntry, type LoosePiece, splitLoosely } from './split.js';
 import { dashMissing, dashWithoutSpace, explainStray, leftOfEntries } from './line-faults.js';
 import type { Span } from '../model/span.js';
@@ -55,7 +56,8 @@ function readLoosely(recovery: Recovery, entry: LooseEntry): readonly (Entry | n
   if (/^(?:%|(?:---|\.\.\.) *(?:#[^\n]*)?$)/.test(head)) return [];
   const parsed = readPiece(partOf(whole, start, end));
   if (parsed.kind === 'broken') {
-    if (parsed.fault !== null) tell(entry, parsed.fault);
+    const rest = parsed.fault === null ? null : tellAndSalvage(recovery, entry, parsed.fault);
+    if (rest?.kind === 'mapping') return rest.partial === true ? [...rest.entries, null] : rest.entries;
     return key === null ? [null] : [{ key: keyOf(whole, key), value: { kind: 'refused', start: key.start, end } }];
   }
   if (parsed.kind === 'empty') return [];
@@ -64,6 +66,15 @@ function readLoosely(recovery: Recovery, entry: LooseEntry): readonly (Entry | n
   const stray = parsed.node.kind === 'text' ? explainStray(parsed.node) : null;
   if (stray !== null) tell(entry, stray);
   return [null];
+}
+
+/** What a piece says beside its first fault. */
+function tellAndSalvage({ whole, tell }: Recovery, piece: Span, first: SourceFault): Node | null {
+  tell(piece, first);
+  const inner = { ...whole, limits: { ...whole.limits, depth: whole.limits.depth - 1 } };
+  return salvage(partOf(inner, piece.start, piece.end), first, (at, fault) => {
+    tell({ start: at.start - whole.offset, end: at.end - whole.offset }, fault);
+  });
 }
 
 function keyOf({ text, offset }: YamlSource, { start, end }: Span): TextNode {
@@ -85,7 +96,8 @@ function readBody(recovery: Recovery, key: TextNode, { kind, pieces }: NonNullab
 }
 
 /** A list or mapping of the entries that a piece holds, or null. */
-function readInBody({ whole, tell }: Recovery, kind: 'list' | 'mapping', piece: LoosePiece): Node | null {
+function readInBody(recovery: Recovery, kind: 'list' | 'mapping', piece: LoosePiece): Node | null {
+  const { whole, tell } = recovery;
   const { start, end, fit } = piece;
   const inner = { ...whole, limits: { ...whole.limits, depth: whole.limits.depth - 1 } };
   const parsed = readPiece(partOf(inner, start, end));
@@ -101,7 +113,10 @@ function readInBody({ whole, tell }: Recovery, kind: 'list' | 'mapping', piece: 
     tell(piece, leftOfEntries(at, content));
     return node?.kind === 'list' && kind === 'list' ? node : null;
   }
-  if (parsed.kind === 'broken' && parsed.fault !== null) tell(piece, parsed.fault);
+  if (parsed.kind === 'broken') {
+    const rest = parsed.fault === null ? null : tellAndSalvage(recovery, piece, parsed.fault);
+    return rest?.kind === kind ? rest : null;
+  }
   const stray = node?.kind === 'text' ? explainStray(node) : null;
   if (stray !== null) tell(piece, stray);
   return node?.kind === kind ? node : null;

@@ -150,6 +150,34 @@ function splitBodyLoosely(text: string, body: Span): LooseEntry['body'] {
   return { kind, pieces };
 }
 
+/** A block by its keys or its dashes, those of the first column. */
+export interface Block {
+  readonly kind: 'list' | 'mapping';
+  readonly parts: readonly Span[];
+}
+
+const KEY = /^(?:[A-Za-z0-9][A-Za-z0-9._-]*|"[^"\n]*"|'[^'\n]*'):(?: |$)/;
+
+/** Null where the text does not begin with a key or a dash. What does not either, further down, belongs to what is above. */
+export function splitBlock(text: string): Block | null {
+  let indent = -1;
+  let kind: Block['kind'] = 'mapping';
+  const starts: number[] = [];
+  for (const line of linesOf(text, { start: 0, end: text.length })) {
+    const at = afterSpaces(text, line.start);
+    if (!isContentAt(text, at, line.end)) continue;
+    if (indent < 0) {
+      indent = at - line.start;
+      if (isDashAt(text, at)) kind = 'list';
+    }
+    if (at - line.start !== indent) continue;
+    if (kind === 'list' ? isDashAt(text, at) : KEY.test(text.slice(at, line.end))) starts.push(line.start);
+    else if (starts.length === 0) return null;
+  }
+  if (starts.length === 0) return null;
+  return { kind, parts: starts.map((start, i) => ({ start, end: starts[i + 1] ?? text.length })) };
+}
+
 const DASH = 0x2d;
 
 function isClosing(code: number): boolean {

@@ -27,7 +27,9 @@ export function namespaceOf(
   if (result.ok && result.path === text.text) return { value: result.path, start: text.start, end: text.end };
   if (result.ok) {
     const message = `${what} is not in its canonical form`;
-    return refuse(context, 'NAMESPACE_NOT_CANONICAL', { at: text, message, help: `write \`${result.path}\`` });
+    refuse(context, 'NAMESPACE_NOT_CANONICAL', { at: text, message, help: `write \`${result.path}\`` });
+    // What else is wrong with it, such as where it is, is so in its canonical form.
+    return { value: result.path, start: text.start, end: text.end };
   }
   return refuse(context, 'NAMESPACE_INVALID', {
     at: text,
@@ -95,9 +97,8 @@ export function readIdentities(context: FileContext, node: Node, what: string): 
 function readIdentityParts(context: FileContext, node: Node): IdentityReference | null {
   const fields = readFields(context, node, IDENTITY_PARTS);
   const [providerField, subjectField] = [fields?.get('provider'), fields?.get('subject')];
-  if (providerField === undefined || subjectField === undefined) return null;
-  const provider = readName(context, providerField.value, '`provider`');
-  const subject = readText(context, subjectField.value, '`subject`');
+  const provider = providerField === undefined ? null : readName(context, providerField.value, '`provider`');
+  const subject = subjectField === undefined ? null : readText(context, subjectField.value, '`subject`');
   if (provider === null || subject === null) return null;
   const result = makeIdentity(provider.value, subject.text);
   if (result.ok)

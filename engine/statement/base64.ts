@@ -1,5 +1,5 @@
-// Base64 (RFC 4648, section 4) in both directions, strictly: padded, nothing between or around, unused bits zero. So bytes
-// have one spelling, and a text that decodes is the text that encoding gives.
+// Base64 (RFC 4648) in both directions, strictly: nothing between or around, unused bits zero. What we write and what keyrings
+// have is the standard alphabet, padded, so that bytes have one spelling; what others sign may be URL-safe.
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const VALUES: ReadonlyMap<number, number> = new Map(
@@ -16,7 +16,7 @@ export function encodeBase64(bytes: Uint8Array): string {
   return text;
 }
 
-/** Null for any other text. */
+/** Of the standard alphabet, padded; null for any other text, so what decodes is what encoding gives. */
 export function decodeBase64(text: string): Uint8Array | null {
   if (text.length % 4 !== 0) return null;
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
@@ -34,4 +34,13 @@ export function decodeBase64(text: string): Uint8Array | null {
     bits = 0;
   }
   return encodeBase64(bytes) === text ? bytes : null;
+}
+
+/** Of the standard alphabet, padded, or of the URL-safe one, padded or not; null for any other text, also one of both. */
+export function decodeAnyBase64(text: string): Uint8Array | null {
+  const standard = decodeBase64(text);
+  if (standard !== null || !/^[A-Za-z0-9_-]*={0,2}$/.test(text)) return standard;
+  const rest = text.length % 4;
+  const padded = text.includes('=') || rest === 0 ? text : text.padEnd(text.length + 4 - rest, '=');
+  return decodeBase64(padded.replaceAll('-', '+').replaceAll('_', '/'));
 }

@@ -1,14 +1,14 @@
 // The envelope around a statement: DSSE, a payload with signatures over its exact bytes. Fields that DSSE does not name are
 // passed over, as it asks: nothing outside the payload is signed, so nothing outside may matter.
 import { canonicalJson } from '../snapshot/canonical.js';
-import { decodeBase64, encodeBase64 } from './base64.js';
+import { decodeAnyBase64, encodeBase64 } from './base64.js';
 import { memberOf, textOf } from './fields.js';
 import { STATEMENT_LIMITS } from './limits.js';
 
 const SIGNATURE_BYTES = 64;
 
 export interface EnvelopeSignature {
-  /** Whose it claims to be; null where it does not say. */
+  /** Whose it claims to be, which nobody has signed. Null where it does not say, or says nothing. */
   readonly keyId: string | null;
   /** 64 bytes, or null where the text is no such signature. */
   readonly bytes: Uint8Array | null;
@@ -23,7 +23,7 @@ export interface Envelope {
 /** From parsed JSON: the envelope, or what is wrong with it. One signature that is malformed does not spoil the others. */
 export function decodeEnvelope(value: unknown): Envelope | string {
   const payloadType = textOf(memberOf(value, 'payloadType'));
-  const payload = decodeBase64(textOf(memberOf(value, 'payload')) ?? '-');
+  const payload = decodeAnyBase64(textOf(memberOf(value, 'payload')) ?? '*');
   const signatures = memberOf(value, 'signatures');
   if (payloadType === null || payload === null || !Array.isArray(signatures)) {
     return 'it is no DSSE envelope: `payloadType`, `payload` in base64 and a list of `signatures` are needed';
@@ -35,8 +35,9 @@ export function decodeEnvelope(value: unknown): Envelope | string {
 }
 
 function decodeSignature(value: unknown): EnvelopeSignature {
-  const bytes = decodeBase64(textOf(memberOf(value, 'sig')) ?? '-');
-  return { keyId: textOf(memberOf(value, 'keyid')), bytes: bytes?.length === SIGNATURE_BYTES ? bytes : null };
+  const bytes = decodeAnyBase64(textOf(memberOf(value, 'sig')) ?? '*');
+  const keyId = textOf(memberOf(value, 'keyid'));
+  return { keyId: keyId === '' ? null : keyId, bytes: bytes?.length === SIGNATURE_BYTES ? bytes : null };
 }
 
 /** The text of a statement file. Signatures that are malformed are left out. */

@@ -2,7 +2,7 @@
 // signatures over the exact bytes first, and only what enough keys have signed is parsed and believed.
 import type { Instant } from '../model/instant.js';
 import { type Envelope, preAuthEncoding } from './envelope.js';
-import type { Keyring } from './keyring.js';
+import type { Keyring, KeyringKey } from './keyring.js';
 import { STATEMENT_LIMITS } from './limits.js';
 import { decodeStatement, PAYLOAD_TYPE, type PublicationStatement } from './statement.js';
 
@@ -16,8 +16,9 @@ export type VerifySignature = (input: {
 export type SignatureReason = 'malformed' | 'unknown_key' | 'wrong' | 'duplicate_key';
 
 export interface SignatureReport {
+  /** Of the key that made it; where no key of the keyring did, whose it claims to be, or null. */
   readonly keyId: string | null;
-  /** In the keyring; null for a key that it does not have. */
+  /** Of that key in the keyring; null where it has none such. */
   readonly name: string | null;
   readonly ok: boolean;
   /** Why it does not count; absent where it does. */
@@ -87,20 +88,22 @@ export function judgeStatement(envelope: Envelope, trust: Trust, expected: Expec
   return { signatures, statement, faults: compare(statement, expected) };
 }
 
-/** Keys are counted, not signatures: of several by one key, one counts. */
+/** Keys are counted, not signatures and not the ids that these claim: of several by one key, one counts. */
 function judgeSignatures(envelope: Envelope, { keyring, verify }: Trust): readonly SignatureReport[] {
   const message = preAuthEncoding(envelope);
   const counted = new Set<string>();
   return envelope.signatures.map(({ keyId, bytes }) => {
-    const key = keyring.keys.find((candidate) => candidate.keyId === keyId);
-    const report = { keyId, name: key?.name ?? null };
-    if (bytes === null) return { ...report, ok: false, reason: 'malformed' };
-    if (key === undefined) return { ...report, ok: false, reason: 'unknown_key' };
-    if (!verify({ publicKey: key.publicKey, message, signature: bytes }))
-      return { ...report, ok: false, reason: 'wrong' };
-    if (counted.has(key.keyId)) return { ...report, ok: false, reason: 'duplicate_key' };
+    const claimed = keyring.keys.find((key) => key.keyId === keyId);
+    const report = { keyId, name: claimed?.name ?? null, ok: false };
+    if (bytes === null) return { ...report, reason: 'malformed' };
+    const isBy = ({ publicKey }: KeyringKey): boolean => verify({ publicKey, message, signature: bytes });
+    // An id says which key to try, and one that no key has is refused (security.md F04); without one (DSSE) each may have made it.
+    const key = keyId === null ? keyring.keys.find(isBy) : [claimed].find((one) => one !== undefined && isBy(one));
+    if (key === undefined) return { ...report, reason: claimed === undefined ? 'unknown_key' : 'wrong' };
+    const made = { keyId: key.keyId, name: key.name };
+    if (counted.has(key.keyId)) return { ...made, ok: false, reason: 'duplicate_key' };
     counted.add(key.keyId);
-    return { ...report, ok: true };
+    return { ...made, ok: true };
   });
 }
 

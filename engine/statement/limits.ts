@@ -5,7 +5,7 @@ export const STATEMENT_LIMITS = Object.freeze({
   fileBytes: 64 * 1024,
   /** Arrays and objects inside one another in it. */
   fileDepth: 8,
-  /** Signatures of one statement. */
+  /** Signatures of one statement. Each may be tried with each key, so the two limits together bound the work: 4,096 trials. */
   signatures: 64,
   /** Bytes of a keyring file. */
   keyringBytes: 64 * 1024,

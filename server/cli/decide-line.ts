@@ -31,9 +31,17 @@ export type DecideLine =
     }
   | { readonly ok: false; readonly id: LineId; readonly error: LineError };
 
+/**
+ * Paths and scopes, which are decided on whatever they hold: `canonicalize` is total (design 2.1), and a path that it refuses
+ * is denied at step 1, as a scope that nobody knows is denied at its own. An identity or an id that is none is no question.
+ */
+const JUDGED_TEXTS =
+  /^\/request\/(?:scope|context|target|namespace|source|destination)$|^\/actor\/namespaceRestrictions\/\d+$/;
+
 /** `at` is null where the line names none. */
 export function parseDecideLine(bytes: Uint8Array): DecideLine {
-  const parsed = parseStrictJson(bytes, { depth: CLI_LIMITS.requestDepth });
+  const mayHoldAnyText = (pointer: string): boolean => JUDGED_TEXTS.test(pointer);
+  const parsed = parseStrictJson(bytes, { depth: CLI_LIMITS.requestDepth, mayHoldAnyText });
   if (!parsed.ok) {
     const { code, message, pointer } = parsed.fault;
     return {

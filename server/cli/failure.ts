@@ -29,3 +29,9 @@ export class CliFailure extends Error {
     this.detail = detail;
   }
 }
+
+/** A failure with more to say in its JSON object: what was found out before it. Anything else as it is. */
+export function addReport(error: unknown, found: object): unknown {
+  if (!(error instanceof CliFailure)) return error;
+  return new CliFailure(error.status, error, { ...error.detail, report: { ...found, ...error.detail.report } });
+}

@@ -29,14 +29,22 @@ import { registerVerify } from './commands/verify.js';
 import { registerVisible } from './commands/visible.js';
 import { registerWhatCan } from './commands/what-can.js';
 import { registerWhoCan } from './commands/who-can.js';
+import { readEnvironment, variableOf } from './environment.js';
 import { EXIT, EXIT_MEANINGS, type ExitStatus } from './exit-codes.js';
+import { failedAnswer } from './failed-answer.js';
 import { CliFailure } from './failure.js';
-import { type CliIo, write, writeJson } from './io.js';
+import { type CliIo, type Environment, write, writeJson } from './io.js';
 import { escapeText } from './render/escape.js';
 import { programVersion } from './version.js';
 
 /** Formats in which a command that fails altogether says so too. */
 const REPORT_FORMATS: ReadonlySet<string> = new Set(['sarif', 'github', 'junit']);
+
+const HELP = [
+  '`bailiwick help <verb>` shows its arguments, options and examples. Every flag may',
+  'be given as a variable, too, such as `BAILIWICK_FORMAT=json` for `--format json`;',
+  'what is typed counts more.',
+].join('\n');
 
 type Register = (program: Command, io: CliIo) => void;
 
@@ -80,7 +88,7 @@ export async function main(argv: readonly string[], io: Omit<CliIo, 'setStatus'>
     await program.parseAsync(argv, { from: 'user' });
     return status;
   } catch (error) {
-    return await showFailure(error, full, { format: formatOf(argv), verb: verbOf(program, argv) });
+    return await showFailure(error, full, askedOf(program, argv, io.env));
   }
 }
 
@@ -97,10 +105,13 @@ function makeProgram(io: CliIo): Command {
       // Errors are shown by showFailure, with what the user typed escaped.
       outputError: () => undefined,
     })
+    // With their arguments in that list there would be no room for what they do, on 80 columns.
+    .configureHelp({ subcommandTerm: (command) => command.name() })
     .helpCommand(false)
-    .addHelpText('after', statusTable());
+    .addHelpText('after', `\n${HELP}\n${statusTable()}`);
   for (const register of VERBS) register(program, io);
   registerHelp(program);
+  readEnvironment(program, io.env);
   return program;
 }
 
@@ -125,49 +136,57 @@ function statusTable(): string {
   return `\nExit status:\n${[...EXIT_MEANINGS].map(([status, meaning]) => `  ${String(status)}  ${meaning}`).join('\n')}`;
 }
 
-/** The format that the command line asks for, also where it could not be parsed. */
-function formatOf(argv: readonly string[]): string {
-  const end = argv.indexOf('--');
-  const flags = end < 0 ? argv : argv.slice(0, end);
-  const index = flags.findLastIndex((flag) => flag === '--format' || flag.startsWith('--format='));
-  const flag = flags[index] ?? '';
-  return flag === '--format' ? (flags[index + 1] ?? 'text') : flag.slice('--format='.length) || 'text';
-}
-
-/** The verb that the command line begins with, such as `keys create`; empty where it names none. */
-function verbOf(program: Command, argv: readonly string[]): string {
-  const names: string[] = [];
-  let command: Command | undefined = program;
-  for (const name of argv) {
-    command = command.commands.find((candidate) => candidate.name() === name);
-    if (command === undefined) break;
-    names.push(name);
-  }
-  return names.join(' ');
-}
-
 /** What is known of a command line that failed. */
 interface Asked {
   readonly format: string;
+  /** Whether anybody asked for it, or the verb prints it anyway. */
+  readonly by: 'user' | 'default';
+  /** Such as `keys create`; empty where it names none. */
   readonly verb: string;
 }
 
-async function showFailure(error: unknown, io: CliIo, { format, verb }: Asked): Promise<ExitStatus> {
+/** Also where the command line could not be parsed. */
+function askedOf(program: Command, argv: readonly string[], env: Environment): Asked {
+  const names: string[] = [];
+  let command = program;
+  for (const name of argv) {
+    const found = command.commands.find((candidate) => candidate.name() === name);
+    if (found === undefined) break;
+    command = found;
+    names.push(name);
+  }
+  const verb = names.join(' ');
+  const option = command.options.find(({ long }) => long === '--format');
+  const format = typedFormat(argv) ?? (option === undefined ? undefined : env[variableOf('format')]);
+  if (format !== undefined) return { format, by: 'user', verb };
+  const usual: unknown = option?.defaultValue;
+  return { format: typeof usual === 'string' ? usual : 'text', by: 'default', verb };
+}
+
+function typedFormat(argv: readonly string[]): string | undefined {
+  const end = argv.indexOf('--');
+  const flags = end < 0 ? argv : argv.slice(0, end);
+  const index = flags.findLastIndex((flag) => flag === '--format' || flag.startsWith('--format='));
+  const flag = flags[index];
+  return flag === '--format' ? flags[index + 1] : flag?.slice('--format='.length);
+}
+
+async function showFailure(error: unknown, io: CliIo, { format, by, verb }: Asked): Promise<ExitStatus> {
   if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
   const failure = await toFailure(error, verb);
   if (failure === 'shown') return EXIT.usage;
   const { text, help, report } = failure.detail;
-  if (format === 'json') {
-    await writeJson(io, { ...report, error: { code: failure.code, message: failure.message } });
-  } else {
+  const { code, message } = failure;
+  if (format === 'json') await writeJson(io, failedAnswer(verb, { code, message, report }));
+  // Who did not ask for JSON may be a person.
+  if (format !== 'json' || by === 'default') {
     if (text !== undefined) await write(io.stderr, text.endsWith('\n') ? text : `${text}\n`);
-    await write(io.stderr, `error: ${escapeText(failure.message)}\n`);
+    await write(io.stderr, `error: ${escapeText(message)}\n`);
     if (help !== undefined) await write(io.stderr, `  help: ${escapeText(help)}\n`);
   }
   if (REPORT_FORMATS.has(format)) {
     const { renderFailureFor } = await import('./render/failure-formats.js');
-    const { status, code, message } = failure;
-    await write(io.stdout, renderFailureFor(format, { status, code, message }) ?? '');
+    await write(io.stdout, renderFailureFor(format, { status: failure.status, code, message }) ?? '');
   }
   if (io.env['BAILIWICK_DEBUG'] !== undefined && !(error instanceof CommanderError))
     await write(io.stderr, stackOf(error));
@@ -237,8 +256,9 @@ async function run(): Promise<void> {
   const isTerminal = { stdin: isatty(0), stdout: isatty(1), stderr: isatty(2) };
   const argv = process.argv.slice(2);
   const io = { stdin, stdout, stderr, env, cwd: '/', isTerminal };
+  const silent: CliIo = { ...io, setStatus: () => undefined };
   const fail = (error: unknown): Promise<ExitStatus> =>
-    showFailure(error, { ...io, setStatus: () => undefined }, { format: formatOf(argv), verb: '' });
+    showFailure(error, silent, askedOf(makeProgram(silent), argv, env));
   // What nobody awaited is told like everything else.
   process.on('uncaughtException', (error) => {
     fail(error).then(

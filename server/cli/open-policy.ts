@@ -10,8 +10,13 @@ import { CliFailure } from './failure.js';
 import { type CliIo, pathOf, write } from './io.js';
 import { CLI_LIMITS } from './limits.js';
 import { fileFailure } from './path-failure.js';
+import { escapeText } from './render/escape.js';
+import { type Progress, startProgress } from './render/progress.js';
 
 const READ_BYTES = 1024 * 1024;
+const MEGABYTE = 1_000_000;
+/** Bytes of a snapshot that are verified within a second anywhere. */
+export const LARGE = 2 * 1024 * 1024;
 
 export interface OpenedPolicy {
   readonly policy: Policy;
@@ -28,18 +33,14 @@ export type Purpose = 'use' | 'study';
  * Throws `CliFailure`: 2 missing or unreadable, 3, and for use 4 and 5, as `check`, 8 a snapshot that is not whole.
  */
 export async function openPolicy(io: CliIo, path: string, purpose: Purpose = 'use'): Promise<OpenedPolicy> {
-  if (path === '-') return openSnapshot(await readAll(io.stdin, '-'), '-', 'stdin');
+  if (path === '-') return openSnapshot(io, { stream: io.stdin, shown: '-', source: 'stdin' });
   const absolute = pathOf(io, path);
   const facts = await factsOf(absolute, path);
   if (facts.isDirectory()) return openFolder(io, path, purpose);
   if (facts.size > CLI_LIMITS.snapshotBytes) throw tooLarge(path);
   // Bounded as stdin is: a size is not believed, and pipes have none.
-  const bytes = await readAll(createReadStream(absolute, { highWaterMark: READ_BYTES }), path).catch(
-    (error: unknown) => {
-      throw error instanceof CliFailure ? error : fileFailure(error, path);
-    },
-  );
-  return openSnapshot(bytes, path, 'file');
+  const stream = createReadStream(absolute, { highWaterMark: READ_BYTES });
+  return openSnapshot(io, { stream, shown: path, source: 'file' });
 }
 
 async function factsOf(absolute: string, shown: string): Promise<Stats> {
@@ -68,27 +69,49 @@ async function openFolder(io: CliIo, shown: string, purpose: Purpose): Promise<O
   return { policy: report.compiled.handle, bytes: report.compiled.snapshot.bytes, source: 'folder' };
 }
 
-function openSnapshot(bytes: Uint8Array, shown: string, source: 'file' | 'stdin'): OpenedPolicy {
-  const loaded = loadSnapshot(bytes);
-  if (loaded.ok) return { policy: loaded.policy, bytes, source };
-  const { code, message } = loaded.fault;
-  throw new CliFailure(
-    EXIT.integrity,
-    { code, message: `\`${shown}\` is not a whole snapshot: ${message}` },
-    { report: { file: shown, sha256: `sha256:${createHash('sha256').update(bytes).digest('hex')}` } },
-  );
+interface Opening {
+  readonly stream: Readable;
+  readonly shown: string;
+  readonly source: 'file' | 'stdin';
 }
 
-async function readAll(stream: Readable, shown: string): Promise<Uint8Array> {
+async function openSnapshot(io: CliIo, { stream, shown, source }: Opening): Promise<OpenedPolicy> {
+  const progress = startProgress(io);
+  try {
+    const bytes = await readAll(stream, shown, progress);
+    if (bytes.length >= LARGE) progress.phase(`verifying ${escapeText(shown)}, ${megabytes(bytes.length)}`);
+    const loaded = loadSnapshot(bytes);
+    if (loaded.ok) return { policy: loaded.policy, bytes, source };
+    const { code, message } = loaded.fault;
+    throw new CliFailure(
+      EXIT.integrity,
+      { code, message: `\`${shown}\` is not a whole snapshot: ${message}` },
+      { report: { file: shown, sha256: `sha256:${createHash('sha256').update(bytes).digest('hex')}` } },
+    );
+  } finally {
+    progress.done();
+  }
+}
+
+async function readAll(stream: Readable, shown: string, progress: Progress): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   let total = 0;
-  for await (const chunk of stream) {
-    const bytes = Buffer.from(chunk as Uint8Array);
-    total += bytes.length;
-    if (total > CLI_LIMITS.snapshotBytes) throw tooLarge(shown);
-    chunks.push(bytes);
+  try {
+    for await (const chunk of stream) {
+      const bytes = Buffer.from(chunk as Uint8Array);
+      total += bytes.length;
+      if (total > CLI_LIMITS.snapshotBytes) throw tooLarge(shown);
+      chunks.push(bytes);
+      progress.update(`reading ${escapeText(shown)}, ${megabytes(total)}`);
+    }
+  } catch (error) {
+    throw error instanceof CliFailure ? error : fileFailure(error, shown);
   }
   return Buffer.concat(chunks, total);
+}
+
+function megabytes(bytes: number): string {
+  return `${groupDigits(Math.ceil(bytes / MEGABYTE))} MB`;
 }
 
 function tooLarge(shown: string): CliFailure {

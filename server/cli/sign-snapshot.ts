@@ -5,6 +5,7 @@ import {
   encodeEnvelope,
   encodeStatement,
   type Envelope,
+  type EnvelopeSignature,
   formatInstant,
   type Instant,
   keyIdOf,
@@ -15,7 +16,7 @@ import {
   statementFault,
 } from '../../engine/index.js';
 import { systemClock } from '../ports.js';
-import type { SigningKey } from '../signing/ed25519.js';
+import { type SigningKey, verifyEd25519 } from '../signing/ed25519.js';
 import { readSigningKey } from '../signing/key-file.js';
 import { SigningError } from '../signing/signing-error.js';
 import { readStatementFile, statementPathOf } from '../signing/statement-file.js';
@@ -131,15 +132,19 @@ function signWith(
   const payload = encodeStatement(statement);
   const keyId = keyIdOf(key.publicKey);
   const signed = { payloadType: PAYLOAD_TYPE, payload };
-  const own = { keyId, bytes: key.sign(preAuthEncoding(signed)) };
+  const message = preAuthEncoding(signed);
+  const own = { keyId, bytes: key.sign(message) };
   const isSame = existing?.payloadType === PAYLOAD_TYPE && Buffer.compare(existing.payload, payload) === 0;
   if (!isSame)
     return { envelope: { ...signed, signatures: [own] }, change: existing === null ? 'created' : 'replaced' };
-  const others = existing.signatures.filter((signature) => signature.keyId !== keyId);
+  const isOurs = ({ bytes }: EnvelopeSignature): boolean =>
+    bytes !== null && verifyEd25519({ publicKey: key.publicKey, message, signature: bytes });
+  const change = existing.signatures.some(isOurs) ? 'unchanged' : 'added';
+  // Ours under any id, and what only claims to be ours.
+  const others = existing.signatures.filter((signature) => signature.keyId !== keyId && !isOurs(signature));
   if (others.length >= STATEMENT_LIMITS.signatures) {
     throw usage(`the statement has ${String(others.length)} signatures already`, 'no more are allowed');
   }
-  const change = others.length < existing.signatures.length ? 'unchanged' : 'added';
   return { envelope: { ...signed, signatures: [...others, own] }, change };
 }
 

@@ -15,7 +15,7 @@ import { readKeyring } from '../signing/keyring-file.js';
 import { SigningError } from '../signing/signing-error.js';
 import { readStatementFile, statementPathOf } from '../signing/statement-file.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
-import { CliFailure } from './failure.js';
+import { addReport, CliFailure } from './failure.js';
 import { type CliIo, pathOf, write, writeJson } from './io.js';
 import { openPolicy } from './open-policy.js';
 import type { Format } from './options.js';
@@ -52,26 +52,24 @@ export interface Verification {
 
 /** Ends with 8, 6 or 9 where the snapshot may not be used; throws `CliFailure` where it cannot be judged. */
 export async function verifySnapshot(io: CliIo, path: string, options: VerifyOptions): Promise<void> {
+  const values = readStatementFlags(options);
+  const statement = statementFileOf(path, options);
+  const policy = await openWhole(io, path, options.statement);
   try {
-    await judgeSnapshot(io, path, options);
+    const keyring =
+      options.keyring === undefined
+        ? null
+        : await asFailure(readKeyring({ path: pathOf(io, options.keyring), shown: options.keyring }));
+    const signed = keyring === null ? null : { keyring, ...(await judge(io, { statement, policy, keyring, values })) };
+    await tell(io, { policy, signed }, options.format);
   } catch (error) {
-    if (!(error instanceof CliFailure)) throw error;
-    // What cannot be judged is not ok either, and a script that reads `ok` and `signatures` finds them on every path.
-    const report = { ok: false, signatures: [], ...error.detail.report };
-    throw new CliFailure(error.status, error, { ...error.detail, report });
+    throw addReport(error, factsOf(policy));
   }
 }
 
-async function judgeSnapshot(io: CliIo, path: string, options: VerifyOptions): Promise<void> {
-  const values = readStatementFlags(options);
-  const statement = statementFileOf(path, options);
-  const keyring =
-    options.keyring === undefined
-      ? null
-      : await asFailure(readKeyring({ path: pathOf(io, options.keyring), shown: options.keyring }));
-  const policy = await openWhole(io, path, options.statement);
-  const signed = keyring === null ? null : { keyring, ...(await judge(io, { statement, policy, keyring, values })) };
-  await tell(io, { policy, signed }, options.format);
+/** What is known of a snapshot that is whole. */
+function factsOf({ name, digest, decisions }: Policy): object {
+  return { policy: name, snapshot: digest, decisions };
 }
 
 interface StatementFile {
@@ -169,9 +167,7 @@ async function tell(io: CliIo, verification: Verification, format: Format): Prom
   const statement = signed?.statement ?? null;
   await writeJson(io, {
     ok: first === undefined,
-    policy: policy.name,
-    snapshot: policy.digest,
-    decisions: policy.decisions,
+    ...factsOf(policy),
     signatures: signed?.signatures ?? [],
     ...(signed === null ? {} : { threshold: signed.keyring.threshold, faults }),
     ...(statement === null ? {} : { statement: statementJson(statement) }),

@@ -48,15 +48,24 @@ async function writeNew({ path, shown }: NamedFile, text: string, mode: number):
 export async function readSigningKey(file: NamedFile): Promise<SigningKey> {
   const { bytes, facts } = await readSmallFile(file, KEY_BYTES);
   try {
-    if ((facts.mode & OTHERS) !== 0) {
-      const help = `make it yours alone: chmod 600 ${file.shown}; if others may have read it, make a new key`;
-      throw new SigningError('key.exposed', `\`${file.shown}\` can be read by others`, { help });
-    }
-    const key = openPrivatePem(bytes.toString('latin1'));
-    if (key !== null) return key;
-    const help = 'the file must be an unencrypted Ed25519 key as `bailiwick keygen` makes it';
-    throw new SigningError('key.invalid', `\`${file.shown}\` is no private key that can sign`, { help });
+    const text = bytes.toString('latin1');
+    const key = openPrivatePem(text);
+    if (key === null) throw notPrivate(file.shown, text);
+    if ((facts.mode & OTHERS) === 0) return key;
+    const help = `make it yours alone: chmod 600 ${file.shown}; if others may have read it, make a new key`;
+    throw new SigningError('key.exposed', `\`${file.shown}\` can be read by others`, { help });
   } finally {
     bytes.fill(0);
   }
+}
+
+function notPrivate(shown: string, text: string): SigningError {
+  if (/^-----BEGIN PUBLIC KEY-----$/m.test(text)) {
+    const help = shown.endsWith('.pub')
+      ? `sign with the private key, which \`keygen\` wrote beside it: \`${shown.slice(0, -'.pub'.length)}\``
+      : 'sign with the private key, which `keygen` wrote beside it, without `.pub`';
+    return new SigningError('key.invalid', `\`${shown}\` is a public key, with which nobody can sign`, { help });
+  }
+  const help = 'the file must be an unencrypted Ed25519 key as `bailiwick keygen` makes it';
+  return new SigningError('key.invalid', `\`${shown}\` is no private key that can sign`, { help });
 }

@@ -105,6 +105,8 @@ describe('fmt', () => {
     });
     expect(readFileSync(join(cwd, 'a.yaml'), 'utf8')).toBe(broken);
     expect(readFileSync(join(cwd, 'b.yaml'), 'utf8')).toBe(TIDY);
+    const { stderr } = await runCli(['fmt', '.'], { cwd });
+    expect(stderr).toBe('0 files formatted, 1 unchanged, 1 with mistakes left as found\n');
   });
 
   test('never writes outside of the folder', async () => {

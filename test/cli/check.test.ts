@@ -179,9 +179,16 @@ describe('check', () => {
 
   test('a missing folder is exit 2', async () => {
     const run = await runCli(['check', 'nothing', '--format', 'json']);
-    expect(run).toEqual({
+    expect({ ...run, stdout: JSON.parse(run.stdout) as unknown }).toEqual({
       status: 2,
-      stdout: '{"error":{"code":"cli.not_found","message":"`nothing` does not exist"}}\n',
+      stdout: {
+        ok: false,
+        policy: null,
+        diagnostics: [],
+        tests: { passed: 0, failed: 0, failures: [] },
+        guardrails: { held: 0, violated: 0, violations: [] },
+        error: { code: 'cli.not_found', message: '`nothing` does not exist' },
+      },
       stderr: '',
     });
   });

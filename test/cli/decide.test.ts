@@ -82,6 +82,47 @@ describe('decide', () => {
     });
   });
 
+  test('decides on whatever a path or a scope holds; what is no text of the others stays an error', async () => {
+    const nul = '/labs/optics\0';
+    const half = '/labs/\ud800';
+    const at = (text: string): object => access('resource:read', text);
+    expect(
+      await decide([
+        { id: 'target', actor: ana, request: at(nul) },
+        { id: 'context', actor: ana, request: access('resource:read', '/labs/optics', { context: half }) },
+        { id: 'restriction', actor: { ...ana, namespaceRestrictions: ['/', nul] }, request: at('/labs/optics') },
+        { id: 'creation', actor: ana, request: { kind: 'create-namespace', namespace: half } },
+        { id: 'source', actor: ana, request: { kind: 'copy', source: nul, destination: '/labs/optics' } },
+        { id: 'destination', actor: ana, request: { kind: 'copy', source: '/labs/optics', destination: half } },
+        { id: 'local', actor: 'local', request: at(half) },
+        { id: 'scope', actor: ana, request: access('resource:read\0', '/labs/optics') },
+        { id: 'both', actor: ana, request: access('\udfff', nul) },
+        '{"id":"duplicate","actor":"local","request":{"kind":"access","scope":"\\u0000","target":"/","target":"/"}}',
+        { id: 'field', actor: ana, request: access('resource:read', '/labs/optics', { [nul]: '/' }) },
+        { id: 'identity', actor: { identities: ['orcid:ana\0'] }, request: at('/labs/optics') },
+        { id: 'credential', actor: { ...ana, credentialScopes: ['resource:read\0'] }, request: at('/labs/optics') },
+        { id: 'deeper', actor: ana, request: access('resource:read', '/labs/optics', { context: { target: nul } }) },
+      ]),
+    ).toEqual({
+      status: 2,
+      stderr: '',
+      answers: [
+        ...['target', 'context', 'restriction', 'creation', 'source', 'destination', 'local'].map((id) => ({
+          id,
+          decision: 'deny',
+          step: 'canonicalize',
+        })),
+        { id: 'scope', decision: 'deny', step: 'unknown_scope' },
+        { id: 'both', decision: 'deny', step: 'canonicalize' },
+        { id: 'duplicate', error: { code: 'request.duplicate_key', message: expect.any(String) } },
+        ...['field', 'identity', 'credential', 'deeper'].map((id) => ({
+          id,
+          error: { code: 'request.invalid_unicode', message: expect.any(String) },
+        })),
+      ],
+    });
+  });
+
   const request = access('resource:read', '/labs/optics');
   const malformed: readonly (readonly [what: string, line: unknown, id: unknown, code: string])[] = [
     ['no JSON', '{"id":"x"', null, 'request.malformed'],
@@ -249,7 +290,10 @@ describe('decide', () => {
   test('a folder that does not pass `check` decides nothing', async () => {
     const folder = await makeFolder({ ...POLICY, 'tests.yaml': FAILING });
     const run = await runCli(['decide', folder], { stdin: JSON.stringify({ id: 'x', actor: ana, request }) });
-    expect([run.status, run.stdout]).toEqual([4, '']);
+    expect([run.status, JSON.parse(run.stdout)]).toEqual([
+      4,
+      expect.objectContaining({ ok: false, error: expect.any(Object) }),
+    ]);
     expect(run.stderr).toContain('tests.yaml:4 failed too much');
   });
 });

@@ -1,18 +1,15 @@
 // The formats of check and compile for other programs: valid by their standards on every path, a failed one included.
-import { Ajv } from 'ajv';
 import { basename, dirname, join } from 'node:path';
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { runCli } from '../support/run-cli.js';
-import { SARIF_SCHEMA } from '../support/sarif-schema.js';
+import { junitFaults, sarifFaults } from '../support/published-schemas.js';
 import { readXml, type XmlElement } from '../support/strict-xml.js';
 import { makeFolder } from '../support/temp-folder.js';
 import { BROKEN, FAILING, PASSING, POLICY } from './policies.js';
 
 const VIOLATED = 'guardrails:\n  - id: nobody-writes\n    never: { scopes: [resource:write], under: /labs }\n';
 const CUT = 'grants:\n  - { id: a, role: "st\n';
-
-const sarifErrors = new Ajv({ strict: true, allErrors: true }).compile(SARIF_SCHEMA);
 
 interface Sarif {
   readonly runs: readonly [
@@ -57,7 +54,7 @@ async function sarif(
 ): Promise<{ readonly run: Sarif['runs'][0]; readonly status: number | null }> {
   const { stdout, status } = await runCli([...args, '--format', 'sarif'], { cwd });
   const log = JSON.parse(stdout) as Sarif;
-  expect([sarifErrors(log), sarifErrors.errors]).toEqual([true, null]);
+  expect(sarifFaults(log)).toEqual([]);
   return { run: log.runs[0], status };
 }
 
@@ -213,49 +210,10 @@ describe('github', () => {
 describe('junit', () => {
   const casesOf = (root: XmlElement): readonly XmlElement[] => root.children.flatMap((suite) => suite.children);
 
-  /** What the schema of the Jenkins xUnit plugin, `junit-10.xsd`, has for the elements that are written. */
-  const SCHEMA: ReadonlyMap<
-    string,
-    Readonly<Record<'required' | 'optional' | 'children', readonly string[]>>
-  > = new Map([
-    [
-      'testsuites',
-      { required: [], optional: ['name', 'time', 'tests', 'failures', 'errors'], children: ['testsuite'] },
-    ],
-    [
-      'testsuite',
-      {
-        required: ['name', 'tests', 'failures', 'errors'],
-        optional: ['group', 'time', 'skipped', 'timestamp', 'hostname', 'id', 'package', 'file', 'log', 'url'],
-        children: ['testsuite', 'properties', 'testcase', 'system-out', 'system-err'],
-      },
-    ],
-    [
-      'testcase',
-      { required: ['name'], optional: ['time', 'classname', 'group'], children: ['skipped', 'error', 'failure'] },
-    ],
-    ['failure', { required: [], optional: ['type', 'message'], children: [] }],
-    ['error', { required: [], optional: ['type', 'message'], children: [] }],
-  ]);
-
-  function checkSchema({ name, attributes, children }: XmlElement): void {
-    const rule = SCHEMA.get(name);
-    const names = Object.keys(attributes);
-    expect([
-      name,
-      names.filter((one) => rule?.required.includes(one) !== true && rule?.optional.includes(one) !== true),
-    ]).toEqual([name, []]);
-    expect([name, rule?.required.filter((one) => !names.includes(one))]).toEqual([name, []]);
-    for (const child of children) {
-      expect(rule?.children).toContain(child.name);
-      checkSchema(child);
-    }
-  }
-
-  /** The schema, and counts that are those of what stands there. */
-  function checkStructure(root: XmlElement): void {
-    expect(root.name).toBe('testsuites');
-    checkSchema(root);
+  /** Valid, and with counts that are those of what stands there. */
+  async function readReport(xml: string): Promise<XmlElement> {
+    expect(await junitFaults([xml])).toEqual([]);
+    const root = readXml(xml);
     const counts = (cases: readonly XmlElement[]): object => ({
       tests: String(cases.length),
       failures: String(cases.filter(({ children }) => children[0]?.name === 'failure').length),
@@ -273,6 +231,7 @@ describe('junit', () => {
         expect(one.children.length).toBeLessThanOrEqual(1);
       }
     }
+    return root;
   }
 
   test('tests are cases with file and class name, and a failure holds what was expected and what came', async () => {
@@ -286,8 +245,7 @@ describe('junit', () => {
     });
     const { stdout, status } = await runCli(['check', 'p', '--format', 'junit'], { cwd });
     expect(status).toBe(4);
-    const root = readXml(stdout);
-    checkStructure(root);
+    const root = await readReport(stdout);
     const cases = casesOf(root);
     const failed = cases.find(({ attributes }) => attributes['name'] === '<too> & "much" \\u{202e}');
     expect(failed).toMatchObject({ attributes: { classname: 'p/tests.yaml' } });
@@ -303,15 +261,13 @@ describe('junit', () => {
 
   test('a mistake is a failed case of its file, and a command that fails an error', async () => {
     const cwd = await makeFolder({ ...POLICY, 'a.yaml': BROKEN });
-    const broken = readXml((await runCli(['check', '.', '--format', 'junit'], { cwd })).stdout);
-    checkStructure(broken);
+    const broken = await readReport((await runCli(['check', '.', '--format', 'junit'], { cwd })).stdout);
     const wrong = casesOf(broken).filter(({ children }) => children.length > 0);
     expect(wrong.map(({ attributes }) => `${attributes['classname'] ?? ''} ${attributes['name'] ?? ''}`)).toEqual([
       'a.yaml ROLE_UNKNOWN at 3:11',
       'a.yaml SCOPE_UNKNOWN at 5:14',
     ]);
-    const failed = readXml((await runCli(['check', 'nowhere', '--format', 'junit'], { cwd })).stdout);
-    checkStructure(failed);
+    const failed = await readReport((await runCli(['check', 'nowhere', '--format', 'junit'], { cwd })).stdout);
     expect(casesOf(failed)[0]?.children[0]).toMatchObject({ name: 'error', attributes: { type: 'cli.not_found' } });
   });
 
@@ -325,8 +281,7 @@ describe('junit', () => {
     });
     const failedIn = async (...flags: readonly string[]): Promise<unknown> => {
       const { stdout, status } = await runCli(['check', '.', '--format', 'junit', ...flags], { cwd });
-      const root = readXml(stdout);
-      checkStructure(root);
+      const root = await readReport(stdout);
       const failed = casesOf(root).filter(({ children }) => children.length > 0);
       return [status, failed.map(({ attributes }) => `${attributes['classname'] ?? ''} ${attributes['name'] ?? ''}`)];
     };

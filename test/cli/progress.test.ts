@@ -1,7 +1,9 @@
 // Progress: only on a terminal, only for work over a second, never many times a second, and gone at the end.
 import { expect, test } from '@jest/globals';
 import { startProgress } from '../../server/cli/render/progress.js';
+import { LARGE, openPolicy } from '../../server/cli/open-policy.js';
 import { makeIo } from '../support/cli-io.js';
+import { makeFolder } from '../support/temp-folder.js';
 
 test('nothing is written where stderr is no terminal', () => {
   const { io, stderr } = makeIo({ terminal: false });
@@ -37,4 +39,16 @@ test('work that ends within a second leaves nothing behind', () => {
   progress.update('x');
   progress.done();
   expect(stderr()).toBe('');
+});
+
+test('a large snapshot says that it is being verified, also where it turns out to be none', async () => {
+  const folder = await makeFolder({ 'large\u001b.json': 'x'.repeat(LARGE), 'small.json': 'x'.repeat(LARGE - 1) });
+  const shownFor = async (name: string, terminal: boolean): Promise<string> => {
+    const { io, stderr } = makeIo({ terminal });
+    await expect(openPolicy({ ...io, cwd: folder }, name)).rejects.toMatchObject({ status: 8 });
+    return stderr();
+  };
+  expect(await shownFor('large\u001b.json', true)).toBe('\r\u001b[Kverifying large\\x1b.json, 3 MB\r\u001b[K');
+  expect(await shownFor('large\u001b.json', false)).toBe('');
+  expect(await shownFor('small.json', true)).toBe('');
 });

@@ -1,6 +1,6 @@
 // keygen, sign and verify as a publisher and an operator use them, and as someone would who should not pass.
 import { execFileSync } from 'node:child_process';
-import { createHash, createPublicKey, verify } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, sign as signBytes, verify } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, copyFile, readFile, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -130,7 +130,9 @@ describe('sign', () => {
     ['a snapshot that is damaged', 8, ['damaged.json', '--key', 'ana.key', ...FOR]],
     ['a folder', 2, ['policy', '--key', 'ana.key', ...FOR]],
     ['with a key that others can read', 6, ['s.json', '--key', 'open.key', ...FOR]],
-    ['with a public key', 2, ['s.json', '--key', 'public.key', ...FOR]],
+    ['with a public key', 2, ['s.json', '--key', 'ana.key.pub', ...FOR]],
+    ['with a public key under another name', 2, ['s.json', '--key', 'public.key', ...FOR]],
+    ['with a file that others can read and that is no key', 2, ['s.json', '--key', 's.json', ...FOR]],
     ['with a key of another kind', 2, ['s.json', '--key', 'rsa.key', ...FOR]],
     ['with a key that is not there', 2, ['s.json', '--key', 'none.key', ...FOR]],
     ['with a pipe as the key', 2, ['s.json', '--key', 'pipe.key', ...FOR]],
@@ -153,6 +155,9 @@ describe('sign', () => {
     const ran = await run('sign', ...args);
     expect([ran.status, ran.stdout]).toEqual([status, '']);
     expect(ran.stderr).toMatch(/^error: /m);
+    // Who gives a public key is told that, and not to hide it.
+    if (args.includes('ana.key.pub')) expect(ran.stderr).toMatch(/`ana\.key\.pub` is a public key.*\n.*`ana\.key`\n$/);
+    expect(ran.stderr.includes('chmod')).toBe(args.includes('open.key'));
     expect(ran.stderr).not.toContain((await readFile(at('ana.key'), 'utf8')).split('\n')[1]);
     expect(await readFile(at('s.json'), 'utf8')).toBe(whole);
   });
@@ -194,7 +199,12 @@ describe('verify', () => {
 
   it('tells whether a folder compiles to what was signed', async () => {
     expect((await run('verify', 'policy', ...signed)).status).toBe(0);
-    expect((await run('verify', 'policy', '--keyring', 'one.yaml')).status).toBe(2);
+    // As its help says.
+    for (const args of [[], ['--keyring', 'one.yaml']]) {
+      const ran = await run('verify', 'policy', ...args);
+      expect([ran.status, ran.stderr]).toEqual([2, expect.stringContaining('give `--keyring` and `--statement`')]);
+    }
+    expect((await run('help', 'verify')).stdout).toMatch(/with --keyring\s+and --statement also the policy folder/);
   });
 
   test.each([
@@ -264,8 +274,17 @@ describe('verify', () => {
     await writeFile(at('bad-3.yaml'), 'threshold: &t 1\nkeys: [{ name: x, publicKey: *t }]\n');
     const ran = await run('verify', 's.json', ...args);
     expect([ran.status, ran.stdout]).toEqual([2, '']);
-    const { ok, signatures, error, faults = [] } = (await run('verify', 's.json', ...args, '--format', 'json')).json();
-    expect([ok, signatures]).toEqual([false, []]);
+    const {
+      ok,
+      signatures,
+      snapshot,
+      decisions,
+      error,
+      faults = [],
+    } = (await run('verify', 's.json', ...args, '--format', 'json')).json();
+    // The snapshot is whole all the same.
+    const digest = expect.stringMatching(/^sha256:/);
+    expect([ok, signatures, snapshot, decisions]).toEqual([false, [], digest, digest]);
     const code = expect.stringMatching(/^(?:file\.not_found|keyring\.invalid)$/);
     const fault = { code, message: expect.any(String) };
     expect(error).toEqual(fault);
@@ -286,6 +305,53 @@ describe('verify', () => {
     const flags = (await check('--keyring', 'one.yaml', '--minimum-generation', '0', '--at', 'soon')).json();
     expect(flags).toMatchObject({ ok: false, faults: [{ code: 'cli.usage' }, { code: 'cli.usage' }] });
     expect((await run('verify', 'none.json', '--format', 'json')).json()).toMatchObject({ ok: false, signatures: [] });
+  });
+
+  it('believes what another tool has signed without ids, in either alphabet', async () => {
+    const ours = JSON.parse(await readFile(at('ana.dsse.json'), 'utf8')) as Readonly<Record<string, unknown>>;
+    const { payloadType, payload } = ours as { payloadType: string; payload: string };
+    const body = Buffer.from(payload, 'base64');
+    const message = Buffer.concat([
+      Buffer.from(`DSSEv1 ${String(payloadType.length)} ${payloadType} ${String(body.length)} `),
+      body,
+    ]);
+    const signed = async (key: string): Promise<Buffer> =>
+      signBytes(null, message, createPrivateKey(await readFile(at(key), 'utf8')));
+    const [ana, ben] = await Promise.all([signed('ana.key'), signed('ben.key')]);
+    const foreign = {
+      payloadType,
+      payload: body.toString('base64url'),
+      signatures: [{ sig: ana.toString('base64url') }, { keyid: '', sig: ben.toString('base64') }],
+    };
+    await writeFile(at('foreign.dsse.json'), JSON.stringify(foreign));
+    const args = ['--keyring', 'two.yaml', '--statement', 'foreign.dsse.json'];
+    expect((await check(...args)).json()).toMatchObject({
+      ok: true,
+      signatures: [
+        { keyId: expect.stringMatching(/^sha256:/), name: 'ana', ok: true },
+        { keyId: expect.stringMatching(/^sha256:/), name: 'ben', ok: true },
+      ],
+    });
+    // Once more by a key that has signed: the statement has two signatures still.
+    const again = await sign('--key', 'ana.key', '-o', 'foreign.dsse.json', '--format', 'json');
+    expect(again.json()).toMatchObject({
+      change: 'unchanged',
+      signatures: [null, expect.stringMatching(/^sha256:/)],
+    });
+    expect((await check(...args)).json()).toMatchObject({ ok: true, signatures: [{ name: 'ben' }, { name: 'ana' }] });
+
+    const twice = [{ sig: ana.toString('base64') }, { sig: ana.toString('base64url') }];
+    await writeFile(at('foreign.dsse.json'), JSON.stringify({ ...foreign, signatures: twice }));
+    const refused = await run('verify', 's.json', ...args);
+    expect(refused.status).toBe(8);
+    expect(refused.stdout).toMatch(
+      /ok {2}ana sha256:\w+\n {2}no {2}ana sha256:\w+: by the same key again\n1 of the 2 keys/,
+    );
+    await writeFile(
+      at('foreign.dsse.json'),
+      JSON.stringify({ ...foreign, signatures: [{ keyid: 'x', sig: 'A'.repeat(86) }] }),
+    );
+    expect((await run('verify', 's.json', ...args)).stdout).toContain('no  x: fits no key of the keyring\n');
   });
 
   it('shows the places in a keyring, and takes one in JSON', async () => {

@@ -5,7 +5,7 @@ import { canonicalize, groupDigits } from '../../engine/index.js';
 import { count } from '../../server/cli/render/count.js';
 import { renderDiagnostics, summarize } from '../../server/cli/render/diagnostics.js';
 import { escapeJson, escapeText } from '../../server/cli/render/escape.js';
-import { renderViolations } from '../../server/cli/render/guardrails.js';
+import { guardrailsJson, renderViolations } from '../../server/cli/render/guardrails.js';
 import { paintFor, plain } from '../../server/cli/render/palette.js';
 import { percentText } from '../../server/cli/render/percent.js';
 import { renderTestFailures } from '../../server/cli/render/test-failures.js';
@@ -205,6 +205,20 @@ describe('long lists are shown by their beginning', () => {
     const text = renderViolations([violation(20, 8)], plain);
     expect(text).not.toContain('more');
     expect(text.match(/grant: g0007/g)).toHaveLength(20);
+  });
+
+  test('of the places and times where the same identities break it', () => {
+    const [witness, ...witnesses] = violation(1, 1).witnesses;
+    if (witness === undefined) throw new Error('a witness');
+    const also = Array.from({ length: 1200 }, () => witness);
+    const one = { ...violation(1, 1), witnesses: [{ ...witness, also }, ...witnesses] };
+    expect(renderViolations([one], plain)).toContain(
+      '    grant: g0000\n    and 1,200 more places or times: --format json lists all\n  holds without: g0000\n',
+    );
+    const report = { held: 0, violated: 1, violations: [one] };
+    const told = (guardrailsJson(report) as { violations: (typeof one)[] }).violations[0]?.witnesses[0]?.also ?? [];
+    expect(told).toHaveLength(1200);
+    expect(told[0]).toMatchObject({ namespace: '/labs', from: null, until: null });
   });
 
   test('of the grants of a failed test', () => {

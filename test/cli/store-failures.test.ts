@@ -55,9 +55,11 @@ if (!available)
     ['keys create', CREATE_KEY, () => urlOf('reading'), 'store.read_only'],
   ])(
     '%s (%j) is told in words of ours',
-    async (_verb, args, url, code) => {
+    async (verb, args, url, code) => {
       const json = await run([...args, '--format', 'json'], url(), { BAILIWICK_DEBUG: '1' });
-      expect([json.status, JSON.parse(json.stdout)]).toEqual([6, { error: { code, message: expect.any(String) } }]);
+      const fields = verb === 'load' ? { ok: false } : {};
+      const error = { code, message: expect.any(String) };
+      expect([json.status, JSON.parse(json.stdout)]).toEqual([6, { ...fields, error }]);
       expect(json.stdout + json.stderr).not.toMatch(SECRETIVE);
       const text = await run(args, url());
       expect([text.status, text.stdout]).toEqual([6, '']);

@@ -1,12 +1,10 @@
 // The shared conformance cases, whose answers were computed by an evaluator that shares nothing with this project. Policies
 // are rendered as policy files and go the whole way: read, linked, compiled, loaded.
 import { describe, expect, it } from '@jest/globals';
-import { readFileSync } from 'node:fs';
 import { compilePolicy, readPolicy } from '../../engine/compiler.js';
 import {
   canonicalize,
   decideRaw,
-  type Identity,
   instantOf,
   loadSnapshot,
   type Policy,
@@ -14,7 +12,12 @@ import {
   type RawRequest,
   unrestrictedPolicy,
 } from '../../engine/index.js';
-import { fromRoot } from '../support/root.js';
+import {
+  type NeutralActor,
+  type NeutralRequest,
+  readConformance,
+  readNeutralDecisions,
+} from '../support/neutral-decisions.js';
 import { type NeutralPolicy, toPolicyFiles } from '../support/neutral-policy.js';
 
 interface CanonicalizationCase {
@@ -23,56 +26,10 @@ interface CanonicalizationCase {
   readonly expect: { readonly canonical?: string; readonly error?: unknown };
 }
 
-interface NeutralActor {
-  readonly local?: boolean;
-  readonly identities: readonly Identity[];
-  readonly scopes: 'all' | readonly string[];
-  readonly restrictions: readonly string[] | null;
-}
-
-interface NeutralRequest {
-  readonly kind: string;
-  readonly scope: string;
-  readonly context?: string;
-  readonly target: string;
-  readonly source: string;
-  readonly destination: string;
-}
-
-interface DecisionCase {
-  readonly id: string;
-  readonly policy: string;
-  readonly actor: string;
-  readonly request: NeutralRequest;
-  readonly expect: {
-    readonly decision: string;
-    readonly step?: string;
-    readonly cause?: string;
-    readonly grants?: readonly string[];
-  };
-}
-
-interface LoadingCase {
-  readonly id: string;
-  readonly note: string;
-  readonly expect: 'load' | 'refuse';
-  readonly policy?: NeutralPolicy;
-  readonly raw_json?: string;
-}
-
-interface Decisions {
-  readonly policies: Readonly<Record<string, NeutralPolicy & { readonly unrestricted?: boolean }>>;
-  readonly actors: Readonly<Record<string, NeutralActor>>;
-  readonly cases: readonly DecisionCase[];
-  readonly policy_loading: readonly LoadingCase[];
-}
-
-function readFixture(name: string): unknown {
-  return JSON.parse(readFileSync(fromRoot(`fixtures/conformance/${name}`), 'utf8'));
-}
-
-const canonicalization = readFixture('canonicalization.json') as { readonly cases: readonly CanonicalizationCase[] };
-const decisions = readFixture('decisions.json') as Decisions;
+const canonicalization = readConformance('canonicalization.json') as {
+  readonly cases: readonly CanonicalizationCase[];
+};
+const decisions = readNeutralDecisions();
 
 /** Null where the policy is refused. */
 function loadNeutral(policy: NeutralPolicy | string): Policy | null {

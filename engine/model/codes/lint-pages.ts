@@ -10,8 +10,9 @@ const READER = grant('id: r, identity: github:hubot, scopes: ["*:read"], namespa
 export const LINT_PAGES = {
   LINT_GRANT_UNREACHABLE: {
     severity: 'warning',
-    title: 'a grant to a role that nobody is in',
-    explanation: 'The role has no members, also not through other roles, so the grant gives nobody anything.',
+    title: 'a grant that gives nobody anything',
+    explanation:
+      'The role has no members, also not through other roles; or the grant has ended before the first instant that anybody can ask about.',
     wrong: `roles:\n  optics: {}\ngrants:\n${grant('id: a, role: optics, scopes: [resource:read], namespace: /labs')}`,
     right: `roles:\n  optics: { members: [github:octocat] }\ngrants:\n${grant('id: a, role: optics, scopes: [resource:read], namespace: /labs')}`,
     shows: 'alone',
@@ -20,7 +21,7 @@ export const LINT_PAGES = {
     severity: 'warning',
     title: 'a grant that other grants cover',
     explanation:
-      'Without the grant everybody could do exactly the same, at all times: the grants that are named give all of it. Remove it, or the others. All grants with this code can be removed at once.',
+      'Without the grant everybody could do exactly the same, at all times: the grants that are named give all of it to everybody who holds it, perhaps some to one and others to another. Remove it, or the others. All grants with this code can be removed at once, and then there is no other that could be spared.',
     wrong: `grants:\n${grant('id: a, identity: github:octocat, scopes: ["*:read"], namespace: /labs')}${grant('id: b, identity: github:octocat, scopes: [resource:read], namespace: /labs/optics')}`,
     right: `grants:\n${grant('id: a, identity: github:octocat, scopes: ["*:read"], namespace: /labs')}`,
     shows: 'alone',
@@ -81,7 +82,7 @@ export const LINT_PAGES = {
     severity: 'warning',
     title: 'a grant to write what nobody may read',
     explanation:
-      'Write never implies read. No grant lets anybody read these records where this one lets them be written, so nobody could ever see what was written, whoever wrote it included.',
+      'Write never implies read. Somewhere and at some time, which the message tells, the grant lets records be written where nobody at all may read them then, whoever wrote them included.',
     wrong: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:write], namespace: /labs')}`,
     right: `grants:\n${grant('id: a, identity: github:octocat, scopes: ["resource:*"], namespace: /labs')}`,
     shows: 'alone',
@@ -126,7 +127,7 @@ export const LINT_PAGES = {
     severity: 'info',
     title: 'not all grants were compared with each other',
     explanation:
-      'One principal has so many overlapping grants that looking for redundant ones was given up. What is reported is true; more may be.',
+      'There are so many overlapping grants that looking for redundant ones, or for those who may read what is written, was given up. What is reported is true; more may be.',
     wrong: 'a hundred thousand grants with different windows for one role at one namespace',
     right: 'the same role with one grant for each season',
     shows: 'words',

@@ -1,8 +1,9 @@
 // `bailiwick compile <dir> -o <file>`: all of `check`, then one snapshot file, whole or not at all.
 import type { Command } from 'commander';
+import type { CompiledSnapshot } from '../../../engine/compiler.js';
 import type { CheckReport } from '../check-policy.js';
 import { EXIT } from '../exit-codes.js';
-import { CliFailure } from '../failure.js';
+import { addReport, CliFailure } from '../failure.js';
 import { type CliIo, pathOf, write } from '../io.js';
 import { type LintFlags, lintRequest, withLint } from '../lint-options.js';
 import { type ReportFormat, reportFormatOption, withExamples } from '../options.js';
@@ -44,9 +45,19 @@ async function compile(io: CliIo, dir: string, options: Options): Promise<void> 
   const report = await checkVisibly(io, dir, { lint: await lintRequest(options, 'none') });
   io.setStatus(report.status);
   const written = report.status === EXIT.ok && report.compiled !== null ? report.compiled.snapshot : null;
-  if (written !== null)
-    await writeSnapshot(io, written.bytes, { output, folder: pathOf(io, dir), sources: report.files });
+  if (written !== null) {
+    try {
+      await writeSnapshot(io, written.bytes, { output, folder: pathOf(io, dir), sources: report.files });
+    } catch (error) {
+      const { toJson } = await import('../render/report.js');
+      throw addReport(error, { ...toJson(report), ...factsOf(written), ok: false });
+    }
+  }
   await print(io, report, { output, format, dir });
+}
+
+function factsOf({ digest, decisions, counts }: CompiledSnapshot): object {
+  return { snapshot: digest, decisions, counts };
 }
 
 interface Target {
@@ -78,10 +89,7 @@ async function print(io: CliIo, report: CheckReport, { output, format, dir }: Pr
   ]);
   const snapshot = report.status === EXIT.ok ? (report.compiled?.snapshot ?? null) : null;
   if (format === 'json') {
-    const facts =
-      snapshot === null
-        ? {}
-        : { file: output, snapshot: snapshot.digest, decisions: snapshot.decisions, counts: snapshot.counts };
+    const facts = snapshot === null ? {} : { file: output, ...factsOf(snapshot) };
     const { writeLargeJson } = await import('../write-large-json.js');
     await writeLargeJson(io, Object.entries({ ...toJson(report), ...facts }));
     return;

@@ -1,7 +1,7 @@
 // `bailiwick diff <old> <new>`: who gains and loses what, exactly, and that nothing else changes.
 import { type Command, Option } from 'commander';
 import { EXIT } from '../exit-codes.js';
-import { CliFailure } from '../failure.js';
+import { addReport, CliFailure } from '../failure.js';
 import { type CliIo, write } from '../io.js';
 import { withExamples, withJson } from '../options.js';
 
@@ -50,14 +50,20 @@ async function diff(
   if (paths.old === '-' && paths.changed === '-') {
     throw new CliFailure(EXIT.usage, { code: 'cli.usage', message: 'the two policies cannot both come from stdin' });
   }
-  const [{ diffPolicies }, { openPolicy }, render] = await Promise.all([
+  const [{ diffPolicies }, { LARGE, openPolicy }, { startProgress }, render] = await Promise.all([
     import('../../../engine/compiler.js'),
     import('../open-policy.js'),
+    import('../render/progress.js'),
     import('../render/diff.js'),
   ]);
-  const { policy: old } = await openPolicy(io, paths.old, 'study');
-  const { policy: changed } = await openPolicy(io, paths.changed, 'study');
+  const { policy: old, bytes: oldBytes } = await openPolicy(io, paths.old, 'study');
+  const { policy: changed, bytes } = await openPolicy(io, paths.changed, 'study').catch((error: unknown) => {
+    throw addReport(error, { old: { snapshot: old.digest, decisions: old.decisions } });
+  });
+  const progress = startProgress(io);
+  if (oldBytes.length + bytes.length >= LARGE) progress.phase('comparing');
   const report = diffPolicies(old, changed);
+  progress.done();
   const refused = (exitCode === true && !report.equal) || (!newAccess && report.gained.length > 0);
   io.setStatus(refused ? EXIT.differences : EXIT.ok);
   const compared = {

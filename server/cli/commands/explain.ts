@@ -35,11 +35,12 @@ export function registerExplain(program: Command, io: CliIo): void {
   withJson(command, [
     '{"decision","step"?,"at","snapshot","request":{"kind","scope","context","target"},',
     '"actor":{"identities","credentialScopes"?,"namespaceRestrictions"},"steps":[{"step","passed","text"}],',
-    '"grants":[GrantRef],"edits":[{"text","change":{"kind",…},"opens":{"cells"}}]}',
+    '"grants":[GrantRef],"edits":[{"text","change":{"kind",…},"opens":{"cells"}}],"noEdit"?}',
     'A change has by its kind: grant: identity, namespace, scopes, inherit; member: role, identity; scope: grant, scope,',
     'scopes (all that the grant then carries); window: grant, notBefore, expires; inherit: grant, inherit; amend: grant',
     'and the fields of several of these; credential: credentialScopes, namespaceRestrictions to be added. Where more is',
     'needed, `provider` is to be declared in policy.yaml, and `credential` says what to add to the credential.',
+    '`noEdit` says why there is none.',
   ]);
 }
 

@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import type { Diagnostic } from '../../../engine/compiler.js';
 import { EXIT } from '../exit-codes.js';
+import { addReport } from '../failure.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, withJson } from '../options.js';
 
@@ -32,6 +33,8 @@ interface Outcome {
   /** Changed, or with `--check` to be changed. */
   readonly changed: readonly string[];
   readonly unchanged: number;
+  /** Files that cannot be read. */
+  readonly refused: number;
   /** What keeps files from being formatted. */
   readonly diagnostics: readonly Diagnostic[];
   readonly sources: ReadonlyMap<string, string>;
@@ -60,7 +63,8 @@ async function fmt(io: CliIo, dir: string, { check, format }: Options): Promise<
   await write(io.stdout, renderDiagnostics(diagnostics, outcome.sources, paintFor(io, 'stdout')));
   await write(io.stdout, changed.map((path) => `${escapeText(path)}\n`).join(''));
   const verb = check === undefined ? 'formatted' : 'to be formatted';
-  await write(io.stderr, `${count(changed.length, 'file')} ${verb}, ${groupDigits(unchanged)} unchanged\n`);
+  const left = outcome.refused === 0 ? '' : `, ${groupDigits(outcome.refused)} with mistakes left as found`;
+  await write(io.stderr, `${count(changed.length, 'file')} ${verb}, ${groupDigits(unchanged)} unchanged${left}\n`);
 }
 
 async function formatFolder(io: CliIo, dir: string, mode: 'check' | 'write'): Promise<Outcome> {
@@ -75,11 +79,13 @@ async function formatFolder(io: CliIo, dir: string, mode: 'check' | 'write'): Pr
   const sources = new Map<string, string>();
   const changed: string[] = [];
   let unchanged = 0;
+  let refused = 0;
   for (const file of reading.files) {
     const formatted = formatFile(file);
     if (!formatted.ok) {
       diagnostics.push(...formatted.diagnostics);
       sources.set(file.path, Buffer.from(file.bytes).toString('utf8'));
+      refused += 1;
       continue;
     }
     const bytes = Buffer.from(formatted.text, 'utf8');
@@ -87,9 +93,14 @@ async function formatFolder(io: CliIo, dir: string, mode: 'check' | 'write'): Pr
       unchanged += 1;
       continue;
     }
-    if (mode === 'write')
-      await replaceFile(`${folder}/${file.path}`, { from: file.bytes, to: bytes, shown: file.path });
+    if (mode === 'write') {
+      await replaceFile(`${folder}/${file.path}`, { from: file.bytes, to: bytes, shown: file.path }).catch(
+        (error: unknown) => {
+          throw addReport(error, { changed, unchanged, diagnostics: sortDiagnostics(diagnostics) });
+        },
+      );
+    }
     changed.push(file.path);
   }
-  return { changed, unchanged, diagnostics: sortDiagnostics(diagnostics), sources };
+  return { changed, unchanged, refused, diagnostics: sortDiagnostics(diagnostics), sources };
 }

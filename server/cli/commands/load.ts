@@ -20,7 +20,7 @@ export function registerLoad(program: Command, io: CliIo): void {
     .description(
       'load records, one JSON object a line; safe while the gateway runs. If it stops half-way, run it again: it goes on where it stopped',
     )
-    .argument('<dataset>', 'JSON Lines file; `-` is stdin')
+    .argument('<dataset>', 'JSON Lines file, lines of at most 1 MiB; `-` is stdin')
     .option('--replace', 'a line whose id is stored with other content replaces it (otherwise it is a bad line)')
     .addOption(formatOption())
     .action((dataset: string, options: Options) => load(io, dataset, options));

@@ -8,7 +8,10 @@ export function registerVerify(program: Command, io: CliIo): void {
   const command = program
     .command('verify')
     .description('check that a snapshot is whole, and with a keyring that enough keys have signed for it')
-    .argument('<snapshot>', 'snapshot file (`-` is stdin), or the policy folder that it should come from')
+    .argument(
+      '<snapshot>',
+      'snapshot file (`-` is stdin); with --keyring and --statement also the policy folder that it should come from',
+    )
     .option('--keyring <file>', 'public keys to believe, and how many of them are needed')
     .option('--statement <file>', 'the signed statement (default: `<snapshot>.dsse.json`)')
     .option('--environment <name>', 'it must be for this environment')
@@ -32,6 +35,6 @@ export function registerVerify(program: Command, io: CliIo): void {
   withJson(command, [
     '{"ok","policy","snapshot","decisions","signatures":[{"keyId","name","ok","reason"?}],"statement"?,',
     '"threshold"?,"faults"?:[{"code","message"}],"error"?}: threshold and faults with --keyring only, error is the first fault.',
-    'Of a file that is no whole snapshot: "ok", "file", "sha256", "error". What cannot be judged is not ok.',
+    'Of a file that is no whole snapshot: "ok", "signatures", "file", "sha256", "error". What cannot be judged is not ok.',
   ]);
 }

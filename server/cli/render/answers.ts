@@ -1,7 +1,6 @@
 // `who-can`, `what-can`, `visible` and `explain` for people.
 import {
   type Change,
-  type Edit,
   type ExplainRequest,
   type Explanation,
   type HeldRegion,
@@ -74,18 +73,20 @@ function pathFaults(text: string): readonly string[] {
   return [`\`${escapeText(text)}\` is not a namespace: ${pathFaultText(result.fault)}${help}`];
 }
 
-export function renderExplanation({ decision, step, steps, grants, edits }: Explanation, paint: Paint): string {
+export function renderExplanation(explanation: Explanation, paint: Paint): string {
+  const { decision, step, steps, grants } = explanation;
   const width = Math.max(...steps.map((one) => one.step.length));
   const lines = steps.map(({ step: name, passed, text }) => {
     const mark = passed ? paint('good', 'passed') : paint('error', 'failed');
     return `  ${mark}  ${name.padEnd(width)}  ${escapeText(text)}\n`;
   });
   const head = decision === 'allow' ? paint('good', 'allowed') : `${paint('error', 'denied')} at ${step ?? 'no step'}`;
-  return `${head}\n${lines.join('')}${grants.length === 0 ? '' : `grants\n${grantLines(grants)}`}${decision === 'allow' ? '' : renderEdits(edits, paint)}`;
+  return `${head}\n${lines.join('')}${grants.length === 0 ? '' : `grants\n${grantLines(grants)}`}${decision === 'allow' ? '' : renderEdits(explanation, paint)}`;
 }
 
-function renderEdits(edits: readonly Edit[], paint: Paint): string {
-  if (edits.length === 0) return `${paint('info', 'help')}: no edit of the policy or the credential allows it\n`;
+function renderEdits({ edits, noEdit = '' }: Explanation, paint: Paint): string {
+  if (edits.length === 0)
+    return `${paint('info', 'help')}: no edit of the policy or the credential allows it: ${escapeText(noEdit)}\n`;
   const cells = edits.map(({ opens }) => groupDigits(opens.cells));
   const width = Math.max(...cells.map((text) => text.length));
   const lines = edits.map(({ text, change }, i) => {
@@ -98,7 +99,7 @@ function renderEdits(edits: readonly Edit[], paint: Paint): string {
 
 /** The object of interfaces.md. */
 export function explanationJson(explanation: Explanation, request: ExplainRequest, snapshot: string): object {
-  const { decision, step, steps, grants, edits } = explanation;
+  const { decision, step, steps, grants, edits, noEdit } = explanation;
   const { identities, credentialScopes, namespaceRestrictions, scope, context, target, at } = request;
   return {
     decision,
@@ -118,6 +119,7 @@ export function explanationJson(explanation: Explanation, request: ExplainReques
       change: changeJson(change),
       opens: { cells: exactJson(opens.cells) },
     })),
+    ...(noEdit === undefined ? {} : { noEdit }),
   };
 }
 

@@ -19,7 +19,8 @@ export function renderGithub(report: CheckReport, locator: Locator): string {
 }
 
 export function renderGithubFailure(code: string, message: string): string {
-  return `::error title=${property(code)}::${data(message)}\n`;
+  const lines = message.split('\n').map(escapeText);
+  return `::error title=${property(code)}::${data(firstLines(lines))}\n`;
 }
 
 function command({ code, severity, file, range, message, detail }: Problem, locator: Locator): string {

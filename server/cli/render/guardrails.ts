@@ -1,6 +1,6 @@
 // Violated guardrails: the witnesses with the grants that cause them, and what to remove (design 3.4, interfaces.md
 // Witness). All of them as JSON; as text the first, for a rule that everybody breaks has a witness for everybody.
-import type { GuardrailReport, GuardrailViolation, Witness } from '../../../engine/compiler.js';
+import type { GuardrailReport, GuardrailViolation, Witness, WitnessCells } from '../../../engine/compiler.js';
 import type { GrantRef } from '../../../engine/index.js';
 import { count } from './count.js';
 import { escapeText } from './escape.js';
@@ -40,14 +40,26 @@ function renderRepair(repair: readonly GrantRef[], paint: Paint): string {
 function renderWitness(witness: Witness, paint: Paint): string {
   const scopes = witness.scopes.join(', ');
   const when = stretchText(witness);
-  const head = `  ${identitiesText(witness.identities)}: ${scopes === '' ? 'nothing' : scopes} ${regionText(witness)}${when === '' ? '' : ` ${when}`}\n`;
+  const head = `  ${identitiesText(witness.identities)}: ${scopes === '' ? 'nothing' : scopes} ${regionText(witness)}${alsoText(witness)}${when === '' ? '' : ` ${when}`}\n`;
   const grants = witness.grants.slice(0, SHOWN_GRANTS);
   const more = witness.grants.length - SHOWN_GRANTS;
   return [
     head,
     ...grants.map((grant) => `    ${paint('info', 'grant')}: ${grantText(grant)}\n`),
     ...(more > 0 ? [`    and ${count(more, 'more grant')}\n`] : []),
+    renderAlso(witness),
   ].join('');
+}
+
+function alsoText({ alsoAt = [] }: Witness): string {
+  return alsoAt.length === 0 ? '' : ` and ${count(alsoAt.length, 'more namespace')}`;
+}
+
+/** More of the same identities. */
+function renderAlso({ also = [] }: Witness): string {
+  return also.length === 0
+    ? ''
+    : `    and ${count(also.length, 'more place or time', 'more places or times')}: ${LISTED}\n`;
 }
 
 function identitiesText(identities: readonly string[]): string {
@@ -67,10 +79,13 @@ function violationJson({ description, file, line, witnesses, ...violation }: Gua
     ...violation,
     ...(description === null ? {} : { description }),
     ...(file === null ? {} : { file, line }),
-    witnesses: witnesses.map((witness) => ({
-      ...witness,
-      from: instantJson(witness.from),
-      until: instantJson(witness.until),
+    witnesses: witnesses.map(({ also, ...witness }) => ({
+      ...cellsJson(witness),
+      ...(also === undefined ? {} : { also: also.map(cellsJson) }),
     })),
   };
+}
+
+function cellsJson(cells: WitnessCells): object {
+  return { ...cells, from: instantJson(cells.from), until: instantJson(cells.until) };
 }

@@ -8,8 +8,8 @@ import type { Paint } from './palette.js';
 
 const REASONS: ReadonlyMap<string, string> = new Map([
   ['malformed', 'is no signature'],
-  ['unknown_key', 'by a key that the keyring does not have'],
-  ['wrong', 'does not fit what is signed'],
+  ['unknown_key', 'fits no key of the keyring'],
+  ['wrong', 'is not by this key over what is signed'],
   ['duplicate_key', 'by the same key again'],
 ]);
 const SHOWN_KEY_ID = 71;

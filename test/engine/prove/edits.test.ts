@@ -40,7 +40,8 @@ describe('the edits of explain', () => {
       fc.property(world, explainRequest, fc.option(fc.noBias(fc.nat()), { freq: 8 }), (any, asked, aim) => {
         const set = writable(any);
         const request = aim === null ? asked : aimed(set, asked, aim);
-        const { edits } = explain(load(set), request);
+        const { decision, edits, noEdit } = explain(load(set), request);
+        expect([decision, noEdit === undefined]).toEqual([decision, decision === 'allow' || edits.length > 0]);
         const texts = edits.map((edit) => edit.opens.cells);
         expect([...texts].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))).toEqual(texts);
         for (const edit of edits) {

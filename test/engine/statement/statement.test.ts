@@ -125,8 +125,13 @@ describe('an envelope', () => {
     ['a text', 'x'],
     ['no signatures', { payload: '', payloadType: 'x' }],
     ['signatures that are no list', { payload: '', payloadType: 'x', signatures: { length: 1 } }],
-    ['a payload that is no base64', { payload: 'e30', payloadType: 'x', signatures: [] }],
-    ['a payload in the alphabet of URLs', { payload: '-_-_', payloadType: 'x', signatures: [] }],
+    ...['e31', 'e30==', 'e', 'e30= ', 'e3\n0=', '-/-/', '+_+_', '-/-', 'é30=', '====', '-_-_=', '*'].map(
+      (payload): [string, unknown] => [
+        `a payload that is no base64: ${payload}`,
+        { payload, payloadType: 'x', signatures: [] },
+      ],
+    ),
+    ['no payload', { payloadType: 'x', signatures: [] }],
     [
       'too many signatures',
       { payload: '', payloadType: 'x', signatures: Array(STATEMENT_LIMITS.signatures + 1).fill({}) },
@@ -135,9 +140,31 @@ describe('an envelope', () => {
     expect(typeof decodeEnvelope(value)).toBe('string');
   });
 
+  it('may be in either alphabet of base64, the URL-safe one padded or not', () => {
+    const bytes = Buffer.from([0xfb, 0xff, 0xfe, 0x3e]);
+    expect(bytes.toString('base64')).toBe('+//+Pg==');
+    for (const payload of ['+//+Pg==', '-__-Pg==', '-__-Pg']) {
+      const envelope = decodeEnvelope({ payload, payloadType: 'x', signatures: [] });
+      expect(envelope).toEqual({ payload: new Uint8Array(bytes), payloadType: 'x', signatures: [] });
+    }
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 70 }), (given) => {
+        const standard = Buffer.from(given).toString('base64');
+        const urlSafe = standard.replaceAll('+', '-').replaceAll('/', '_');
+        for (const payload of [standard, urlSafe, urlSafe.replaceAll('=', '')]) {
+          const envelope = decodeEnvelope({ payload, payloadType: 'x', signatures: [] });
+          expect(typeof envelope === 'string' ? envelope : envelope.payload).toEqual(given);
+        }
+      }),
+    );
+  });
+
   it('keeps the good signatures beside a malformed one', () => {
     const good = JSON.parse(encodeEnvelope(signedBy([ana], encodeStatement(OURS)))) as { signatures: unknown[] };
-    const odd = [null, 7, {}, { keyid: 1, sig: 'AAAA' }, { sig: `${'A'.repeat(86)}=` }, { keyid: ana.keyId, sig: '' }];
+    const odd = [
+      ...[null, 7, {}, { keyid: 1, sig: 'AAAA' }, { sig: `${'A'.repeat(86)}=` }, { keyid: ana.keyId, sig: '' }],
+      ...[{ sig: 'A'.repeat(85) }, { sig: `${'A'.repeat(85)}B` }, { sig: `${'A'.repeat(86)}== ` }, { sig: ['A'] }],
+    ];
     const envelope = decodeEnvelope({ ...good, signatures: [...odd, ...good.signatures] });
     if (typeof envelope === 'string') throw new Error(envelope);
     const report = judge(envelope, ring(1, ana));
@@ -161,22 +188,84 @@ describe('a statement counts', () => {
     expect(judge(signedBy([eve, ben], payload), ring(1, ana, ben)).faults).toEqual([]);
   });
 
+  /** Signatures by keys under the ids that are said. */
+  function under(...signed: readonly (readonly [TestKey, string | null])[]): Envelope {
+    const { signatures, ...rest } = signedBy(
+      signed.map(([key]) => key),
+      payload,
+    );
+    return { ...rest, signatures: signatures.map(({ bytes }, i) => ({ keyId: signed[i]?.[1] ?? null, bytes })) };
+  }
+
+  it('by a signature that does not say whose it is, and says whose it was', () => {
+    expect(judge(under([ana, null]), ring(1, ben, ana))).toEqual({
+      signatures: [{ keyId: ana.keyId, name: 'key-1', ok: true }],
+      statement: OURS,
+      faults: [],
+    });
+  });
+
+  it('an empty id is none', () => {
+    const { signatures, ...rest } = JSON.parse(encodeEnvelope(under([ana, null]))) as { signatures: object[] };
+    const envelope = decodeEnvelope({ ...rest, signatures: signatures.map((one) => ({ ...one, keyid: '' })) });
+    expect(envelope).toMatchObject({ signatures: [{ keyId: null }] });
+  });
+
+  it('tries every key with every signature at worst, and no signature more often', () => {
+    const keys = Array.from({ length: 3 }, makeKey);
+    const tried = new Map<string, number>();
+    const strangers = under(...Array.from({ length: 5 }, () => [makeKey(), null] as const));
+    const report = judgeStatement(
+      strangers,
+      {
+        keyring: ring(1, ...keys),
+        verify: (input) => {
+          const key = Buffer.from(input.publicKey).toString('hex');
+          tried.set(key, (tried.get(key) ?? 0) + 1);
+          return verifyByNode(input);
+        },
+      },
+      EXPECTED,
+    );
+    expect(codes(report)).toEqual(['signature.threshold']);
+    expect([...tried.values()]).toEqual([5, 5, 5]);
+    expect(STATEMENT_LIMITS.signatures * STATEMENT_LIMITS.keys).toBe(4096);
+  });
+
   const stripped = { ...signedBy([ana], payload), signatures: [] };
   const zero = { ...stripped, signatures: [{ keyId: ana.keyId, bytes: new Uint8Array(64) }] };
-  const twin = {
-    ...stripped,
-    signatures: [{ keyId: ana.keyId.toUpperCase(), bytes: signedBy([ana], payload).signatures[0]?.bytes ?? null }],
-  };
   const borrowed = { ...stripped, signatures: signedBy([ana], encodeStatement({ ...OURS, generation: 6 })).signatures };
   const lent = {
     ...stripped,
     signatures: signedBy([eve], payload).signatures.map(({ bytes }) => ({ keyId: ana.keyId, bytes })),
   };
+  const malleable = { ...stripped, signatures: [{ keyId: ana.keyId, bytes: plusOrder(signedBy([ana], payload)) }] };
   test.each([
+    ['by a signature whose number is too large by the order of the group', malleable, 1, ['wrong']],
     ['without a signature', stripped, 1, []],
     ['by one key twice', signedBy([ana, ana], payload), 2, [undefined, 'duplicate_key']],
+    [
+      'by one key under its id and that in other letters',
+      under([ana, ana.keyId], [ana, ana.keyId.toUpperCase()]),
+      2,
+      [undefined, 'unknown_key'],
+    ],
+    [
+      'by one key under an id of nobody, or in other letters',
+      under([ana, 'x'], [ana, ana.keyId.toUpperCase()]),
+      1,
+      ['unknown_key', 'unknown_key'],
+    ],
+    ['by one key under its own id and none', under([ana, ana.keyId], [ana, null]), 2, [undefined, 'duplicate_key']],
+    ["by one key under its own id and another's", under([ana, ben.keyId], [ana, ana.keyId]), 2, ['wrong', undefined]],
+    [
+      'by one key without an id, again and again',
+      under([ana, null], [ana, null], [ana, null]),
+      2,
+      [undefined, 'duplicate_key', 'duplicate_key'],
+    ],
+    ['by a key that nobody knows, without an id', under([eve, null]), 1, ['unknown_key']],
     ['by a key that nobody knows', signedBy([eve], payload), 1, ['unknown_key']],
-    ['by a key id in other letters', twin, 1, ['unknown_key']],
     ['by a signature of zeros', zero, 1, ['wrong']],
     ['by a signature of another statement', borrowed, 1, ['wrong']],
     ["by another's signature under a known id", lent, 1, ['wrong']],
@@ -199,8 +288,12 @@ describe('a statement counts', () => {
 
   it('not after a change of any byte', () => {
     const file = encodeEnvelope(signedBy([ana], payload));
+    // Under another name it is no id, and a signature needs none.
+    const name = file.indexOf('keyid');
+    expect(name).toBeGreaterThan(0);
     const accepted: number[] = [];
     for (let at = 0; at < file.length; at += 1) {
+      if (at >= name && at < name + 'keyid'.length) continue;
       const changed = Buffer.from(file);
       changed[at] = (changed[at] ?? 0) ^ 1;
       const parsed = parseOrNull(changed.toString());
@@ -232,6 +325,20 @@ describe('a statement counts', () => {
     for (const edge of edges) expect(codes(judge(signedBy([ana], payload), ring(1, ana), edge))).toEqual([]);
   });
 });
+
+/** The same point with s + L, which some libraries take for the same signature. */
+function plusOrder({ signatures }: Envelope): Uint8Array {
+  const bytes = Buffer.from(signatures[0]?.bytes ?? []);
+  let carry = 0n;
+  let order = 2n ** 252n + 27742317777372353535851937790883648493n;
+  for (let i = 32; i < 64; i += 1) {
+    const sum = BigInt(bytes[i] ?? 0) + (order & 255n) + carry;
+    bytes[i] = Number(sum & 255n);
+    carry = sum >> 8n;
+    order >>= 8n;
+  }
+  return bytes;
+}
 
 function parseOrNull(json: string): unknown {
   try {

@@ -1,0 +1,128 @@
+// Writes that nobody reads: somewhere, at some time, a grant lets records be written where nobody at all may read them then.
+// Readers are looked for where fewest grants reach (`leastClasses`), over all of time.
+import { groupDigits } from '../model/group-digits.js';
+import { formatInstant, instantOf, windowOf } from '../model/instant.js';
+import { FAMILIES, type Family, scopeBit } from '../model/scope.js';
+import { pathAt } from '../prove/nodes.js';
+import {
+  combine,
+  during,
+  isNothing,
+  mapTimeline,
+  NOTHING,
+  type Piece,
+  piecesOf,
+  sameTimeline,
+  type Timeline,
+  unionOf,
+} from '../prove/timeline.js';
+import { listOf } from './grant-rules.js';
+import { leastClasses, type NamespaceClass } from './least-classes.js';
+import { isReachable, type LintWorld } from './lint-world.js';
+import { type LintContext, placed } from './rule.js';
+
+const BITS = FAMILIES.map((family) => ({
+  family,
+  read: scopeBit(`${family}:read`),
+  write: scopeBit(`${family}:write`),
+}));
+const READS = BITS.reduce((bits, { read }) => bits | read, 0);
+
+export function findUnreadWrites(world: LintWorld, context: LintContext): void {
+  const readers = makeReaders(world);
+  for (let index = world.set.grants.length - 1; index >= 0; index -= 1) {
+    const grant = world.set.grants[index];
+    if (grant === undefined || !isReachable(world, world.principals[index] ?? 0)) continue;
+    const left = new Set(BITS.filter(({ write }) => (grant.scopes & write) !== 0));
+    if (left.size === 0) continue;
+    const whole = { ...windowOf(grant), value: [...left].reduce((bits, { read }) => bits | read, 0) };
+    for (const place of leastClasses(world.tree, { node: world.nodes[index] ?? 0, inherit: grant.inherit })) {
+      const unread = readers.unreadIn(place, during(whole));
+      if (readers.steps() > context.maxPairs) {
+        context.onLimit(placed(grant.place));
+        return;
+      }
+      const told = new Map<string, { readonly ever: string; readonly families: Family[] }>();
+      for (const part of left) {
+        const own = mapTimeline(unread, (bits) => bits & part.read);
+        if (isNothing(own)) continue;
+        left.delete(part);
+        const [where, when] = [whereText(world, readers, { place, unread: own }), whenText(piecesOf(own), whole)];
+        const scene = `${where}${when}`;
+        const alike = told.get(scene);
+        if (alike === undefined) told.set(scene, { ever: when === '' ? 'ever ' : '', families: [part.family] });
+        else alike.families.push(part.family);
+      }
+      for (const [scene, { ever, families }] of told) {
+        context.report({
+          code: 'LINT_WRITE_UNREAD',
+          place: placed(grant.place),
+          message: `nobody may ${ever}read the ${listOf(families)} records that \`${grant.id}\` lets be written ${scene}`,
+          help: `grant ${families.map((family) => `\`${family}:read\``).join(', ')} to somebody there`,
+        });
+      }
+    }
+  }
+}
+
+interface Readers {
+  /** What of some reads, as bits of scopes, nobody has in a namespace class. */
+  readonly unreadIn: (place: NamespaceClass, wanted: Timeline) => Timeline;
+  /** Steps of timelines that were taken so far. */
+  readonly steps: () => number;
+}
+
+function makeReaders(world: LintWorld): Readers {
+  const { tree } = world;
+  const windows = { inherited: makeLists(tree.paths.length), exact: makeLists(tree.paths.length) };
+  world.set.grants.forEach((grant, index) => {
+    const value = grant.scopes & READS;
+    if (value === 0 || !isReachable(world, world.principals[index] ?? 0)) return;
+    const lists = grant.inherit ? windows.inherited : windows.exact;
+    (lists[world.nodes[index] ?? 0] ??= []).push({ ...windowOf(grant), value });
+  });
+  const inherited = windows.inherited.map((pieces) => (pieces === undefined ? NOTHING : unionOf(pieces)));
+  const exact = windows.exact.map((pieces) => (pieces === undefined ? NOTHING : unionOf(pieces)));
+  let steps = 0;
+  const without = (wanted: Timeline, reads: Timeline = NOTHING): Timeline => {
+    if (reads === NOTHING) return wanted;
+    steps += wanted.values.length + reads.values.length;
+    return combine(wanted, reads, (want, read) => want & ~read);
+  };
+  return {
+    // What is nearest first, which mostly is all.
+    unreadIn: ({ node: own, extent }, wanted) => {
+      let left = extent === 'exact' ? without(wanted, exact[own]) : wanted;
+      for (let node = own; node >= 0 && !isNothing(left); node = tree.parent[node] ?? -1)
+        left = without(left, inherited[node]);
+      return left;
+    },
+    steps: () => steps,
+  };
+}
+
+function makeLists(count: number): (Piece[] | undefined)[] {
+  return new Array<Piece[] | undefined>(count).fill(undefined);
+}
+
+/** The class, and the namespace that it is below where that is the same. */
+function whereText(
+  { tree }: LintWorld,
+  readers: Readers,
+  { place: { node, extent }, unread }: { readonly place: NamespaceClass; readonly unread: Timeline },
+): string {
+  const path = `\`${pathAt(tree, node)}\``;
+  if (extent === 'exact') return `at ${path}`;
+  const isAlike = sameTimeline(readers.unreadIn({ node, extent: 'exact' }, unread), unread);
+  const others = (tree.end[node] ?? 0) > node + 1 ? ', outside the namespaces that grants name there' : '';
+  return `${isAlike ? `at ${path} and below it` : `below ${path}`}${others}`;
+}
+
+/** The first time and how many more there are; empty where that is all of the grant's. */
+function whenText(when: readonly Piece[], whole: Piece): string {
+  const [first, ...more] = when;
+  if (first === undefined || (first.from === whole.from && first.until === whole.until)) return '';
+  const from = first.from === -Infinity ? '' : ` from ${formatInstant(instantOf(first.from))}`;
+  const until = first.until === Infinity ? '' : ` until ${formatInstant(instantOf(first.until))}`;
+  return `,${from}${until}${more.length === 0 ? '' : `, and ${groupDigits(more.length)} more times`}`;
+}

@@ -1,0 +1,42 @@
+// `explain` of what nothing in a policy or a credential would allow.
+import { expect, test } from '@jest/globals';
+import { type CliRun, runCli } from '../support/run-cli.js';
+import { makeFolder } from '../support/temp-folder.js';
+import { POLICY } from './policies.js';
+
+test('where no edit would allow it, explain says why, whichever step failed', async () => {
+  const cwd = await makeFolder(POLICY);
+  const run = (...args: readonly string[]): Promise<CliRun> => runCli(['explain', '.', ...args], { cwd });
+  const helpFor = async (identity: string, ...more: readonly string[]): Promise<readonly (string | undefined)[]> => {
+    const { stdout } = await run('--as', identity, ...more);
+    return [stdout.split('\n')[0], stdout.split('\n').find((line) => line.startsWith('help: '))];
+  };
+  const none = 'help: no edit of the policy or the credential allows it: ';
+  const read = ['--scope', 'resource:read'];
+  expect(await helpFor('orcid:ana', ...read, '--namespace', '/labs/optics', '--context', '/labs')).toEqual([
+    'denied at target_relationship',
+    `${none}whatever is granted, /labs has no resource:read of what is in /labs/optics; ask from /labs/optics or from below it`,
+  ]);
+  const write = ['--scope', 'resource:write', '--namespace', '/labs'];
+  expect(await helpFor('orcid:bob', ...write, '--context', '/labs/optics')).toEqual([
+    'denied at no_matching_grant',
+    `${none}whatever is granted, /labs/optics has no resource:write of what is in /labs; ask from /labs itself`,
+  ]);
+  expect(await helpFor('orcid:ana', ...read, '--namespace', '/Labs')).toEqual([
+    'denied at canonicalize',
+    `${none}only namespaces can be granted, and this text is none`,
+  ]);
+  expect(await helpFor('orcid:ana', '--scope', 'resource:raed', '--namespace', '/labs')).toEqual([
+    'denied at unknown_scope',
+    `${none}only the ten scopes can be granted, and this is none of them`,
+  ]);
+  expect(await helpFor('a-group-group:crew', ...read, '--namespace', '/labs')).toEqual([
+    'denied at no_matching_grant',
+    `${none}a policy cannot name a-group-group:crew: no provider can be called that`,
+  ]);
+  const json = await run('--as', 'orcid:ana', ...read, '--namespace', '//', '--format', 'json');
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    edits: [],
+    noEdit: 'only namespaces can be granted, and this text is none',
+  });
+});
