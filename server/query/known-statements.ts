@@ -18,30 +18,47 @@ interface Known {
   readonly slots: readonly (readonly [binding: number, part: number])[];
 }
 
-/** Statements that are kept; the one that was longest unused goes first. */
-const KEPT = 1_000;
-/** Characters and roots of one that is kept: a larger one takes the store so long that writing it is nothing. */
+/** Characters of all statements that are kept, of which the longest unused go first. */
+const KEPT = 8_000_000;
+/** Characters of one that is kept: a larger one takes the store so long that writing it is nothing. */
 const LONGEST = 16_000;
-const MOST_ROOTS = 64;
 
 type Write = (wanted: Wanted) => Fragment;
 
 /** As `write`, which must bind the parts of the position as they are. */
 export function remembering(write: Write): Write {
   const known = new Map<string, Known>();
+  let held = 0;
+  const keep = (name: string, made: Known): void => {
+    const size = sizeOf(name, made);
+    if (size > LONGEST) return;
+    known.set(name, made);
+    held += size;
+    for (const [oldest, statement] of known) {
+      if (held <= KEPT) break;
+      known.delete(oldest);
+      held -= sizeOf(oldest, statement);
+    }
+  };
   return (wanted) => {
     const name = nameOf(wanted);
     const found = known.get(name);
-    const made = found ?? writeOnce(wanted, write);
-    if (found !== undefined) known.delete(name);
-    if (found !== undefined || isSmall(made.statement)) {
-      // Put last, so that the map's order is that of the last use.
-      known.set(name, made);
-      const [oldest] = known.keys();
-      if (known.size > KEPT && oldest !== undefined) known.delete(oldest);
+    if (found === undefined) {
+      const made = writeOnce(wanted, write);
+      keep(name, made);
+      return filledIn(made, wanted.after);
     }
-    return filledIn(made, wanted.after);
+    // Put last, so that the map's order is that of the last use.
+    known.delete(name);
+    known.set(name, found);
+    return filledIn(found, wanted.after);
   };
+}
+
+/** Everything that a request says is in it: names of properties are bound, and may be as long as a body. */
+function sizeOf(name: string, { statement: { text, bindings } }: Known): number {
+  const bound = bindings.flat().reduce<number>((sum, value) => sum + String(value).length, 0);
+  return name.length + text.length + bound;
 }
 
 function writeOnce(wanted: Wanted, write: Write): Known {
@@ -64,11 +81,6 @@ function filledIn({ statement, slots }: Known, after: Position | null): Fragment
   const bindings: Binding[] = [...statement.bindings];
   for (const [index, part] of slots) bindings[index] = after[part] ?? null;
   return rebound(statement, bindings);
-}
-
-function isSmall({ text, bindings }: Fragment): boolean {
-  const roots = bindings.reduce<number>((sum, binding) => sum + (Array.isArray(binding) ? binding.length : 0), 0);
-  return text.length <= LONGEST && roots <= MOST_ROOTS;
 }
 
 /** Equal exactly where predicate, query, page size, selection and the absent parts of the position are. */

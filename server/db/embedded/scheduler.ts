@@ -57,6 +57,8 @@ export class Scheduler {
   enqueue(session: Session, unit: Unit): void {
     if (session !== this.#owner && session.queue.length === 0) {
       if (this.#waiting.length >= MAX_WAITING_UNITS) {
+        // Its client takes for closed what it asked to close.
+        for (const statement of unit.closed) this.#orphans.push(closeStatement(statement));
         session.send(
           errorFrame('ERROR', '53300', `more than ${String(MAX_WAITING_UNITS)} clients wait for the embedded store`),
         );

@@ -9,6 +9,7 @@ import {
   ProtocolError,
   STARTUP,
   TYPE,
+  closeStatement,
   copyFail,
   errorFrame,
   queryFrame,
@@ -24,6 +25,8 @@ export interface Unit {
   readonly copy: boolean;
   /** Channels it listens to or not from then on. */
   readonly channels: readonly Statement[];
+  /** Prepared statements that it closes, by the names they have in the engine. */
+  readonly closed: readonly string[];
 }
 
 export interface SessionHost {
@@ -55,6 +58,7 @@ export class Session {
   #bytes = 0;
   #refusal: string | null = null;
   #channels: Statement[] = [];
+  #closed: string[] = [];
 
   constructor(id: number, socket: Socket, host: SessionHost) {
     this.id = id;
@@ -150,7 +154,7 @@ export class Session {
         return;
       case TYPE.close:
         this.#add(this.#owned(message));
-        this.statements.delete(this.#nameIn(message) ?? '');
+        this.#noteClosed(this.#nameIn(message));
         return;
       case TYPE.bind:
       case TYPE.describe:
@@ -234,6 +238,12 @@ export class Session {
     if (statement.kind === 'listen' || statement.kind === 'unlisten') this.#channels.push(statement);
   }
 
+  #noteClosed(name: string | null): void {
+    if (name === null) return;
+    this.statements.delete(name);
+    this.#closed.push(name);
+  }
+
   #nameIn(message: Buffer): string | null {
     const name = statementName(message);
     return name === null ? null : this.#prefix + name;
@@ -260,12 +270,17 @@ export class Session {
   #finish(kind: 'plain' | 'copy'): void {
     const refusal = this.#refusal;
     const unit: Unit = {
-      messages: refusal === null ? Buffer.concat(this.#messages, this.#bytes) : raise(refusal),
+      messages:
+        refusal === null
+          ? Buffer.concat(this.#messages, this.#bytes)
+          : Buffer.concat([...this.#closed.map(closeStatement), raise(refusal)]),
       channels: refusal === null ? this.#channels : [],
       copy: kind === 'copy',
+      closed: this.#closed,
     };
     this.#refusal = null;
     this.#channels = [];
+    this.#closed = [];
     this.#drop();
     this.#host.enqueue(this, unit);
   }

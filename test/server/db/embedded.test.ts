@@ -355,6 +355,50 @@ describe('more clients than can be served', () => {
   });
 });
 
+describe('a statement that its client closes', () => {
+  const isThere = async (name: string): Promise<boolean> => {
+    const { rows } = await database.knex.raw<{ rows: unknown[] }>(
+      'select 1 from pg_prepared_statements where name like ?',
+      [`%\\_${name}`],
+    );
+    return rows.length > 0;
+  };
+  /** The driver's own connection, which closes without a query around it. */
+  const close = (who: pg.Client, name: string): void => {
+    const { connection } = who as unknown as { connection: { close: (what: { type: 'S'; name: string }) => void } };
+    connection.close({ type: 'S', name });
+  };
+
+  it('is closed also if the query that follows is refused for want of room', async () => {
+    const [who, holder] = [await client(), await client()];
+    await who.query({ name: 'kept', text: 'select 1' });
+    expect(await isThere('kept')).toBe(true);
+    const others = await Promise.all(Array.from({ length: 64 }, client));
+    await holder.query('begin');
+    const waiting = others.map((each) => each.query('select 1'));
+    await sleep(60);
+    close(who, 'kept');
+    expect(await failure(who.query('select 2'))).toMatchObject({ code: '53300' });
+    await holder.query('commit');
+    await Promise.all(waiting);
+    await eventually(async () => {
+      expect(await isThere('kept')).toBe(false);
+    });
+    await Promise.all([...others, holder, who].map((each) => each.end()));
+  });
+
+  it('is closed also if what follows is nothing that the store does', async () => {
+    const who = await client();
+    await who.query({ name: 'other', text: 'select 1' });
+    close(who, 'other');
+    expect(await failure(who.query({ text: 'copy rows from stdin', values: [], name: 'copying' }))).toMatchObject({
+      code: '0A000',
+    });
+    expect(await isThere('other')).toBe(false);
+    await who.end();
+  });
+});
+
 describe('bytes that are no protocol', () => {
   test.each([
     ['HTTP', 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'],

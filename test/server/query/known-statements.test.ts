@@ -6,7 +6,7 @@ import type { Fragment } from '../../../server/db/sql.js';
 import { remembering, type Wanted } from '../../../server/query/known-statements.js';
 import { sortColumns, type Position } from '../../../server/query/order.js';
 import { parseQuery } from '../../../server/query/parse-query.js';
-import { chosenStatement, countStatement } from '../../../server/query/records.js';
+import { chosenStatement } from '../../../server/query/records.js';
 import { rowPredicate, type RowPredicate } from '../../../server/query/row-predicate.js';
 import { pathOf } from '../../support/gateway.js';
 
@@ -97,22 +97,27 @@ describe('a known statement', () => {
     expect(written).toBe(4);
   });
 
-  it('is not kept where there are many roots, and no more than a thousand are', () => {
+  it('is kept by its size, with all that is bound in it, and so are all together', () => {
     let written = 0;
     const known = remembering((wanted) => {
       written += 1;
-      return countStatement(wanted);
+      return chosenStatement(wanted);
     });
-    const body = { family: 'resource', namespace: '/' };
-    const ask = (predicate: RowPredicate): Fragment => known(wantedOf({ body, predicate, texts: null }));
-    const many = subtrees(200);
-    ask(many);
-    ask(many);
-    expect(written).toBe(2);
-    const first = subtrees(1);
-    ask(first);
-    for (let index = 0; index < 1_000; index += 1) ask(subtrees(1));
-    ask(first);
-    expect(written).toBe(2 + 1 + 1_000 + 1);
+    const ask = (predicate: RowPredicate, select: readonly string[] = []): number => {
+      const before = written;
+      known(wantedOf({ body: { family: 'resource', namespace: '/', select }, predicate, texts: null }));
+      return written - before;
+    };
+    const predicate = subtrees(1);
+    const long = [`properties.${'x'.repeat(10_000)}`];
+    for (const large of [() => ask(subtrees(3_000)), () => ask(predicate, long)]) {
+      expect([large(), large()]).toEqual([1, 1]);
+    }
+    expect([ask(predicate), ask(predicate)]).toEqual([1, 0]);
+    const middling = [`properties.${'x'.repeat(3_000)}`];
+    expect([ask(predicate, middling), ask(predicate, middling)]).toEqual([1, 0]);
+    // Of these eight million characters hold fewer than a thousand.
+    for (let index = 0; index < 1_000; index += 1) ask(predicate, [...middling, `properties.${String(index)}`]);
+    expect(ask(predicate)).toBe(1);
   });
 });
