@@ -72,20 +72,31 @@ export async function rowsOf<Row>(knex: Knex, statement: Fragment): Promise<read
   return result.rows;
 }
 
-/** As `rowsOf`, for a statement of requests: the server reads and plans it once a connection if it comes again. */
+/**
+ * As `rowsOf`, for a statement of requests: the server reads and plans it once a connection if it comes again. A filter stands in it
+ * many times; where it binds much that is sent once, under no name, or a list of the longest would become hundreds of megabytes.
+ */
 export async function preparedRowsOf<Row>(knex: Knex, statement: Fragment): Promise<readonly Row[]> {
   if (statement.bindings.length === 0) throw new Error('a statement without bindings');
-  const named = isStore(knex) ? namesOf(knex)(statement.text) : null;
-  return named === null ? rowsOf(knex, statement) : runNamed<Row>(knex, { ...named, values: statement.bindings });
+  if (!isStore(knex)) return rowsOf(knex, statement);
+  const named = bindsLittle(statement) ? namesOf(knex)(statement.text) : null;
+  return named === null
+    ? runNamed<Row>(knex, { name: '', ...sharingValues(statement) })
+    : runNamed<Row>(knex, { ...named, values: statement.bindings });
 }
 
-/**
- * As `rowsOf`, for a statement of requests that is seldom the same one again. A filter stands in it many times: what it binds is sent
- * once, or a list of the longest would become hundreds of megabytes.
- */
-export async function onceRowsOf<Row>(knex: Knex, statement: Fragment): Promise<readonly Row[]> {
-  if (statement.bindings.length === 0) throw new Error('a statement without bindings');
-  return isStore(knex) ? runNamed<Row>(knex, { name: '', ...sharingValues(statement) }) : rowsOf<Row>(knex, statement);
+/** Characters that may be sent again for each place where they stand. */
+const LITTLE = 100_000;
+
+function bindsLittle({ bindings }: Fragment): boolean {
+  let characters = 0;
+  for (const binding of bindings) {
+    for (const value of Array.isArray(binding) ? binding : [binding]) {
+      characters += 8 + (typeof value === 'string' ? value.length : 0);
+      if (characters > LITTLE) return false;
+    }
+  }
+  return true;
 }
 
 /** `$1`, `$2`, … for the question marks: the same one where a value stands again as the same type. */

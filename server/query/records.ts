@@ -2,7 +2,7 @@
 // a row predicate (design 7, README.md).
 import type { NamespacePath } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
-import { onceRowsOf, preparedRowsOf, sql, type Fragment } from '../db/sql.js';
+import { preparedRowsOf, sql, type Fragment } from '../db/sql.js';
 import { storedPath } from '../db/tables.js';
 import { isEverything } from './condition.js';
 import { openCursor, sealCursor, type CursorBinding } from './cursor.js';
@@ -62,17 +62,11 @@ async function readPage(db: Database, request: ListRequest, after: Position | nu
 
 /** Most pages are small, and most of what a page of large records costs is to write them. */
 async function readRows(db: Database, wanted: Wanted): Promise<readonly PageRow[]> {
-  const read = readerOf(wanted.plan);
-  const rows = await read<PageRow>(db.knex, pageOf(wanted));
+  const rows = await preparedRowsOf<PageRow>(db.knex, pageOf(wanted));
   if (!isTooLarge(rows)) return rows;
   const request = ordered(wanted);
   // Whatever is gathered has been read so already.
-  return request.order === null ? rows : read<PageRow>(db.knex, largePageStatement(request));
-}
-
-/** Filters come in any number, and would soon take all the room that there is for prepared statements. */
-function readerOf({ where }: QueryPlan): typeof preparedRowsOf {
-  return isEverything(where) ? preparedRowsOf : onceRowsOf;
+  return request.order === null ? rows : preparedRowsOf<PageRow>(db.knex, largePageStatement(request));
 }
 
 /** The statement has written it as a list of texts and NULLs. */
@@ -110,7 +104,7 @@ export async function countRecords(
   db: Database,
   request: { readonly predicate: RowPredicate; readonly plan: QueryPlan },
 ): Promise<number> {
-  const rows = await readerOf(request.plan)<{ readonly count: string }>(db.knex, countOf({ ...request, after: null }));
+  const rows = await preparedRowsOf<{ readonly count: string }>(db.knex, countOf({ ...request, after: null }));
   return Number(rows[0]?.count ?? 0);
 }
 
