@@ -2,6 +2,7 @@
 // its messages on the connection of a transaction, and takes no more rows than the server keeps up with.
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import type { Fragment } from './sql.js';
 
@@ -89,7 +90,8 @@ async function send(
     if (text.length < CHUNK) continue;
     connection.sendCopyFromChunk(Buffer.from(text));
     text = '';
-    if (stream.writableNeedDrain) await drained(stream);
+    // What the server says, and that it is gone, is heard in between only; a lost stream needs no draining.
+    await (stream.writableNeedDrain ? drained(stream) : nextTurn());
     if (!isOpen()) return;
   }
   if (text !== '') connection.sendCopyFromChunk(Buffer.from(text));

@@ -58,7 +58,17 @@ for (const store of testStores()) {
       expect(await count()).toBe(0);
     });
 
+    // The embedded store collects all rows before it reads any.
     if (store.name === 'postgres') {
+      it('hears an error of the server between rows, however many there are', async () => {
+        function* rowsForever(): Generator<readonly CopyValue[]> {
+          yield ['one', 'bad'];
+          for (let index = 0; ; index += 1) yield [String(index), 'z'.repeat(1_000)];
+        }
+        await expect(copy(rowsForever())).rejects.toMatchObject({ code: '22P02' });
+        expect(await count()).toBe(0);
+      });
+
       it('rejects when the server goes away while it copies', async () => {
         const copying = inTransaction(db.knex, async (trx) => {
           const { rows } = await trx.raw<{ rows: { pid: number }[] }>('SELECT pg_backend_pid() AS pid');
