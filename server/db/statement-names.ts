@@ -13,7 +13,7 @@ export type StatementNames = (text: string) => NamedText | null;
 
 /** Characters of all texts that have a name, and of all that a connection has prepared; and of one. */
 const PREPARED = 160_000;
-const LONGEST = 16_000;
+const LONGEST = 40_000;
 const WATCHED = 256;
 const TIMES = 3;
 
