@@ -29,22 +29,17 @@ import { registerVerify } from './commands/verify.js';
 import { registerVisible } from './commands/visible.js';
 import { registerWhatCan } from './commands/what-can.js';
 import { registerWhoCan } from './commands/who-can.js';
-import { readEnvironment, variableOf } from './environment.js';
 import { EXIT, EXIT_MEANINGS, type ExitStatus } from './exit-codes.js';
 import { failedAnswer } from './failed-answer.js';
 import { CliFailure } from './failure.js';
-import { type CliIo, type Environment, write, writeJson } from './io.js';
+import { type CliIo, write, writeJson } from './io.js';
 import { escapeText } from './render/escape.js';
 import { programVersion } from './version.js';
 
 /** Formats in which a command that fails altogether says so too. */
 const REPORT_FORMATS: ReadonlySet<string> = new Set(['sarif', 'github', 'junit']);
 
-const HELP = [
-  '`bailiwick help <verb>` shows its arguments, options and examples. Every flag may',
-  'be given as a variable, too, such as `BAILIWICK_FORMAT=json` for `--format json`;',
-  'what is typed counts more.',
-].join('\n');
+const HELP = '`bailiwick help <verb>` shows its arguments, options and examples.';
 
 type Register = (program: Command, io: CliIo) => void;
 
@@ -88,7 +83,7 @@ export async function main(argv: readonly string[], io: Omit<CliIo, 'setStatus'>
     await program.parseAsync(argv, { from: 'user' });
     return status;
   } catch (error) {
-    return await showFailure(error, full, askedOf(program, argv, io.env));
+    return await showFailure(error, full, askedOf(program, argv));
   }
 }
 
@@ -111,7 +106,6 @@ function makeProgram(io: CliIo): Command {
     .addHelpText('after', `\n${HELP}\n${statusTable()}`);
   for (const register of VERBS) register(program, io);
   registerHelp(program);
-  readEnvironment(program, io.env);
   return program;
 }
 
@@ -146,7 +140,7 @@ interface Asked {
 }
 
 /** Also where the command line could not be parsed. */
-function askedOf(program: Command, argv: readonly string[], env: Environment): Asked {
+function askedOf(program: Command, argv: readonly string[]): Asked {
   const names: string[] = [];
   let command = program;
   for (const name of argv) {
@@ -157,7 +151,7 @@ function askedOf(program: Command, argv: readonly string[], env: Environment): A
   }
   const verb = names.join(' ');
   const option = command.options.find(({ long }) => long === '--format');
-  const format = typedFormat(argv) ?? (option === undefined ? undefined : env[variableOf('format')]);
+  const format = typedFormat(argv);
   if (format !== undefined) return { format, by: 'user', verb };
   const usual: unknown = option?.defaultValue;
   return { format: typeof usual === 'string' ? usual : 'text', by: 'default', verb };
@@ -257,8 +251,7 @@ async function run(): Promise<void> {
   const argv = process.argv.slice(2);
   const io = { stdin, stdout, stderr, env, cwd: '/', isTerminal };
   const silent: CliIo = { ...io, setStatus: () => undefined };
-  const fail = (error: unknown): Promise<ExitStatus> =>
-    showFailure(error, silent, askedOf(makeProgram(silent), argv, env));
+  const fail = (error: unknown): Promise<ExitStatus> => showFailure(error, silent, askedOf(makeProgram(silent), argv));
   // What nobody awaited is told like everything else.
   process.on('uncaughtException', (error) => {
     fail(error).then(
