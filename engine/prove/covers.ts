@@ -156,6 +156,6 @@ function byPrincipal({ policy }: World, holdings: readonly Holding[]): ReadonlyM
 }
 
 /** A window as a count of one. */
-export function windowOf({ from, until }: Holding): Timeline {
+export function inForceOf({ from, until }: Holding): Timeline {
   return during({ from, until, value: 1 });
 }

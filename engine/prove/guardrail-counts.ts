@@ -1,6 +1,6 @@
 // `atLeast` and `atMost` (design 3.4): how many identities hold any of some scopes in a namespace, in each interval of time.
 import { combine, NOTHING, type Timeline } from './timeline.js';
-import { countOf, makePlaces, type Place, windowOf, without } from './covers.js';
+import { countOf, makePlaces, type Place, inForceOf, without } from './covers.js';
 import { sightingsOf } from './count-sightings.js';
 import type { CountedAt } from '../model/policy-set.js';
 import type { Holding } from './holdings.js';
@@ -87,7 +87,7 @@ function putBack(
 ): boolean {
   const isThere = ({ row, isThere: before }: Refill): boolean => before || holding.row === row;
   if (reach.length > ceiling && refills.some(isThere)) return false;
-  const window = windowOf(holding);
+  const window = inForceOf(holding);
   const counts: Timeline[] = [];
   for (const refill of refills) {
     const beyond = Array.from(reach, (identity) => without(window, refill.cover.get(identity)));

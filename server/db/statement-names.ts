@@ -2,6 +2,7 @@
 // value of a request, so that few texts do the work of all. What a plan takes in the server follows from the length of its text,
 // about 200 bytes a character on each connection, so their length together is what is bounded, for the names that are given and
 // on each connection for itself: whatever was longest unused goes first, so none is kept from one that comes by others that came.
+import { makeRecent } from '../recent.js';
 
 export interface NamedText {
   readonly name: string;
@@ -22,36 +23,19 @@ const TIMES = 3;
  * knows by it what it has prepared.
  */
 export function makeStatementNames(): StatementNames {
-  const names = new Map<string, NamedText>();
-  const seen = new Map<string, number>();
-  let characters = 0;
+  const names = makeRecent<NamedText>(PREPARED);
+  const seen = makeRecent<number>(Infinity, WATCHED);
   let given = 0;
   return (text) => {
     const known = names.get(text);
-    if (known !== undefined) {
-      // Put last, so that the map's order is that of the last use.
-      names.delete(text);
-      names.set(text, known);
-      return known;
-    }
+    if (known !== undefined) return known;
     if (text.length > LONGEST) return null;
     const times = (seen.get(text) ?? 0) + 1;
-    seen.delete(text);
-    if (times < TIMES) {
-      seen.set(text, times);
-      const [oldest] = seen.keys();
-      if (seen.size > WATCHED && oldest !== undefined) seen.delete(oldest);
-      return null;
-    }
+    seen.put(text, times % TIMES, 0);
+    if (times < TIMES) return null;
     given += 1;
     const named = { name: `bailiwick ${String(given)}`, text: numberPlaceholders(text) };
-    names.set(text, named);
-    characters += text.length;
-    for (const [oldest] of names) {
-      if (characters <= PREPARED) break;
-      names.delete(oldest);
-      characters -= oldest.length;
-    }
+    names.put(text, named, text.length);
     return named;
   };
 }
@@ -66,19 +50,6 @@ function numberPlaceholders(text: string): string {
 export type PreparedNames = (statement: NamedText) => readonly string[];
 
 export function makePreparedNames(): PreparedNames {
-  const lengths = new Map<string, number>();
-  let characters = 0;
-  return ({ name, text }) => {
-    characters += text.length - (lengths.get(name) ?? 0);
-    lengths.delete(name);
-    lengths.set(name, text.length);
-    const closed: string[] = [];
-    for (const [oldest, length] of lengths) {
-      if (characters <= PREPARED) break;
-      lengths.delete(oldest);
-      characters -= length;
-      closed.push(oldest);
-    }
-    return closed;
-  };
+  const names = makeRecent<null>(PREPARED);
+  return ({ name, text }) => (names.get(name) === undefined ? names.put(name, null, text.length) : []);
 }

@@ -2,6 +2,7 @@
 // is asked, and its text follows from the visible set and the query alone: only the place in a cursor is another each time,
 // and that is bound, never written. A statement is found by the very predicate that it was made from.
 import { rebound, type Binding, type Fragment } from '../db/sql.js';
+import { makeRecent } from '../recent.js';
 import type { Position } from './order.js';
 import type { QueryPlan } from './plan.js';
 import type { RowPredicate } from './row-predicate.js';
@@ -27,31 +28,15 @@ type Write = (wanted: Wanted) => Fragment;
 
 /** As `write`, which must bind the parts of the position as they are. */
 export function remembering(write: Write): Write {
-  const known = new Map<string, Known>();
-  let held = 0;
-  const keep = (name: string, made: Known): void => {
-    const size = sizeOf(name, made);
-    if (size > LONGEST) return;
-    known.set(name, made);
-    held += size;
-    for (const [oldest, statement] of known) {
-      if (held <= KEPT) break;
-      known.delete(oldest);
-      held -= sizeOf(oldest, statement);
-    }
-  };
+  const known = makeRecent<Known>(KEPT);
   return (wanted) => {
     const name = nameOf(wanted);
     const found = known.get(name);
-    if (found === undefined) {
-      const made = writeOnce(wanted, write);
-      keep(name, made);
-      return filledIn(made, wanted.after);
-    }
-    // Put last, so that the map's order is that of the last use.
-    known.delete(name);
-    known.set(name, found);
-    return filledIn(found, wanted.after);
+    if (found !== undefined) return filledIn(found, wanted.after);
+    const made = writeOnce(wanted, write);
+    const size = sizeOf(name, made);
+    if (size <= LONGEST) known.put(name, made, size);
+    return filledIn(made, wanted.after);
   };
 }
 
