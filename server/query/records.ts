@@ -56,7 +56,7 @@ async function readPage(db: Database, request: ListRequest, after: Position | nu
   const rows = await readRows(db, { predicate, plan, after });
   const last = rows.find(({ at }) => at !== null)?.at ?? null;
   const more = rows.some((row) => row.more);
-  const next = more && last !== null ? sealCursor(positionOf(last), { plan, binding: cursors }) : null;
+  const next = more && last !== null ? sealCursor(positionOf(last, plan), { plan, binding: cursors }) : null;
   return { items: itemsJson(rows), next };
 }
 
@@ -69,11 +69,9 @@ async function readRows(db: Database, wanted: Wanted): Promise<readonly PageRow[
   return request.order === null ? rows : preparedRowsOf<PageRow>(db.knex, largePageStatement(request));
 }
 
-/** The statement has written it as a list of texts and NULLs. */
-function positionOf(json: string): Position {
+function positionOf(json: string, { orderBy }: QueryPlan): Position {
   const position: unknown = JSON.parse(json);
-  const isPart = (part: unknown): part is string | null => part === null || typeof part === 'string';
-  if (!Array.isArray(position) || !position.every(isPart)) throw new TypeError('a row without a place');
+  if (!isPosition(position, sortColumns(orderBy))) throw new TypeError('a row without a place');
   return position;
 }
 
