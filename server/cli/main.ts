@@ -6,7 +6,7 @@ import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config-error.js';
-import { sqlStateOf } from '../db/error-facts.js';
+import { sqlStateOf } from '../db/failures.js';
 import { registerCheck } from './commands/check.js';
 import { registerCodes } from './commands/codes.js';
 import { registerCompile } from './commands/compile.js';

@@ -55,7 +55,7 @@ async function told<T>(work: Promise<T>): Promise<T> {
 export async function storeFailure(error: unknown, next: string | null = null): Promise<unknown> {
   // A file that cannot be read fails with codes that connections know, too.
   if (error instanceof Error && 'path' in error) return error;
-  const { toStoreError } = await import('../db/problems.js');
+  const { toStoreError } = await import('../db/failures.js');
   const failure = toStoreError(error);
   if (failure === null) return error;
   const status = STATUSES.get(failure.code) ?? EXIT.precondition;

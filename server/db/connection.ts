@@ -4,7 +4,7 @@
 import knex from 'knex';
 import type { Knex } from 'knex';
 import type pg from 'pg';
-import { endsConnection } from './error-facts.js';
+import { endsConnection } from './failures.js';
 import { StoreError } from './store-error.js';
 
 export interface ConnectionSource {

@@ -2,7 +2,7 @@
 // object that might be printed and of every error.
 import pg from 'pg';
 import type { ConnectionSource } from './connection.js';
-import { codeOf, reasonOf } from './error-facts.js';
+import { codeOf, reasonOf } from './failures.js';
 import { openClient } from './open-client.js';
 import { PLANNER_SETTINGS } from './planner-settings.js';
 import { StoreError } from './store-error.js';

@@ -1,5 +1,5 @@
 // What can be wrong with the store as a whole, each with a stable code and what to do about it. Shown to operators on
-// the command line and in the log, never to clients: those get the problems of `problems.ts` (design 6, 9).
+// the command line and in the log, never to clients: those get the problems of `http/store-problem.ts`.
 
 const ADVICE = {
   'store.url': 'give DATABASE_URL as postgres://user:password@host:5432/database',

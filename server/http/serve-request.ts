@@ -2,7 +2,7 @@
 // (schema, policy pinned once, decision, SQL, projection), then the answer. Whatever is thrown on the way ends in one place.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authenticator } from '../auth/authenticate.js';
-import { toStoreProblem } from '../db/problems.js';
+import { toStoreProblem } from './store-problem.js';
 import { HTTP_LIMITS } from '../limits.js';
 import type { Clock, IdSource, Logger } from '../ports.js';
 import type { PolicyStore } from '../policy/policy-store.js';

@@ -10,7 +10,7 @@ import {
   type NamespacePath,
 } from '../../engine/index.js';
 import { copyIn } from '../db/copy-in.js';
-import { codeOf } from '../db/error-facts.js';
+import { codeOf } from '../db/failures.js';
 import { familyCode, storedPath } from '../db/tables.js';
 import { rowsOf, sql, type Fragment } from '../db/sql.js';
 import { deriveId, nameDigest } from './record-id.js';

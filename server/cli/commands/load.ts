@@ -2,7 +2,7 @@
 // are in (interfaces.md, datasets).
 import type { Command } from 'commander';
 import type { Database } from '../../db/database.js';
-import { sqlStateOf } from '../../db/error-facts.js';
+import { sqlStateOf } from '../../db/failures.js';
 import type { LoadCounts, LoadReport } from '../../load/load-dataset.js';
 import type { LineFault } from '../../load/record-line.js';
 import type { SettingName } from '../../settings.js';
@@ -94,7 +94,7 @@ interface Loaded {
 async function refresh(io: CliIo, { db, report, progress }: Loaded): Promise<void> {
   const [{ isWorthTidying, tidyStore }, { toStoreError }] = await Promise.all([
     import('../../load/tidy-store.js'),
-    import('../../db/problems.js'),
+    import('../../db/failures.js'),
   ]);
   if (!isWorthTidying(report)) return;
   progress.phase('tidying the store');

@@ -18,7 +18,7 @@ import {
 } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { codeOf } from '../error-facts.js';
+import { codeOf } from '../failures.js';
 import { identifyProcess, lifeOf } from './process-identity.js';
 import type { ProcessIdentity } from './process-identity.js';
 

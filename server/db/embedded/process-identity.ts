@@ -2,7 +2,7 @@
 // is reused and means something else in another container or after a restart of the machine.
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { codeOf } from '../error-facts.js';
+import { codeOf } from '../failures.js';
 
 export interface ProcessIdentity {
   readonly pid: number;

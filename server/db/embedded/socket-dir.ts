@@ -3,7 +3,7 @@
 import { lstatSync, mkdtempSync, readdirSync, rmSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { reasonOf } from '../error-facts.js';
+import { reasonOf } from '../failures.js';
 import { StoreError } from '../store-error.js';
 
 /** pg connects to `<folder>/.s.PGSQL.<port>`. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { ConnectionSource } from '../connection.js';
-import { reasonOf } from '../error-facts.js';
+import { reasonOf } from '../failures.js';
 import { openClient } from '../open-client.js';
 import { StoreError } from '../store-error.js';
 import { HEARTBEAT_LOST, createLockFolder, readLock, takeLock } from './owner-lock.js';

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import { isDurable, openEngine } from './engine.js';
 import type { Engine } from './engine.js';
-import { reasonOf } from '../error-facts.js';
+import { reasonOf } from '../failures.js';
 import { StoreError } from '../store-error.js';
 import { finishFolder, prepareFolder, storeFolder } from './folder.js';
 import { ownsLock } from './owner-lock.js';

@@ -4,7 +4,7 @@ import type { OpenedStore } from '../../support/stores.js';
 import { testStores } from '../../support/stores.js';
 import { openDatabase } from '../../../server/db/database.js';
 import { inTransaction } from '../../../server/db/transaction.js';
-import { toStoreProblem } from '../../../server/db/problems.js';
+import { toStoreProblem } from '../../../server/http/store-problem.js';
 
 for (const store of testStores()) {
   describe(`a database on ${store.name}`, () => {

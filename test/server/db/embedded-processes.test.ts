@@ -23,7 +23,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../../../server/db/database.js';
 import { HEARTBEAT_LOST, readLock } from '../../../server/db/embedded/owner-lock.js';
-import { toStoreProblem } from '../../../server/db/problems.js';
+import { toStoreProblem } from '../../../server/http/store-problem.js';
 import { newDataDir } from '../../support/stores.js';
 
 const KILLS = Number(process.env['BAILIWICK_TEST_KILLS'] ?? 3);

@@ -9,7 +9,7 @@ import pg from 'pg';
 import { openDatabase } from '../../../server/db/database.js';
 import type { Database } from '../../../server/db/database.js';
 import { readLock } from '../../../server/db/embedded/owner-lock.js';
-import { toStoreProblem } from '../../../server/db/problems.js';
+import { toStoreProblem } from '../../../server/http/store-problem.js';
 import { inTransaction } from '../../../server/db/transaction.js';
 import { copyIn } from '../../support/copy-in.js';
 import { newDataDir } from '../../support/stores.js';

@@ -6,7 +6,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { openDatabase } from '../../../server/db/database.js';
 import type { Database } from '../../../server/db/database.js';
 import { READY_IDLE, TYPE, errorFrame, greeting } from '../../../server/db/embedded/wire.js';
-import { toStoreProblem } from '../../../server/db/problems.js';
+import { toStoreProblem } from '../../../server/http/store-problem.js';
 import { inTransaction } from '../../../server/db/transaction.js';
 import type { TestPostgres } from '../../support/postgres.js';
 import { findPostgres, runSql, startPostgres } from '../../support/postgres.js';

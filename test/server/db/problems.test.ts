@@ -2,7 +2,8 @@
 import { describe, expect, it, test } from '@jest/globals';
 import knex from 'knex';
 import pg from 'pg';
-import { toStoreError, toStoreProblem } from '../../../server/db/problems.js';
+import { toStoreError } from '../../../server/db/failures.js';
+import { toStoreProblem } from '../../../server/http/store-problem.js';
 import { StoreError } from '../../../server/db/store-error.js';
 
 function databaseError(code: string): pg.DatabaseError {

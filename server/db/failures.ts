@@ -1,0 +1,121 @@
+// What an unknown error says of itself, and whether it is a failure of the store. Errors are judged by their properties, not their
+// class: errors of Node, of the driver and of another thread are not all instances of this realm's `Error`. A wrong statement of
+// ours is no failure of the store: it stays an unknown error.
+import { StoreError, type StoreErrorCode } from './store-error.js';
+
+/** What the store could not do: answer in time, or answer at all. */
+export type StoreFailure = 'timeout' | 'unavailable';
+
+/** Error classes (first two characters) and codes of PostgreSQL, its appendix A. The code is looked up before the class. */
+const SQL_STATES: ReadonlyMap<string, StoreFailure> = new Map<string, StoreFailure>([
+  ['57014', 'timeout'], // query_canceled: statement_timeout
+  ['55P03', 'timeout'], // lock_not_available: lock_timeout
+  ['25006', 'unavailable'], // read_only_sql_transaction: a primary that became a standby
+  ['42501', 'unavailable'], // insufficient_privilege: a right was taken away, or never given
+  ['25P03', 'unavailable'], // idle_in_transaction_session_timeout
+  ['58030', 'unavailable'], // io_error
+  ['XX001', 'unavailable'], // data_corrupted
+  ['XX002', 'unavailable'], // index_corrupted
+  ['08', 'unavailable'], // connection exceptions
+  ['28', 'unavailable'], // the password was changed under us
+  ['3D', 'unavailable'], // the database is gone
+  ['40', 'unavailable'], // serialization failure, deadlock: transient, and retried by whoever may retry
+  ['53', 'unavailable'], // no disk space, no memory, no connections
+  ['57', 'unavailable'], // shut down, crashed, starting up
+]);
+
+const NETWORK_CODES: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ENOENT',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EADDRNOTAVAIL',
+  'EMFILE',
+  'ENFILE',
+  'ERR_SOCKET_CLOSED',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
+]);
+
+/** pg gives these no code. */
+const DRIVER_MESSAGES =
+  /Connection terminated|connection error and is not queryable|Client was closed and is not queryable|^timeout expired$|Connection ended|^Unable to acquire a connection$|aborted$/;
+
+/** How the store failed; null for an error that is no failure of the store. */
+export function storeFailure(error: unknown): StoreFailure | null {
+  if (error instanceof StoreError) {
+    if (error.code === 'store.not_committed') return null;
+    return error.code === 'store.timeout' ? 'timeout' : 'unavailable';
+  }
+  if (propertyOf(error, 'name') === 'KnexTimeoutError') return 'unavailable';
+  const code = codeOf(error);
+  if (code !== null) {
+    if (NETWORK_CODES.has(code)) return 'unavailable';
+    return SQL_STATES.get(code) ?? SQL_STATES.get(code.slice(0, 2)) ?? (endsConnection(error) ? 'unavailable' : null);
+  }
+  return DRIVER_MESSAGES.test(reasonOf(error)) ? 'unavailable' : null;
+}
+
+/**
+ * The failure for operators, in words of ours: the driver's quote SQL and values. A `StoreError` is given as it is.
+ * null: the error is not a failure of the store.
+ */
+export function toStoreError(error: unknown): StoreError | null {
+  if (error instanceof StoreError) return error;
+  const failure = storeFailure(error);
+  if (failure === null) return null;
+  const code = codeOf(error);
+  const [storeCode, message] =
+    WORDS.get(code ?? '') ?? WORDS.get(code?.slice(0, 2) ?? '') ?? (failure === 'timeout' ? TIMEOUT : FAILED);
+  return new StoreError(storeCode, sqlStateOf(error) === null ? message : `${message} (SQLSTATE ${String(code)})`, {
+    cause: error,
+  });
+}
+
+type Words = readonly [code: StoreErrorCode, message: string];
+
+const TIMEOUT: Words = ['store.timeout', 'the store did not answer in time'];
+const FAILED: Words = ['store.failed', 'the store failed, or the connection to it was lost'];
+
+/** By SQLSTATE or its class. */
+const WORDS: ReadonlyMap<string, Words> = new Map<string, Words>([
+  ['25006', ['store.read_only', 'the store is read-only']],
+  ['42501', ['store.rights', 'the database user lacks a right that this needs']],
+  ['40', ['store.failed', 'the store gave up the transaction for the sake of another']],
+  ['53', ['store.failed', 'the store has run out of disk space, memory or connections']],
+]);
+
+/** `code` of a system or database error; null if it has none. */
+export function codeOf(error: unknown): string | null {
+  const code = propertyOf(error, 'code');
+  return typeof code === 'string' ? code : null;
+}
+
+/** The SQLSTATE of an error of the database; its message may quote SQL and values. Null for any other error. */
+export function sqlStateOf(error: unknown): string | null {
+  const code = codeOf(error);
+  return code !== null && /^[0-9A-Z]{5}$/.test(code) && propertyOf(error, 'severity') !== undefined ? code : null;
+}
+
+/** The message, or the code where the message is empty (a refused connection to several addresses has none). */
+export function reasonOf(error: unknown): string {
+  const message = propertyOf(error, 'message');
+  if (typeof message === 'string' && message !== '') return message;
+  return codeOf(error) ?? String(error);
+}
+
+/** True for an error of the server that ends the connection. */
+export function endsConnection(error: unknown): boolean {
+  const severity = propertyOf(error, 'severity');
+  return severity === 'FATAL' || severity === 'PANIC';
+}
+
+function propertyOf(error: unknown, name: string): unknown {
+  return typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined;
+}

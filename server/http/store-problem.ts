@@ -1,0 +1,13 @@
+// Failures of the store as the problems that clients are told: the only place that knows both.
+import { storeFailure } from '../db/failures.js';
+import { ApiProblem } from '../problem.js';
+
+/**
+ * The problem to answer with when the store failed: `db.timeout` (504) or `db.unavailable` (503), the error as its cause.
+ * null: the error is not a failure of the store.
+ */
+export function toStoreProblem(error: unknown): ApiProblem | null {
+  const failure = storeFailure(error);
+  if (failure === null) return null;
+  return new ApiProblem(failure === 'timeout' ? 'db.timeout' : 'db.unavailable', { cause: error });
+}
