@@ -4,13 +4,13 @@ import { compileTables } from './compile/compile-tables.js';
 import { ENGINE_LIMITS, type EngineLimits } from './limits.js';
 import { type LoadResult, openSnapshot } from './evaluate/open-snapshot.js';
 import { linkPolicy } from './link/link-policy.js';
-import type { Diagnostic } from './model/diagnostic.js';
+import type { Diagnostic } from './diagnostics/diagnostic.js';
 import type { PolicyDocument } from './model/document.js';
-import { groupDigits } from './model/group-digits.js';
+import { groupDigits } from './diagnostics/fault-words.js';
 import { groupHolders } from './model/holders.js';
 import type { FileOutline, PolicySet } from './model/policy-set.js';
 import { compareTexts } from './model/order.js';
-import { makeDiagnostic, makeSink } from './model/report.js';
+import { makeDiagnostic, makeSink } from './diagnostics/report.js';
 import { rangeOf } from './model/span.js';
 import { decodeCompiled } from './snapshot/decode.js';
 import { digestCells } from './snapshot/digest-cells.js';
@@ -21,7 +21,8 @@ import { acceptFiles } from './source/accept-files.js';
 
 export { ENGINE_LIMITS, type EngineLimits } from './limits.js';
 export { formatFile, type Formatting } from './format/format-file.js';
-export type { Diagnostic, Position, Range, Related, Severity } from './model/diagnostic.js';
+export type { Diagnostic, Related, Severity } from './diagnostics/diagnostic.js';
+export type { Position, Range } from './model/span.js';
 export {
   type CodePage,
   codePage,
@@ -29,7 +30,7 @@ export {
   type LintCode,
   PROBLEM_CODES,
   type ProblemCode,
-} from './model/diagnostic-codes.js';
+} from './diagnostics/diagnostic-codes.js';
 export {
   CLOCK_RULES,
   isLintCode,
@@ -38,11 +39,11 @@ export {
   type LintOptions,
   lintPolicy,
 } from './lint/lint-policy.js';
-export { identityFaultText, meantPath, pathFaultText } from './model/fault-words.js';
-export { nearest } from './model/nearest.js';
+export { identityFaultText, meantPath, pathFaultText } from './diagnostics/fault-words.js';
+export { nearest } from './diagnostics/nearest.js';
 export type { FileOutline, PolicyGuardrail, PolicySet, PolicyTest } from './model/policy-set.js';
 export { scopePatterns } from './model/scope.js';
-export { makeDiagnostic, sortDiagnostics } from './model/report.js';
+export { makeDiagnostic, sortDiagnostics } from './diagnostics/report.js';
 export type { Cause } from './prove/diff-causes.js';
 export { diffPolicies, type DiffReport, type DiffRow } from './prove/diff.js';
 export type { Change, CredentialChange, Edit } from './prove/edits.js';

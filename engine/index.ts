@@ -29,7 +29,7 @@ export type {
   VisibilityRequest,
   Visible,
 } from './model/decision.js';
-export { groupDigits } from './model/group-digits.js';
+export { groupDigits } from './diagnostics/fault-words.js';
 export { assertNever, invariant, InvariantError } from './model/invariant.js';
 export {
   formatIdentity,

@@ -1,9 +1,9 @@
 // `bailiwick fmt` for one file: the same policy in the one layout. What is printed is read again and compared with what was
 // there, so that a file is either formatted without any change of meaning or not touched.
 import { ENGINE_LIMITS, type EngineLimits } from '../limits.js';
-import type { Diagnostic } from '../model/diagnostic.js';
+import type { Diagnostic } from '../diagnostics/diagnostic.js';
 import { invariant } from '../model/invariant.js';
-import { makeSink } from '../model/report.js';
+import { makeSink } from '../diagnostics/report.js';
 import { commentsOf } from '../source/comments.js';
 import { readDocument, type SourceFile } from '../source/read-document.js';
 import { readTree } from '../source/read-tree.js';

@@ -1,8 +1,8 @@
 // How much of everything a policy may hold (`limits.ts`): reported once for each kind, where the limit is passed.
-import { groupDigits } from '../model/group-digits.js';
+import { groupDigits } from '../diagnostics/fault-words.js';
 import type { EngineLimits } from '../limits.js';
 import type { PolicyDocument } from '../model/document.js';
-import type { Sink } from '../model/report.js';
+import type { Sink } from '../diagnostics/report.js';
 import type { Span } from '../model/span.js';
 import { findingAt } from './places.js';
 

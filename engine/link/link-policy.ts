@@ -4,7 +4,7 @@ import type { EngineLimits } from '../limits.js';
 import type { GrantDeclaration, PolicyDocument, RoleDeclaration, StatedScopes } from '../model/document.js';
 import type { PolicyGrant, PolicyRole, PolicySet } from '../model/policy-set.js';
 import { NO_SCOPES, type ScopeSet } from '../model/scope.js';
-import type { Sink } from '../model/report.js';
+import type { Sink } from '../diagnostics/report.js';
 import { isWithin } from '../model/namespace.js';
 import type { Located } from '../model/span.js';
 import { checkLimits } from './limits.js';

@@ -1,7 +1,7 @@
 // What a policy declares, by name: each name once, the first in file order counts, every other is reported.
 import type { PolicyDocument, RoleDeclaration } from '../model/document.js';
-import { makeSuggester, type Suggester } from '../model/nearest.js';
-import type { Sink } from '../model/report.js';
+import { makeSuggester, type Suggester } from '../diagnostics/nearest.js';
+import type { Sink } from '../diagnostics/report.js';
 import { findingAt, placeOf } from './places.js';
 
 export interface DeclaredRole {

@@ -1,9 +1,9 @@
 // Offsets in a document as places that diagnostics and the policy cite.
-import type { DiagnosticCode } from '../model/diagnostic-codes.js';
-import type { Related } from '../model/diagnostic.js';
+import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
+import type { Related } from '../diagnostics/diagnostic.js';
 import type { PolicyDocument } from '../model/document.js';
 import type { Place } from '../model/policy-set.js';
-import type { Finding } from '../model/report.js';
+import type { Finding } from '../diagnostics/report.js';
 import { rangeOf, type Span } from '../model/span.js';
 
 export function placeOf(document: PolicyDocument, span: Span): Place {

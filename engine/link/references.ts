@@ -1,7 +1,7 @@
 // References to roles and providers: declared, or a diagnostic with the name that was perhaps meant.
 import type { IdentityReference, MemberReference, PolicyDocument, RoleReference } from '../model/document.js';
 import { GROUP_SUFFIX } from '../model/identity.js';
-import { nearest } from '../model/nearest.js';
+import { nearest } from '../diagnostics/nearest.js';
 import type { Principal } from '../model/policy-set.js';
 import type { Located, Span } from '../model/span.js';
 import type { Names } from './names.js';

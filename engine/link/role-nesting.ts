@@ -1,9 +1,9 @@
 // Roles within roles: a cycle is an error that names its path, and a chain has a limit. Iterative, so that no policy can
 // exhaust the stack, and each role is entered once.
-import { groupDigits } from '../model/group-digits.js';
+import { groupDigits } from '../diagnostics/fault-words.js';
 import type { EngineLimits } from '../limits.js';
 import type { RoleReference } from '../model/document.js';
-import type { Sink } from '../model/report.js';
+import type { Sink } from '../diagnostics/report.js';
 import type { DeclaredRole, Names } from './names.js';
 import { findingAt, placeOf } from './places.js';
 

@@ -2,8 +2,8 @@
 // entry is covered as a whole, so that its layout does not matter. They answer to lint themselves: one without a reason
 // ignores nothing, and one that ignores nothing is told.
 import type { EngineLimits } from '../limits.js';
-import type { Diagnostic, Range } from '../model/diagnostic.js';
-import { lineTableOf, positionAt, rangeOf, type Span } from '../model/span.js';
+import type { Diagnostic } from '../diagnostics/diagnostic.js';
+import { lineTableOf, positionAt, type Range, rangeOf, type Span } from '../model/span.js';
 import { commentsOf } from '../source/comments.js';
 import { readTree } from '../source/read-tree.js';
 import type { Node } from '../source/tree.js';

@@ -1,13 +1,13 @@
 // Lint: what is legal and hardly meant (design 5, `check`). Pure, over the linked policy; levels and ignore comments are
 // applied here, once for all rules.
-import { groupDigits } from '../model/group-digits.js';
+import { groupDigits } from '../diagnostics/fault-words.js';
 import { ENGINE_LIMITS, type EngineLimits } from '../limits.js';
-import { codePage, type LintCode } from '../model/diagnostic-codes.js';
-import type { Diagnostic, Severity } from '../model/diagnostic.js';
+import { codePage, type LintCode } from '../diagnostics/diagnostic-codes.js';
+import type { Diagnostic, Severity } from '../diagnostics/diagnostic.js';
 import type { Instant } from '../model/instant.js';
-import { nearest } from '../model/nearest.js';
+import { nearest } from '../diagnostics/nearest.js';
 import type { FileOutline, Place, PolicySet } from '../model/policy-set.js';
-import { makeDiagnostic, sortDiagnostics } from '../model/report.js';
+import { makeDiagnostic, sortDiagnostics } from '../diagnostics/report.js';
 import { findMissingWithin } from './delegation.js';
 import { findEndingGrants, findUnreachableGrants, findWritesAtRoot } from './grant-rules.js';
 import { findIgnores, type IgnoreComment, isIgnoredBy } from './ignores.js';

@@ -1,7 +1,7 @@
 // Grants without which everybody could do the same: whoever holds one of them holds each of its cells by other grants, too.
 // Grants are looked at from the last to the first, and one that is found covers no other, so all that are found can be
 // removed at once: whoever obeys every finding changes no decision, and then no grant is left that could be spared.
-import { groupDigits } from '../model/group-digits.js';
+import { groupDigits } from '../diagnostics/fault-words.js';
 import { windowOf } from '../model/instant.js';
 import type { PolicyGrant } from '../model/policy-set.js';
 import { combine, during, isNothing, type Piece, unionOf } from '../prove/timeline.js';

@@ -1,7 +1,7 @@
 // What a lint rule is: one function over the world that reports findings. Its page stands with all others in the registry
 // of codes; `lint-policy.ts` lists the rules.
-import type { LintCode } from '../model/diagnostic-codes.js';
-import type { Related } from '../model/diagnostic.js';
+import type { LintCode } from '../diagnostics/diagnostic-codes.js';
+import type { Related } from '../diagnostics/diagnostic.js';
 import type { Instant } from '../model/instant.js';
 import type { Place } from '../model/policy-set.js';
 import type { LintWorld } from './lint-world.js';

@@ -1,6 +1,6 @@
 // Writes that nobody reads: somewhere, at some time, a grant lets records be written where nobody at all may read them then.
 // Readers are looked for where fewest grants reach (`leastClasses`), over all of time.
-import { groupDigits } from '../model/group-digits.js';
+import { groupDigits } from '../diagnostics/fault-words.js';
 import { formatInstant, instantOf, windowOf } from '../model/instant.js';
 import { FAMILIES, type Family, scopeBit } from '../model/scope.js';
 import { pathAt } from '../prove/nodes.js';

@@ -1,5 +1,5 @@
 // A whole policy with every reference resolved: what linking gives and compiling takes. Nothing in it dangles.
-import type { Range } from './diagnostic.js';
+import type { Range } from './span.js';
 import type { Identity } from './identity.js';
 import type { Instant } from './instant.js';
 import type { NamespacePath } from './namespace.js';

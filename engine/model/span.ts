@@ -1,5 +1,16 @@
 // Places in source text: offsets inside, lines and columns only where a person or a file reads them.
-import type { Position, Range } from './diagnostic.js';
+
+/** Lines and columns count from 1, columns in UTF-16 code units. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** The end is exclusive. */
+export interface Range {
+  readonly start: Position;
+  readonly end: Position;
+}
 
 /** Offsets into the text of a file, in UTF-16 code units; the end is exclusive. */
 export interface Span {

@@ -1,5 +1,5 @@
 // The rule of a guardrail in words, as one line.
-import { groupDigits } from '../model/group-digits.js';
+import { groupDigits } from '../diagnostics/fault-words.js';
 import { formatIdentity } from '../model/identity.js';
 import { assertNever } from '../model/invariant.js';
 import { ROOT } from '../model/namespace.js';

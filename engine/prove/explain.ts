@@ -1,16 +1,15 @@
 // One access, step by step: what each step of design 2.3 found, the grants that carry the scope, and for a denial the edits
 // that would allow it. It says what `decide` decides: every verdict here is checked against it by a test.
-import { groupDigits } from '../model/group-digits.js';
 import { grantRefs, findGrants } from '../evaluate/find-grants.js';
 import { type Policy, preparedOf } from '../evaluate/policy.js';
 import type { PreparedPolicy } from '../evaluate/prepare.js';
 import type { AccessStep, GrantRef } from '../model/decision.js';
-import { meantPath, pathFaultText } from '../model/fault-words.js';
+import { groupDigits, meantPath, pathFaultText } from '../diagnostics/fault-words.js';
 import { formatIdentity, type Identity } from '../model/identity.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import { invariant } from '../model/invariant.js';
 import { canonicalize, isWithin, type NamespacePath } from '../model/namespace.js';
-import { nearest } from '../model/nearest.js';
+import { nearest } from '../diagnostics/nearest.js';
 import { isScopeName, scopeBit, type ScopeName, SCOPES } from '../model/scope.js';
 import { type Change, type CredentialChange, type Edit, policyEdits } from './edits.js';
 import { principalsOf } from './what-can.js';

@@ -7,7 +7,7 @@ import { formatIdentity, GROUP_SUFFIX, type Identity } from '../model/identity.j
 import type { Instant } from '../model/instant.js';
 import { invariant } from '../model/invariant.js';
 import { ROOT } from '../model/namespace.js';
-import { nearest } from '../model/nearest.js';
+import { nearest } from '../diagnostics/nearest.js';
 import { type ScopeName, SCOPES } from '../model/scope.js';
 import { makeFold } from './fold.js';
 import { grantsOf, holdingsNear, makeRights, type Rights, subtreeRows } from './holdings.js';

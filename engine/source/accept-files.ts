@@ -1,8 +1,8 @@
 // Which files are read at all: those named like policy files, and only as many and as large as the limits allow.
-import { groupDigits } from '../model/group-digits.js';
+import { groupDigits } from '../diagnostics/fault-words.js';
 import type { EngineLimits } from '../limits.js';
 import { invariant } from '../model/invariant.js';
-import type { Sink } from '../model/report.js';
+import type { Sink } from '../diagnostics/report.js';
 import type { SourceFile } from './read-document.js';
 
 /** `files` are sorted by path. What is left out and could be missed has been reported. */

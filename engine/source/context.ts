@@ -1,7 +1,7 @@
 // What every decoder of one file needs: where to report, and how offsets become lines.
-import type { DiagnosticCode } from '../model/diagnostic-codes.js';
+import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import type { EngineLimits } from '../limits.js';
-import type { Sink } from '../model/report.js';
+import type { Sink } from '../diagnostics/report.js';
 import { rangeOf, type LineTable, type Span, visibleSpan } from '../model/span.js';
 import type { SourceFault } from './tree.js';
 

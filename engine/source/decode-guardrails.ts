@@ -7,7 +7,7 @@ import type {
   RuleDeclaration,
 } from '../model/document.js';
 import { ROOT } from '../model/namespace.js';
-import { nearest } from '../model/nearest.js';
+import { nearest } from '../diagnostics/nearest.js';
 import type { ScopeSet } from '../model/scope.js';
 import type { Located } from '../model/span.js';
 import { refuse, type FileContext } from './context.js';

@@ -7,7 +7,7 @@ import type {
   RoleReference,
 } from '../model/document.js';
 import { formatIdentity, GROUP_SUFFIX, isName, parseIdentity } from '../model/identity.js';
-import { nearest } from '../model/nearest.js';
+import { nearest } from '../diagnostics/nearest.js';
 import { refuse, type FileContext } from './context.js';
 import {
   firstLine,

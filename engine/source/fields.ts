@@ -1,7 +1,7 @@
 // The few decoders that all others are written in. Each gives the value, or null after reporting what is wrong; `what`
 // is how the value is called in a message.
-import { groupDigits } from '../model/group-digits.js';
-import { nearest } from '../model/nearest.js';
+import { groupDigits } from '../diagnostics/fault-words.js';
+import { nearest } from '../diagnostics/nearest.js';
 import type { Located } from '../model/span.js';
 import { isName, utf8Length } from '../model/identity.js';
 import { refuse, reportFault, type FileContext } from './context.js';

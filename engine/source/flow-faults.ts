@@ -1,5 +1,5 @@
 // Faults of what is closed by a mark: quotes, brackets, and the commas between them.
-import type { DiagnosticCode } from '../model/diagnostic-codes.js';
+import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import type { Span } from '../model/span.js';
 import {
   type Enclosure,

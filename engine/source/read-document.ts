@@ -2,7 +2,7 @@
 // of each other is for `link/`. After a fault reading goes on with what is left, so that all mistakes are found in one run.
 import type { EngineLimits } from '../limits.js';
 import type { PolicyDocument } from '../model/document.js';
-import { makeSink, type Sink } from '../model/report.js';
+import { makeSink, type Sink } from '../diagnostics/report.js';
 import { lineTableOf } from '../model/span.js';
 import { refuse, reportFault, type FileContext } from './context.js';
 import { decodeGrants } from './decode-grants.js';

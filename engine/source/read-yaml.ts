@@ -1,9 +1,9 @@
 // Strict YAML for files that are no policy, such as the gateway's settings: the same text and syntax rules, a plain value
 // instead of a policy document, and the place of every part of it.
 import { ENGINE_LIMITS } from '../limits.js';
-import type { Diagnostic, Range } from '../model/diagnostic.js';
-import { makeSink } from '../model/report.js';
-import { FILE_START, type LineTable, lineTableOf, rangeOf, type Span, visibleSpan } from '../model/span.js';
+import type { Diagnostic } from '../diagnostics/diagnostic.js';
+import { makeSink } from '../diagnostics/report.js';
+import { FILE_START, type LineTable, lineTableOf, type Range, rangeOf, type Span, visibleSpan } from '../model/span.js';
 import { readRepaired } from './read-repaired.js';
 import { repairsOf } from './repair.js';
 import { decodeText, listedFaults } from './text.js';

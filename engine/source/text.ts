@@ -1,8 +1,8 @@
 // Bytes to text (design 3.1): strict UTF-8, CRLF read as LF, and no character that a reader could not see or that two
 // programs could take for different things. Every fault is found, so that what is left can still be read (`repair.ts`).
-import { groupDigits } from '../model/group-digits.js';
+import { groupDigits } from '../diagnostics/fault-words.js';
 import type { EngineLimits } from '../limits.js';
-import type { DiagnosticCode } from '../model/diagnostic-codes.js';
+import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import type { Span } from '../model/span.js';
 
 export interface TextFault extends Span {

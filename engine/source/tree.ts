@@ -1,6 +1,6 @@
 // The tree of one policy file: texts, lists and mappings with their places, and how YAML 1.2's core schema reads a text
 // that stands without quotes. A tree has no values of other types: who wants one asks `plainKind` first.
-import type { DiagnosticCode } from '../model/diagnostic-codes.js';
+import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import type { Span } from '../model/span.js';
 
 export interface TextNode extends Span {

@@ -1,9 +1,9 @@
 // The values of the policy language: namespaces, identities, scopes and patterns, instants, durations (design 2, 3).
-import { identityFaultText, pathFaultText } from '../model/fault-words.js';
+import { identityFaultText, pathFaultText } from '../diagnostics/fault-words.js';
 import { formatIdentity, makeIdentity, parseIdentity, type Identity, type IdentityFault } from '../model/identity.js';
 import { parseInstant, type Instant } from '../model/instant.js';
 import { canonicalize, type NamespacePath } from '../model/namespace.js';
-import { nearest } from '../model/nearest.js';
+import { nearest } from '../diagnostics/nearest.js';
 import type { Located } from '../model/span.js';
 import { refuse, type FileContext } from './context.js';
 import { isRepeated, readFields, readList, readName, readText, refuseRepeated } from './fields.js';

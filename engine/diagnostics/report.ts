@@ -1,10 +1,10 @@
 // How mistakes are gathered: one sink per run, which keeps at most a limit of them, and the order and the deduplication
 // of what comes out (design 3.2).
-import { groupDigits } from './group-digits.js';
-import type { Diagnostic, Range, Related } from './diagnostic.js';
+import { groupDigits } from './fault-words.js';
+import type { Diagnostic, Related } from './diagnostic.js';
 import { codePage, type DiagnosticCode } from './diagnostic-codes.js';
-import { compareTexts } from './order.js';
-import { FILE_START } from './span.js';
+import { compareTexts } from '../model/order.js';
+import { FILE_START, type Range } from '../model/span.js';
 
 export interface Finding {
   readonly code: DiagnosticCode;

@@ -1,6 +1,7 @@
-// Why a text is no namespace or no identity, in the user's words: the end of a sentence such as "`/A` is not a namespace: …".
-import type { IdentityFault } from './identity.js';
-import { canonicalize, NAMESPACE_LIMITS, type NamespacePath, type PathFault } from './namespace.js';
+// Words that every message is made with: how a count is written, and why a text is no namespace or no identity, as the end of
+// a sentence such as "`/A` is not a namespace: …".
+import type { IdentityFault } from '../model/identity.js';
+import { canonicalize, NAMESPACE_LIMITS, type NamespacePath, type PathFault } from '../model/namespace.js';
 
 const PATH_FAULTS: Readonly<Record<PathFault, string>> = Object.freeze({
   not_text: 'it is not text',
@@ -40,4 +41,9 @@ export function meantPath(text: string): NamespacePath | null {
       .replaceAll(/\/{2,}/g, '/'),
   );
   return meant.ok ? meant.path : null;
+}
+
+/** `1,204,000` */
+export function groupDigits(number: bigint | number): string {
+  return String(number).replace(/\B(?=(?:\d{3})+$)/g, ',');
 }
