@@ -1,5 +1,5 @@
 // The composition root of the gateway: the only place that wires store, credentials, policy, routes and socket together.
-import { type Policy, unrestrictedPolicy } from '../engine/index.js';
+import { unrestrictedPolicy } from '../engine/index.js';
 import { type Authenticator, makeKeyAuthenticator, makeLocalAuthenticator } from './auth/authenticate.js';
 import { makeFingerprinter } from './auth/fingerprint.js';
 import type { Address, RateLimits } from './config.js';
@@ -11,11 +11,11 @@ import { startHttpServer } from './http/http-server.js';
 import { makeRateLimiter } from './http/rate-limit.js';
 import { makeRoutes } from './http/routes.js';
 import { type Gatekeeper, makeFloodNotice } from './http/serve-request.js';
-import { makePolicyStore, type PolicyStore } from './policy/policy-store.js';
+import { type ActivePolicy, type Candidate, makeActivePolicy } from './policy/active-policy.js';
 import { type Clock, type Logger, makeIdSource, systemClock } from './ports.js';
 
 /** `serve`: every request is authenticated and decided by `policy`. `local`: one unrestricted user, on loopback only. */
-export type GatewayMode = { readonly kind: 'serve'; readonly policy: Policy } | { readonly kind: 'local' };
+export type GatewayMode = ({ readonly kind: 'serve' } & Candidate) | { readonly kind: 'local' };
 
 export interface GatewayOptions {
   readonly mode: GatewayMode;
@@ -32,7 +32,7 @@ export interface Gateway {
   /** Without a slash at the end. */
   readonly url: string;
   readonly address: Address;
-  readonly policies: PolicyStore;
+  readonly policies: ActivePolicy;
   /** Refuses what comes, ends what is in flight, then closes; safe to call twice. */
   readonly close: () => Promise<void>;
 }
@@ -41,7 +41,7 @@ export interface Gateway {
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { mode, db, listen, rate, log, clock = systemClock } = options;
   const secrets = await readSecrets(db);
-  const policies = makePolicyStore(mode.kind === 'local' ? unrestrictedPolicy() : mode.policy);
+  const policies = makeActivePolicy(mode.kind === 'local' ? { policy: unrestrictedPolicy() } : mode, { clock, log });
   const authenticator = chooseAuthenticator(options, secrets.fingerprint);
   let draining = false;
   // In local mode the port belongs to the answer, and it is known only once there is a socket.
@@ -61,7 +61,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     nextId: makeIdSource(),
     log,
     floodNotice: makeFloodNotice(log),
-    around: { currentDigest: () => policies.current().digest, isDraining: () => draining },
+    around: { currentDigest: () => policies.current().policy.digest, isDraining: () => draining },
   };
   const app = makeApp(makeRoutes({ db, cursorKey: secrets.cursor }), keeper);
   const server = await startHttpServer({

@@ -45,6 +45,11 @@ export const RATE_LIMITS = Object.freeze({
   buckets: 10_000,
 });
 
+export const POLICY_LIMITS = Object.freeze({
+  /** Activations that are remembered. */
+  history: 100,
+});
+
 export const KEY_LIMITS = Object.freeze({
   identities: 32,
   restrictions: 1_000,

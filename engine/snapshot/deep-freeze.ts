@@ -1,4 +1,4 @@
-// Our own freezer: immer's stops at the first node that is frozen already and leaves what is below it changeable.
+// Freezes what was parsed, whole: a freezer that stops at the first frozen node leaves what is below it changeable.
 
 /** Freezes a tree of plain objects and arrays in place, also below nodes that are frozen already. */
 export function deepFreeze<T>(value: T): T {

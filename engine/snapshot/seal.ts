@@ -1,9 +1,7 @@
-// Tables to the bytes of a snapshot file: the document sealed and frozen, one canonical text.
-import { Immer } from 'immer';
+// Tables to the bytes of a snapshot file: the document and its seal, one canonical text.
 import type { HolderClasses } from '../model/holders.js';
 import { countsOf, type SnapshotCounts, type PolicyTables } from '../model/tables.js';
 import { canonicalJson } from './canonical.js';
-import { deepFreeze } from './deep-freeze.js';
 import type { SnapshotDocument } from './document.js';
 import { toSnapshotBody } from './encode.js';
 import { type Digest, digestOf } from './hash.js';
@@ -27,18 +25,11 @@ export interface CompiledCells {
   readonly changes: readonly (Digest | null)[];
 }
 
-// The columns of a draft are frozen by our own freezer before a draft exists; immer shares them and need not look again.
-const { produce } = new Immer({ autoFreeze: false });
-
 export function sealSnapshot(worked: CompiledCells, decisions: Digest): CompiledSnapshot {
   const { tables } = worked;
-  const unsealed = deepFreeze<SnapshotDocument>({ seal: '', snapshot: toSnapshotBody(tables, decisions) });
-  const document = deepFreeze(
-    produce(unsealed, (draft) => {
-      // Of everything in the file but itself.
-      draft.seal = digestOf(canonicalJson(unsealed.snapshot));
-    }),
-  );
+  const snapshot = toSnapshotBody(tables, decisions);
+  // The seal is of everything in the file but itself.
+  const document: SnapshotDocument = { seal: digestOf(canonicalJson(snapshot)), snapshot };
   const bytes = new TextEncoder().encode(canonicalJson(document));
   return { bytes, digest: digestOf(bytes), decisions, counts: countsOf(tables), worked };
 }

@@ -112,7 +112,7 @@ const LISTEN_FAULTS: ReadonlyMap<string, string> = new Map([
 
 /** Says that the gateway answers, on stdout: scripts wait for it. */
 async function announce(io: CliIo, gateway: Gateway, { config, mode, format }: RunOptions): Promise<void> {
-  const policy = gateway.policies.current();
+  const policy = gateway.policies.current().policy;
   const store = storeOf(config);
   if (format === 'json') {
     await writeJson(io, {

@@ -5,7 +5,7 @@ import type { Authenticator } from '../auth/authenticate.js';
 import { toStoreProblem } from './store-problem.js';
 import { HTTP_LIMITS } from '../limits.js';
 import type { Clock, IdSource, Logger } from '../ports.js';
-import type { PolicyStore } from '../policy/policy-store.js';
+import type { ActivePolicy } from '../policy/active-policy.js';
 import { ApiProblem } from '../problem.js';
 import {
   type Answer,
@@ -24,7 +24,7 @@ import type { Route } from './route.js';
 
 export interface Gatekeeper {
   readonly authenticator: Authenticator;
-  readonly policies: PolicyStore;
+  readonly policies: ActivePolicy;
   readonly hostGuard: HostGuard;
   readonly limiters: Limiters;
   readonly clock: Clock;
@@ -102,7 +102,7 @@ async function work(
   }
   const actor = await identify(keeper, exchange);
   const body = await readBody(route, exchange);
-  const pinPolicy = (): NonNullable<Exchange['policy']> => (exchange.policy ??= keeper.policies.current());
+  const pinPolicy = (): NonNullable<Exchange['policy']> => (exchange.policy ??= keeper.policies.current().policy);
   return route.run({ actor, at: exchange.at, path: request.url ?? '', pinPolicy }, body);
 }
 

@@ -119,7 +119,7 @@ async function openRoom(store: TestStore, dataset: NeutralDataset): Promise<Room
     const neutral = found(suite.actors[actor]);
     if (neutral.local === true) return askAll(local.address.port, undefined, toEnvelope(query, dataset), query);
     if (!policies.has(policy)) policies.set(policy, loadNeutralPolicy(found(suite.policies[policy])));
-    served.policies.replace(found(policies.get(policy)));
+    served.policies.activate({ policy: found(policies.get(policy)) }, 'test');
     const known = keys.get(actor) ?? (await makeKey(opened, actor, neutral));
     keys.set(actor, known);
     return askAll(served.address.port, known, toEnvelope(query, dataset), query);

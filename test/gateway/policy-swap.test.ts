@@ -87,30 +87,33 @@ describe('what an actor sees', () => {
     const { text } = await served.key();
     const shorter = policyOf(first(39));
     const other = policyOf([...first(39), { lab: 50 }]);
-    const original = served.gateway.policies.current();
+    const original = served.gateway.policies.current().policy;
     for (let round = 0; round < 3; round += 1) {
       expect(await seen(text)).toEqual(labs(...upTo(40)));
-      served.gateway.policies.replace(shorter);
+      served.gateway.policies.activate({ policy: shorter }, 'test');
       expect(await seen(text)).toEqual(labs(...upTo(39)));
-      served.gateway.policies.replace(other);
+      served.gateway.policies.activate({ policy: other }, 'test');
       expect(await seen(text)).toEqual(labs(...upTo(39), 50));
-      served.gateway.policies.replace(policyOf([]));
+      served.gateway.policies.activate({ policy: policyOf([]) }, 'test');
       expect((await call(served.port, { key: text, body: QUERY })).status).toBe(403);
-      served.gateway.policies.replace(original);
+      served.gateway.policies.activate({ policy: original }, 'test');
     }
   });
 
   it('follows the clock over the end of a grant', async () => {
     const { text } = await served.key();
-    const original = served.gateway.policies.current();
-    served.gateway.policies.replace(policyOf([...first(40), { lab: 45, expires: instantOf(NOON + 1_000) }]));
+    const original = served.gateway.policies.current().policy;
+    served.gateway.policies.activate(
+      { policy: policyOf([...first(40), { lab: 45, expires: instantOf(NOON + 1_000) }]) },
+      'test',
+    );
     expect(await seen(text)).toEqual(labs(...upTo(40), 45));
     now = instantOf(NOON + 999);
     expect(await seen(text)).toEqual(labs(...upTo(40), 45));
     now = instantOf(NOON + 1_000);
     expect(await seen(text)).toEqual(labs(...upTo(40)));
     now = NOON;
-    served.gateway.policies.replace(original);
+    served.gateway.policies.activate({ policy: original }, 'test');
   });
 
   it('is that of each key, also of one actor', async () => {

@@ -97,7 +97,7 @@ export async function openHttpDoors(db: Database): Promise<HttpDoors> {
     const isLocal = actor.kind === 'local';
     const credential = isLocal ? {} : { key: await keyOf(actor, id) };
     now = at;
-    if (!isLocal) served.gateway.policies.replace(policy);
+    if (!isLocal) served.gateway.policies.activate({ policy }, 'test');
     const reply = await call((isLocal ? local : served).port, {
       headers: { 'x-request-id': REQUEST_ID },
       ...credential,

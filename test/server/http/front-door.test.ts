@@ -45,7 +45,7 @@ describe('an answer', () => {
       'content-type': 'application/json',
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
-      'bailiwick-snapshot': open.gateway.policies.current().digest,
+      'bailiwick-snapshot': open.gateway.policies.current().policy.digest,
     });
     expect(reply.headers['x-request-id']).toMatch(/^[A-Za-z0-9_-]{16}$/);
     expect(reply.headers).not.toHaveProperty('etag');
@@ -74,7 +74,7 @@ describe('an answer', () => {
     expect(reply.headers).toMatchObject({
       'content-type': 'application/problem+json',
       'cache-control': 'no-store',
-      'bailiwick-snapshot': open.gateway.policies.current().digest,
+      'bailiwick-snapshot': open.gateway.policies.current().policy.digest,
     });
     expect(reply.json).toEqual({
       type: '/docs/problems#route.not_found',

@@ -27,7 +27,7 @@ describe('local mode', () => {
       reach: 'lineage',
       items: [{ namespace: '/' }],
     });
-    expect(reply.json?.['snapshot']).toBe(open.gateway.policies.current().digest);
+    expect(reply.json?.['snapshot']).toBe(open.gateway.policies.current().policy.digest);
   });
 
   it('shows the page of problems', async () => {

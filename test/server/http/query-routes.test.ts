@@ -186,10 +186,10 @@ describe('POST /api/v1/query/count', () => {
 describe('a policy that is replaced', () => {
   it('decides the next request, and the answer names it', async () => {
     const nobody = policyOf([[bob, '/labs/cryo', ['resource:read']]]);
-    open.gateway.policies.replace(nobody);
+    open.gateway.policies.activate({ policy: nobody }, 'test');
     const reply = await query(adaKey, { family: 'resource', namespace: '/labs/optics' });
     expect([reply.status, reply.headers['bailiwick-snapshot']]).toEqual([403, nobody.digest]);
-    open.gateway.policies.replace(policy);
+    open.gateway.policies.activate({ policy }, 'test');
     expect((await query(adaKey, { family: 'resource', namespace: '/labs/optics' })).status).toBe(200);
   });
 });

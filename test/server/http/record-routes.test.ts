@@ -204,9 +204,9 @@ describe('GET of a namespace by its path', () => {
 
   it('gives the root to who may read it', async () => {
     const root = policyOf([[ada, '/', ['namespace:read']]]);
-    open.gateway.policies.replace(root);
+    open.gateway.policies.activate({ policy: root }, 'test');
     const reply = await get('/namespaces/');
-    open.gateway.policies.replace(policy);
+    open.gateway.policies.activate({ policy }, 'test');
     expect(reply.json).toMatchObject({ family: 'namespace', namespace: '/', name: '/', revision: 1 });
     expect(reply.headers).toMatchObject({ etag: '"1"', 'bailiwick-snapshot': root.digest });
     expect((await get('/namespaces/')).json).toMatchObject({ code: 'authz.denied', step: 'no_matching_grant' });

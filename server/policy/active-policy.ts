@@ -1,0 +1,124 @@
+// The policy in force and what was in force before it: one reference, replaced as a whole. A request takes it once and keeps
+// it, so nothing that is in flight ever sees two. Refuses to know where policies come from and who may change them.
+import { castDraft, enablePatches, type Patch, produceWithPatches } from 'immer';
+import type { Instant, Policy, PublicationStatement } from '../../engine/index.js';
+import { POLICY_LIMITS } from '../limits.js';
+import type { Clock, Logger } from '../ports.js';
+
+enablePatches();
+
+/** Where a policy was read; `memory` is one that this process made. */
+export type PolicySource =
+  { readonly kind: 'folder' | 'file'; readonly path: string } | { readonly kind: 'stdin' | 'memory' };
+
+/** A verified policy that may become the active one. */
+export interface Candidate {
+  readonly policy: Policy;
+  /** `memory` unless said. */
+  readonly source?: PolicySource;
+  /** The signed statement under which it was accepted; none unless said. */
+  readonly statement?: PublicationStatement;
+}
+
+/** The policy that decides. Frozen: whoever pinned it keeps it while others become active. */
+export interface Active {
+  readonly policy: Policy;
+  /** Counts activations: one more with each, also with one that returns to an earlier policy. */
+  readonly generation: number;
+  readonly source: PolicySource;
+  readonly statement: PublicationStatement | null;
+  readonly since: Instant;
+}
+
+/** One activation as the history keeps it: its facts, without what the policy decides with. */
+export interface Activation extends Omit<Active, 'policy'> {
+  readonly name: string;
+  readonly snapshot: string;
+  readonly decisions: string;
+  readonly reason: string;
+}
+
+/** Plain, frozen data, so that the patches between two of them say everything that changed. */
+export interface PolicyState {
+  readonly active: Active;
+  /** By generation, the active one too; the oldest are forgotten. */
+  readonly history: Readonly<Record<number, Activation>>;
+}
+
+export interface PolicyChange {
+  readonly from: Active;
+  readonly to: Active;
+  readonly reason: string;
+  readonly patches: readonly Patch[];
+}
+
+export type PolicyListener = (change: PolicyChange) => void;
+
+export interface ActivePolicy {
+  readonly current: () => Active;
+  readonly state: () => PolicyState;
+  /** Requests that pin after this are decided by `next`. `reason` is for people, in history and log. */
+  readonly activate: (next: Candidate, reason: string) => Active;
+  /** Calls `listener` after each activation, in order; gives the way to end that. */
+  readonly subscribe: (listener: PolicyListener) => () => void;
+}
+
+export interface ActivePolicyOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** The generation before the first one of this process. */
+  readonly generation?: number;
+}
+
+export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions): ActivePolicy {
+  const { clock, log } = options;
+  const listeners = new Set<PolicyListener>();
+  const initial = activeOf(first, { generation: (options.generation ?? 0) + 1, since: clock.now() });
+  let state: PolicyState = produceWithPatches<PolicyState>({ active: initial, history: {} }, (draft) => {
+    draft.history[initial.generation] = castDraft(activationOf(initial, 'start'));
+  })[0];
+  return {
+    current: () => state.active,
+    state: () => state,
+    activate: (next, reason) => {
+      const from = state.active;
+      const to = activeOf(next, { generation: from.generation + 1, since: clock.now() });
+      const [changed, patches] = produceWithPatches(state, (draft) => {
+        draft.active = castDraft(to);
+        draft.history[to.generation] = castDraft(activationOf(to, reason));
+        // One key more than before, so that one at most is too many.
+        const [oldest, ...others] = Object.keys(draft.history);
+        if (others.length >= POLICY_LIMITS.history) Reflect.deleteProperty(draft.history, oldest ?? '');
+      });
+      state = changed;
+      tell(listeners, { from, to: state.active, reason, patches }, log);
+      return state.active;
+    },
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => {
+        listeners.delete(listener);
+      };
+    },
+  };
+}
+
+/** The policy decides by now: a listener that fails undoes nothing, and keeps no other from being told. */
+function tell(listeners: ReadonlySet<PolicyListener>, change: PolicyChange, log: Logger): void {
+  for (const listener of [...listeners]) {
+    try {
+      listener(change);
+    } catch (error) {
+      log.error({ generation: change.to.generation, error }, 'a listener to policy changes failed');
+    }
+  }
+}
+
+function activeOf(candidate: Candidate, when: Pick<Active, 'generation' | 'since'>): Active {
+  const { policy, source = { kind: 'memory' }, statement = null } = candidate;
+  return { policy, source, statement, ...when };
+}
+
+function activationOf({ policy, ...facts }: Active, reason: string): Activation {
+  return { name: policy.name, snapshot: policy.digest, decisions: policy.decisions, ...facts, reason };
+}
