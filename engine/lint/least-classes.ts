@@ -1,6 +1,6 @@
 // Where a grant is hardest to replace. Grants only add, so what counts below a namespace counts at it and in everything under
 // it, too: whoever asks what a grant has in *all* of its namespace classes need only look at these.
-import type { Nodes } from '../prove/nodes.js';
+import type { Nodes } from '../prove/cells/nodes.js';
 
 /** A namespace class (interfaces.md, Cells): a node alone, or all that is below it and nearest to it. */
 export interface NamespaceClass {

@@ -2,7 +2,7 @@
 // Built once, straight from the declarations, so that every finding has the place that was written.
 import type { Identity } from '../model/identity.js';
 import type { FileOutline, PolicySet, Principal } from '../model/policy-set.js';
-import { makeNodes, type Nodes } from '../prove/nodes.js';
+import { makeNodes, type Nodes } from '../prove/cells/nodes.js';
 
 /** Roles have the numbers of their order in the policy, identities those after. */
 export interface LintWorld {

@@ -4,7 +4,7 @@
 import { groupDigits } from '../diagnostics/fault-words.js';
 import { windowOf } from '../model/instant.js';
 import type { PolicyGrant } from '../model/policy-set.js';
-import { combine, during, isNothing, type Piece, unionOf } from '../prove/timeline.js';
+import { combine, during, isNothing, type Piece, unionOf } from '../prove/cells/timeline.js';
 import { type GrantHolders, makeGrantHolders } from './grant-holders.js';
 import { leastClasses, type NamespaceClass } from './least-classes.js';
 import { isReachable, type LintWorld } from './lint-world.js';

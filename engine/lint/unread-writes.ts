@@ -3,7 +3,7 @@
 import { groupDigits } from '../diagnostics/fault-words.js';
 import { formatInstant, instantOf, windowOf } from '../model/instant.js';
 import { FAMILIES, type Family, scopeBit } from '../model/scope.js';
-import { pathAt } from '../prove/nodes.js';
+import { pathAt } from '../prove/cells/nodes.js';
 import {
   combine,
   during,
@@ -15,7 +15,7 @@ import {
   sameTimeline,
   type Timeline,
   unionOf,
-} from '../prove/timeline.js';
+} from '../prove/cells/timeline.js';
 import { listOf } from './grant-rules.js';
 import { leastClasses, type NamespaceClass } from './least-classes.js';
 import { isReachable, type LintWorld } from './lint-world.js';

@@ -18,3 +18,17 @@ export function compareTexts(a: string, b: string): number {
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
+
+/** Infinities included, whose difference is no number. */
+export function compareNumbers(a: number, b: number): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+export function compareLists(a: readonly string[], b: readonly string[]): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i += 1) {
+    const order = compareTexts(a[i] ?? '', b[i] ?? '');
+    if (order !== 0) return order;
+  }
+  return a.length - b.length;
+}

@@ -10,9 +10,9 @@ import {
   SCOPES,
   type ScopeSet,
 } from '../../../engine/index.js';
-import { explain } from '../../../engine/prove/explain.js';
-import { whatCan } from '../../../engine/prove/what-can.js';
-import { whoCan } from '../../../engine/prove/who-can.js';
+import { explain } from '../../../engine/prove/explain/explain.js';
+import { whatCan } from '../../../engine/prove/ask/what-can.js';
+import { whoCan } from '../../../engine/prove/ask/who-can.js';
 import { anyInstant, anyPath, IDENTITIES, pathOf, policyOf, STRANGER, UNIVERSE, world } from '../oracle/worlds.js';
 import { holds, isInRegion, load } from './brute.js';
 import { ADA, ASKING, CREW_AND_ADA, decideAs, explainRequest, someone } from './requests.js';

@@ -2,7 +2,7 @@
 // are counted right, and say what caused them; equal policies are told equal as the decision digest tells them.
 import { describe, expect, it, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type DiffRow, diffPolicies } from '../../../engine/prove/diff.js';
+import { type DiffRow, diffPolicies } from '../../../engine/prove/diff/diff-policies.js';
 import { formatIdentity, type Identity, type NamespacePath, SCOPES, type ScopeSet } from '../../../engine/index.js';
 import type { Place, PolicyGrant, PolicyRole, PolicySet } from '../../../engine/model/policy-set.js';
 import { grantBody, IDENTITIES, pathOf, policyOf, UNIVERSE, world } from '../oracle/worlds.js';

@@ -18,10 +18,10 @@ import {
 } from '../../../engine/index.js';
 import { readPolicy } from '../../../engine/compiler.js';
 import type { PolicyGrant, PolicyMember, PolicySet } from '../../../engine/model/policy-set.js';
-import { diffPolicies } from '../../../engine/prove/diff.js';
-import type { GrantAmendment } from '../../../engine/prove/amendments.js';
-import type { Change, Edit, PolicyChange } from '../../../engine/prove/edits.js';
-import { explain, type ExplainRequest } from '../../../engine/prove/explain.js';
+import { diffPolicies } from '../../../engine/prove/diff/diff-policies.js';
+import type { GrantAmendment } from '../../../engine/prove/explain/amendments.js';
+import type { Change, Edit, PolicyChange } from '../../../engine/prove/explain/edits.js';
+import { explain, type ExplainRequest } from '../../../engine/prove/explain/explain.js';
 import { oracleDecide } from '../oracle/oracle.js';
 import { pathOf, policyOf, world } from '../oracle/worlds.js';
 import { filesOf, load } from './brute.js';

@@ -2,7 +2,7 @@
 // same in one place, so that what each of them holds beside it must still tell. Brute force is the judge.
 import { expect, it, test } from '@jest/globals';
 import fc from 'fast-check';
-import { checkGuardrails, type GuardrailViolation } from '../../../engine/prove/guardrails.js';
+import { checkGuardrails, type GuardrailViolation } from '../../../engine/prove/guardrails/check-guardrails.js';
 import { formatIdentity, type Identity, instantOf, type ScopeSet, scopeNames } from '../../../engine/index.js';
 import type {
   GuardrailRule,

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { ENGINE_LIMITS, type EngineLimits } from '../../../engine/compiler.js';
 import { formatIdentity, type Identity, instantOf, type ScopeSet } from '../../../engine/index.js';
 import type { GuardrailRule, PolicyGrant, PolicySet } from '../../../engine/model/policy-set.js';
-import { checkGuardrails, type GuardrailViolation } from '../../../engine/prove/guardrails.js';
+import { checkGuardrails, type GuardrailViolation } from '../../../engine/prove/guardrails/check-guardrails.js';
 import { IDENTITIES, pathOf, policyOf, world } from '../oracle/worlds.js';
 import { holds, isDuring, load, TIMES } from './brute.js';
 

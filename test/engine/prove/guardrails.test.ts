@@ -2,7 +2,7 @@
 // held or broken alike, every witness, and a repair that repairs and that cannot spare a grant.
 import { describe, expect, it, test } from '@jest/globals';
 import fc from 'fast-check';
-import { checkGuardrails, type GuardrailViolation } from '../../../engine/prove/guardrails.js';
+import { checkGuardrails, type GuardrailViolation } from '../../../engine/prove/guardrails/check-guardrails.js';
 import { formatIdentity, type Identity, type NamespacePath, scopeNames, type ScopeSet } from '../../../engine/index.js';
 import type { Exemption, GuardrailRule, PolicyGrant, PolicySet } from '../../../engine/model/policy-set.js';
 import { isAtOrBelow } from '../oracle/oracle.js';

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { decideRaw, type Identity, type Instant, SCOPES, type ScopeSet } from '../../../engine/index.js';
 import type { PolicySet } from '../../../engine/model/policy-set.js';
-import type { ExplainRequest } from '../../../engine/prove/explain.js';
+import type { ExplainRequest } from '../../../engine/prove/explain/explain.js';
 import { anyInstant, anyPath, IDENTITIES, pathOf, policyOf, STRANGER } from '../oracle/worlds.js';
 import { load } from './brute.js';
 

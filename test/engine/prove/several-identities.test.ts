@@ -14,9 +14,9 @@ import {
   SCOPES,
 } from '../../../engine/index.js';
 import type { PolicySet } from '../../../engine/model/policy-set.js';
-import { diffPolicies, type DiffRow } from '../../../engine/prove/diff.js';
-import { whatCan } from '../../../engine/prove/what-can.js';
-import { whoCan } from '../../../engine/prove/who-can.js';
+import { diffPolicies, type DiffRow } from '../../../engine/prove/diff/diff-policies.js';
+import { whatCan } from '../../../engine/prove/ask/what-can.js';
+import { whoCan } from '../../../engine/prove/ask/who-can.js';
 import { testRuns } from '../../support/test-runs.js';
 import { anyInstant, IDENTITIES, STRANGER, UNIVERSE, world } from '../oracle/worlds.js';
 import { isDuring, isInRegion, load, TIMES } from './brute.js';

@@ -1,0 +1,48 @@
+// Everyone who holds a scope in a namespace, complete, with the grants that carry it (design 5).
+import { findGrants, grantRefs } from '../../evaluate/find-grants.js';
+import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import type { GrantRef } from '../../model/decision.js';
+import type { Instant } from '../../model/instant.js';
+import { invariant } from '../../model/invariant.js';
+import type { NamespacePath } from '../../model/namespace.js';
+import { compareTexts } from '../../model/order.js';
+import { scopeBit, type ScopeName } from '../../model/scope.js';
+import { identityText, makeReach } from '../cells/identity-groups.js';
+
+export interface WhoCanRequest {
+  readonly scope: ScopeName;
+  /** Any path; a grant need not name it. */
+  readonly namespace: NamespacePath;
+  readonly at: Instant;
+}
+
+export interface Holder {
+  /** `provider:subject` */
+  readonly identity: string;
+  /** All that carry the scope, sorted by id; never empty. */
+  readonly grants: readonly GrantRef[];
+}
+
+/** Every identity for which an access there passes steps 3 and 4, sorted by code point. */
+export function whoCan(policy: Policy, { scope, namespace, at }: WhoCanRequest): readonly Holder[] {
+  const prepared = preparedOf(policy);
+  invariant(prepared !== null, 'only a compiled policy names identities');
+  const everyone = new Int32Array(prepared.tables.roles.name.length + prepared.tables.identities.subject.length).map(
+    (_, row) => row,
+  );
+  const reach = makeReach(prepared);
+  const held = new Map<number, number[]>();
+  for (const grant of findGrants(prepared, everyone, { target: namespace, scopes: scopeBit(scope), at })) {
+    for (const identity of reach(prepared.tables.grants.principal[grant] ?? 0)) {
+      const grants = held.get(identity);
+      if (grants === undefined) held.set(identity, [grant]);
+      else grants.push(grant);
+    }
+  }
+  return [...held]
+    .map(([identity, grants]) => ({
+      identity: identityText(prepared, identity),
+      grants: grantRefs(prepared.tables, grants),
+    }))
+    .sort((a, b) => compareTexts(a.identity, b.identity));
+}

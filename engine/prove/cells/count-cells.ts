@@ -1,0 +1,73 @@
+// Counting cells (interfaces.md, Cells): identities times namespace classes times scopes times intervals of time. Counts
+// are bigint throughout: 100,000 identities, namespaces and instants have more cells than doubles have integers.
+import type { PolicyTables } from '../../model/tables.js';
+import { SCOPES } from '../../model/scope.js';
+import { endOf, type Nodes } from './nodes.js';
+import type { RowRegion } from './regions.js';
+
+/** The namespace classes of a region. */
+export function countClasses(nodes: Nodes, { row, extent, except }: RowRegion): number {
+  if (extent === 'exact') return 1;
+  const subtree = (root: number): number =>
+    (nodes.classesBefore[endOf(nodes, root)] ?? 0) - (nodes.classesBefore[root] ?? 0);
+  const all = subtree(row) - (extent === 'below' ? 1 : 0);
+  return except.reduce((count, left) => count - subtree(left), all);
+}
+
+/** The instants at which some grant begins or ends, sorted: n of them cut time into n + 1 intervals. */
+export type Instants = Float64Array;
+
+export function instantsOf(policies: readonly PolicyTables[]): Instants {
+  const instants = new Set<number>();
+  for (const { grants } of policies) {
+    for (const instant of grants.notBefore) if (Number.isFinite(instant)) instants.add(instant);
+    for (const instant of grants.expires) if (Number.isFinite(instant)) instants.add(instant);
+  }
+  return Float64Array.from(instants).sort();
+}
+
+/** The intervals that begin before an instant; all of them for Infinity. */
+function intervalsBefore(instants: Instants, instant: number): number {
+  if (instant === -Infinity) return 0;
+  if (instant === Infinity) return instants.length + 1;
+  let low = 0;
+  let high = instants.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((instants[middle] ?? Infinity) >= instant) high = middle;
+    else low = middle + 1;
+  }
+  return low + 1;
+}
+
+/** The intervals of a stretch of time that begins and ends at instants or is open. */
+export function countIntervals(instants: Instants, stretch: { readonly from: number; readonly until: number }): number {
+  return intervalsBefore(instants, stretch.until) - intervalsBefore(instants, stretch.from);
+}
+
+export function countScopes(scopes: number): number {
+  let count = 0;
+  for (let left = scopes; left !== 0; left &= left - 1) count += 1;
+  return count;
+}
+
+/** The world in which patches are counted. */
+export interface CellSpace {
+  readonly nodes: Nodes;
+  readonly instants: Instants;
+}
+
+/** The cells of scopes in a region and a stretch of time, for one identity. */
+export function countCells(
+  space: CellSpace,
+  patch: { readonly region: RowRegion; readonly from: number; readonly until: number; readonly value: number },
+): bigint {
+  const classes = BigInt(countClasses(space.nodes, patch.region));
+  return classes * BigInt(countScopes(patch.value)) * BigInt(countIntervals(space.instants, patch));
+}
+
+/** All cells there are. */
+export function countAllCells(space: CellSpace, identities: number): bigint {
+  const classes = space.nodes.classesBefore.at(-1) ?? 0;
+  return BigInt(identities) * BigInt(classes) * BigInt(SCOPES.length) * BigInt(space.instants.length + 1);
+}

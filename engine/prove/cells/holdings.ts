@@ -1,0 +1,138 @@
+// Which grants matter to whom near a place: the grants of a set of principals that count in one subtree, those inherited
+// from above included. Everything here is rows and numbers of one loaded policy over one list of nodes.
+import type { PreparedPolicy } from '../../evaluate/prepare.js';
+import { ROOT, type NamespacePath } from '../../model/namespace.js';
+import { endOf, type Nodes, rowsAbove } from './nodes.js';
+
+/** A grant as far as rights depend on it: what it gives, from which node, and when. */
+export interface Holding {
+  /** Row of the grant in its policy; -1 for one that is only imagined. */
+  readonly grant: number;
+  /** Row of the node. */
+  readonly row: number;
+  readonly inherit: boolean;
+  readonly scopes: number;
+  readonly from: number;
+  readonly until: number;
+}
+
+/** A run of node rows, the end exclusive. */
+export interface Rows {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** One policy over a list of nodes that has all of the policy's own among its rows. */
+export interface Rights {
+  readonly policy: PreparedPolicy;
+  readonly nodes: Nodes;
+  /** The node of each grant. */
+  readonly rowOfGrant: Int32Array;
+}
+
+/** The namespaces that grants name. */
+export function namedPaths(policy: PreparedPolicy): ReadonlySet<NamespacePath> {
+  const paths = new Set<NamespacePath>();
+  for (const row of policy.tables.grants.namespace) paths.add(policy.paths[row] ?? ROOT);
+  return paths;
+}
+
+export function makeRights(policy: PreparedPolicy, nodes: Nodes): Rights {
+  const nodeOf = Int32Array.from(policy.paths, (path) => nodes.rowOf.get(path) ?? -1);
+  return { policy, nodes, rowOfGrant: policy.tables.grants.namespace.map((row) => nodeOf[row] ?? 0) };
+}
+
+export function holdingOf({ policy, rowOfGrant }: Rights, grant: number): Holding {
+  const { grants } = policy.tables;
+  return {
+    grant,
+    row: rowOfGrant[grant] ?? 0,
+    inherit: grants.inherit[grant] === 1,
+    scopes: grants.scopes[grant] ?? 0,
+    from: grants.notBefore[grant] ?? 0,
+    until: grants.expires[grant] ?? 0,
+  };
+}
+
+/** A node and everything below it. */
+export function subtreeRows(nodes: Nodes, row: number): Rows {
+  return { from: row, until: endOf(nodes, row) };
+}
+
+/**
+ * The grants of these principals that count at some of these rows, a node with or without its subtree: bound there, or
+ * inherited from above. Sorted by node, then grant.
+ */
+export function holdingsNear(rights: Rights, principals: Iterable<number>, rows: Rows): readonly Holding[] {
+  const above = rowsAbove(rights.nodes, rows.from);
+  const found: Holding[] = [];
+  for (const principal of principals) {
+    for (const grant of grantsBetween(rights, principal, rows)) found.push(holdingOf(rights, grant));
+    for (const row of above) {
+      for (const grant of grantsBetween(rights, principal, { from: row, until: row + 1 })) {
+        if (rights.policy.tables.grants.inherit[grant] === 1) found.push(holdingOf(rights, grant));
+      }
+    }
+  }
+  return found.sort((a, b) => a.row - b.row || a.grant - b.grant);
+}
+
+const NO_GRANTS = new Int32Array(0);
+
+/** The grants of a principal at the nodes of a run of rows: those of one principal are sorted by namespace. */
+export function grantsBetween(rights: Rights, principal: number, wanted: Rows): Int32Array {
+  const { start, rows: grants } = rights.policy.byPrincipal;
+  const first = start[principal] ?? 0;
+  const last = start[principal + 1] ?? 0;
+  const position = (row: number): number => {
+    let low = first;
+    let high = last;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((rights.rowOfGrant[grants[middle] ?? 0] ?? 0) >= row) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  };
+  if (first === last) return NO_GRANTS;
+  return grants.subarray(position(wanted.from), position(wanted.until));
+}
+
+export function grantsOf(rights: Rights, principal: number): Int32Array {
+  const { start, rows } = rights.policy.byPrincipal;
+  return rows.subarray(start[principal] ?? 0, start[principal + 1] ?? 0);
+}
+
+/** The index of the first holding at a row or after it; holdings are sorted by node. */
+export function firstAt(holdings: readonly Holding[], row: number): number {
+  let low = 0;
+  let high = holdings.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((holdings[middle]?.row ?? Infinity) >= row) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** Where a grant that one of the policies has not counts. */
+export interface Change {
+  readonly row: number;
+  readonly inherit: boolean;
+}
+
+/** The runs of rows of these changes, without those that lie in others. */
+export function outermost(nodes: Nodes, changes: readonly Change[]): readonly Rows[] {
+  // A subtree sorts before its node alone.
+  const sorted = Float64Array.from(changes, ({ row, inherit }) => 2 * row + (inherit ? 0 : 1)).sort();
+  const places: Rows[] = [];
+  let covered = 0;
+  for (const change of sorted) {
+    const row = Math.floor(change / 2);
+    if (row < covered) continue;
+    const place = change % 2 === 0 ? subtreeRows(nodes, row) : { from: row, until: row + 1 };
+    places.push(place);
+    covered = place.until;
+  }
+  return places;
+}

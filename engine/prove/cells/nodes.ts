@@ -1,0 +1,89 @@
+// The namespace nodes of exact answers (interfaces.md, Cells): the root and every namespace that a grant names, in path
+// order, so that a subtree is one run of rows. Every other path behaves as its nearest node at or above it, from below.
+import { NAMESPACE_LIMITS, type NamespacePath, parentOf, ROOT, sortPaths } from '../../model/namespace.js';
+
+/** Rows of nodes are in path order; row 0 is the root. */
+export interface Nodes {
+  readonly paths: readonly NamespacePath[];
+  readonly rowOf: ReadonlyMap<NamespacePath, number>;
+  /** The nearest node above; -1 for the root. */
+  readonly parent: Int32Array;
+  /** The row after the last of the subtree. */
+  readonly end: Int32Array;
+  /** 1 where some canonical path has this node as its nearest one above, 0 at the limits of paths. */
+  readonly hasBelow: Uint8Array;
+  /** Namespace classes of the rows before this one; one entry more than there are rows. */
+  readonly classesBefore: Float64Array;
+}
+
+/** Sorts, drops repetitions, and adds the root. */
+export function makeNodes(named: Iterable<NamespacePath>): Nodes {
+  const paths = sortPaths([ROOT, ...named]);
+  const rowOf = new Map(paths.map((path, row) => [path, row]));
+  const parent = new Int32Array(paths.length).fill(-1);
+  const end = new Int32Array(paths.length).fill(paths.length);
+  const directChildren = new Int32Array(paths.length);
+  const open: number[] = [];
+  paths.forEach((path, row) => {
+    for (let top = open.at(-1); top !== undefined && !isBelow(path, paths[top] ?? ROOT); top = open.at(-1)) {
+      end[top] = row;
+      open.pop();
+    }
+    const above = open.at(-1) ?? -1;
+    parent[row] = above;
+    if (above >= 0 && parentOf(path) === paths[above]) directChildren[above] = (directChildren[above] ?? 0) + 1;
+    open.push(row);
+  });
+  const hasBelow = Uint8Array.from(paths, (path, row) => (possibleChildren(path) > (directChildren[row] ?? 0) ? 1 : 0));
+  const classesBefore = new Float64Array(paths.length + 1);
+  hasBelow.forEach((below, row) => {
+    classesBefore[row + 1] = (classesBefore[row] ?? 0) + 1 + below;
+  });
+  return { paths, rowOf, parent, end, hasBelow, classesBefore };
+}
+
+function isBelow(path: NamespacePath, node: NamespacePath): boolean {
+  return node === ROOT || (path.startsWith(node) && path.charCodeAt(node.length) === 0x2f);
+}
+
+/**
+ * How many namespaces can stand directly below. Where all of them are nodes no other path is left to be below this one;
+ * that takes a path at the limit of bytes, where few children fit, or at that of depth, where none does.
+ */
+function possibleChildren(path: NamespacePath): number {
+  const depth = path === ROOT ? 0 : path.split('/').length - 1;
+  if (depth >= NAMESPACE_LIMITS.segments) return 0;
+  const bytes = (path === ROOT ? 0 : path.length) + 1;
+  const room = Math.min(NAMESPACE_LIMITS.segmentLength, NAMESPACE_LIMITS.bytes - bytes);
+  if (room >= 4) return Infinity;
+  let count = 0;
+  for (let length = 1; length <= room; length += 1) count += SEGMENT_CHARACTERS ** length - (length <= 2 ? 1 : 0);
+  return count;
+}
+
+/** `[a-z0-9._~-]`; of the segments made of them, only `.` and `..` are none. */
+const SEGMENT_CHARACTERS = 40;
+
+/** The nearest node at or above a path. */
+export function nearestRow(nodes: Nodes, path: NamespacePath): number {
+  for (let at: NamespacePath | null = path; at !== null; at = parentOf(at)) {
+    const row = nodes.rowOf.get(at);
+    if (row !== undefined) return row;
+  }
+  return 0;
+}
+
+/** The rows above, nearest first. */
+export function rowsAbove(nodes: Nodes, row: number): readonly number[] {
+  const above: number[] = [];
+  for (let at = nodes.parent[row] ?? -1; at >= 0; at = nodes.parent[at] ?? -1) above.push(at);
+  return above;
+}
+
+export function endOf(nodes: Nodes, row: number): number {
+  return nodes.end[row] ?? nodes.paths.length;
+}
+
+export function pathAt(nodes: Nodes, row: number): NamespacePath {
+  return nodes.paths[row] ?? ROOT;
+}

@@ -1,0 +1,115 @@
+// Grants that the actor has, itself or by its roles, and that would allow a denied access if they were changed: each lacks
+// something of scope, time and inheritance, and the edit adds exactly that, so that no part of it can be left out.
+import { grantRefs } from '../../evaluate/find-grants.js';
+import type { GrantRef } from '../../model/decision.js';
+import { formatInstant, type Instant } from '../../model/instant.js';
+import { scopeBit, type ScopeName, scopePatterns, scopeSetOf } from '../../model/scope.js';
+import { grantsOf, type Holding, holdingOf } from '../cells/holdings.js';
+import { endOf, pathAt } from '../cells/nodes.js';
+import { type Ground, openedByGrant } from './count-opened.js';
+import { openOr, scopesOf } from '../cells/regions.js';
+
+/** A change of one grant; `amend` where it lacks more than one of the three. */
+export interface GrantAmendment {
+  readonly kind: 'scope' | 'window' | 'inherit' | 'amend';
+  readonly grant: GrantRef;
+  /** To be added; `scopes` is what the grant then carries, since naming some replaces those that it has from its role. */
+  readonly scope?: ScopeName;
+  readonly scopes?: readonly ScopeName[];
+  /** Both or neither; null is open. */
+  readonly notBefore?: Instant | null;
+  readonly expires?: Instant | null;
+  readonly inherit?: true;
+}
+
+export interface Amended {
+  /** For people, one line. */
+  readonly text: string;
+  readonly change: GrantAmendment;
+  /** The cells that everyone who holds the grant gains, the one asked for included. */
+  readonly gained: bigint;
+}
+
+export interface Lacking {
+  /** Rows of the actor's principals. */
+  readonly principals: ReadonlySet<number>;
+  readonly scope: ScopeName;
+  readonly at: Instant;
+}
+
+/** In the order of grants. None of the actor's grants may carry the scope there and then. */
+export function amendments(ground: Ground, { principals, scope, at }: Lacking): readonly Amended[] {
+  const grants = [...principals].flatMap((principal) => [...grantsOf(ground.rights, principal)]);
+  return grants
+    .sort((a, b) => a - b)
+    .map((grant) => holdingOf(ground.rights, grant))
+    .filter((holding) => isAtOrAbove(ground, holding))
+    .map((holding) => amended(ground, holding, { scope, at }));
+}
+
+function isAtOrAbove({ space: { nodes }, near }: Ground, { row }: Holding): boolean {
+  return row <= near && near < endOf(nodes, row);
+}
+
+/** Whether a grant at or above the target counts there. */
+export function countsThere({ near, isNode }: Ground, { row, inherit }: Holding): boolean {
+  return inherit || (row === near && isNode);
+}
+
+function amended(ground: Ground, holding: Holding, { scope, at }: { scope: ScopeName; at: Instant }): Amended {
+  const [grant = { id: '' }] = grantRefs(ground.policy.tables, [holding.grant]);
+  const parts: Part[] = [];
+  let wanted = holding;
+  if ((holding.scopes & scopeBit(scope)) === 0) {
+    wanted = { ...wanted, scopes: holding.scopes | scopeBit(scope) };
+    parts.push(scopePart(scope, scopesOf(wanted.scopes)));
+  }
+  if (at < holding.from || holding.until <= at) {
+    wanted = widened(ground, wanted, at);
+    parts.push(windowPart(wanted));
+  }
+  if (!countsThere(ground, holding)) {
+    wanted = { ...wanted, inherit: true };
+    const text = `count below ${pathAt(ground.space.nodes, holding.row)} too (\`inherit: true\`)`;
+    parts.push({ kind: 'inherit', text, fields: { inherit: true } });
+  }
+  const [only, ...more] = parts;
+  const kind = only === undefined || more.length > 0 ? 'amend' : only.kind;
+  return {
+    text: `let grant \`${grant.id}\` ${parts.map(({ text }) => text).join(' and ')}`,
+    change: parts.reduce<GrantAmendment>((change, { fields }) => ({ ...change, ...fields }), { kind, grant }),
+    gained: openedByGrant(ground, wanted),
+  };
+}
+
+interface Part {
+  readonly kind: GrantAmendment['kind'];
+  readonly text: string;
+  readonly fields: Omit<GrantAmendment, 'kind' | 'grant'>;
+}
+
+function scopePart(scope: ScopeName, scopes: readonly ScopeName[]): Part {
+  const written = scopePatterns(scopeSetOf(scopes)).map((pattern) =>
+    pattern.startsWith('*') ? `"${pattern}"` : pattern,
+  );
+  const text = `carry ${scope} too (\`scopes: [${written.join(', ')}]\`)`;
+  return { kind: 'scope', text, fields: { scope, scopes } };
+}
+
+function windowPart({ from, until }: Holding): Part {
+  const [notBefore, expires] = [openOr(from), openOr(until)];
+  return { kind: 'window', text: `be in force ${windowText(notBefore, expires)}`, fields: { notBefore, expires } };
+}
+
+/** The least window with the one there is and the whole interval that was asked about: no new instant comes up. */
+function widened({ space: { instants } }: Ground, holding: Holding, at: Instant): Holding {
+  const after = instants.find((instant) => instant > at) ?? Infinity;
+  const before = instants.findLast((instant) => instant <= at) ?? -Infinity;
+  return { ...holding, from: Math.min(holding.from, before), until: Math.max(holding.until, after) };
+}
+
+function windowText(notBefore: Instant | null, expires: Instant | null): string {
+  if (notBefore === null && expires === null) return 'at all times';
+  const from = notBefore === null ? '' : `from ${formatInstant(notBefore)}`;
+  return `${from} ${expires === null ? '' : `until ${formatInstant(expires)}`}`.trim();
+}

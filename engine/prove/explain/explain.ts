@@ -1,0 +1,257 @@
+// One access, step by step: what each step of design 2.3 found, the grants that carry the scope, and for a denial the edits
+// that would allow it. It says what `decide` decides: every verdict here is checked against it by a test.
+import { grantRefs, findGrants } from '../../evaluate/find-grants.js';
+import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import type { PreparedPolicy } from '../../evaluate/prepare.js';
+import type { AccessStep, GrantRef } from '../../model/decision.js';
+import { groupDigits, meantPath, pathFaultText } from '../../diagnostics/fault-words.js';
+import { formatIdentity, type Identity } from '../../model/identity.js';
+import { formatInstant, type Instant } from '../../model/instant.js';
+import { invariant } from '../../model/invariant.js';
+import { canonicalize, isWithin, type NamespacePath } from '../../model/namespace.js';
+import { nearest } from '../../diagnostics/nearest.js';
+import { isScopeName, scopeBit, type ScopeName, SCOPES } from '../../model/scope.js';
+import { type Change, type CredentialChange, type Edit, policyEdits } from './edits.js';
+import { principalsOf } from '../cells/identity-groups.js';
+
+/** As somebody typed it. */
+export interface ExplainRequest {
+  readonly identities: readonly Identity[];
+  /** Null is all ten. */
+  readonly credentialScopes: readonly ScopeName[] | null;
+  /** Null is none; an empty list allows nothing. */
+  readonly namespaceRestrictions: readonly string[] | null;
+  readonly scope: string;
+  readonly context: string;
+  readonly target: string;
+  readonly at: Instant;
+}
+
+export interface ExplainedStep {
+  readonly step: AccessStep;
+  readonly passed: boolean;
+  readonly text: string;
+}
+
+export interface Explanation {
+  readonly decision: 'allow' | 'deny';
+  /** The step that failed; absent where it is allowed. */
+  readonly step?: AccessStep;
+  /** In order, up to the one that failed. */
+  readonly steps: readonly ExplainedStep[];
+  /** All that carry the scope there and then, also where a later step denies. */
+  readonly grants: readonly GrantRef[];
+  /** Ordered by how much else they open; empty where it is allowed, or where no edit helps. */
+  readonly edits: readonly Edit[];
+  /** Why no edit helps: present where it is denied and there is none. */
+  readonly noEdit?: string;
+}
+
+/** Under a compiled policy. */
+export function explain(policy: Policy, request: ExplainRequest): Explanation {
+  const prepared = preparedOf(policy);
+  invariant(prepared !== null, 'only a compiled policy has grants to explain');
+  const paths = canonicalPaths(request);
+  if (typeof paths === 'string')
+    return denial([fail('canonicalize', paths)], 'only namespaces can be granted, and this text is none');
+  const first = pass('canonicalize', canonicalText(request, paths));
+  const { scope } = request;
+  if (!isScopeName(scope)) {
+    const text = `\`${scope}\` is not a scope${didYouMean(nearest(scope, SCOPES))}`;
+    return denial([first, fail('unknown_scope', text)], 'only the ten scopes can be granted, and this is none of them');
+  }
+  const held = holdersOf(prepared, { ...request, scope, target: paths.target });
+  const carrying = [...new Set(held.flatMap(({ grants }) => grants))].sort((a, b) => a - b);
+  const access: Access = {
+    ...request,
+    scope,
+    ...paths,
+    identities: held.map(({ identity }) => identity),
+    held,
+    carrying,
+  };
+  const steps = [first];
+  for (const step of STEPS.map((explainStep) => explainStep(access))) {
+    steps.push(step);
+    if (!step.passed) break;
+  }
+  const grants = steps.some(({ step, passed }) => step === 'no_matching_grant' && passed)
+    ? grantRefs(prepared.tables, access.carrying)
+    : [];
+  const failed = steps.find(({ passed }) => !passed);
+  if (failed === undefined) return { decision: 'allow', steps, grants, edits: [] };
+  const edits = isRelated(access) ? editsFor(prepared, access) : [];
+  const why = edits.length > 0 ? {} : { noEdit: noEditText(access) };
+  return { decision: 'deny', step: failed.step, steps, grants, edits, ...why };
+}
+
+function denial(steps: readonly ExplainedStep[], noEdit: string): Explanation {
+  const step = steps.at(-1)?.step;
+  return { decision: 'deny', ...(step === undefined ? {} : { step }), steps, grants: [], edits: [], noEdit };
+}
+
+function pass(step: AccessStep, text: string): ExplainedStep {
+  return { step, passed: true, text };
+}
+
+function fail(step: AccessStep, text: string): ExplainedStep {
+  return { step, passed: false, text };
+}
+
+interface Paths {
+  readonly context: NamespacePath;
+  readonly target: NamespacePath;
+  readonly namespaceRestrictions: readonly NamespacePath[] | null;
+}
+
+/** One of the actor's identities, and the rows of the grants by which it holds the scope there and then. */
+interface Held {
+  readonly identity: Identity;
+  readonly grants: readonly number[];
+}
+
+/** The request in paths, its identities none twice, with the grants that carry it. */
+interface Access extends Omit<ExplainRequest, keyof Paths | 'scope'>, Paths {
+  readonly scope: ScopeName;
+  readonly held: readonly Held[];
+  /** Rows, sorted by id. */
+  readonly carrying: readonly number[];
+}
+
+/** The paths, or the first text that is none and why. */
+function canonicalPaths({ context, target, namespaceRestrictions }: ExplainRequest): Paths | string {
+  const paths: NamespacePath[] = [];
+  for (const [what, text] of [
+    ['namespace', target] as const,
+    ['context', context] as const,
+    ...(namespaceRestrictions ?? []).map((restriction) => ['restriction', restriction] as const),
+  ]) {
+    const result = canonicalize(text);
+    if (!result.ok)
+      return `the ${what} \`${text}\` is not a namespace: ${pathFaultText(result.fault)}${didYouMean(meantPath(text))}`;
+    paths.push(result.path);
+  }
+  const [canonicalTarget, canonicalContext, ...restrictions] = paths;
+  invariant(canonicalTarget !== undefined && canonicalContext !== undefined, 'target and context were just read');
+  return {
+    context: canonicalContext,
+    target: canonicalTarget,
+    namespaceRestrictions: namespaceRestrictions === null ? null : restrictions,
+  };
+}
+
+function didYouMean(meant: string | null): string {
+  return meant === null ? '' : `; did you mean \`${meant}\`?`;
+}
+
+function canonicalText(request: ExplainRequest, { context, target }: Paths): string {
+  if (target !== request.target) return `\`${request.target}\` is read as ${target}`;
+  return context === target ? `${target} is a canonical path` : `${target} and ${context} are canonical paths`;
+}
+
+/** For each identity that was given, once. */
+function holdersOf(
+  policy: PreparedPolicy,
+  asked: { identities: readonly Identity[]; scope: ScopeName; target: NamespacePath; at: Instant },
+): readonly Held[] {
+  const wanted = { target: asked.target, scopes: scopeBit(asked.scope), at: asked.at };
+  const distinct = new Map(asked.identities.map((identity) => [formatIdentity(identity), identity]));
+  return Array.from(distinct.values(), (identity) => ({
+    identity,
+    grants: findGrants(policy, principalsOf(policy, identity), wanted),
+  }));
+}
+
+/** Steps 2 to 6. */
+const STEPS: readonly ((access: Access) => ExplainedStep)[] = [
+  (access) => {
+    const { target, namespaceRestrictions: restrictions } = access;
+    if (restrictions === null) return pass('restriction', 'the credential is not restricted to namespaces');
+    const allowing = restrictions.find((restriction) => isWithin(target, restriction));
+    if (allowing !== undefined)
+      return pass('restriction', `the credential is restricted to ${allowing}, which is ${target} or above it`);
+    const listed = restrictions.length === 0 ? 'no namespace at all' : restrictions.join(', ');
+    return fail('restriction', `the credential is restricted to ${listed}, and ${target} is not there`);
+  },
+  ({ held, scope, target, at, carrying }) => {
+    const what = `${scope} at ${target}`;
+    const holding = held.filter(({ grants }) => grants.length > 0);
+    if (holding.length === 0) {
+      if (held.length === 0) return fail('no_matching_grant', 'the actor has no identity that a grant could name');
+      const who = listOf(held, 'or');
+      return fail('no_matching_grant', `no grant in force at ${formatInstant(at)} gives ${who} ${what}`);
+    }
+    const number = `${groupDigits(carrying.length)} ${carrying.length === 1 ? 'grant gives' : 'grants give'}`;
+    return pass('no_matching_grant', `${number} ${listOf(holding, 'and')} ${what}`);
+  },
+  ({ scope, credentialScopes }) => {
+    if (credentialScopes === null) return pass('credential_scope', 'the credential carries every scope');
+    if (credentialScopes.includes(scope)) return pass('credential_scope', `the credential carries ${scope}`);
+    const carried = credentialScopes.length === 0 ? 'no scope at all' : `only ${credentialScopes.join(', ')}`;
+    return fail('credential_scope', `the credential carries ${carried}`);
+  },
+  (access) => {
+    const { context, target, scope } = access;
+    if (context === target) return pass('target_relationship', 'the record is in the namespace that is asked from');
+    if (isRelated(access))
+      return pass('target_relationship', `${target} is above ${context}, and this is visible from below`);
+    const rule = readsFromBelow(scope)
+      ? `${scope} reaches the namespace that is asked from and those above it`
+      : `${scope} stays in the namespace that is asked from`;
+    return fail(
+      'target_relationship',
+      `${rule}, and ${target} is not ${readsFromBelow(scope) ? 'one of those' : context}`,
+    );
+  },
+];
+
+/** Whichever step failed: nothing that the policy or the credential says would be enough. */
+function noEditText(access: Access): string {
+  const { scope, context, target, held } = access;
+  if (!isRelated(access)) {
+    const from = readsFromBelow(scope) ? `from ${target} or from below it` : `from ${target} itself`;
+    return `whatever is granted, ${context} has no ${scope} of what is in ${target}; ask ${from}`;
+  }
+  if (held.length === 0) return 'the actor has no identity that a policy could name';
+  return `a policy cannot name ${listOf(held, 'or')}: no provider can be called that`;
+}
+
+function listOf(held: readonly Held[], word: 'and' | 'or'): string {
+  const texts = held.map(({ identity }) => formatIdentity(identity));
+  const last = texts.at(-1) ?? '';
+  return texts.length < 2 ? last : `${texts.slice(0, -1).join(', ')} ${word} ${last}`;
+}
+
+function readsFromBelow(scope: ScopeName): boolean {
+  return scope.endsWith(':read') && scope !== 'process-run:read';
+}
+
+function isRelated({ scope, context, target }: Access): boolean {
+  return context === target || (readsFromBelow(scope) && isWithin(context, target));
+}
+
+/** Of related namespaces, since no edit relates others. Everything that is missing is found, not only what failed first. */
+function editsFor(policy: PreparedPolicy, access: Access): readonly Edit[] {
+  const { scope, target, credentialScopes, namespaceRestrictions } = access;
+  const lacksScope = credentialScopes !== null && !credentialScopes.includes(scope);
+  const lacksPlace =
+    namespaceRestrictions !== null && !namespaceRestrictions.some((restriction) => isWithin(target, restriction));
+  const credential: CredentialChange = {
+    ...(lacksScope ? { credentialScopes: [scope] } : {}),
+    ...(lacksPlace ? { namespaceRestrictions: [target] } : {}),
+  };
+  const needs = [...(lacksScope ? [`carry ${scope}`] : []), ...(lacksPlace ? [`be allowed at ${target}`] : [])].join(
+    ' and ',
+  );
+  if (access.carrying.length > 0) {
+    const change: Change = { kind: 'credential', ...credential };
+    return [{ text: `let the credential ${needs}`, change, opens: { cells: 0n } }];
+  }
+  const edits = policyEdits(policy, access);
+  if (needs === '') return edits;
+  return edits.map((edit) => ({
+    ...edit,
+    text: `${edit.text}, and let the credential ${needs}`,
+    change: { ...edit.change, credential },
+  }));
+}

@@ -1,0 +1,126 @@
+// Guardrails (design 3.4) against the compiled form of a policy: each is proved for every identity, namespace, scope and
+// time, or broken with every witness. Never by samples.
+import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import type { GrantRef } from '../../model/decision.js';
+import { grantRefs } from '../../evaluate/find-grants.js';
+import { ENGINE_LIMITS, type EngineLimits } from '../../limits.js';
+import { assertNever, invariant } from '../../model/invariant.js';
+import type { NamespacePath } from '../../model/namespace.js';
+import type { CountedAt, GuardrailRule, PolicyGuardrail, PolicySet } from '../../model/policy-set.js';
+import { checkCounts } from './counts.js';
+import { checkExpiry } from './expires.js';
+import { joinIdentities } from './witness.js';
+import { describeRule } from './describe-rule.js';
+import { exemptIdentities } from './exempt-identities.js';
+import { checkNever } from './never.js';
+import { checkSeparate } from './separate.js';
+import { type Finding, makeWorld, type World } from './world.js';
+import { toWitnesses, type Witness } from './witness.js';
+
+export interface GuardrailViolation {
+  readonly guardrail: string;
+  readonly description: string | null;
+  /** The rule in words, one line. */
+  readonly requires: string;
+  /** Where the guardrail stands; null in a policy built in memory. */
+  readonly file: string | null;
+  readonly line: number | null;
+  /** All there are, in path order, then by time. */
+  readonly witnesses: readonly Witness[];
+  /** Grants without which the guardrail holds, none of which can be spared; empty for `atLeast`. Sorted by id. */
+  readonly repair: readonly GrantRef[];
+}
+
+export interface GuardrailReport {
+  readonly held: number;
+  readonly violated: number;
+  /** In the order of the policy. */
+  readonly violations: readonly GuardrailViolation[];
+}
+
+/** `policy` must be what `set` compiles to. */
+export function checkGuardrails(set: PolicySet, policy: Policy, limits: EngineLimits = ENGINE_LIMITS): GuardrailReport {
+  if (set.guardrails.length === 0) return { held: 0, violated: 0, violations: [] };
+  const prepared = preparedOf(policy);
+  invariant(prepared !== null, 'guardrails are checked against a compiled policy');
+  const topLevel = prepared.paths.filter((_, row) => prepared.tables.namespaces.parent[row] === 0);
+  const world = makeWorld(
+    prepared,
+    set.guardrails.flatMap(({ rule }) => pathsOf(rule, topLevel)),
+    limits,
+  );
+  const violations: GuardrailViolation[] = [];
+  for (const guardrail of set.guardrails) {
+    const finding = check(world, guardrail.rule, topLevel);
+    if (finding.sightings.length > 0) violations.push(toViolation(world, guardrail, finding));
+  }
+  return { held: set.guardrails.length - violations.length, violated: violations.length, violations };
+}
+
+/** The namespaces that a rule speaks of: they need rows of their own, also between the nodes of the grants. */
+function pathsOf(rule: GuardrailRule, topLevel: readonly NamespacePath[]): readonly NamespacePath[] {
+  switch (rule.kind) {
+    case 'never':
+    case 'separate':
+      return [rule.under];
+    case 'atLeast':
+    case 'atMost':
+      return placesOf(rule.at, topLevel);
+    case 'expires':
+      return [];
+    default:
+      return assertNever(rule);
+  }
+}
+
+function placesOf(at: CountedAt, topLevel: readonly NamespacePath[]): readonly NamespacePath[] {
+  return at.kind === 'path' ? [at.path] : topLevel;
+}
+
+function check(world: World, rule: GuardrailRule, topLevel: readonly NamespacePath[]): Finding {
+  const rowOf = (path: NamespacePath): number => world.nodes.rowOf.get(path) ?? 0;
+  switch (rule.kind) {
+    case 'never':
+      return checkNever(world, {
+        under: rowOf(rule.under),
+        scopes: rule.scopes,
+        exempt: exemptIdentities(world, rule.except),
+      });
+    case 'separate':
+      return checkSeparate(world, {
+        under: rowOf(rule.under),
+        sides: rule.sides,
+        exempt: exemptIdentities(world, rule.except),
+      });
+    case 'atLeast':
+    case 'atMost':
+      return checkCounts(world, { ...rule, places: placesOf(rule.at, topLevel).map(rowOf) });
+    case 'expires':
+      return checkExpiry(world, rule);
+    default:
+      return assertNever(rule);
+  }
+}
+
+function isCount({ kind }: GuardrailRule): boolean {
+  return kind === 'atLeast' || kind === 'atMost';
+}
+
+function toViolation(
+  world: World,
+  { id, description, rule, place }: PolicyGuardrail,
+  finding: Finding,
+): GuardrailViolation {
+  return {
+    guardrail: id,
+    description,
+    requires: describeRule(rule),
+    file: place?.file ?? null,
+    line: place?.range.start.line ?? null,
+    // What is counted comes joined, as far as that can be said of the counts.
+    witnesses: isCount(rule)
+      ? toWitnesses(world, finding.sightings)
+      : toWitnesses(world, finding.sightings, joinIdentities),
+    repair: grantRefs(world.policy.tables, finding.repair),
+  };
+}

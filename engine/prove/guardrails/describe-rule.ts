@@ -1,0 +1,63 @@
+// The rule of a guardrail in words, as one line.
+import { groupDigits } from '../../diagnostics/fault-words.js';
+import { formatIdentity } from '../../model/identity.js';
+import { assertNever } from '../../model/invariant.js';
+import { ROOT } from '../../model/namespace.js';
+import type { CountedAt, Exemption, GuardrailRule } from '../../model/policy-set.js';
+import { scopeNames, type ScopeSet } from '../../model/scope.js';
+
+const DAY = 24 * 60 * 60 * 1000;
+const UNITS: readonly (readonly [number, string])[] = [
+  [DAY, 'd'],
+  [DAY / 24, 'h'],
+  [60_000, 'm'],
+  [1000, 's'],
+];
+
+/** `nobody but role leads may hold resource:write at or below /labs` */
+export function describeRule(rule: GuardrailRule): string {
+  switch (rule.kind) {
+    case 'never':
+      return `nobody${exceptText(rule.except)} may hold ${anyOf(rule.scopes)} at or below ${rule.under}`;
+    case 'separate': {
+      const where = rule.under === ROOT ? '' : `, at or below ${rule.under}`;
+      return `nobody${exceptText(rule.except)} may hold more than one of ${rule.sides.map(sideText).join(' and ')} in one namespace${where}`;
+    }
+    case 'atLeast':
+      return `at least ${identitiesText(rule.identities)} must hold ${anyOf(rule.scopes)} ${placeText(rule.at)}`;
+    case 'atMost':
+      return `at most ${identitiesText(rule.identities)} may hold ${anyOf(rule.scopes)} ${placeText(rule.at)}`;
+    case 'expires':
+      return `every grant to ${rule.providers.join(' or ')} must end within ${durationText(rule.withinMilliseconds)} of its beginning`;
+    default:
+      return assertNever(rule);
+  }
+}
+
+function exceptText({ roles, identities }: Exemption): string {
+  const named = [...roles.map((role) => `role ${role}`), ...identities.map(formatIdentity)];
+  return named.length === 0 ? '' : ` but ${named.join(', ')}`;
+}
+
+function anyOf(scopes: ScopeSet): string {
+  const names = scopeNames(scopes);
+  return names.length === 1 ? (names[0] ?? '') : `any of ${names.join(', ')}`;
+}
+
+function sideText(side: ScopeSet): string {
+  return scopeNames(side).join('|');
+}
+
+function identitiesText(count: number): string {
+  return `${groupDigits(count)} ${count === 1 ? 'identity' : 'identities'}`;
+}
+
+function placeText(at: CountedAt): string {
+  return at.kind === 'path' ? `at ${at.path}` : 'at every top level';
+}
+
+/** In the largest unit that it is a whole number of. */
+function durationText(milliseconds: number): string {
+  const unit = UNITS.find(([length]) => milliseconds % length === 0);
+  return unit === undefined ? `${String(milliseconds)}ms` : `${String(milliseconds / unit[0])}${unit[1]}`;
+}

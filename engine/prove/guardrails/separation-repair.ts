@@ -1,0 +1,114 @@
+// The repair of `separate`: an inclusion-minimal set of grants without which no identity holds scopes of two sides in one
+// place at one time. Grants conflict within a cluster only, so that is where they are looked for.
+import type { Cluster } from './grant-clusters.js';
+import type { Holding } from '../cells/holdings.js';
+import { endOf, type Nodes, rowsAbove } from '../cells/nodes.js';
+import { bitsDuring, during, either, NOTHING, type Timeline } from '../cells/timeline.js';
+import type { World } from './world.js';
+
+/**
+ * Rows of grants, sorted. Grants that conflict with few others are kept, so that the set is small; of two that conflict
+ * with each other alone, the one that more people have, or have in more places, so that the exception goes and not the rule.
+ */
+export function separationRepair(
+  world: World,
+  sides: readonly number[],
+  clusters: readonly Cluster[],
+): readonly number[] {
+  const { nodes } = world;
+  const candidates = [...candidatesOf(sides, clusters).values()].sort(
+    (a, b) =>
+      a.conflicts - b.conflicts ||
+      peopleOf(world, b.holding) - peopleOf(world, a.holding) ||
+      placesOf(nodes, b.holding) - placesOf(nodes, a.holding) ||
+      a.holding.grant - b.holding.grant,
+  );
+  const kept = clusters.map(() => new Map<number, Kept>());
+  const concerned = sides.reduce((all, side) => all | side, 0);
+  const removed: number[] = [];
+  for (const { holding, side, places } of candidates) {
+    const rows = rowsAbove(nodes, holding.row);
+    const conflicts = (place: number): boolean => {
+      const scopes = kept[place];
+      return scopes !== undefined && (scopesBeside(scopes, holding, rows) & concerned & ~side) !== 0;
+    };
+    if (side === 0 || places.some(conflicts)) removed.push(holding.grant);
+    else for (const place of places) keep(kept[place], holding, rows);
+  }
+  return removed.sort((a, b) => a - b);
+}
+
+function peopleOf({ policy, reach }: World, { grant }: Holding): number {
+  return reach(policy.tables.grants.principal[grant] ?? 0).length;
+}
+
+function placesOf(nodes: Nodes, { row, inherit }: Holding): number {
+  return inherit ? endOf(nodes, row) - row : 0;
+}
+
+interface Candidate {
+  readonly holding: Holding;
+  /** The side that it gives scopes of; 0 if it breaks the rule by itself. */
+  readonly side: number;
+  /** Positions of the clusters that it is in. */
+  readonly places: number[];
+  /** How many grants of other sides it meets there: no more than a measure, as time is not looked at. */
+  conflicts: number;
+}
+
+function candidatesOf(sides: readonly number[], clusters: readonly Cluster[]): ReadonlyMap<number, Candidate> {
+  const candidates = new Map<number, Candidate>();
+  clusters.forEach(({ holdings }, place) => {
+    const meeting = holdings.map((holding) => {
+      const touched = sides.filter((side) => (side & holding.scopes) !== 0);
+      const candidate = candidates.get(holding.grant) ?? {
+        holding,
+        side: touched.length === 1 ? (touched[0] ?? 0) : 0,
+        places: [],
+        conflicts: 0,
+      };
+      candidates.set(holding.grant, candidate);
+      candidate.places.push(place);
+      return candidate;
+    });
+    const bySide = new Map<number, number>();
+    for (const { side } of meeting) bySide.set(side, (bySide.get(side) ?? 0) + 1);
+    for (const candidate of meeting) candidate.conflicts += meeting.length - (bySide.get(candidate.side) ?? 0);
+  });
+  return candidates;
+}
+
+/** Scopes of the grants that are kept, at a node of a cluster. */
+interface Kept {
+  /** Of those bound there. */
+  readonly at: Timeline;
+  /** Of those bound there that inherit. */
+  readonly passed: Timeline;
+  /** Of those bound there or below. */
+  readonly inside: Timeline;
+}
+
+const NONE: Kept = { at: NOTHING, passed: NOTHING, inside: NOTHING };
+
+/** What kept grants give somewhere where this one would count, while it would be in force. */
+function scopesBeside(kept: ReadonlyMap<number, Kept>, holding: Holding, above: readonly number[]): number {
+  const here = kept.get(holding.row) ?? NONE;
+  return above.reduce(
+    (all, row) => all | bitsDuring(kept.get(row)?.passed ?? NOTHING, holding),
+    bitsDuring(holding.inherit ? here.inside : here.at, holding),
+  );
+}
+
+function keep(kept: Map<number, Kept> | undefined, holding: Holding, above: readonly number[]): void {
+  const given = during({ ...holding, value: holding.scopes });
+  const { at, passed, inside } = kept?.get(holding.row) ?? NONE;
+  kept?.set(holding.row, {
+    at: either(at, given),
+    passed: holding.inherit ? either(passed, given) : passed,
+    inside: either(inside, given),
+  });
+  for (const row of above) {
+    const known = kept?.get(row) ?? NONE;
+    kept?.set(row, { ...known, inside: either(known.inside, given) });
+  }
+}

@@ -1,0 +1,201 @@
+// Runs the tests that stand in a policy (design 3.3) against its compiled form. Each expectation is asked of the same
+// `decide` and `visibility` that serve requests; a failure says what was expected, what came, and why.
+import type { Actor } from '../../model/actor.js';
+import type { Decision, GrantRef, Step, Visibility } from '../../model/decision.js';
+import type { Instant } from '../../model/instant.js';
+import { comparePaths, type NamespacePath } from '../../model/namespace.js';
+import type {
+  ExpectedAccess,
+  ExpectedVisibility,
+  Place,
+  PolicyGrant,
+  PolicySet,
+  PolicyTest,
+} from '../../model/policy-set.js';
+import type { ScopeName } from '../../model/scope.js';
+import { decide } from '../../evaluate/decide.js';
+import type { Policy } from '../../evaluate/policy.js';
+import { visibility } from '../../evaluate/visibility.js';
+import { type GrantIndex, grantsHeldBy, indexGrants, type Interval, intervalsOf } from './grant-index.js';
+import { nearestMiss, type NearestMiss } from './nearest-miss.js';
+
+/** One expectation that does not hold, in the first interval of time where it does not. */
+export interface PolicyTestFailure {
+  readonly test: string;
+  /** Where the expectation stands; null in a policy built in memory. */
+  readonly file: string | null;
+  readonly line: number | null;
+  /** As the test says it: `resource:read /labs`, or `resource /labs` of `sees`. */
+  readonly request: string;
+  /** For `sees`, the namespaces in path order. */
+  readonly expected: 'allow' | 'deny' | readonly NamespacePath[];
+  readonly actual: 'allow' | 'deny' | readonly NamespacePath[];
+  readonly step?: Step;
+  /** The grants that carry what should not be allowed, or should not be seen. */
+  readonly grants?: readonly GrantRef[];
+  /** For what should be allowed or seen: the grant that comes nearest. */
+  readonly nearest?: NearestMiss;
+  /** The test's instant, or the start of the interval in which it fails; null is before all changes. */
+  readonly at: Instant | null;
+}
+
+export interface PolicyTestResult {
+  readonly test: string;
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly passed: boolean;
+}
+
+export interface PolicyTestReport {
+  /** Tests, not expectations. */
+  readonly passed: number;
+  readonly failed: number;
+  /** One for each test, in their order. */
+  readonly results: readonly PolicyTestResult[];
+  /** In the order of the tests and of their lines. */
+  readonly failures: readonly PolicyTestFailure[];
+  /** The same for each of `results`: names need not be unique. */
+  readonly failuresByResult: readonly (readonly PolicyTestFailure[])[];
+  /**
+   * Of each access that a test expects and gets (`allow`, and the namespaces of `sees`), in each interval of time, the
+   * grants that carry it: what coverage is made of.
+   */
+  readonly carriers: readonly (readonly GrantRef[])[];
+}
+
+/** `policy` must be what `set` compiles to; `tests` are those of `set` that are to be run. */
+export function runPolicyTests(
+  set: PolicySet,
+  policy: Policy,
+  tests: readonly PolicyTest[] = set.tests,
+): PolicyTestReport {
+  const index = indexGrants(set);
+  const carriers: (readonly GrantRef[])[] = [];
+  const found = tests.map((test) => runTest(prepare(test, policy, { index, carriers })));
+  const results = tests.map(({ name, place }, number) => ({
+    test: name,
+    file: place?.file ?? null,
+    line: place?.range.start.line ?? null,
+    passed: found[number]?.length === 0,
+  }));
+  const failed = results.filter((result) => !result.passed).length;
+  const failures = found.flat();
+  return { passed: found.length - failed, failed, results, failures, failuresByResult: found, carriers };
+}
+
+/** One test, with what all of its expectations need. */
+interface Run {
+  readonly test: PolicyTest;
+  readonly actor: Actor;
+  readonly policy: Policy;
+  readonly grants: readonly PolicyGrant[];
+  readonly held: ReadonlySet<PolicyGrant>;
+  readonly carriers: (readonly GrantRef[])[];
+}
+
+function prepare(
+  test: PolicyTest,
+  policy: Policy,
+  { index, carriers }: { readonly index: GrantIndex; readonly carriers: (readonly GrantRef[])[] },
+): Run {
+  const { identities, credentialScopes, namespaceRestrictions } = test;
+  const actor: Actor = { kind: 'request', identities, credentialScopes, namespaceRestrictions };
+  return { test, actor, policy, grants: index.grants, held: grantsHeldBy(index, identities), carriers };
+}
+
+function runTest(run: Run): readonly PolicyTestFailure[] {
+  const { allow, deny, sees } = run.test;
+  return [
+    ...allow.map((expected) => checkAccess(run, expected, 'allow')),
+    ...deny.map((expected) => checkAccess(run, expected, 'deny')),
+    ...sees.map((expected) => checkVisibility(run, expected)),
+  ].filter((failure) => failure !== null);
+}
+
+function checkAccess(
+  run: Run,
+  { scope, namespace, place }: ExpectedAccess,
+  expected: 'allow' | 'deny',
+): PolicyTestFailure | null {
+  let failure: PolicyTestFailure | null = null;
+  for (const interval of intervals(run, namespace)) {
+    const question = { scope, context: namespace, target: namespace, at: interval.at };
+    const answer = ask(run, question);
+    if (answer.decision === expected) {
+      if (answer.decision === 'allow') run.carriers.push(answer.grants);
+      continue;
+    }
+    // What comes after the first failure still counts as covered: coverage does not depend on the order of time.
+    if (failure !== null) continue;
+    const request = `${scope} ${namespace}`;
+    const reason = answer.decision === 'allow' ? { grants: answer.grants } : denial(run, question, answer.step);
+    failure = { ...heading(run, place), request, expected, actual: answer.decision, ...reason, at: interval.from };
+  }
+  return failure;
+}
+
+function checkVisibility(
+  run: Run,
+  { family, context, namespaces, place }: ExpectedVisibility,
+): PolicyTestFailure | null {
+  const expected = [...namespaces].sort(comparePaths);
+  // A process run is seen from its own namespace only: that is the whole of its reach (design 2.4).
+  const reach = family === 'process-run' ? 'exact' : 'lineage';
+  let failure: PolicyTestFailure | null = null;
+  for (const interval of intervals(run, context)) {
+    const answer = visibility(run.policy, { actor: run.actor, request: { family, context, reach }, at: interval.at });
+    const actual = listed(answer);
+    for (const target of expected) {
+      if (!actual.includes(target)) continue;
+      const seen = ask(run, { scope: `${family}:read`, context, target, at: interval.at });
+      if (seen.decision === 'allow') run.carriers.push(seen.grants);
+    }
+    const extra = actual.find((path) => !expected.includes(path));
+    const missing = expected.find((path) => !actual.includes(path));
+    const different = extra ?? missing;
+    if (different === undefined || failure !== null) continue;
+    const question = { scope: `${family}:read`, context, target: different, at: interval.at } as const;
+    const decision = ask(run, question);
+    const reason = decision.decision === 'allow' ? { grants: decision.grants } : denial(run, question, decision.step);
+    failure = {
+      ...heading(run, place),
+      request: `${family} ${context}`,
+      expected,
+      actual,
+      ...reason,
+      at: interval.from,
+    };
+  }
+  return failure;
+}
+
+/** A visibility within one lineage is a list of namespaces; subtrees only come with the reach of that name. */
+function listed(answer: Visibility): readonly NamespacePath[] {
+  return answer.kind === 'some' ? [...answer.exact, ...answer.subtrees].sort(comparePaths) : [];
+}
+
+/** The test's own instant, or one of each interval in which answers about this namespace can differ for this actor. */
+function intervals(run: Run, namespace: NamespacePath): readonly Interval[] {
+  const { at } = run.test;
+  return at === null ? intervalsOf(run.held, namespace) : [{ from: at, at }];
+}
+
+interface Question {
+  readonly scope: ScopeName;
+  readonly context: NamespacePath;
+  readonly target: NamespacePath;
+  readonly at: Instant;
+}
+
+function ask(run: Run, { scope, context, target, at }: Question): Decision {
+  return decide(run.policy, { actor: run.actor, request: { kind: 'access', scope, context, target }, at });
+}
+
+function denial(run: Run, { scope, target, at }: Question, step: Step): Pick<PolicyTestFailure, 'step' | 'nearest'> {
+  return { step, nearest: nearestMiss({ actor: run.actor, scope, namespace: target, at, step }, run.held, run.grants) };
+}
+
+function heading(run: Run, place: Place | null): Pick<PolicyTestFailure, 'test' | 'file' | 'line'> {
+  const where = place ?? run.test.place;
+  return { test: run.test.name, file: where?.file ?? null, line: where?.range.start.line ?? null };
+}
