@@ -2,6 +2,8 @@
 export default {
   rootDir: 'dist/test',
   testMatch: ['**/*.test.js'],
+  globalSetup: '<rootDir>/support/global-setup.js',
+  globalTeardown: '<rootDir>/support/global-teardown.js',
   testEnvironment: 'node',
   transform: {},
   testTimeout: 120_000,

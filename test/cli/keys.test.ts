@@ -10,7 +10,7 @@ let dataDir: string;
 let held: Database;
 
 beforeAll(async () => {
-  dataDir = await newDataDir();
+  dataDir = await newDataDir('empty');
   held = await openDatabase({ kind: 'embedded', dataDir });
 });
 

@@ -1,11 +1,9 @@
 // Cursors (design 7): one lives exactly as long as its actor sees the same, over any reload and any passing of time, and opens
 // for its own actor and query alone, before any statement is run.
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Actor, Instant } from '../../engine/index.js';
 import type { PolicyGrant, PolicySet } from '../../engine/model/policy-set.js';
-import type { Database } from '../../server/db/database.js';
-import { migrate } from '../../server/db/migrate.js';
 import { oracleVisible } from '../engine/oracle/oracle.js';
 import { anyInstant, grantBody, pathOf, policyOf, UNIVERSE } from '../engine/oracle/worlds.js';
 import type { Json } from '../server/query/oracle/evaluate.js';
@@ -15,7 +13,7 @@ import { type Answer, type Ask, type Asker, asList, openDoors } from '../support
 import { anyContext, anyFamily, type Envelope, envelopeOf } from '../support/query-envelopes.js';
 import { mayRead } from '../support/query-oracle.js';
 import { compiled, likelyActor, PLACES, queryWorld, settle, withIds } from '../support/query-worlds.js';
-import { type OpenedStore, testStores } from '../support/stores.js';
+import { describeOnStores } from '../support/stores.js';
 import { shrinkingFor, stopwatch, testRuns } from '../support/test-runs.js';
 
 /** Milliseconds for which a failing case is made smaller. */
@@ -131,108 +129,100 @@ function forgeries(cursor: string): readonly string[] {
   return [...changed, ...cut, ...spelled];
 }
 
-for (const store of testStores()) {
-  describe(`on the ${store.name} store`, () => {
-    let opened: OpenedStore;
-    let db: Database;
-    let ask: Ask;
+describeOnStores('cursors', (store) => {
+  let ask: Ask;
+
+  beforeAll(async () => {
+    ask = await openDoors(store.db);
+  });
+
+  it('a cursor lives exactly as long as its actor sees the same', async () => {
+    const runs = testRuns(store.name === 'postgres' ? 160 : 80);
+    const told = stopwatch(`cursors over reloads on ${store.name}`, runs);
+    const ends = { survived: 0, refused: 0, denied: 0, none: 0 };
+    await fc.assert(
+      fc.asyncProperty(reload, async (one) => {
+        await settle(store.db, one.records);
+        ends[await reloadUnderCursor(ask, one)] += 1;
+      }),
+      shrinkingFor(SHRINKING, runs),
+    );
+    told(runs.numRuns, 2 * runs.numRuns, ends);
+    if (runs.numRuns >= 100) expect(Math.min(ends.survived, ends.refused)).toBeGreaterThan(runs.numRuns / 40);
+  }, 300_000);
+
+  describe('a cursor', () => {
+    const envelope = {
+      family: 'resource',
+      namespace: '/a/b',
+      where: { revision: { lte: 3 } },
+      includeArchived: false,
+    };
+    const place = { ...envelope, orderBy: [{ name: 'asc' }] };
+    let statements: readonly string[] = [];
+    let counting: Ask;
+    let cursor = '';
 
     beforeAll(async () => {
-      opened = await store.open();
-      db = opened.database;
-      await migrate(db);
-      ask = await openDoors(db);
-    });
-    afterAll(() => opened.dispose());
-
-    it('a cursor lives exactly as long as its actor sees the same', async () => {
-      const runs = testRuns(store.name === 'postgres' ? 160 : 80);
-      const told = stopwatch(`cursors over reloads on ${store.name}`, runs);
-      const ends = { survived: 0, refused: 0, denied: 0, none: 0 };
-      await fc.assert(
-        fc.asyncProperty(reload, async (one) => {
-          await settle(db, one.records);
-          ends[await reloadUnderCursor(ask, one)] += 1;
-        }),
-        shrinkingFor(SHRINKING, runs),
-      );
-      told(runs.numRuns, 2 * runs.numRuns, ends);
-      if (runs.numRuns >= 100) expect(Math.min(ends.survived, ends.refused)).toBeGreaterThan(runs.numRuns / 40);
-    }, 300_000);
-
-    describe('a cursor', () => {
-      const envelope = {
-        family: 'resource',
+      const records = fc.sample(someResource, { seed: 2, numRuns: 60, unbiased: true }).map((record) => ({
+        ...record,
         namespace: '/a/b',
-        where: { revision: { lte: 3 } },
-        includeArchived: false,
+        archivedAt: null,
+      }));
+      await settle(store.db, [...HOMES, ...withIds(records)]);
+      counting = await openDoors(
+        rewriting(store.db, (statement) => {
+          statements = [...statements, statement[0]];
+          return statement;
+        }),
+      );
+      const first = asList(await ask(READER, 'query', { ...place, page: { size: 2 } }));
+      cursor = first.page.next ?? '';
+    });
+    beforeEach(() => {
+      statements = [];
+    });
+
+    it.each<[string, object]>([
+      ['as it is', {}],
+      ['with another page size', { page: { size: 7 } }],
+      ['with another selection', { select: ['name'] }],
+    ])('opens for its query %s', async (_, other) => {
+      const body = {
+        ...place,
+        ...other,
+        page: { size: 2, ...('page' in other ? (other.page as object) : {}), after: cursor },
       };
-      const place = { ...envelope, orderBy: [{ name: 'asc' }] };
-      let statements: readonly string[] = [];
-      let counting: Ask;
-      let cursor = '';
+      expect(asList(await counting(READER, 'query', body)).items.length).toBeGreaterThan(0);
+      expect(statements.length).toBeGreaterThan(0);
+    });
 
-      beforeAll(async () => {
-        const records = fc.sample(someResource, { seed: 2, numRuns: 60, unbiased: true }).map((record) => ({
-          ...record,
-          namespace: '/a/b',
-          archivedAt: null,
-        }));
-        await settle(db, [...HOMES, ...withIds(records)]);
-        counting = await openDoors(
-          rewriting(db, (statement) => {
-            statements = [...statements, statement[0]];
-            return statement;
-          }),
-        );
-        const first = asList(await ask(READER, 'query', { ...place, page: { size: 2 } }));
-        cursor = first.page.next ?? '';
+    it.each<[string, object, string]>([
+      ['family', { family: 'resource-template', where: {} }, 'anna'],
+      ['namespace', { namespace: '/a' }, 'anna'],
+      ['reach', { reach: 'exact' }, 'anna'],
+      ['condition', { where: { revision: { lt: 3 } } }, 'anna'],
+      ['order', { orderBy: [{ name: 'desc' }] }, 'anna'],
+      ['view of archived records', { includeArchived: true }, 'anna'],
+      ['actor', {}, 'bert'],
+    ])('does not open for another %s, and nothing is run', async (_, other, id) => {
+      const answer = await counting({ ...READER, id }, 'query', {
+        ...place,
+        ...other,
+        page: { size: 2, after: cursor },
       });
-      beforeEach(() => {
-        statements = [];
-      });
+      expect({ code: codeOf(answer), statements }).toEqual({ code: 'query.cursor', statements: [] });
+    });
 
-      it.each<[string, object]>([
-        ['as it is', {}],
-        ['with another page size', { page: { size: 7 } }],
-        ['with another selection', { select: ['name'] }],
-      ])('opens for its query %s', async (_, other) => {
-        const body = {
-          ...place,
-          ...other,
-          page: { size: 2, ...('page' in other ? (other.page as object) : {}), after: cursor },
-        };
-        expect(asList(await counting(READER, 'query', body)).items.length).toBeGreaterThan(0);
-        expect(statements.length).toBeGreaterThan(0);
-      });
-
-      it.each<[string, object, string]>([
-        ['family', { family: 'resource-template', where: {} }, 'anna'],
-        ['namespace', { namespace: '/a' }, 'anna'],
-        ['reach', { reach: 'exact' }, 'anna'],
-        ['condition', { where: { revision: { lt: 3 } } }, 'anna'],
-        ['order', { orderBy: [{ name: 'desc' }] }, 'anna'],
-        ['view of archived records', { includeArchived: true }, 'anna'],
-        ['actor', {}, 'bert'],
-      ])('does not open for another %s, and nothing is run', async (_, other, id) => {
-        const answer = await counting({ ...READER, id }, 'query', {
-          ...place,
-          ...other,
-          page: { size: 2, after: cursor },
-        });
-        expect({ code: codeOf(answer), statements }).toEqual({ code: 'query.cursor', statements: [] });
-      });
-
-      it('does not open with any of its bytes changed, and nothing is run', async () => {
-        const forged = forgeries(cursor);
-        expect(forged.length).toBeGreaterThan(150);
-        const answers = new Set<string>();
-        for (const after of forged)
-          answers.add((await counting(READER, 'query', { ...place, page: { size: 2, after } })).text);
-        expect([...answers]).toHaveLength(1);
-        expect(codeOf({ status: 400, text: [...answers][0] ?? '{}', headers: {} })).toBe('query.cursor');
-        expect(statements).toEqual([]);
-      });
+    it('does not open with any of its bytes changed, and nothing is run', async () => {
+      const forged = forgeries(cursor);
+      expect(forged.length).toBeGreaterThan(150);
+      const answers = new Set<string>();
+      for (const after of forged)
+        answers.add((await counting(READER, 'query', { ...place, page: { size: 2, after } })).text);
+      expect([...answers]).toHaveLength(1);
+      expect(codeOf({ status: 400, text: [...answers][0] ?? '{}', headers: {} })).toBe('query.cursor');
+      expect(statements).toEqual([]);
     });
   });
-}
+});

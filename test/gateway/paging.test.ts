@@ -1,16 +1,15 @@
 // Pages while records come and go (design 7): each page is the next part of what is there when it is read, so that what stays
 // is shown once, in order, and nothing is left out.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Database } from '../../server/db/database.js';
-import { migrate } from '../../server/db/migrate.js';
 import { pathOf } from '../engine/oracle/worlds.js';
 import { holds, inOrder, type Json } from '../server/query/oracle/evaluate.js';
 import { HOMES, isBelowA, READER, someResource } from '../support/one-reader.js';
 import { type Ask, asList, openDoors } from '../support/query-doors.js';
 import { type Envelope, envelopeOf } from '../support/query-envelopes.js';
 import { exchange, idOf, settle, withIds } from '../support/query-worlds.js';
-import { type OpenedStore, testStores } from '../support/stores.js';
+import { describeOnStores } from '../support/stores.js';
 import { shrinkingFor, stopwatch, testRuns } from '../support/test-runs.js';
 
 /** Milliseconds for which a failing case is made smaller. */
@@ -85,77 +84,69 @@ async function pageThroughMotion(db: Database, ask: Ask, { records, envelope, tu
   return seen.length;
 }
 
-for (const store of testStores()) {
-  describe(`on the ${store.name} store`, () => {
-    let opened: OpenedStore;
-    let db: Database;
-    let ask: Ask;
+describeOnStores('pages', (store) => {
+  let ask: Ask;
 
-    beforeAll(async () => {
-      opened = await store.open();
-      db = opened.database;
-      await migrate(db);
-      ask = await openDoors(db);
-    });
-    afterAll(() => opened.dispose());
-
-    it('every page is the next part of what is there when it is read', async () => {
-      const runs = testRuns(store.name === 'postgres' ? 80 : 40);
-      const told = stopwatch(`paging under changes on ${store.name}`, runs);
-      let items = 0;
-      await fc.assert(
-        fc.asyncProperty(motion, async (one) => {
-          items += await pageThroughMotion(db, ask, one);
-        }),
-        shrinkingFor(SHRINKING, runs),
-      );
-      told(runs.numRuns, items, { items });
-      expect(items).toBeGreaterThan(2 * runs.numRuns);
-    }, 300_000);
-
-    it('while others write, what stays comes once and in order', async () => {
-      const stays = fc.sample(someResource, { seed: 1, numRuns: 150, unbiased: true }).map((record, index) => ({
-        ...record,
-        id: idOf(index.toString(16)),
-        namespace: '/a/b',
-        archivedAt: null,
-      }));
-      const moves = stays.map((record, index) => ({ ...record, id: idOf(`f${index.toString(16)}`) }));
-      await settle(db, [...HOMES, ...stays, ...moves.slice(0, 75)]);
-      let reading = true;
-      const write = async (): Promise<number> => {
-        let n = 0;
-        for (; reading; n += 1) {
-          const from = (n * 25) % 150;
-          const batch = moves.slice(from, from + 25);
-          await exchange(db, { gone: batch, come: (n + Math.floor(n / 6)) % 2 === 0 ? batch : [] });
-        }
-        return n;
-      };
-      const writing = write();
-      const orderBy = [{ 'properties.rank': 'desc' }, { name: 'asc' }];
-      const read = async (): Promise<readonly unknown[]> => {
-        const found: unknown[] = [];
-        let after: string | null = null;
-        do {
-          const body = { family: 'resource', namespace: '/a/b', orderBy, select: ['id'], page: { size: 7, after } };
-          const { items, page } = asList(await ask(READER, 'query', body));
-          found.push(...items.map(({ id }) => id));
-          after = page.next;
-        } while (after !== null);
-        return found;
-      };
-      const [ids, written] = await Promise.all([
-        read().finally(() => {
-          reading = false;
-        }),
-        writing,
-      ]);
-      expect(written).toBeGreaterThan(2);
-      const stable = new Set<unknown>(stays.map(({ id }) => id));
-      expect(ids.filter((id) => stable.has(id))).toEqual(inOrder(stays, orderBy).map(({ id }) => id));
-      expect(new Set(ids).size).toBe(ids.length);
-      expect(ids.length).toBeGreaterThan(stays.length);
-    }, 60_000);
+  beforeAll(async () => {
+    ask = await openDoors(store.db);
   });
-}
+
+  it('every page is the next part of what is there when it is read', async () => {
+    const runs = testRuns(store.name === 'postgres' ? 80 : 40);
+    const told = stopwatch(`paging under changes on ${store.name}`, runs);
+    let items = 0;
+    await fc.assert(
+      fc.asyncProperty(motion, async (one) => {
+        items += await pageThroughMotion(store.db, ask, one);
+      }),
+      shrinkingFor(SHRINKING, runs),
+    );
+    told(runs.numRuns, items, { items });
+    expect(items).toBeGreaterThan(2 * runs.numRuns);
+  }, 300_000);
+
+  it('while others write, what stays comes once and in order', async () => {
+    const stays = fc.sample(someResource, { seed: 1, numRuns: 150, unbiased: true }).map((record, index) => ({
+      ...record,
+      id: idOf(index.toString(16)),
+      namespace: '/a/b',
+      archivedAt: null,
+    }));
+    const moves = stays.map((record, index) => ({ ...record, id: idOf(`f${index.toString(16)}`) }));
+    await settle(store.db, [...HOMES, ...stays, ...moves.slice(0, 75)]);
+    let reading = true;
+    const write = async (): Promise<number> => {
+      let n = 0;
+      for (; reading; n += 1) {
+        const from = (n * 25) % 150;
+        const batch = moves.slice(from, from + 25);
+        await exchange(store.db, { gone: batch, come: (n + Math.floor(n / 6)) % 2 === 0 ? batch : [] });
+      }
+      return n;
+    };
+    const writing = write();
+    const orderBy = [{ 'properties.rank': 'desc' }, { name: 'asc' }];
+    const read = async (): Promise<readonly unknown[]> => {
+      const found: unknown[] = [];
+      let after: string | null = null;
+      do {
+        const body = { family: 'resource', namespace: '/a/b', orderBy, select: ['id'], page: { size: 7, after } };
+        const { items, page } = asList(await ask(READER, 'query', body));
+        found.push(...items.map(({ id }) => id));
+        after = page.next;
+      } while (after !== null);
+      return found;
+    };
+    const [ids, written] = await Promise.all([
+      read().finally(() => {
+        reading = false;
+      }),
+      writing,
+    ]);
+    expect(written).toBeGreaterThan(2);
+    const stable = new Set<unknown>(stays.map(({ id }) => id));
+    expect(ids.filter((id) => stable.has(id))).toEqual(inOrder(stays, orderBy).map(({ id }) => id));
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.length).toBeGreaterThan(stays.length);
+  }, 60_000);
+});

@@ -1,11 +1,9 @@
 // Single records on generated worlds (design 2.4, interfaces.md "Ids of others' records"): GET gives a record exactly if `decide`
 // allows to read it where it is, byte for byte as a query of its namespace lists and counts it. Everything else is one and the
 // same 404, and nothing that is invisible changes an answer.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { decide, FAMILIES, type Family, unrestrictedPolicy } from '../../engine/index.js';
-import { migrate } from '../../server/db/migrate.js';
-import type { Database } from '../../server/db/database.js';
 import { anyInstant, pathOf } from '../engine/oracle/worlds.js';
 import type { Json } from '../server/query/oracle/evaluate.js';
 import { rewriting } from '../support/broken-doors.js';
@@ -31,7 +29,7 @@ import {
   recordOf,
   settle,
 } from '../support/query-worlds.js';
-import { type OpenedStore, testStores } from '../support/stores.js';
+import { describeOnStores } from '../support/stores.js';
 import { shrinkingFor, stopwatch, testRuns } from '../support/test-runs.js';
 
 /** Milliseconds for which a failing case is made smaller. */
@@ -283,104 +281,96 @@ const BROKEN: readonly (readonly [what: string, change: (text: string) => string
   ['the revision of another time', (text) => text.replace('x.revision AS revision', 'x.revision + 1 AS revision')],
 ];
 
-for (const store of testStores()) {
-  describe(`on the ${store.name} store`, () => {
-    let opened: OpenedStore;
-    let db: Database;
-    let doors: Doors;
-    let http: HttpDoors;
-    const many = store.name === 'postgres';
+describeOnStores('single records', (store) => {
+  let doors: Doors;
+  let http: HttpDoors;
+  const many = store.name === 'postgres';
 
-    beforeAll(async () => {
-      opened = await store.open();
-      db = opened.database;
-      await migrate(db);
-      doors = { ask: await openDoors(db), get: await openRecordDoors(db) };
-      http = await openHttpDoors(db);
-    });
-    afterAll(async () => {
-      await http.close();
-      await opened.dispose();
-    });
-
-    const agree = async (what: string, through: Doors, usual: number): Promise<Tally> => {
-      const tally = newTally();
-      const runs = testRuns(usual);
-      const told = stopwatch(`single records ${what} on ${store.name}`, runs);
-      await fc.assert(
-        fc.asyncProperty(scene, async (one) => {
-          await settle(db, one.world.records);
-          await judge(through, one, tally);
-        }),
-        shrinkingFor(SHRINKING, runs),
-      );
-      told(tally.askers, tally.requests, { ...tally, namespaces: [...tally.namespaces] });
-      return tally;
-    };
-
-    it('GET, decide, list and count agree on every record', async () => {
-      const tally = await agree('at the doors', doors, many ? 20 : 12);
-      expect(Math.min(tally.shown, tally.hidden)).toBeGreaterThan(0.15 * (tally.shown + tally.hidden));
-      expect(tally.archived).toBeGreaterThan(0.05 * tally.shown);
-      expect(tally.lists).toBeGreaterThan(2 * tally.askers);
-      expect([...tally.namespaces.keys()].sort()).toEqual(['200', '403', '403 absent', '404 absent']);
-    }, 600_000);
-
-    it('over HTTP too, headers included', async () => {
-      const get: Get = async (asker, path) => {
-        const answer = await http.get(asker, path);
-        const { status, text, headers } = await doors.get(asker, path);
-        expect(answer).toMatchObject({ status, text, headers });
-        return answer;
-      };
-      expect((await agree('over HTTP', { ask: http.ask, get }, 2)).shown).toBeGreaterThan(0);
-    }, 600_000);
-
-    const neutral = async (what: string, get: Get, usual: number): Promise<void> => {
-      const tally = { askers: 0, requests: 0, changed: 0, shown: 0 };
-      const runs = testRuns(usual);
-      const told = stopwatch(`non-interference of single records ${what} on ${store.name}`, runs);
-      await fc.assert(
-        fc.asyncProperty(pair, async (one) => {
-          await settle(db, one.world.records);
-          const before = await answersOf(get, one);
-          const rewritten = rewrite(one);
-          await exchange(db, rewritten);
-          expect(await answersOf(get, one)).toEqual(before);
-          tally.askers += 1;
-          tally.requests += 2 * before.size;
-          tally.changed += rewritten.gone.length + rewritten.come.length;
-          tally.shown += [...before.values()].filter(({ status }) => status === 200).length;
-        }),
-        shrinkingFor(SHRINKING, runs),
-      );
-      told(tally.askers, tally.requests, tally);
-      expect(Math.min(tally.changed, tally.shown)).toBeGreaterThan(5 * tally.askers);
-    };
-
-    it('no answer changes with what is invisible', async () => {
-      await neutral('at the doors', doors.get, many ? 20 : 8);
-    }, 600_000);
-
-    it('nor over HTTP, headers included', async () => {
-      await neutral('over HTTP', http.get, 2);
-    }, 600_000);
-
-    it.each(BROKEN)(
-      'sees %s',
-      async (_, change) => {
-        const get = await openRecordDoors(rewriting(db, ([text, bindings]) => [change(text), bindings]));
-        const result = await fc.check(
-          fc.asyncProperty(scene, async (one) => {
-            await settle(db, one.world.records);
-            await judge({ ask: doors.ask, get }, one, newTally());
-          }),
-          { ...testRuns(0), numRuns: 40, plugins: [fc.unbiased()], endOnFailure: true },
-        );
-        // Seen by what was answered, not by a statement that could not be run.
-        expect([result.failed, String(result.errorInstance)]).toEqual([true, expect.stringContaining('expect(')]);
-      },
-      120_000,
-    );
+  beforeAll(async () => {
+    doors = { ask: await openDoors(store.db), get: await openRecordDoors(store.db) };
+    http = await openHttpDoors(store.db);
   });
-}
+  afterAll(async () => {
+    await http.close();
+  });
+
+  const agree = async (what: string, through: Doors, usual: number): Promise<Tally> => {
+    const tally = newTally();
+    const runs = testRuns(usual);
+    const told = stopwatch(`single records ${what} on ${store.name}`, runs);
+    await fc.assert(
+      fc.asyncProperty(scene, async (one) => {
+        await settle(store.db, one.world.records);
+        await judge(through, one, tally);
+      }),
+      shrinkingFor(SHRINKING, runs),
+    );
+    told(tally.askers, tally.requests, { ...tally, namespaces: [...tally.namespaces] });
+    return tally;
+  };
+
+  it('GET, decide, list and count agree on every record', async () => {
+    const tally = await agree('at the doors', doors, many ? 20 : 12);
+    expect(Math.min(tally.shown, tally.hidden)).toBeGreaterThan(0.15 * (tally.shown + tally.hidden));
+    expect(tally.archived).toBeGreaterThan(0.05 * tally.shown);
+    expect(tally.lists).toBeGreaterThan(2 * tally.askers);
+    expect([...tally.namespaces.keys()].sort()).toEqual(['200', '403', '403 absent', '404 absent']);
+  }, 600_000);
+
+  it('over HTTP too, headers included', async () => {
+    const get: Get = async (asker, path) => {
+      const answer = await http.get(asker, path);
+      const { status, text, headers } = await doors.get(asker, path);
+      expect(answer).toMatchObject({ status, text, headers });
+      return answer;
+    };
+    expect((await agree('over HTTP', { ask: http.ask, get }, 2)).shown).toBeGreaterThan(0);
+  }, 600_000);
+
+  const neutral = async (what: string, get: Get, usual: number): Promise<void> => {
+    const tally = { askers: 0, requests: 0, changed: 0, shown: 0 };
+    const runs = testRuns(usual);
+    const told = stopwatch(`non-interference of single records ${what} on ${store.name}`, runs);
+    await fc.assert(
+      fc.asyncProperty(pair, async (one) => {
+        await settle(store.db, one.world.records);
+        const before = await answersOf(get, one);
+        const rewritten = rewrite(one);
+        await exchange(store.db, rewritten);
+        expect(await answersOf(get, one)).toEqual(before);
+        tally.askers += 1;
+        tally.requests += 2 * before.size;
+        tally.changed += rewritten.gone.length + rewritten.come.length;
+        tally.shown += [...before.values()].filter(({ status }) => status === 200).length;
+      }),
+      shrinkingFor(SHRINKING, runs),
+    );
+    told(tally.askers, tally.requests, tally);
+    expect(Math.min(tally.changed, tally.shown)).toBeGreaterThan(5 * tally.askers);
+  };
+
+  it('no answer changes with what is invisible', async () => {
+    await neutral('at the doors', doors.get, many ? 20 : 8);
+  }, 600_000);
+
+  it('nor over HTTP, headers included', async () => {
+    await neutral('over HTTP', http.get, 2);
+  }, 600_000);
+
+  it.each(BROKEN)(
+    'sees %s',
+    async (_, change) => {
+      const get = await openRecordDoors(rewriting(store.db, ([text, bindings]) => [change(text), bindings]));
+      const result = await fc.check(
+        fc.asyncProperty(scene, async (one) => {
+          await settle(store.db, one.world.records);
+          await judge({ ask: doors.ask, get }, one, newTally());
+        }),
+        { ...testRuns(0), numRuns: 40, plugins: [fc.unbiased()], endOnFailure: true },
+      );
+      // Seen by what was answered, not by a statement that could not be run.
+      expect([result.failed, String(result.errorInstance)]).toEqual([true, expect.stringContaining('expect(')]);
+    },
+    120_000,
+  );
+});

@@ -17,7 +17,6 @@ import { createKey, type NewKey } from '../../server/auth/api-keys.js';
 import { type Gateway, type GatewayMode, startGateway } from '../../server/compose.js';
 import type { RateLimits } from '../../server/config.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
-import { migrate } from '../../server/db/migrate.js';
 import type { Clock, Logger } from '../../server/ports.js';
 import { newDataDir } from './stores.js';
 
@@ -118,7 +117,6 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
 async function openStore(): Promise<{ readonly db: Database; readonly disposeStore: () => Promise<void> }> {
   const dataDir = await newDataDir();
   const db = await openDatabase({ kind: 'embedded', dataDir });
-  await migrate(db);
   const disposeStore = async (): Promise<void> => {
     await db.close();
     await rm(dataDir, { recursive: true, force: true });

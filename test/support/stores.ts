@@ -1,15 +1,17 @@
-// The stores that storage tests run on: the embedded one, and a real PostgreSQL where there is one. Use as
-//   for (const store of testStores()) describe(store.name, () => { … beforeAll(async () => { opened = await store.open(); }) … });
-import { afterAll } from '@jest/globals';
+// The stores that storage tests run on: the embedded one, and a real PostgreSQL where there is one. Each test file has stores
+// of its own, copied from a migrated one, as migrating takes seconds. Use as
+//   describeOnStores('records', (store) => { … store.db … });
+import { afterAll, beforeAll, describe } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, lstatSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDatabase } from '../../server/db/database.js';
-import type { Database, DatabaseConfig } from '../../server/db/database.js';
-import { findPostgres, runSql, startPostgres } from './postgres.js';
-import type { TestPostgres } from './postgres.js';
+import { type Database, type DatabaseConfig, openDatabase } from '../../server/db/database.js';
+import { migrate } from '../../server/db/migrate.js';
+import { takeDatabase, type Template } from './one-postgres.js';
+import { findPostgres } from './postgres.js';
+import { fromRoot } from './root.js';
 
 export interface OpenedStore {
   readonly database: Database;
@@ -20,73 +22,117 @@ export interface OpenedStore {
 
 export interface TestStore {
   readonly name: 'embedded' | 'postgres';
-  /** A store of its own with nothing in it. */
+  /** A migrated store of its own without records. */
   open(): Promise<OpenedStore>;
+  /** One of its own that was never migrated. */
+  openEmpty(): Promise<OpenedStore>;
 }
 
-/** Call while tests are being declared: the servers it starts are stopped after the file's tests. */
 export function testStores(): readonly TestStore[] {
-  const embedded: TestStore = { name: 'embedded', open: openEmbedded };
-  if (findPostgres() === null) {
-    process.stderr.write('no PostgreSQL is installed here: storage tests run on the embedded store alone\n');
-    return [embedded];
-  }
-  let server: Promise<TestPostgres | null> | null = null;
-  let databases = 0;
-  afterAll(async () => {
-    await (await server)?.stop();
-  });
-  const open = async (): Promise<OpenedStore> => {
-    const running = await (server ??= startPostgres());
-    if (running === null) throw new Error('PostgreSQL is installed, but there is no account to run it as');
-    const name = `test_${String(++databases)}`;
-    await runSql(running.url, `create database ${name}`);
-    return opened({ kind: 'external', url: running.urlOf(name) }, () => undefined);
-  };
-  return [embedded, { name: 'postgres', open }];
+  const embedded = storeOf('embedded', openEmbedded);
+  if (findPostgres() !== null) return [embedded, storeOf('postgres', openPostgres)];
+  process.stderr.write('no PostgreSQL is installed here: storage tests run on the embedded store alone\n');
+  return [embedded];
 }
 
-async function openEmbedded(): Promise<OpenedStore> {
-  const dataDir = await newDataDir();
+/** The store of a suite, open while its tests run. */
+export interface StoreOfSuite extends TestStore {
+  readonly db: Database;
+  readonly config: DatabaseConfig;
+}
+
+/** The suite of `what` once for each store, with a migrated store of its own. */
+export function describeOnStores(what: string, declare: (store: StoreOfSuite) => void): void {
+  for (const store of testStores()) {
+    describe(`${what} on the ${store.name} store`, () => {
+      let opened: OpenedStore | null = null;
+      const current = (): OpenedStore => {
+        if (opened === null) throw new Error('the store is open while tests run, not while they are declared');
+        return opened;
+      };
+      beforeAll(async () => {
+        opened = await store.open();
+      });
+      declare({
+        ...store,
+        get db() {
+          return current().database;
+        },
+        get config() {
+          return current().config;
+        },
+      });
+      // Hooks run in the order in which they are declared.
+      afterAll(async () => {
+        await opened?.dispose();
+      });
+    });
+  }
+}
+
+function storeOf(name: TestStore['name'], open: (template: Template) => Promise<OpenedStore>): TestStore {
+  return { name, open: () => open('migrated'), openEmpty: () => open('empty') };
+}
+
+async function openPostgres(template: Template): Promise<OpenedStore> {
+  const { url, drop } = await takeDatabase(template);
+  return opened({ kind: 'external', url }, drop);
+}
+
+async function openEmbedded(template: Template): Promise<OpenedStore> {
+  const dataDir = await newDataDir(template);
   return opened({ kind: 'embedded', dataDir }, () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 }
 
-async function opened(config: DatabaseConfig, clean: () => void): Promise<OpenedStore> {
+async function opened(config: DatabaseConfig, clean: () => void | Promise<void>): Promise<OpenedStore> {
   const database = await openDatabase(config);
   return {
     database,
     config,
     dispose: async () => {
       await database.close();
-      clean();
+      await clean();
     },
   };
 }
 
-/** A data folder with an empty store in it, copied from a template: creating one takes seconds. */
-export async function newDataDir(): Promise<string> {
+/** A data folder with a store in it, copied from a template: creating one takes seconds. */
+export async function newDataDir(template: Template = 'migrated'): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), 'bailiwick-data-'));
-  cpSync(join(await template(), 'store'), join(dataDir, 'store'), { recursive: true });
+  cpSync(join(await templates(), template, 'store'), join(dataDir, 'store'), { recursive: true });
   return dataDir;
 }
 
-/** Made once a machine and release of the engine. */
-async function template(): Promise<string> {
-  const engine = readFileSync(createRequire(import.meta.url).resolve('@electric-sql/pglite'));
-  const version = createHash('sha256').update(engine).digest('hex').slice(0, 12);
-  const folder = join(tmpdir(), `bailiwick-test-template-${String(process.getuid?.() ?? 0)}-${version}`);
-  if (!existsSync(folder)) {
-    const draft = mkdtempSync(join(tmpdir(), 'bailiwick-template-'));
-    const database = await openDatabase({ kind: 'embedded', dataDir: draft });
-    await database.close();
-    try {
-      renameSync(draft, folder);
-    } catch {
-      rmSync(draft, { recursive: true, force: true }); // another test process was quicker
-    }
+/** Made once for a release of the engine and what migrates; `make clean` removes them. */
+async function templates(): Promise<string> {
+  const folder = fromRoot(`.run/stores/${versionOfTemplates()}`);
+  if (existsSync(folder)) return folder;
+  mkdirSync(fromRoot('.run/stores'), { recursive: true });
+  const draft = mkdtempSync(fromRoot('.run/stores/draft-'));
+  await (await openDatabase({ kind: 'embedded', dataDir: join(draft, 'empty') })).close();
+  cpSync(join(draft, 'empty', 'store'), join(draft, 'migrated', 'store'), { recursive: true });
+  const database = await openDatabase({ kind: 'embedded', dataDir: join(draft, 'migrated') });
+  await migrate(database);
+  await database.close();
+  try {
+    renameSync(draft, folder);
+  } catch {
+    rmSync(draft, { recursive: true, force: true }); // another test process was quicker
   }
-  if (lstatSync(folder).uid !== (process.getuid?.() ?? 0)) throw new Error(`${folder} belongs to another user`);
   return folder;
+}
+
+function versionOfTemplates(): string {
+  const compiled = fromRoot('dist/server/db');
+  const migrations = readdirSync(join(compiled, 'migrations')).sort();
+  const files = [
+    createRequire(import.meta.url).resolve('@electric-sql/pglite'),
+    join(compiled, 'migrate.js'),
+    ...migrations.filter((name) => name.endsWith('.js')).map((name) => join(compiled, 'migrations', name)),
+  ];
+  const hash = createHash('sha256');
+  for (const file of files) hash.update(readFileSync(file)).update('\0');
+  return hash.digest('hex').slice(0, 16);
 }

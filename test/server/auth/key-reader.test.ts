@@ -1,110 +1,98 @@
 // Keys are looked up together and never from before: who asks while others are answered shares the next statement, a revocation
 // holds for it.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
 import { createKey, KeyRowError, revokeKey } from '../../../server/auth/api-keys.js';
 import { makeKeyReader } from '../../../server/auth/key-reader.js';
-import type { Database } from '../../../server/db/database.js';
-import { migrate } from '../../../server/db/migrate.js';
-import { type OpenedStore, testStores } from '../../support/stores.js';
+import { describeOnStores } from '../../support/stores.js';
 
 const NOW = instantOf(Date.parse('2027-01-01T00:00:00Z'));
 const FIELDS = { identities: [], scopes: null, restrictions: null, expires: null, admin: false };
 
-for (const store of testStores()) {
-  describe(`keys of the ${store.name} store`, () => {
-    let opened: OpenedStore;
-    let db: Database;
-    let statements = 0;
-    const count = (): void => {
-      statements += 1;
-    };
-    const made = async (actor: string): Promise<string> => (await createKey(db, { ...FIELDS, actor }, NOW)).key.id;
+describeOnStores('keys', (store) => {
+  let statements = 0;
+  const count = (): void => {
+    statements += 1;
+  };
+  const made = async (actor: string): Promise<string> => (await createKey(store.db, { ...FIELDS, actor }, NOW)).key.id;
 
-    beforeAll(async () => {
-      opened = await store.open();
-      db = opened.database;
-      await migrate(db);
-    });
-    beforeEach(() => {
-      statements = 0;
-      db.knex.on('query', count);
-    });
-    afterEach(() => {
-      db.knex.removeListener('query', count);
-    });
-    afterAll(() => opened.dispose());
-
-    it('of one turn are read by one statement', async () => {
-      const [ana, bo] = [await made('ana'), await made('bo')];
-      const read = makeKeyReader(db);
-      statements = 0;
-      const found = await Promise.all([read(ana), read(bo), read('nobody'), read(ana)]);
-      expect(found.map((key) => key?.actor ?? null)).toEqual(['ana', 'bo', null, 'ana']);
-      expect(statements).toBe(1);
-      await read(ana);
-      expect(statements).toBe(2);
-    });
-
-    it('asked for while others are looked up are read by one statement after that', async () => {
-      const ids = [await made('flo'), await made('gus'), await made('hal')];
-      const read = makeKeyReader(db);
-      await read(ids[0] ?? '');
-      statements = 0;
-      const first = read(ids[0] ?? '');
-      // Its statement is sent by the time that other work gets its turn.
-      await new Promise((resolve) => setImmediate(resolve));
-      const later = ids.map((id) => read(id));
-      expect((await first)?.actor).toBe('flo');
-      expect((await Promise.all(later)).map((key) => key?.actor)).toEqual(['flo', 'gus', 'hal']);
-      expect(statements).toBe(2);
-    });
-
-    it('asked for are not held up by a look-up that does not end', async () => {
-      const id = await made('ida');
-      let held = 0;
-      // A store whose first look-up never ends; all others are the true one's.
-      const knex = new Proxy(db.knex, {
-        get: (target, name, receiver): unknown => {
-          if (name !== 'raw' || held > 0) return Reflect.get(target, name, receiver);
-          held += 1;
-          return () => new Promise(() => undefined);
-        },
-      });
-      const read = makeKeyReader({ ...db, knex });
-      void read(id);
-      await new Promise((resolve) => setImmediate(resolve));
-      expect((await read(id))?.actor).toBe('ida');
-      expect(held).toBe(1);
-    });
-
-    it('are revoked for everyone who asks after that, also while others are being answered', async () => {
-      const id = await made('cy');
-      const read = makeKeyReader(db);
-      for (let round = 0; round < 20; round += 1) expect((await read(id))?.revokedAt).toBeNull();
-      const early = [read(id), read(id)];
-      await revokeKey(db, id, NOW);
-      const late = [read(id), read(id)];
-      await Promise.all(early);
-      expect((await Promise.all(late)).map((key) => key?.revokedAt)).toEqual([NOW, NOW]);
-      expect((await read(id))?.revokedAt).toBe(NOW);
-    });
-
-    it('are refused one by one where a row is no key, and all together where the store fails', async () => {
-      const [good, bad] = [await made('di'), await made('ed')];
-      await db.knex('api_keys').where({ id: bad }).update({ scopes: '["resource:delete"]' });
-      const read = makeKeyReader(db);
-      const [first, second] = await Promise.allSettled([read(good), read(bad)]);
-      expect(first).toMatchObject({ status: 'fulfilled', value: { actor: 'di' } });
-      expect(second).toMatchObject({ status: 'rejected', reason: expect.any(KeyRowError) });
-      await db.knex.raw('ALTER TABLE api_keys RENAME TO kept_keys');
-      try {
-        const failed = await Promise.allSettled([read(good), read(good)]);
-        expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-      } finally {
-        await db.knex.raw('ALTER TABLE kept_keys RENAME TO api_keys');
-      }
-      expect((await read(good))?.actor).toBe('di');
-    });
+  beforeEach(() => {
+    statements = 0;
+    store.db.knex.on('query', count);
   });
-}
+  afterEach(() => {
+    store.db.knex.removeListener('query', count);
+  });
+
+  it('of one turn are read by one statement', async () => {
+    const [ana, bo] = [await made('ana'), await made('bo')];
+    const read = makeKeyReader(store.db);
+    statements = 0;
+    const found = await Promise.all([read(ana), read(bo), read('nobody'), read(ana)]);
+    expect(found.map((key) => key?.actor ?? null)).toEqual(['ana', 'bo', null, 'ana']);
+    expect(statements).toBe(1);
+    await read(ana);
+    expect(statements).toBe(2);
+  });
+
+  it('asked for while others are looked up are read by one statement after that', async () => {
+    const ids = [await made('flo'), await made('gus'), await made('hal')];
+    const read = makeKeyReader(store.db);
+    await read(ids[0] ?? '');
+    statements = 0;
+    const first = read(ids[0] ?? '');
+    // Its statement is sent by the time that other work gets its turn.
+    await new Promise((resolve) => setImmediate(resolve));
+    const later = ids.map((id) => read(id));
+    expect((await first)?.actor).toBe('flo');
+    expect((await Promise.all(later)).map((key) => key?.actor)).toEqual(['flo', 'gus', 'hal']);
+    expect(statements).toBe(2);
+  });
+
+  it('asked for are not held up by a look-up that does not end', async () => {
+    const id = await made('ida');
+    let held = 0;
+    // A store whose first look-up never ends; all others are the true one's.
+    const knex = new Proxy(store.db.knex, {
+      get: (target, name, receiver): unknown => {
+        if (name !== 'raw' || held > 0) return Reflect.get(target, name, receiver);
+        held += 1;
+        return () => new Promise(() => undefined);
+      },
+    });
+    const read = makeKeyReader({ ...store.db, knex });
+    void read(id);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect((await read(id))?.actor).toBe('ida');
+    expect(held).toBe(1);
+  });
+
+  it('are revoked for everyone who asks after that, also while others are being answered', async () => {
+    const id = await made('cy');
+    const read = makeKeyReader(store.db);
+    for (let round = 0; round < 20; round += 1) expect((await read(id))?.revokedAt).toBeNull();
+    const early = [read(id), read(id)];
+    await revokeKey(store.db, id, NOW);
+    const late = [read(id), read(id)];
+    await Promise.all(early);
+    expect((await Promise.all(late)).map((key) => key?.revokedAt)).toEqual([NOW, NOW]);
+    expect((await read(id))?.revokedAt).toBe(NOW);
+  });
+
+  it('are refused one by one where a row is no key, and all together where the store fails', async () => {
+    const [good, bad] = [await made('di'), await made('ed')];
+    await store.db.knex('api_keys').where({ id: bad }).update({ scopes: '["resource:delete"]' });
+    const read = makeKeyReader(store.db);
+    const [first, second] = await Promise.allSettled([read(good), read(bad)]);
+    expect(first).toMatchObject({ status: 'fulfilled', value: { actor: 'di' } });
+    expect(second).toMatchObject({ status: 'rejected', reason: expect.any(KeyRowError) });
+    await store.db.knex.raw('ALTER TABLE api_keys RENAME TO kept_keys');
+    try {
+      const failed = await Promise.allSettled([read(good), read(good)]);
+      expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    } finally {
+      await store.db.knex.raw('ALTER TABLE kept_keys RENAME TO api_keys');
+    }
+    expect((await read(good))?.actor).toBe('di');
+  });
+});

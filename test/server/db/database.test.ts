@@ -1,77 +1,68 @@
 // The door to the store, the same on the embedded engine and on a real server.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { OpenedStore } from '../../support/stores.js';
-import { testStores } from '../../support/stores.js';
+import { beforeAll, expect, it } from '@jest/globals';
+import { describeOnStores } from '../../support/stores.js';
 import { openDatabase } from '../../../server/db/database.js';
 import { inTransaction } from '../../../server/db/transaction.js';
 import { toStoreProblem } from '../../../server/http/store-problem.js';
 
-for (const store of testStores()) {
-  describe(`a database on ${store.name}`, () => {
-    let opened: OpenedStore;
-
-    beforeAll(async () => {
-      opened = await store.open();
-      await opened.database.knex.raw('create table things (id int primary key, name text not null)');
-    });
-    afterAll(async () => {
-      await opened.dispose();
-    });
-
-    it('answers', async () => {
-      await opened.database.ping();
-      expect(opened.database.kind).toBe(store.name === 'embedded' ? 'embedded' : 'external');
-    });
-
-    it('commits what a transaction did and returns its result', async () => {
-      const { knex } = opened.database;
-      expect(
-        await inTransaction(knex, async (trx) => trx('things').insert({ id: 1, name: 'one' }).returning('id')),
-      ).toEqual([{ id: 1 }]);
-      expect(await knex('things').where({ id: 1 }).first()).toEqual({ id: 1, name: 'one' });
-    });
-
-    it('rolls back and passes the error on', async () => {
-      const { knex } = opened.database;
-      const failure = new Error('changed my mind');
-      const attempt = inTransaction(knex, async (trx) => {
-        await trx('things').insert({ id: 2, name: 'two' });
-        throw failure;
-      });
-      await expect(attempt).rejects.toBe(failure);
-      expect(await knex('things').where({ id: 2 })).toEqual([]);
-    });
-
-    it('does not call a rolled-back transaction a success', async () => {
-      const { knex } = opened.database;
-      const attempt = inTransaction(knex, async (trx) => {
-        await trx('things').insert({ id: 3, name: 'three' });
-        await trx('things')
-          .insert({ id: 3, name: 'three again' })
-          .catch(() => undefined);
-        return 'done';
-      });
-      await expect(attempt).rejects.toMatchObject({ code: 'store.not_committed' });
-      expect(await knex('things').where({ id: 3 })).toEqual([]);
-      expect(toStoreProblem(await attempt.catch((error: unknown) => error))).toBeNull();
-    });
-
-    it('says so after it has been closed', async () => {
-      const second = await openDatabase(opened.config);
-      await second.close();
-      await second.close();
-      const error: unknown = await second.ping().catch((failure: unknown) => failure);
-      expect(toStoreProblem(error)).toMatchObject({ code: 'db.unavailable' });
-    });
-
-    it('keeps values out of error messages', async () => {
-      const failure: unknown = await opened.database
-        .knex('things')
-        .insert({ id: 1, name: 'a-secret-value' })
-        .catch((error: unknown) => error);
-      expect(failure).toBeInstanceOf(Error);
-      expect(String(failure)).not.toContain('a-secret-value');
-      expect(toStoreProblem(failure)).toBeNull();
-    });
+describeOnStores('a database', (store) => {
+  beforeAll(async () => {
+    await store.db.knex.raw('create table things (id int primary key, name text not null)');
   });
-}
+
+  it('answers', async () => {
+    await store.db.ping();
+    expect(store.db.kind).toBe(store.name === 'embedded' ? 'embedded' : 'external');
+  });
+
+  it('commits what a transaction did and returns its result', async () => {
+    const { knex } = store.db;
+    expect(
+      await inTransaction(knex, async (trx) => trx('things').insert({ id: 1, name: 'one' }).returning('id')),
+    ).toEqual([{ id: 1 }]);
+    expect(await knex('things').where({ id: 1 }).first()).toEqual({ id: 1, name: 'one' });
+  });
+
+  it('rolls back and passes the error on', async () => {
+    const { knex } = store.db;
+    const failure = new Error('changed my mind');
+    const attempt = inTransaction(knex, async (trx) => {
+      await trx('things').insert({ id: 2, name: 'two' });
+      throw failure;
+    });
+    await expect(attempt).rejects.toBe(failure);
+    expect(await knex('things').where({ id: 2 })).toEqual([]);
+  });
+
+  it('does not call a rolled-back transaction a success', async () => {
+    const { knex } = store.db;
+    const attempt = inTransaction(knex, async (trx) => {
+      await trx('things').insert({ id: 3, name: 'three' });
+      await trx('things')
+        .insert({ id: 3, name: 'three again' })
+        .catch(() => undefined);
+      return 'done';
+    });
+    await expect(attempt).rejects.toMatchObject({ code: 'store.not_committed' });
+    expect(await knex('things').where({ id: 3 })).toEqual([]);
+    expect(toStoreProblem(await attempt.catch((error: unknown) => error))).toBeNull();
+  });
+
+  it('says so after it has been closed', async () => {
+    const second = await openDatabase(store.config);
+    await second.close();
+    await second.close();
+    const error: unknown = await second.ping().catch((failure: unknown) => failure);
+    expect(toStoreProblem(error)).toMatchObject({ code: 'db.unavailable' });
+  });
+
+  it('keeps values out of error messages', async () => {
+    const failure: unknown = await store.db
+      .knex('things')
+      .insert({ id: 1, name: 'a-secret-value' })
+      .catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(Error);
+    expect(String(failure)).not.toContain('a-secret-value');
+    expect(toStoreProblem(failure)).toBeNull();
+  });
+});

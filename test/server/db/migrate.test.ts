@@ -15,7 +15,7 @@ for (const store of testStores()) {
     let opened: OpenedStore;
     let db: Database;
     beforeAll(async () => {
-      opened = await store.open();
+      opened = await store.openEmpty();
       db = opened.database;
     });
     afterAll(() => opened.dispose());

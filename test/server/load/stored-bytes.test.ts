@@ -1,8 +1,8 @@
 // What a value takes once it is stored is known beforehand, to the byte: PostgreSQL is asked.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { MOST_GROWTH, storedBytes } from '../../../server/load/stored-bytes.js';
-import { type OpenedStore, testStores } from '../../support/stores.js';
+import { describeOnStores } from '../../support/stores.js';
 import { testRuns } from '../../support/test-runs.js';
 
 const text = fc.oneof(
@@ -21,27 +21,19 @@ const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
   ),
 }));
 
-for (const store of testStores()) {
-  describe(`the bytes that a value takes in the ${store.name} store`, () => {
-    let opened: OpenedStore;
-    beforeAll(async () => {
-      opened = await store.open();
-    });
-    afterAll(() => opened.dispose());
-
-    it('are those of the text that is shown of it', async () => {
-      await fc.assert(
-        fc.asyncProperty(tree, async (value) => {
-          const json = JSON.stringify(value);
-          const { rows } = await opened.database.knex.raw<{ readonly rows: readonly { readonly bytes: number }[] }>(
-            'SELECT octet_length((?::text::jsonb)::text) AS bytes',
-            [json],
-          );
-          expect(storedBytes(JSON.parse(json))).toBe(rows[0]?.bytes);
-          expect(storedBytes(JSON.parse(json))).toBeLessThan(MOST_GROWTH * (Buffer.byteLength(json) + 1));
-        }),
-        testRuns(150),
-      );
-    });
+describeOnStores('the bytes that a value takes', (store) => {
+  it('are those of the text that is shown of it', async () => {
+    await fc.assert(
+      fc.asyncProperty(tree, async (value) => {
+        const json = JSON.stringify(value);
+        const { rows } = await store.db.knex.raw<{ readonly rows: readonly { readonly bytes: number }[] }>(
+          'SELECT octet_length((?::text::jsonb)::text) AS bytes',
+          [json],
+        );
+        expect(storedBytes(JSON.parse(json))).toBe(rows[0]?.bytes);
+        expect(storedBytes(JSON.parse(json))).toBeLessThan(MOST_GROWTH * (Buffer.byteLength(json) + 1));
+      }),
+      testRuns(150),
+    );
   });
-}
+});

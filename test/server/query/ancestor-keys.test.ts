@@ -47,7 +47,7 @@ for (const store of testStores()) {
     let opened: OpenedStore;
     let db: Database;
     beforeAll(async () => {
-      opened = await store.open();
+      opened = await store.openEmpty();
       db = opened.database;
       // As it was before, with records in it.
       for (const { up } of MIGRATIONS.slice(0, 3)) await inTransaction(db.knex, up);

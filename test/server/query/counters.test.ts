@@ -1,17 +1,16 @@
 // The counters that unfiltered counts are summed from: equal to the records in every snapshot, whatever happens to these and
 // however many write at once.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Knex } from 'knex';
 import { canonicalize, FAMILIES, type Visible } from '../../../engine/index.js';
-import { openDatabase, type Database } from '../../../server/db/database.js';
-import { migrate } from '../../../server/db/migrate.js';
+import { openDatabase } from '../../../server/db/database.js';
 import { MIGRATIONS } from '../../../server/db/migrations/migrations.js';
 import { inTransaction } from '../../../server/db/transaction.js';
 import { parseQuery } from '../../../server/query/parse-query.js';
 import { countRecords } from '../../../server/query/records.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
-import { testStores, type OpenedStore } from '../../support/stores.js';
+import { describeOnStores } from '../../support/stores.js';
 import { hostileRecords, plant } from './hostile-records.js';
 
 /** Families and namespaces whose counters do not add up to their records. */
@@ -39,152 +38,141 @@ function insert(knex: Knex, paths: readonly string[], archived = false): Promise
 
 const PATHS = ['/', '/a/', '/a/b/', '/a-b/', '/c/'];
 
-for (const store of testStores()) {
-  describe(`the counters on the ${store.name} store`, () => {
-    let opened: OpenedStore;
-    let db: Database;
-    beforeAll(async () => {
-      opened = await store.open();
-      db = opened.database;
-      await migrate(db);
+describeOnStores('the counters', (store) => {
+  const count = (visible: Visible, includeArchived: boolean): Promise<number> =>
+    countRecords(store.db, {
+      predicate: rowPredicate(visible),
+      plan: parseQuery({ family: 'resource', namespace: '/', includeArchived }, 'count'),
     });
-    afterAll(() => opened.dispose());
 
-    const count = (visible: Visible, includeArchived: boolean): Promise<number> =>
-      countRecords(db, {
-        predicate: rowPredicate(visible),
-        plan: parseQuery({ family: 'resource', namespace: '/', includeArchived }, 'count'),
-      });
-
-    it('stay equal through inserts, archiving, moves, deletes, upserts and failures', async () => {
-      const some = fc.uniqueArray(fc.constantFrom(...PATHS), { minLength: 1, maxLength: 4 });
-      const steps: Readonly<Record<string, (knex: Knex, paths: readonly string[]) => Promise<unknown>>> = {
-        insert: (knex, paths) => insert(knex, [...paths, ...paths]),
-        insertArchived: (knex, paths) => insert(knex, paths, true),
-        archive: (knex, paths) =>
-          knex.raw('UPDATE records SET archived_at = now() WHERE family = 2 AND path = ANY(?)', [[...paths]]),
-        restore: (knex, paths) => knex.raw('UPDATE records SET archived_at = NULL WHERE path = ANY(?)', [[...paths]]),
-        move: (knex, paths) =>
-          knex.raw('UPDATE records SET path = ? WHERE family = 2 AND path = ANY(?)', ['/moved/', [...paths]]),
-        touch: (knex) => knex.raw('UPDATE records SET revision = revision + 1 WHERE revision < ?', [1000]),
-        delete: (knex, paths) => knex.raw('DELETE FROM records WHERE family = 2 AND path = ANY(?)', [[...paths]]),
-        upsert: (knex) =>
-          knex.raw(
-            `INSERT INTO records (id, family, path, name, properties, revision, created_at, updated_at, created_by)
+  it('stay equal through inserts, archiving, moves, deletes, upserts and failures', async () => {
+    const some = fc.uniqueArray(fc.constantFrom(...PATHS), { minLength: 1, maxLength: 4 });
+    const steps: Readonly<Record<string, (knex: Knex, paths: readonly string[]) => Promise<unknown>>> = {
+      insert: (knex, paths) => insert(knex, [...paths, ...paths]),
+      insertArchived: (knex, paths) => insert(knex, paths, true),
+      archive: (knex, paths) =>
+        knex.raw('UPDATE records SET archived_at = now() WHERE family = 2 AND path = ANY(?)', [[...paths]]),
+      restore: (knex, paths) => knex.raw('UPDATE records SET archived_at = NULL WHERE path = ANY(?)', [[...paths]]),
+      move: (knex, paths) =>
+        knex.raw('UPDATE records SET path = ? WHERE family = 2 AND path = ANY(?)', ['/moved/', [...paths]]),
+      touch: (knex) => knex.raw('UPDATE records SET revision = revision + 1 WHERE revision < ?', [1000]),
+      delete: (knex, paths) => knex.raw('DELETE FROM records WHERE family = 2 AND path = ANY(?)', [[...paths]]),
+      upsert: (knex) =>
+        knex.raw(
+          `INSERT INTO records (id, family, path, name, properties, revision, created_at, updated_at, created_by)
              SELECT id, 2, '/a/', 'u', '{}', 1, now(), now(), 'test' FROM records WHERE family = 2
              ON CONFLICT (id) DO UPDATE SET path = ?`,
-            ['/upserted/'],
-          ),
-        nothing: (knex) => knex.raw('DELETE FROM records WHERE path = ?', ['/nowhere/']),
-      };
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(fc.tuple(fc.constantFrom(...Object.keys(steps)), some, fc.boolean()), { maxLength: 8 }),
-          async (history) => {
-            for (const [name, paths, fails] of history) {
-              const step = steps[name];
-              if (step === undefined) throw new Error(name);
-              const work = inTransaction(db.knex, async (trx) => {
-                await step(trx, paths);
-                if (fails) throw new Error('on purpose');
-              });
-              await (fails ? expect(work).rejects.toThrow('on purpose') : work);
-            }
-            expect(await differences(db.knex)).toEqual([]);
-          },
+          ['/upserted/'],
         ),
-        { numRuns: 25, seed: 20261121 },
-      );
-    });
-
-    it('are what an unfiltered count answers, archived records apart', async () => {
-      await db.knex.raw('DELETE FROM records WHERE family = ?', [2]);
-      await plant(db, hostileRecords());
-      const path = canonicalize('/a');
-      if (!path.ok) throw new Error('no path');
-      const sets: readonly Visible[] = [
-        { kind: 'all' },
-        { kind: 'some', exact: [path.path], subtrees: [] },
-        { kind: 'some', exact: [], subtrees: [path.path] },
-      ];
-      for (const set of sets) {
-        for (const includeArchived of [true, false]) {
-          const plan = parseQuery(
-            { family: 'resource', namespace: '/', includeArchived, where: { id: { isNull: false } } },
-            'count',
-          );
-          const read = await countRecords(db, { predicate: rowPredicate(set), plan });
-          expect(read).toBeGreaterThan(0);
-          expect(await count(set, includeArchived)).toBe(read);
-        }
-      }
-    });
-
-    it('are empty after a TRUNCATE', async () => {
-      await expect(
-        inTransaction(db.knex, async (trx) => {
-          await trx.raw('TRUNCATE records');
-          expect(await differences(trx)).toEqual([]);
-          throw new Error('undone');
-        }),
-      ).rejects.toThrow('undone');
-      expect(await differences(db.knex)).toEqual([]);
-    });
-
-    it('stay equal while many write to one namespace, and change with the transaction that changes it', async () => {
-      const others = await Promise.all([1, 2, 3].map(() => openDatabase(opened.config)));
-      try {
-        const all: Visible = { kind: 'all' };
-        const before = await count(all, true);
-        await Promise.all(
-          Array.from({ length: 24 }, (_, index) =>
-            inTransaction((others[index % 3] ?? db).knex, async (trx) => {
-              await insert(trx, ['/hot/', '/hot/', `/cold-${String(index % 5)}/`]);
-              if (index % 4 === 0) throw new Error('on purpose');
-            }).catch((error: unknown) => {
-              if (!String(error).includes('on purpose')) throw error;
-            }),
-          ),
-        );
-        expect(await differences(db.knex)).toEqual([]);
-        expect((await count(all, true)) - before).toBe(18 * 3);
-        // Of what one transaction has not committed another sees nothing, in records and counters alike.
-        if (store.name === 'postgres') {
-          await inTransaction(db.knex, async (trx) => {
-            await insert(trx, ['/hot/']);
-            expect(await differences(others[0]?.knex ?? db.knex)).toEqual([]);
-            // Nor does it wait: the counter that the first one holds is passed over.
-            await insert(others[0]?.knex ?? db.knex, ['/hot/']);
-          });
-          expect(await differences(db.knex)).toEqual([]);
-          const { rows } = await db.knex.raw<{ rows: readonly { slots: number }[] }>(
-            'SELECT count(*)::int AS slots FROM record_counts WHERE path = ?',
-            ['/hot/'],
-          );
-          expect(rows[0]?.slots).toBeGreaterThan(1);
-        }
-      } finally {
-        await Promise.all(others.map((other) => other.close()));
-      }
-    });
-
-    it('begin with the records that were there before them', async () => {
-      const other = await store.open();
-      try {
-        for (const { up } of MIGRATIONS.slice(0, 2)) await inTransaction(other.database.knex, up);
-        await plant(other.database, hostileRecords());
-        for (const { up } of MIGRATIONS.slice(2)) await inTransaction(other.database.knex, up);
-        expect(await differences(other.database.knex)).toEqual([]);
-        const { rows } = await other.database.knex.raw<{ rows: unknown[] }>(
-          'SELECT family, sum(active + archived)::int AS n FROM record_counts GROUP BY family ORDER BY family',
-        );
-        expect(rows).toEqual([
-          { family: FAMILIES.indexOf('namespace'), n: 1 },
-          { family: FAMILIES.indexOf('resource'), n: 240 },
-        ]);
-      } finally {
-        await other.dispose();
-      }
-    });
+      nothing: (knex) => knex.raw('DELETE FROM records WHERE path = ?', ['/nowhere/']),
+    };
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.constantFrom(...Object.keys(steps)), some, fc.boolean()), { maxLength: 8 }),
+        async (history) => {
+          for (const [name, paths, fails] of history) {
+            const step = steps[name];
+            if (step === undefined) throw new Error(name);
+            const work = inTransaction(store.db.knex, async (trx) => {
+              await step(trx, paths);
+              if (fails) throw new Error('on purpose');
+            });
+            await (fails ? expect(work).rejects.toThrow('on purpose') : work);
+          }
+          expect(await differences(store.db.knex)).toEqual([]);
+        },
+      ),
+      { numRuns: 25, seed: 20261121 },
+    );
   });
-}
+
+  it('are what an unfiltered count answers, archived records apart', async () => {
+    await store.db.knex.raw('DELETE FROM records WHERE family = ?', [2]);
+    await plant(store.db, hostileRecords());
+    const path = canonicalize('/a');
+    if (!path.ok) throw new Error('no path');
+    const sets: readonly Visible[] = [
+      { kind: 'all' },
+      { kind: 'some', exact: [path.path], subtrees: [] },
+      { kind: 'some', exact: [], subtrees: [path.path] },
+    ];
+    for (const set of sets) {
+      for (const includeArchived of [true, false]) {
+        const plan = parseQuery(
+          { family: 'resource', namespace: '/', includeArchived, where: { id: { isNull: false } } },
+          'count',
+        );
+        const read = await countRecords(store.db, { predicate: rowPredicate(set), plan });
+        expect(read).toBeGreaterThan(0);
+        expect(await count(set, includeArchived)).toBe(read);
+      }
+    }
+  });
+
+  it('are empty after a TRUNCATE', async () => {
+    await expect(
+      inTransaction(store.db.knex, async (trx) => {
+        await trx.raw('TRUNCATE records');
+        expect(await differences(trx)).toEqual([]);
+        throw new Error('undone');
+      }),
+    ).rejects.toThrow('undone');
+    expect(await differences(store.db.knex)).toEqual([]);
+  });
+
+  it('stay equal while many write to one namespace, and change with the transaction that changes it', async () => {
+    const others = await Promise.all([1, 2, 3].map(() => openDatabase(store.config)));
+    try {
+      const all: Visible = { kind: 'all' };
+      const before = await count(all, true);
+      await Promise.all(
+        Array.from({ length: 24 }, (_, index) =>
+          inTransaction((others[index % 3] ?? store.db).knex, async (trx) => {
+            await insert(trx, ['/hot/', '/hot/', `/cold-${String(index % 5)}/`]);
+            if (index % 4 === 0) throw new Error('on purpose');
+          }).catch((error: unknown) => {
+            if (!String(error).includes('on purpose')) throw error;
+          }),
+        ),
+      );
+      expect(await differences(store.db.knex)).toEqual([]);
+      expect((await count(all, true)) - before).toBe(18 * 3);
+      // Of what one transaction has not committed another sees nothing, in records and counters alike.
+      if (store.name === 'postgres') {
+        await inTransaction(store.db.knex, async (trx) => {
+          await insert(trx, ['/hot/']);
+          expect(await differences(others[0]?.knex ?? store.db.knex)).toEqual([]);
+          // Nor does it wait: the counter that the first one holds is passed over.
+          await insert(others[0]?.knex ?? store.db.knex, ['/hot/']);
+        });
+        expect(await differences(store.db.knex)).toEqual([]);
+        const { rows } = await store.db.knex.raw<{ rows: readonly { slots: number }[] }>(
+          'SELECT count(*)::int AS slots FROM record_counts WHERE path = ?',
+          ['/hot/'],
+        );
+        expect(rows[0]?.slots).toBeGreaterThan(1);
+      }
+    } finally {
+      await Promise.all(others.map((other) => other.close()));
+    }
+  });
+
+  it('begin with the records that were there before them', async () => {
+    const other = await store.openEmpty();
+    try {
+      for (const { up } of MIGRATIONS.slice(0, 2)) await inTransaction(other.database.knex, up);
+      await plant(other.database, hostileRecords());
+      for (const { up } of MIGRATIONS.slice(2)) await inTransaction(other.database.knex, up);
+      expect(await differences(other.database.knex)).toEqual([]);
+      const { rows } = await other.database.knex.raw<{ rows: unknown[] }>(
+        'SELECT family, sum(active + archived)::int AS n FROM record_counts GROUP BY family ORDER BY family',
+      );
+      expect(rows).toEqual([
+        { family: FAMILIES.indexOf('namespace'), n: 1 },
+        { family: FAMILIES.indexOf('resource'), n: 240 },
+      ]);
+    } finally {
+      await other.dispose();
+    }
+  });
+});

@@ -1,14 +1,13 @@
 // Records as JSON texts of the server's making: exactly the fields, formats and selected parts that the API shows, for any JSON
 // that can be stored and any name that can be asked for; and pages that are put together of several texts.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Database } from '../../../server/db/database.js';
-import { migrate } from '../../../server/db/migrate.js';
 import { parseQuery } from '../../../server/query/parse-query.js';
 import { projectionOf, recordJson } from '../../../server/query/projection.js';
 import { listPage } from '../../../server/query/records.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
-import { type OpenedStore, testStores } from '../../support/stores.js';
+import { describeOnStores } from '../../support/stores.js';
 
 const cursors = { secret: new Uint8Array(32).fill(7), actorId: 'test', visibility: 'v' };
 const predicate = rowPredicate({ kind: 'all' });
@@ -116,105 +115,96 @@ function writtenOut(tree: Tree): Tree {
 
 const ID = '01900000-0000-7000-8000-000000000001';
 
-for (const store of testStores()) {
-  describe(`records as JSON on the ${store.name} store`, () => {
-    let opened: OpenedStore;
-    let db: Database;
-
-    beforeAll(async () => {
-      opened = await store.open();
-      db = opened.database;
-      await migrate(db);
-      await db.knex.raw(
-        `INSERT INTO records (id, family, path, name, properties, revision, created_at, updated_at, created_by)
+describeOnStores('records as JSON', (store) => {
+  beforeAll(async () => {
+    await store.db.knex.raw(
+      `INSERT INTO records (id, family, path, name, properties, revision, created_at, updated_at, created_by)
           VALUES (?, 2, '/a/', 'x', '{}', 3, '2030-01-02T03:04:05.006Z', '2031-01-01T00:00:00+01:00', 'me "too"')`,
-        [ID],
-      );
-    });
-    afterAll(() => opened.dispose());
+      [ID],
+    );
+  });
 
-    it('show the parts that are selected of whatever is stored, with every digit', async () => {
-      let shown = 0;
-      await fc.assert(
-        fc.asyncProperty(question, async ({ stored, wanted }) => {
-          await db.knex.raw('UPDATE records SET properties = ?::jsonb WHERE id = ?', [written(stored), ID]);
-          const names = wanted.map((path) => ['properties', ...path].join('.'));
-          const { items } = await list(db, { family: 'resource', select: names });
-          const part = picked(writtenOut(stored), wanted);
-          expect(exactly(items)).toEqual(exactly(`[{"properties":${part === undefined ? '{}' : written(part)}}]`));
-          const whole = await list(db, { family: 'resource', select: [...names, 'properties'] });
-          expect(exactly(whole.items)).toEqual(exactly(`[{"properties":${written(writtenOut(stored))}}]`));
-          shown += part === undefined ? 0 : 1;
-        }),
-        { numRuns: Number(process.env['BAILIWICK_TEST_RUNS'] ?? 60), seed: 20261121 },
-      );
-      expect(shown).toBeGreaterThan(15);
-    });
+  it('show the parts that are selected of whatever is stored, with every digit', async () => {
+    let shown = 0;
+    await fc.assert(
+      fc.asyncProperty(question, async ({ stored, wanted }) => {
+        await store.db.knex.raw('UPDATE records SET properties = ?::jsonb WHERE id = ?', [written(stored), ID]);
+        const names = wanted.map((path) => ['properties', ...path].join('.'));
+        const { items } = await list(store.db, { family: 'resource', select: names });
+        const part = picked(writtenOut(stored), wanted);
+        expect(exactly(items)).toEqual(exactly(`[{"properties":${part === undefined ? '{}' : written(part)}}]`));
+        const whole = await list(store.db, { family: 'resource', select: [...names, 'properties'] });
+        expect(exactly(whole.items)).toEqual(exactly(`[{"properties":${written(writtenOut(stored))}}]`));
+        shown += part === undefined ? 0 : 1;
+      }),
+      { numRuns: Number(process.env['BAILIWICK_TEST_RUNS'] ?? 60), seed: 20261121 },
+    );
+    expect(shown).toBeGreaterThan(15);
+  });
 
-    it('have the fields of their family in one order, null where they lack one, and one form for each type', async () => {
-      await db.knex.raw(`UPDATE records SET properties = '{"n": 1.0, "t": "é\\u2028"}' WHERE id = ?`, [ID]);
-      expect((await list(db, { family: 'resource' })).items).toBe(
-        `[{"id":"${ID}","family":"resource","namespace":"/a","name":"x","description":null,` +
-          `"properties":{"n": 1.0, "t": "é\u2028"},"template":null,"copiedFrom":null,"revision":3,` +
-          `"createdAt":"2030-01-02T03:04:05.006Z","updatedAt":"2030-12-31T23:00:00.000Z","createdBy":"me \\"too\\"",` +
-          `"archivedAt":null}]`,
-      );
-      await db.knex.raw(
-        `INSERT INTO records (id, family, path, name, description, properties, version, schema, slots, template, copied_from,
+  it('have the fields of their family in one order, null where they lack one, and one form for each type', async () => {
+    await store.db.knex.raw(`UPDATE records SET properties = '{"n": 1.0, "t": "é\\u2028"}' WHERE id = ?`, [ID]);
+    expect((await list(store.db, { family: 'resource' })).items).toBe(
+      `[{"id":"${ID}","family":"resource","namespace":"/a","name":"x","description":null,` +
+        `"properties":{"n": 1.0, "t": "é\u2028"},"template":null,"copiedFrom":null,"revision":3,` +
+        `"createdAt":"2030-01-02T03:04:05.006Z","updatedAt":"2030-12-31T23:00:00.000Z","createdBy":"me \\"too\\"",` +
+        `"archivedAt":null}]`,
+    );
+    await store.db.knex.raw(
+      `INSERT INTO records (id, family, path, name, description, properties, version, schema, slots, template, copied_from,
             parameters, resources, state, revision, created_at, updated_at, archived_at, created_by)
           SELECT ('ff' || substr(md5(family::text), 3))::uuid, family, '/b/', E'a"\\\\\\n\\x01', '', '{}', '1', '{"type": "object"}', '[]', ?::uuid,
             ?::uuid, '{"p": null}', '{"slot": "x"}', 'pending', 1, '0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z',
             '2030-01-01T00:00:00Z', 'x' FROM unnest(ARRAY[0, 1, 3, 4]) AS family`,
-        [ID, ID],
+      [ID, ID],
+    );
+    const own = new Map([
+      ['namespace', ''],
+      ['resource-template', '"version":"1","schema":{"type": "object"},'],
+      ['process-template', '"version":"1","schema":{"type": "object"},"slots":[],'],
+      ['process-run', `"template":"${ID}","parameters":{"p": null},"resources":{"slot": "x"},"state":"pending",`],
+    ]);
+    for (const [family, members] of own) {
+      const { items } = await list(store.db, { family });
+      // The root's record is there too.
+      const [last] = /\{"id":"[^"]*","family":"[^"]*","namespace":"\/b".*(?=\]$)/.exec(items) ?? [];
+      expect(last?.replace(/^\{"id":"[0-9a-f-]{36}",/, '{')).toBe(
+        `{"family":"${family}","namespace":"/b","name":"a\\"\\\\\\n\\u0001","description":"","properties":{},${members}` +
+          `"revision":1,"createdAt":"0001-01-01T00:00:00.000Z","updatedAt":"9999-12-31T23:59:59.999Z","createdBy":"x",` +
+          `"archivedAt":"2030-01-01T00:00:00.000Z"}`,
       );
-      const own = new Map([
-        ['namespace', ''],
-        ['resource-template', '"version":"1","schema":{"type": "object"},'],
-        ['process-template', '"version":"1","schema":{"type": "object"},"slots":[],'],
-        ['process-run', `"template":"${ID}","parameters":{"p": null},"resources":{"slot": "x"},"state":"pending",`],
-      ]);
-      for (const [family, members] of own) {
-        const { items } = await list(db, { family });
-        // The root's record is there too.
-        const [last] = /\{"id":"[^"]*","family":"[^"]*","namespace":"\/b".*(?=\]$)/.exec(items) ?? [];
-        expect(last?.replace(/^\{"id":"[0-9a-f-]{36}",/, '{')).toBe(
-          `{"family":"${family}","namespace":"/b","name":"a\\"\\\\\\n\\u0001","description":"","properties":{},${members}` +
-            `"revision":1,"createdAt":"0001-01-01T00:00:00.000Z","updatedAt":"9999-12-31T23:59:59.999Z","createdBy":"x",` +
-            `"archivedAt":"2030-01-01T00:00:00.000Z"}`,
-        );
-      }
-      expect((await list(db, { family: 'namespace', select: ['namespace'] })).items).toContain('{"namespace":"/"}');
-      expect((await list(db, { family: 'resource', select: [] })).items).toBe('[{}]');
-    });
+    }
+    expect((await list(store.db, { family: 'namespace', select: ['namespace'] })).items).toContain('{"namespace":"/"}');
+    expect((await list(store.db, { family: 'resource', select: [] })).items).toBe('[{}]');
+  });
 
-    it('are in order and complete where a page is put together of several texts', async () => {
-      await db.knex.raw(
-        `INSERT INTO records (id, family, path, name, properties, revision, created_at, updated_at, created_by)
+  it('are in order and complete where a page is put together of several texts', async () => {
+    await store.db.knex.raw(
+      `INSERT INTO records (id, family, path, name, properties, revision, created_at, updated_at, created_by)
           SELECT ('02900000-0000-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid, 2, '/c/', 'y', '{}', 1, now(), now(), 'x'
           FROM generate_series(1, ?::int) AS i`,
-        [300],
-      );
-      for (const size of [63, 64, 65, 127, 128, 129, 300, 301, 500]) {
-        const ids: string[] = [];
-        let after: string | null = null;
-        do {
-          const page: { readonly items: string; readonly next: string | null } = await list(db, {
-            family: 'resource',
-            select: ['id'],
-            size,
-            after,
-          });
-          const items = JSON.parse(page.items) as readonly { readonly id: string }[];
-          expect(items.length).toBe(page.next === null ? 301 - ids.length : size);
-          ids.push(...items.map(({ id }) => id));
-          after = page.next;
-        } while (after !== null);
-        expect(ids).toEqual([...new Set(ids)].sort());
-        expect(ids.length).toBe(301);
-      }
-    });
+      [300],
+    );
+    for (const size of [63, 64, 65, 127, 128, 129, 300, 301, 500]) {
+      const ids: string[] = [];
+      let after: string | null = null;
+      do {
+        const page: { readonly items: string; readonly next: string | null } = await list(store.db, {
+          family: 'resource',
+          select: ['id'],
+          size,
+          after,
+        });
+        const items = JSON.parse(page.items) as readonly { readonly id: string }[];
+        expect(items.length).toBe(page.next === null ? 301 - ids.length : size);
+        ids.push(...items.map(({ id }) => id));
+        after = page.next;
+      } while (after !== null);
+      expect(ids).toEqual([...new Set(ids)].sort());
+      expect(ids.length).toBe(301);
+    }
   });
-}
+});
 
 describe('the statement of a record', () => {
   it('has the names that are asked for in its bindings alone', () => {

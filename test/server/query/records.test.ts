@@ -1,13 +1,12 @@
 // What queries answer, against the slow evaluator: over hostile records, any visible set, any envelope, any page size.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { canonicalize, isWithin, type NamespacePath, type Visible } from '../../../engine/index.js';
-import { migrate } from '../../../server/db/migrate.js';
 import { openDatabase, type Database } from '../../../server/db/database.js';
 import { parseQuery } from '../../../server/query/parse-query.js';
 import { countRecords, listPage, namespaceExists } from '../../../server/query/records.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
-import { testStores, type OpenedStore } from '../../support/stores.js';
+import { describeOnStores } from '../../support/stores.js';
 import { hostileRecords, NAMESPACES, NUMBERS, plant, TEXTS } from './hostile-records.js';
 import { holds, inOrder, selected, type Json } from './oracle/evaluate.js';
 
@@ -131,205 +130,211 @@ function isVisible(record: Json, set: Visible): boolean {
   return set.exact.includes(namespace) || set.subtrees.some((root) => isWithin(namespace, root));
 }
 
-for (const store of testStores()) {
-  describe(`queries on the ${store.name} store`, () => {
-    const records = hostileRecords();
-    let opened: OpenedStore;
-    let db: Database;
+describeOnStores('queries', (store) => {
+  const records = hostileRecords();
 
-    beforeAll(async () => {
-      opened = await store.open();
-      db = opened.database;
-      await migrate(db);
-      await plant(db, records);
-      await db.knex.raw('ANALYZE records');
-    });
-    afterAll(() => opened.dispose());
+  beforeAll(async () => {
+    await plant(store.db, records);
+    await store.db.knex.raw('ANALYZE records');
+  });
 
-    it('agree with the evaluator for any visible set, condition, order, selection and page size', async () => {
-      let matches = 0;
-      let nonEmpty = 0;
-      await fc.assert(
-        fc.asyncProperty(
-          fc.record({
-            visible,
-            where,
-            orderBy,
-            select,
-            includeArchived: fc.boolean(),
-            size: fc.constantFrom(1, 2, 3, 5, 16, 53, 500),
-          }),
-          async ({ visible: set, where: condition, orderBy: order, select: fields, includeArchived, size }) => {
-            const expected = inOrder(
-              records.filter(
-                (record) =>
-                  isVisible(record, set) &&
-                  (includeArchived || record['archivedAt'] === null) &&
-                  holds(condition, record),
-              ),
-              order,
-            );
-            const envelope = { family: 'resource', namespace: '/a', where: condition, includeArchived };
-            const body = { ...envelope, orderBy: order, ...(fields === undefined ? {} : { select: fields }) };
-            // Small pages of a large answer are many statements: those are read at a size that still turns pages.
-            const fitting = Math.max(size, Math.ceil(expected.length / 8));
-            const listed = await readAll(db, set, { body, size: fitting });
-            expect(listed.items).toEqual(expected.map((record) => selected(record, fields)));
-            expect(listed.pages).toBe(Math.max(1, Math.ceil(expected.length / fitting)));
-            const count = await countRecords(db, { predicate: rowPredicate(set), plan: parseQuery(envelope, 'count') });
-            expect(count).toBe(expected.length);
-            matches += expected.length;
-            nonEmpty += expected.length > 0 ? 1 : 0;
-          },
-        ),
-        { numRuns: Number(process.env['BAILIWICK_TEST_RUNS'] ?? 60), seed: 20261121 },
-      );
-      // Neither everything nor nothing: a generator that matches no record would prove nothing.
-      expect(nonEmpty).toBeGreaterThan(20);
-      expect(matches).toBeGreaterThan(500);
-    });
+  it('agree with the evaluator for any visible set, condition, order, selection and page size', async () => {
+    let matches = 0;
+    let nonEmpty = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          visible,
+          where,
+          orderBy,
+          select,
+          includeArchived: fc.boolean(),
+          size: fc.constantFrom(1, 2, 3, 5, 16, 53, 500),
+        }),
+        async ({ visible: set, where: condition, orderBy: order, select: fields, includeArchived, size }) => {
+          const expected = inOrder(
+            records.filter(
+              (record) =>
+                isVisible(record, set) &&
+                (includeArchived || record['archivedAt'] === null) &&
+                holds(condition, record),
+            ),
+            order,
+          );
+          const envelope = { family: 'resource', namespace: '/a', where: condition, includeArchived };
+          const body = { ...envelope, orderBy: order, ...(fields === undefined ? {} : { select: fields }) };
+          // Small pages of a large answer are many statements: those are read at a size that still turns pages.
+          const fitting = Math.max(size, Math.ceil(expected.length / 8));
+          const listed = await readAll(store.db, set, { body, size: fitting });
+          expect(listed.items).toEqual(expected.map((record) => selected(record, fields)));
+          expect(listed.pages).toBe(Math.max(1, Math.ceil(expected.length / fitting)));
+          const count = await countRecords(store.db, {
+            predicate: rowPredicate(set),
+            plan: parseQuery(envelope, 'count'),
+          });
+          expect(count).toBe(expected.length);
+          matches += expected.length;
+          nonEmpty += expected.length > 0 ? 1 : 0;
+        },
+      ),
+      { numRuns: Number(process.env['BAILIWICK_TEST_RUNS'] ?? 60), seed: 20261121 },
+    );
+    // Neither everything nor nothing: a generator that matches no record would prove nothing.
+    expect(nonEmpty).toBeGreaterThan(20);
+    expect(matches).toBeGreaterThan(500);
+  });
 
-    it.each([1, 2, 3, 5])('give in pages of %i what they give at once', async (size) => {
-      const body = {
-        family: 'resource',
-        namespace: '/',
-        orderBy: [{ 'properties.rank': 'desc' }, { description: 'asc' }],
-        where: { revision: { lte: 2 } },
-      };
-      const once = await readAll(db, all, { body, size: 500 });
-      const inPages = await readAll(db, all, { body, size });
-      expect(inPages.items).toEqual(once.items);
-      expect(once.items.length).toBeGreaterThan(60);
-    });
+  it.each([1, 2, 3, 5])('give in pages of %i what they give at once', async (size) => {
+    const body = {
+      family: 'resource',
+      namespace: '/',
+      orderBy: [{ 'properties.rank': 'desc' }, { description: 'asc' }],
+      where: { revision: { lte: 2 } },
+    };
+    const once = await readAll(store.db, all, { body, size: 500 });
+    const inPages = await readAll(store.db, all, { body, size });
+    expect(inPages.items).toEqual(once.items);
+    expect(once.items.length).toBeGreaterThan(60);
+  });
 
-    it('are not touched by invisible records, whatever these hold', async () => {
-      const set: Visible = { kind: 'some', exact: [path('/a')], subtrees: [path('/b')] };
-      const bodies: readonly Json[] = [
-        { where: { 'properties.rank': { gte: 0 } }, orderBy: [{ 'properties.rank': 'asc' }] },
-        { where: { not: { 'properties.deep.a': { eq: true } } }, orderBy: [{ 'properties.label': 'desc' }] },
-        { where: { name: { startsWith: 'b' }, 'properties.label': { notIn: ['a'] } }, orderBy: [{ name: 'desc' }] },
-      ].map((body) => ({ family: 'resource', namespace: '/a', ...body }));
-      const ask = async (): Promise<unknown> => {
-        const answers = [];
-        for (const body of bodies) {
-          const plan = parseQuery({ ...body, page: { size: 3 } }, 'query');
-          answers.push(await listPage(db, { predicate: rowPredicate(set), plan, cursors }));
-          answers.push(await countRecords(db, { predicate: rowPredicate(set), plan }));
-        }
-        return answers;
-      };
-      const before = await ask();
-      const poison = records.slice(0, 60).map((record, index) => ({
-        ...record,
-        id: `01800000-0000-7000-8000-${index.toString(16).padStart(12, '0')}`,
-        namespace: index % 2 === 0 ? '/a/b' : '/a-b',
-      }));
-      await plant(db, poison);
-      try {
-        expect(await ask()).toEqual(before);
-      } finally {
-        await db
-          .knex('records')
-          .whereIn(
-            'id',
-            poison.map(({ id }) => id),
-          )
-          .del();
+  it('are not touched by invisible records, whatever these hold', async () => {
+    const set: Visible = { kind: 'some', exact: [path('/a')], subtrees: [path('/b')] };
+    const bodies: readonly Json[] = [
+      { where: { 'properties.rank': { gte: 0 } }, orderBy: [{ 'properties.rank': 'asc' }] },
+      { where: { not: { 'properties.deep.a': { eq: true } } }, orderBy: [{ 'properties.label': 'desc' }] },
+      { where: { name: { startsWith: 'b' }, 'properties.label': { notIn: ['a'] } }, orderBy: [{ name: 'desc' }] },
+    ].map((body) => ({ family: 'resource', namespace: '/a', ...body }));
+    const ask = async (): Promise<unknown> => {
+      const answers = [];
+      for (const body of bodies) {
+        const plan = parseQuery({ ...body, page: { size: 3 } }, 'query');
+        answers.push(await listPage(store.db, { predicate: rowPredicate(set), plan, cursors }));
+        answers.push(await countRecords(store.db, { predicate: rowPredicate(set), plan }));
       }
-    });
-
-    it('compare numbers exactly, beyond what a double can tell apart', async () => {
-      const ids = [
-        '01a00000-0000-7000-8000-000000000001',
-        '01a00000-0000-7000-8000-000000000002',
-        '01a00000-0000-7000-8000-000000000003',
-      ];
-      await plant(
-        db,
-        ids.map((id) => ({ ...records[0], id, namespace: '/num' })),
-      );
-      for (const [index, value] of ['9007199254740993', '9007199254740992', '1e400'].entries()) {
-        await db.knex.raw('UPDATE records SET properties = ?::jsonb, archived_at = NULL WHERE id = ?', [
-          `{"rank":${value}}`,
-          ids[index] ?? '',
-        ]);
-      }
-      const set: Visible = { kind: 'some', exact: [path('/num')], subtrees: [] };
-      const list = async (body: Json): Promise<unknown> =>
-        (await readAll(db, set, { body: { family: 'resource', namespace: '/num', select: ['id'], ...body }, size: 1 }))
-          .items;
-      expect(await list({ orderBy: [{ 'properties.rank': 'asc' }] })).toEqual([
-        { id: ids[1] },
-        { id: ids[0] },
-        { id: ids[2] },
-      ]);
-      expect(await list({ where: { 'properties.rank': { gt: 1e308 } } })).toEqual([{ id: ids[2] }]);
-      expect(await list({ where: { 'properties.rank': { eq: 9007199254740992 } } })).toEqual([{ id: ids[1] }]);
-    });
-
-    it('read the parameters of process runs and nothing of other families', async () => {
-      const run = {
-        ...records[0],
-        family: 'process-run',
-        namespace: '/run',
-        id: '01b00000-0000-7000-8000-000000000001',
-        archivedAt: null,
-        properties: {},
-      };
-      await plant(db, [{ ...run, parameters: { beam: { energy: 12.5 } } }]);
-      const set: Visible = { kind: 'some', exact: [path('/run')], subtrees: [] };
-      const body = {
-        family: 'process-run',
-        namespace: '/run',
-        where: { 'parameters.beam.energy': { gt: 12 } },
-        select: ['parameters.beam'],
-      };
-      expect((await readAll(db, set, { body, size: 5 })).items).toEqual([{ parameters: { beam: { energy: 12.5 } } }]);
-      expect((await readAll(db, set, { body: { family: 'resource', namespace: '/run' }, size: 5 })).items).toEqual([]);
-    });
-
-    it('give no items and no cursor for a page of size 0', async () => {
-      const plan = parseQuery({ family: 'resource', namespace: '/', page: { size: 0 } }, 'query');
-      expect(await listPage(db, { predicate: rowPredicate(all), plan, cursors })).toEqual({ items: '[]', next: null });
-    });
-
-    it('know which namespaces exist', async () => {
-      expect(await namespaceExists(db, path('/'))).toBe(true);
-      expect(await namespaceExists(db, path('/a'))).toBe(false);
-    });
-
-    // The embedded engine is one backend: a setting of one connection would be everyone's.
-    const plans =
-      store.name === 'postgres' ? ['enable_nestloop', 'enable_indexscan', 'enable_seqscan', 'enable_sort'] : [];
-    for (const setting of plans) {
-      it(`are the same whatever the planner may do: without ${setting}`, async () => {
-        const set: Visible = { kind: 'some', exact: [path('/a')], subtrees: [path('/a/b'), path('/b')] };
-        const where = { 'properties.rank': { gte: 0 }, not: { 'properties.deep.a': { eq: 'a' } } };
-        const body = { family: 'resource', namespace: '/a', where, orderBy: [{ 'properties.label': 'asc' }] };
-        const expected = await readAll(db, set, { body, size: 4 });
-        expect(expected.items.length).toBeGreaterThan(5);
-        const name = await databaseName(db);
-        await db.knex.raw(`ALTER DATABASE ?? SET ${setting} = off`, [name]);
-        await db.knex.raw('ALTER DATABASE ?? SET jit = off', [name]); // a forbidden step costs so much that all is compiled
-        const other = await openDatabase(opened.config);
-        try {
-          expect(await readAll(other, set, { body, size: 4 })).toEqual(expected);
-        } finally {
-          await other.close();
-          await db.knex.raw('ALTER DATABASE ?? RESET ALL', [name]);
-        }
-      });
+      return answers;
+    };
+    const before = await ask();
+    const poison = records.slice(0, 60).map((record, index) => ({
+      ...record,
+      id: `01800000-0000-7000-8000-${index.toString(16).padStart(12, '0')}`,
+      namespace: index % 2 === 0 ? '/a/b' : '/a-b',
+    }));
+    await plant(store.db, poison);
+    try {
+      expect(await ask()).toEqual(before);
+    } finally {
+      await store.db
+        .knex('records')
+        .whereIn(
+          'id',
+          poison.map(({ id }) => id),
+        )
+        .del();
     }
+  });
 
-    it('leave nothing behind in a pooled connection', async () => {
-      const state = `SELECT current_setting('search_path') AS path, current_setting('TimeZone') AS zone,
-        (SELECT count(*)::int FROM pg_class WHERE relpersistence = 't') AS temporary, ?::int AS one`;
-      const before: unknown = (await db.knex.raw<{ rows: unknown[] }>(state, [1])).rows;
-      await readAll(db, all, {
-        body: { family: 'resource', namespace: '/', where: { 'properties.rank': { gt: 0 } } },
-        size: 100,
-      });
-      expect((await db.knex.raw<{ rows: unknown[] }>(state, [1])).rows).toEqual(before);
+  it('compare numbers exactly, beyond what a double can tell apart', async () => {
+    const ids = [
+      '01a00000-0000-7000-8000-000000000001',
+      '01a00000-0000-7000-8000-000000000002',
+      '01a00000-0000-7000-8000-000000000003',
+    ];
+    await plant(
+      store.db,
+      ids.map((id) => ({ ...records[0], id, namespace: '/num' })),
+    );
+    for (const [index, value] of ['9007199254740993', '9007199254740992', '1e400'].entries()) {
+      await store.db.knex.raw('UPDATE records SET properties = ?::jsonb, archived_at = NULL WHERE id = ?', [
+        `{"rank":${value}}`,
+        ids[index] ?? '',
+      ]);
+    }
+    const set: Visible = { kind: 'some', exact: [path('/num')], subtrees: [] };
+    const list = async (body: Json): Promise<unknown> =>
+      (
+        await readAll(store.db, set, {
+          body: { family: 'resource', namespace: '/num', select: ['id'], ...body },
+          size: 1,
+        })
+      ).items;
+    expect(await list({ orderBy: [{ 'properties.rank': 'asc' }] })).toEqual([
+      { id: ids[1] },
+      { id: ids[0] },
+      { id: ids[2] },
+    ]);
+    expect(await list({ where: { 'properties.rank': { gt: 1e308 } } })).toEqual([{ id: ids[2] }]);
+    expect(await list({ where: { 'properties.rank': { eq: 9007199254740992 } } })).toEqual([{ id: ids[1] }]);
+  });
+
+  it('read the parameters of process runs and nothing of other families', async () => {
+    const run = {
+      ...records[0],
+      family: 'process-run',
+      namespace: '/run',
+      id: '01b00000-0000-7000-8000-000000000001',
+      archivedAt: null,
+      properties: {},
+    };
+    await plant(store.db, [{ ...run, parameters: { beam: { energy: 12.5 } } }]);
+    const set: Visible = { kind: 'some', exact: [path('/run')], subtrees: [] };
+    const body = {
+      family: 'process-run',
+      namespace: '/run',
+      where: { 'parameters.beam.energy': { gt: 12 } },
+      select: ['parameters.beam'],
+    };
+    expect((await readAll(store.db, set, { body, size: 5 })).items).toEqual([
+      { parameters: { beam: { energy: 12.5 } } },
+    ]);
+    expect((await readAll(store.db, set, { body: { family: 'resource', namespace: '/run' }, size: 5 })).items).toEqual(
+      [],
+    );
+  });
+
+  it('give no items and no cursor for a page of size 0', async () => {
+    const plan = parseQuery({ family: 'resource', namespace: '/', page: { size: 0 } }, 'query');
+    expect(await listPage(store.db, { predicate: rowPredicate(all), plan, cursors })).toEqual({
+      items: '[]',
+      next: null,
     });
   });
-}
+
+  it('know which namespaces exist', async () => {
+    expect(await namespaceExists(store.db, path('/'))).toBe(true);
+    expect(await namespaceExists(store.db, path('/a'))).toBe(false);
+  });
+
+  // The embedded engine is one backend: a setting of one connection would be everyone's.
+  const plans =
+    store.name === 'postgres' ? ['enable_nestloop', 'enable_indexscan', 'enable_seqscan', 'enable_sort'] : [];
+  for (const setting of plans) {
+    it(`are the same whatever the planner may do: without ${setting}`, async () => {
+      const set: Visible = { kind: 'some', exact: [path('/a')], subtrees: [path('/a/b'), path('/b')] };
+      const where = { 'properties.rank': { gte: 0 }, not: { 'properties.deep.a': { eq: 'a' } } };
+      const body = { family: 'resource', namespace: '/a', where, orderBy: [{ 'properties.label': 'asc' }] };
+      const expected = await readAll(store.db, set, { body, size: 4 });
+      expect(expected.items.length).toBeGreaterThan(5);
+      const name = await databaseName(store.db);
+      await store.db.knex.raw(`ALTER DATABASE ?? SET ${setting} = off`, [name]);
+      await store.db.knex.raw('ALTER DATABASE ?? SET jit = off', [name]); // a forbidden step costs so much that all is compiled
+      const other = await openDatabase(store.config);
+      try {
+        expect(await readAll(other, set, { body, size: 4 })).toEqual(expected);
+      } finally {
+        await other.close();
+        await store.db.knex.raw('ALTER DATABASE ?? RESET ALL', [name]);
+      }
+    });
+  }
+
+  it('leave nothing behind in a pooled connection', async () => {
+    const state = `SELECT current_setting('search_path') AS path, current_setting('TimeZone') AS zone,
+        (SELECT count(*)::int FROM pg_class WHERE relpersistence = 't') AS temporary, ?::int AS one`;
+    const before: unknown = (await store.db.knex.raw<{ rows: unknown[] }>(state, [1])).rows;
+    await readAll(store.db, all, {
+      body: { family: 'resource', namespace: '/', where: { 'properties.rank': { gt: 0 } } },
+      size: 100,
+    });
+    expect((await store.db.knex.raw<{ rows: unknown[] }>(state, [1])).rows).toEqual(before);
+  });
+});

@@ -1,10 +1,8 @@
 // A merge gives what sorting all visible records gives, and both what the slow evaluator gives: over hostile records that tie and
 // lack names, any visible set, any order with an index, from any place on, also from where a record was and is no more.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { isWithin, type NamespacePath, type Visible } from '../../../engine/index.js';
-import type { Database } from '../../../server/db/database.js';
-import { migrate } from '../../../server/db/migrate.js';
 import { KEYED_LEVELS } from '../../../server/query/ancestor-keys.js';
 import { keyOrder, type KeyOrder } from '../../../server/query/key-order.js';
 import type { Position } from '../../../server/query/order.js';
@@ -12,7 +10,7 @@ import { pageStatement } from '../../../server/query/page-statement.js';
 import { parseQuery } from '../../../server/query/parse-query.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
 import { readPage, shapeOf } from '../../support/query-shapes.js';
-import { testStores, type OpenedStore } from '../../support/stores.js';
+import { describeOnStores } from '../../support/stores.js';
 import { testRuns } from '../../support/test-runs.js';
 import { path } from './asked-pages.js';
 import { hostileRecords, NAMESPACES, plant } from './hostile-records.js';
@@ -129,162 +127,147 @@ function positionOf(record: Json, { key }: KeyOrder): Position {
   return values.map((value) => (typeof value === 'string' ? value : null));
 }
 
-for (const store of testStores()) {
-  describe(`the shapes of a page on the ${store.name} store`, () => {
-    let opened: OpenedStore;
-    let db: Database;
-    beforeAll(async () => {
-      opened = await store.open();
-      db = opened.database;
-      await migrate(db);
-      await plant(db, THERE);
-      for (const table of ['records', 'record_counts']) await db.knex.raw('ANALYZE ??', [table]);
-    });
-    afterAll(() => opened.dispose());
-
-    it('give what the evaluator gives', async () => {
-      const met = new Map<string, number>();
-      const meet = (what: string): unknown => met.set(what, (met.get(what) ?? 0) + 1);
-      const runs = testRuns(120);
-      await fc.assert(
-        fc.asyncProperty(question, async ({ set, family, order, condition, includeArchived, size, start }) => {
-          const asked = (record: Json): boolean =>
-            record['family'] === family &&
-            isVisible(set, record) &&
-            (includeArchived || record['archivedAt'] === null) &&
-            holds(condition, record);
-          const envelope = { family, namespace: '/', where: condition, orderBy: order, includeArchived };
-          const plan = parseQuery({ ...envelope, select: ['id'], page: { size } }, 'query');
-          const key = keyOrder(plan.orderBy, family);
-          if (key === null) throw new Error('an order without an index');
-          const said = order.filter((item) => !('family' in item)).length;
-          if (said > (key.ties === 'desc' ? 2 : 1)) meet('keys that decide nothing');
-          if (key.key !== 'id' && key.ties === 'desc') meet('ids backward');
-
-          const places = inOrder([...THERE.filter(asked), ...GONE.filter(asked)], order);
-          const from = start === null || places.length === 0 ? -1 : start % places.length;
-          const at = places[from];
-          const after = at === undefined ? null : positionOf(at, key);
-          const rest = places.slice(from + 1).filter((record) => THERE.includes(record));
-          const shown = rest.slice(0, size);
-          const last = shown[size - 1];
-          const expected = {
-            ids: shown.map(({ id }) => id),
-            at: last === undefined ? null : positionOf(last, key),
-            more: rest.length > size,
-          };
-
-          const predicate = rowPredicate(set);
-          for (const by of [key, null]) {
-            const statement = pageStatement({ predicate, plan, after, order: by });
-            const shape = shapeOf(statement);
-            expect([shape, await readPage(db, statement)]).toEqual([shape, expected]);
-            if (shown.length === 0) continue;
-            meet(shape);
-            if (by !== null && statement.text.includes('record_counts')) meet('roots without keys');
-            if (by !== null && expected.more && size > 1) meet('a full page');
-          }
-          if (at !== undefined && GONE.includes(at)) meet('after a record that is gone');
-          if (key.key === 'name' && shown.some(({ name }) => name === null)) meet('no name');
-          if (key.key !== 'id' && after?.[0] !== null && shown.some((row) => row[key.key] === after?.[0]))
-            meet('a tie');
-        }),
-        runs,
-      );
-      // Each has been met many times.
-      const expected = [
-        ...['gather', 'merge at once', 'merge in two phases', 'merge with a window', 'roots without keys'],
-        ...['a full page', 'after a record that is gone', 'no name', 'a tie'],
-        ...['keys that decide nothing', 'ids backward'],
-      ];
-      expect(expected.filter((what) => (met.get(what) ?? 0) < runs.numRuns / 24)).toEqual([]);
-    });
-
-    it('find what is rare in very many roots, page by page, also beyond what is tried first', async () => {
-      const set: Visible = { kind: 'some', exact: [...PLACES.map(path), ...EMPTY], subtrees: [] };
-      const rare: Json = { 'properties.rank': { eq: 1.5 } };
-      const visible = THERE.filter((record) => record['family'] === 'process-run' && record['archivedAt'] === null);
-      const matching = visible.filter((record) => holds(rare, record));
-      // Of two and one more the first 48 are tried.
-      expect(matching.length).toBeGreaterThan(4);
-      expect(visible.length / matching.length).toBeGreaterThan(24);
-      for (const order of [
-        [],
-        [{ createdAt: 'desc' }],
-        [{ createdAt: 'asc' }],
-        [{ name: 'asc' }],
-        [{ name: 'desc' }],
-      ]) {
-        const envelope = { family: 'process-run', namespace: '/', where: rare, orderBy: order, select: ['id'] };
-        const plan = parseQuery({ ...envelope, page: { size: 2 } }, 'query');
-        const request = { predicate: rowPredicate(set), plan, order: keyOrder(plan.orderBy, plan.family) };
-        const ids: string[] = [];
-        let after: Position | null = null;
-        do {
-          const statement = pageStatement({ ...request, after });
-          expect(shapeOf(statement)).toBe('merge with a window');
-          const read = await readPage(db, statement);
-          ids.push(...read.ids);
-          after = read.more ? read.at : null;
-        } while (after !== null);
-        expect(ids).toEqual(inOrder(matching, order).map(({ id }) => id));
-      }
-    });
-
-    it('are chosen by what decides an order, not by how it is written', () => {
-      const names = ['id', 'createdAt', 'name', 'family', 'revision', 'properties.rank', 'updatedAt'];
-      fc.assert(
-        fc.property(
-          fc.array(keyOf(names), { maxLength: 4, size: 'max' }),
-          fc.constantFrom(...FAMILIES),
-          (keys, family) => {
-            const orderOf = (list: readonly Json[]): KeyOrder | null =>
-              keyOrder(parseQuery({ family, namespace: '/', orderBy: list }, 'query').orderBy, family);
-            const deciding = keys.filter(
-              (item, index) =>
-                !('family' in item) &&
-                !keys.slice(0, index).some((other) => 'id' in other || Object.keys(other)[0] === Object.keys(item)[0]),
-            );
-            const [first, second, third] = deciding.map((item) => Object.keys(item)[0]);
-            const has = (name: string | undefined): boolean => ['id', 'createdAt', 'name', undefined].includes(name);
-            const indexed = has(first) && [undefined, 'id'].includes(second) && third === undefined;
-            expect(orderOf(keys) !== null).toBe(indexed);
-            expect(orderOf(keys)).toEqual(orderOf(deciding));
-          },
-        ),
-      );
-    });
-
-    it('give the records of any one subtree or namespace, however deep, from end to end', async () => {
-      for (const place of PLACES) {
-        const at = path(place);
-        const sets: readonly Visible[] = [
-          { kind: 'some', exact: [], subtrees: [at] },
-          { kind: 'some', exact: [at], subtrees: [] },
-        ];
-        for (const set of sets) {
-          const body = {
-            family: 'resource',
-            namespace: '/',
-            orderBy: [{ name: 'desc' }],
-            select: ['id'],
-            page: { size: 500 },
-          };
-          const plan = parseQuery(body, 'query');
-          const expected = inOrder(
-            THERE.filter((row) => row['family'] === 'resource' && row['archivedAt'] === null && isVisible(set, row)),
-            body.orderBy,
-          );
-          const request = {
-            predicate: rowPredicate(set),
-            plan,
-            after: null,
-            order: keyOrder(plan.orderBy, plan.family),
-          };
-          const { ids } = await readPage(db, pageStatement(request));
-          expect([set, ids]).toEqual([set, expected.map(({ id }) => id)]);
-        }
-      }
-    });
+describeOnStores('the shapes of a page', (store) => {
+  beforeAll(async () => {
+    await plant(store.db, THERE);
+    for (const table of ['records', 'record_counts']) await store.db.knex.raw('ANALYZE ??', [table]);
   });
-}
+
+  it('give what the evaluator gives', async () => {
+    const met = new Map<string, number>();
+    const meet = (what: string): unknown => met.set(what, (met.get(what) ?? 0) + 1);
+    const runs = testRuns(120);
+    await fc.assert(
+      fc.asyncProperty(question, async ({ set, family, order, condition, includeArchived, size, start }) => {
+        const asked = (record: Json): boolean =>
+          record['family'] === family &&
+          isVisible(set, record) &&
+          (includeArchived || record['archivedAt'] === null) &&
+          holds(condition, record);
+        const envelope = { family, namespace: '/', where: condition, orderBy: order, includeArchived };
+        const plan = parseQuery({ ...envelope, select: ['id'], page: { size } }, 'query');
+        const key = keyOrder(plan.orderBy, family);
+        if (key === null) throw new Error('an order without an index');
+        const said = order.filter((item) => !('family' in item)).length;
+        if (said > (key.ties === 'desc' ? 2 : 1)) meet('keys that decide nothing');
+        if (key.key !== 'id' && key.ties === 'desc') meet('ids backward');
+
+        const places = inOrder([...THERE.filter(asked), ...GONE.filter(asked)], order);
+        const from = start === null || places.length === 0 ? -1 : start % places.length;
+        const at = places[from];
+        const after = at === undefined ? null : positionOf(at, key);
+        const rest = places.slice(from + 1).filter((record) => THERE.includes(record));
+        const shown = rest.slice(0, size);
+        const last = shown[size - 1];
+        const expected = {
+          ids: shown.map(({ id }) => id),
+          at: last === undefined ? null : positionOf(last, key),
+          more: rest.length > size,
+        };
+
+        const predicate = rowPredicate(set);
+        for (const by of [key, null]) {
+          const statement = pageStatement({ predicate, plan, after, order: by });
+          const shape = shapeOf(statement);
+          expect([shape, await readPage(store.db, statement)]).toEqual([shape, expected]);
+          if (shown.length === 0) continue;
+          meet(shape);
+          if (by !== null && statement.text.includes('record_counts')) meet('roots without keys');
+          if (by !== null && expected.more && size > 1) meet('a full page');
+        }
+        if (at !== undefined && GONE.includes(at)) meet('after a record that is gone');
+        if (key.key === 'name' && shown.some(({ name }) => name === null)) meet('no name');
+        if (key.key !== 'id' && after?.[0] !== null && shown.some((row) => row[key.key] === after?.[0])) meet('a tie');
+      }),
+      runs,
+    );
+    // Each has been met many times.
+    const expected = [
+      ...['gather', 'merge at once', 'merge in two phases', 'merge with a window', 'roots without keys'],
+      ...['a full page', 'after a record that is gone', 'no name', 'a tie'],
+      ...['keys that decide nothing', 'ids backward'],
+    ];
+    expect(expected.filter((what) => (met.get(what) ?? 0) < runs.numRuns / 24)).toEqual([]);
+  });
+
+  it('find what is rare in very many roots, page by page, also beyond what is tried first', async () => {
+    const set: Visible = { kind: 'some', exact: [...PLACES.map(path), ...EMPTY], subtrees: [] };
+    const rare: Json = { 'properties.rank': { eq: 1.5 } };
+    const visible = THERE.filter((record) => record['family'] === 'process-run' && record['archivedAt'] === null);
+    const matching = visible.filter((record) => holds(rare, record));
+    // Of two and one more the first 48 are tried.
+    expect(matching.length).toBeGreaterThan(4);
+    expect(visible.length / matching.length).toBeGreaterThan(24);
+    for (const order of [[], [{ createdAt: 'desc' }], [{ createdAt: 'asc' }], [{ name: 'asc' }], [{ name: 'desc' }]]) {
+      const envelope = { family: 'process-run', namespace: '/', where: rare, orderBy: order, select: ['id'] };
+      const plan = parseQuery({ ...envelope, page: { size: 2 } }, 'query');
+      const request = { predicate: rowPredicate(set), plan, order: keyOrder(plan.orderBy, plan.family) };
+      const ids: string[] = [];
+      let after: Position | null = null;
+      do {
+        const statement = pageStatement({ ...request, after });
+        expect(shapeOf(statement)).toBe('merge with a window');
+        const read = await readPage(store.db, statement);
+        ids.push(...read.ids);
+        after = read.more ? read.at : null;
+      } while (after !== null);
+      expect(ids).toEqual(inOrder(matching, order).map(({ id }) => id));
+    }
+  });
+
+  it('are chosen by what decides an order, not by how it is written', () => {
+    const names = ['id', 'createdAt', 'name', 'family', 'revision', 'properties.rank', 'updatedAt'];
+    fc.assert(
+      fc.property(
+        fc.array(keyOf(names), { maxLength: 4, size: 'max' }),
+        fc.constantFrom(...FAMILIES),
+        (keys, family) => {
+          const orderOf = (list: readonly Json[]): KeyOrder | null =>
+            keyOrder(parseQuery({ family, namespace: '/', orderBy: list }, 'query').orderBy, family);
+          const deciding = keys.filter(
+            (item, index) =>
+              !('family' in item) &&
+              !keys.slice(0, index).some((other) => 'id' in other || Object.keys(other)[0] === Object.keys(item)[0]),
+          );
+          const [first, second, third] = deciding.map((item) => Object.keys(item)[0]);
+          const has = (name: string | undefined): boolean => ['id', 'createdAt', 'name', undefined].includes(name);
+          const indexed = has(first) && [undefined, 'id'].includes(second) && third === undefined;
+          expect(orderOf(keys) !== null).toBe(indexed);
+          expect(orderOf(keys)).toEqual(orderOf(deciding));
+        },
+      ),
+    );
+  });
+
+  it('give the records of any one subtree or namespace, however deep, from end to end', async () => {
+    for (const place of PLACES) {
+      const at = path(place);
+      const sets: readonly Visible[] = [
+        { kind: 'some', exact: [], subtrees: [at] },
+        { kind: 'some', exact: [at], subtrees: [] },
+      ];
+      for (const set of sets) {
+        const body = {
+          family: 'resource',
+          namespace: '/',
+          orderBy: [{ name: 'desc' }],
+          select: ['id'],
+          page: { size: 500 },
+        };
+        const plan = parseQuery(body, 'query');
+        const expected = inOrder(
+          THERE.filter((row) => row['family'] === 'resource' && row['archivedAt'] === null && isVisible(set, row)),
+          body.orderBy,
+        );
+        const request = {
+          predicate: rowPredicate(set),
+          plan,
+          after: null,
+          order: keyOrder(plan.orderBy, plan.family),
+        };
+        const { ids } = await readPage(store.db, pageStatement(request));
+        expect([set, ids]).toEqual([set, expected.map(({ id }) => id)]);
+      }
+    }
+  });
+});
