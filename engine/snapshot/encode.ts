@@ -1,4 +1,5 @@
-// Tables to the columns of the file: sorted columns as distances or counts, rare values as sparse lists.
+// Tables to the columns of the file: sorted columns as distances or counts, rare values as sparse lists. Every object has its
+// keys in code unit order, which is how the file has them.
 import { FIRST_INSTANT } from '../model/instant.js';
 import type { PolicyTables } from '../model/tables.js';
 import type { Digest } from './hash.js';
@@ -56,7 +57,7 @@ function toDistances(rows: readonly number[]): readonly number[] {
 /** Open ends are infinite in the tables and absent in the file; an end before all time is the first instant. */
 function toSparse(column: Float64Array, open: number): SparseColumn {
   const rows = rowsWhere(column, (instant) => instant !== open);
-  return { row: toDistances(rows), at: rows.map((row) => Math.max(column[row] ?? 0, FIRST_INSTANT)) };
+  return { at: rows.map((row) => Math.max(column[row] ?? 0, FIRST_INSTANT)), row: toDistances(rows) };
 }
 
 function toCounts(column: Int32Array, keys: number): readonly number[] {

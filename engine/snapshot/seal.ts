@@ -1,8 +1,6 @@
 // Tables to the bytes of a snapshot file: the document and its seal, one canonical text.
 import type { HolderClasses } from '../model/holders.js';
 import { countsOf, type SnapshotCounts, type PolicyTables } from '../model/tables.js';
-import { canonicalJson } from './canonical.js';
-import type { SnapshotDocument } from './document.js';
 import { toSnapshotBody } from './encode.js';
 import { type Digest, digestOf } from './hash.js';
 
@@ -25,11 +23,14 @@ export interface CompiledCells {
   readonly changes: readonly (Digest | null)[];
 }
 
+/**
+ * The body is written once. `toSnapshotBody` makes plain lists with keys in canonical order, of which JSON has one text; loading
+ * compares every file with just that text.
+ */
 export function sealSnapshot(worked: CompiledCells, decisions: Digest): CompiledSnapshot {
   const { tables } = worked;
-  const snapshot = toSnapshotBody(tables, decisions);
+  const body = JSON.stringify(toSnapshotBody(tables, decisions));
   // The seal is of everything in the file but itself.
-  const document: SnapshotDocument = { seal: digestOf(canonicalJson(snapshot)), snapshot };
-  const bytes = new TextEncoder().encode(canonicalJson(document));
+  const bytes = new TextEncoder().encode(`{"seal":"${digestOf(body)}","snapshot":${body}}`);
   return { bytes, digest: digestOf(bytes), decisions, counts: countsOf(tables), worked };
 }

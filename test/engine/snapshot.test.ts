@@ -7,6 +7,8 @@ import { type LoadResult, loadSnapshot, unrestrictedPolicy } from '../../engine/
 import { canonicalJson } from '../../engine/snapshot/canonical.js';
 import { decodeSnapshot } from '../../engine/snapshot/decode.js';
 import type { SnapshotBody } from '../../engine/snapshot/document.js';
+import type { Identity } from '../../engine/model/identity.js';
+import type { PolicySet } from '../../engine/model/policy-set.js';
 import { compile, FULL, LEAVES, valueAt } from './full-policy.js';
 import { world } from './oracle/worlds.js';
 
@@ -63,6 +65,38 @@ describe('compiling', () => {
     });
     expect(compilePolicy(FULL, { ...ENGINE_LIMITS, snapshotBytes: bytes.length }).ok).toBe(true);
     expect(compilePolicy(FULL, { ...ENGINE_LIMITS, snapshotBytes: bytes.length - 1 }).ok).toBe(false);
+  });
+});
+
+describe('groups of declared providers', () => {
+  const identity = (provider: string): Identity => ({ provider, subject: 'x' });
+  const withGroups = (count: number): PolicySet => {
+    const names = Array.from({ length: count }, (_, i) => `p${String(i)}`);
+    const [grant] = FULL.grants;
+    if (grant === undefined) throw new Error('the full policy has a grant');
+    return {
+      ...FULL,
+      providers: names.map((name) => ({ name, description: null })),
+      roles: [],
+      guardrails: [],
+      tests: [],
+      grants: names.map((name) => ({
+        ...grant,
+        id: name,
+        principal: { kind: 'identity', identity: identity(`${name}-group`) },
+      })),
+    };
+  };
+
+  it('do not count among the providers that a policy may have', () => {
+    const { bytes } = compile(withGroups(ENGINE_LIMITS.providers));
+    expect(faultOf(loadSnapshot(bytes))).toBe(null);
+  });
+
+  it('are one for each provider at most', () => {
+    const limits = { ...ENGINE_LIMITS, providers: 5 };
+    const opened = (count: number): boolean => decodeSnapshot(compile(withGroups(count)).bytes, limits).ok;
+    expect([opened(5), opened(6)]).toEqual([true, false]);
   });
 });
 
