@@ -6,7 +6,7 @@ JEST := node --experimental-vm-modules --no-warnings node_modules/jest/bin/jest.
 NODE_OK := var v = process.versions.node.split("."); process.exit(v[0] > 20 || (v[0] == 20 && v[1] >= 19) ? 0 : 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help node setup build run test check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench-policy bench-query clean
+.PHONY: help node setup build run test check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench bench-policy bench-query clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,13 @@ ci: check test reproducible ## what CI runs: check, then test, then the proof th
 
 reproducible: build ## compile policies/ in other places, times and languages: always the same bytes
 	@node .ci/reproducible.mjs
+
+bench: build bench/decisions/node_modules ## decisions a second beside casbin, CASL and Cedar (ARGS="--million" for 1,000,000 grants too)
+	@node bench/decisions/measure.mjs $(ARGS)
+
+bench/decisions/node_modules: bench/decisions/package-lock.json
+	npm ci --prefix bench/decisions
+	@touch $@
 
 bench-policy: build ## time and memory of policies with 100,000 grants (ARGS="--million" for 1,000,000 too)
 	@node bench/policies/measure.mjs $(ARGS)

@@ -170,6 +170,7 @@ export default defineConfig(
         setImmediate: 'readonly',
         performance: 'readonly',
         Buffer: 'readonly',
+        globalThis: 'readonly',
       },
     },
     rules: { 'no-console': 'off' },

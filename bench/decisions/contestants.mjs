@@ -1,0 +1,14 @@
+// Who takes part. `load` gives a function from a request to whether it is allowed, or `{ shape, decide }` where requests have to be put
+// into other objects first, which is not measured.
+import { load as casbin } from './contestants/casbin.mjs';
+import { loadConditions, loadTypes } from './contestants/casl.mjs';
+import { load as cedar } from './contestants/cedar.mjs';
+import { loadWhole } from './contestants/own.mjs';
+
+export const CONTESTANTS = {
+  'bailiwick, whole answer': { own: true, load: loadWhole },
+  'casbin, role manager': { own: false, load: casbin },
+  'CASL, conditions, kept per actor': { own: false, load: loadConditions },
+  'CASL, types, kept per actor': { own: false, load: loadTypes },
+  'Cedar, indexed policies': { own: false, load: cedar },
+};

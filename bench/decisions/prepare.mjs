@@ -1,0 +1,18 @@
+// Writes a workload into a folder, as node prepare.mjs <folder> <grants> <seed>: the policy, its snapshot, the requests and what the
+// reference says about each.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { compile } from './contestants/own.mjs';
+import { makeReference } from './reference.mjs';
+import { makeWorkload } from './workload.mjs';
+
+const [folder, grants, seed] = process.argv.slice(2);
+const { policy, requests } = makeWorkload(Number(grants), { seed: Number(seed) });
+const isAllowed = makeReference(policy);
+writeFileSync(join(folder, 'policy.json'), JSON.stringify(policy));
+writeFileSync(join(folder, 'requests.json'), JSON.stringify(requests));
+writeFileSync(
+  join(folder, 'verdicts.bin'),
+  Uint8Array.from(requests, (request) => (isAllowed(request) ? 1 : 0)),
+);
+writeFileSync(join(folder, 'snapshot.json'), compile(policy));
