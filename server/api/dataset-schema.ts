@@ -2,7 +2,7 @@
 // reference or instant out; whatever a family does not have is refused.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { FAMILIES, isFamily, type Family } from '../../engine/index.js';
-import { toShapeFault, type ShapeFault } from './shape-fault.js';
+import { NAME_PATTERN, toShapeFault, UUID_PATTERN, type ShapeFault } from './shape-fault.js';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -36,10 +36,9 @@ export const RUN_STATES = Object.freeze(['pending', 'running', 'succeeded', 'fai
 /** Characters; of a name bytes, too: an index entry, which has a path beside it, holds no more. */
 export const TEXT_LIMITS = Object.freeze({ name: 1_024, description: 16_384, version: 255 });
 
-const NAME = '^[a-z0-9][a-z0-9._-]{0,127}$';
 const uuid = Object.freeze({
   type: 'string',
-  pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
+  pattern: UUID_PATTERN,
 });
 const uuidOrNull = Object.freeze({ ...uuid, type: ['string', 'null'] });
 const object = Object.freeze({ type: 'object' });
@@ -64,7 +63,11 @@ const slots = Object.freeze({
   items: {
     type: 'object',
     required: ['name'],
-    properties: { name: { type: 'string', pattern: NAME }, template: uuidOrNull, required: { type: 'boolean' } },
+    properties: {
+      name: { type: 'string', pattern: NAME_PATTERN },
+      template: uuidOrNull,
+      required: { type: 'boolean' },
+    },
     additionalProperties: false,
   },
 });
@@ -72,7 +75,7 @@ const slots = Object.freeze({
 const resources = Object.freeze({
   type: 'object',
   maxProperties: 1_000,
-  propertyNames: { pattern: NAME },
+  propertyNames: { pattern: NAME_PATTERN },
   additionalProperties: uuid,
 });
 
@@ -121,8 +124,12 @@ export function checkDatasetLine(
   }
   if (validate(value)) return { ok: true, line: value };
   const error = validate.errors?.[0];
-  return {
-    ok: false,
-    fault: error === undefined ? { place: [], message: 'is not a record' } : toShapeFault(error, []),
-  };
+  if (error === undefined) return { ok: false, fault: { place: [], message: 'is not a record' } };
+  const fault = toShapeFault(error, []);
+  const isOwnField = error.keyword === 'additionalProperties' && fault.place.length === 1;
+  return { ok: false, fault: isOwnField ? { ...fault, message: unknownField(family) } : fault };
+}
+
+function unknownField(family: unknown): string {
+  return `is not a field of a ${String(family)}; fields of your own go into \`properties\``;
 }

@@ -20,25 +20,28 @@ export interface QueryEnvelope {
 
 const COMMON = Object.freeze({
   family: { enum: FAMILIES },
-  namespace: { type: 'string' },
+  namespace: { type: 'string', examples: ['/labs/optics'] },
   reach: { enum: ['lineage', 'exact', 'subtree'] },
-  where: { type: 'object' },
+  where: { type: 'object', examples: [{ name: { startsWith: 'lens' } }] },
   includeArchived: { type: 'boolean' },
 });
 
 const LIST = Object.freeze({
   orderBy: {
     type: 'array',
+    examples: [[{ name: 'asc' }]],
     items: {
       type: 'object',
+      examples: [{ name: 'asc' }],
       minProperties: 1,
       maxProperties: 1,
       additionalProperties: { enum: ['asc', 'desc'] },
     },
   },
-  select: { type: 'array', items: { type: 'string' } },
+  select: { type: 'array', items: { type: 'string' }, examples: [['id', 'name', 'properties.rank']] },
   page: {
     type: 'object',
+    examples: [{ size: 50 }],
     properties: {
       size: { type: 'integer', minimum: 0, maximum: 500 },
       after: { type: ['string', 'null'] },
@@ -62,7 +65,7 @@ export const QUERY_SCHEMAS = Object.freeze({
 
 // A right body passes the whole schema. Of a wrong one each part is asked by itself and stops at its first fault: all parts
 // are told, and no body makes a long list.
-const ajv = new Ajv2020({ strict: true, allErrors: false });
+const ajv = new Ajv2020({ strict: true, allErrors: false, verbose: true });
 const VALIDATORS = Object.freeze({ query: compile(QUERY_SCHEMAS.query), count: compile(QUERY_SCHEMAS.count) });
 
 interface Validators {
@@ -75,6 +78,27 @@ function compile(schema: { readonly properties: Readonly<Record<string, object>>
     whole: ajv.compile<QueryEnvelope>(schema),
     parts: new Map(Object.entries(schema.properties).map(([name, part]) => [name, ajv.compile(part)])),
   };
+}
+
+/** What other query languages call a part of the envelope. */
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+  ...['limit', 'size', 'pageSize', 'page_size', 'perPage', 'first', 'top'].map((name) => [name, 'page.size'] as const),
+  ...['cursor', 'after', 'next', 'offset', 'skip', 'pageToken'].map((name) => [name, 'page.after'] as const),
+  ...['filter', 'filters', 'query', 'conditions'].map((name) => [name, 'where'] as const),
+  ...['order', 'order_by', 'sort', 'sortBy', 'orderby'].map((name) => [name, 'orderBy'] as const),
+  ...['fields', 'columns', 'projection'].map((name) => [name, 'select'] as const),
+  ...['path', 'ns', 'within'].map((name) => [name, 'namespace'] as const),
+  ...['type', 'kind', 'model', 'collection'].map((name) => [name, 'family'] as const),
+  ...['scope', 'depth', 'recursive'].map((name) => [name, 'reach'] as const),
+  ...['archived', 'include_archived', 'withArchived'].map((name) => [name, 'includeArchived'] as const),
+]);
+
+function unknownPart(name: string, kind: QueryKind): string {
+  const [part] = (OTHER_NAMES.get(name) ?? name).split('.');
+  if (kind === 'count' && part !== undefined && Object.hasOwn(LIST, part))
+    return 'is not known here: a count has no pages, order or fields';
+  const meant = OTHER_NAMES.get(name);
+  return meant === undefined ? 'is not known here' : `is not known here; did you mean \`${meant}\`?`;
 }
 
 /** The envelope, or what its shape lacks: parts that are missing first, then the parts in the order of the body. */
@@ -95,7 +119,7 @@ export function checkQueryShape(
   }));
   for (const [name, value] of Object.entries(body)) {
     const validate = parts.get(name);
-    if (validate === undefined) faults.push({ place: [name], message: 'is not known here' });
+    if (validate === undefined) faults.push({ place: [name], message: unknownPart(name, kind) });
     else if (!validate(value)) faults.push(...(validate.errors ?? []).map((error) => toShapeFault(error, [name])));
   }
   return { ok: false, faults };

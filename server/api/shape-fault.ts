@@ -1,4 +1,5 @@
-// What ajv finds wrong, told as a place and a message of ours that holds no value of the input.
+// What ajv finds wrong, as a place and a message of ours that holds no value of the input. Schemas that are compiled with
+// `verbose` show the right form: the first of their `examples`.
 import type { ErrorObject } from 'ajv/dist/2020.js';
 
 export interface ShapeFault {
@@ -18,9 +19,59 @@ export function toShapeFault(error: ErrorObject, place: readonly string[]): Shap
       return { place: [...here, String(parameters['missingProperty'])], message: 'is required' };
     case 'enum':
       return { place: here, message: `must be one of ${listOf(parameters['allowedValues'])}` };
+    case 'type':
+      return { place: here, message: `${kindText(parameters['type'])}${exampleText(error)}` };
+    case 'minProperties':
+      return { place: here, message: `must have at least ${keysText(parameters['limit'])}${exampleText(error)}` };
+    case 'maxProperties':
+      return { place: here, message: `must have at most ${keysText(parameters['limit'])}${exampleText(error)}` };
+    case 'minimum':
+      return { place: here, message: `must be at least ${String(parameters['limit'])}` };
+    case 'maximum':
+      return { place: here, message: `must be at most ${String(parameters['limit'])}` };
+    case 'pattern':
+      return { place: here, message: PATTERNS.get(String(parameters['pattern'])) ?? 'is not written as it must be' };
+    case 'minLength':
+      return { place: here, message: 'must not be empty' };
+    case 'maxLength':
+      return { place: here, message: `must have at most ${String(parameters['limit'])} characters` };
+    case 'maxItems':
+      return { place: here, message: `must have at most ${String(parameters['limit'])} elements` };
     default:
       return { place: here, message: error.message ?? 'does not have the documented shape' };
   }
+}
+
+/** Patterns of our schemas in words. */
+export const UUID_PATTERN = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$';
+export const NAME_PATTERN = '^[a-z0-9][a-z0-9._-]{0,127}$';
+const PATTERNS: ReadonlyMap<string, string> = new Map([
+  [UUID_PATTERN, 'must be a UUID, like 01900000-0000-7000-8000-000000000000'],
+  [NAME_PATTERN, 'must be a name: up to 128 of a to z, 0 to 9, `.`, `_` and `-`, beginning with a letter or digit'],
+]);
+
+const KINDS: ReadonlyMap<string, string> = new Map([
+  ['object', 'an object'],
+  ['array', 'a list'],
+  ['string', 'a string'],
+  ['integer', 'a whole number'],
+  ['number', 'a number'],
+  ['boolean', 'true or false'],
+  ['null', 'null'],
+]);
+
+function kindText(types: unknown): string {
+  const kinds = (Array.isArray(types) ? types : [types]).map((type) => KINDS.get(String(type)) ?? String(type));
+  return `must be ${kinds.join(' or ')}`;
+}
+
+function keysText(limit: unknown): string {
+  return limit === 1 ? '1 key' : `${String(limit)} keys`;
+}
+
+function exampleText({ parentSchema }: ErrorObject): string {
+  const examples: unknown = parentSchema?.['examples'];
+  return Array.isArray(examples) && examples.length > 0 ? `, like ${JSON.stringify(examples[0])}` : '';
 }
 
 function listOf(values: unknown): string {

@@ -1,7 +1,7 @@
 // Conditions as SQL over a row called `x`. Every expression is total: it gives true or false, never NULL and never an
 // error, on whatever JSON is stored, so `not` is plain negation and nothing can be learned from a failure (design 7).
 import { assertNever } from '../../engine/index.js';
-import type { Comparison, Condition, Membership, Operand, OperandType, Pattern } from './condition.js';
+import type { Comparison, Condition, Containment, Membership, Operand, OperandType, Pattern } from './condition.js';
 import { propertyValue, type Field, type PropertyField } from './fields.js';
 import { join, sql, type Fragment } from '../db/sql.js';
 
@@ -37,6 +37,8 @@ function compile(condition: Condition): Fragment {
       if (type === null) return operator === 'in' ? sql`FALSE` : isNull(field, 'present');
       return total(field, type, (value) => member(value, operator, { type, values }));
     }
+    case 'list':
+      return inList(propertyValue(condition.field), condition.operator, condition.values);
     default:
       return assertNever(condition);
   }
@@ -164,4 +166,31 @@ function boundList({ type, values }: OperandList): Fragment {
     default:
       return assertNever(type);
   }
+}
+
+/** Whether a property is a list that holds the values. An element equals a value of its own JSON type, as jsonb compares them. */
+function inList(value: Fragment, operator: Containment, operands: readonly Operand[]): Fragment {
+  const wanted = operands.map((operand) => JSON.stringify(jsonOf(operand)));
+  const test = operands.length > FEW_VALUES ? manyInList(value, operator, wanted) : fewInList(value, operator, wanted);
+  return sql`(CASE WHEN jsonb_typeof(${value}) = 'array' THEN ${test} ELSE FALSE END)`;
+}
+
+function fewInList(value: Fragment, operator: Containment, wanted: readonly string[]): Fragment {
+  // Containment steps into no element: only an element itself equals a number or a string.
+  if (operator === 'hasAny') return sql`(${value} @> ANY(${wanted}::jsonb[]))`;
+  return sql`(${value} @> ${`[${wanted.join(',')}]`}::jsonb)`;
+}
+
+/** Through hash tables: element by element and value by value would cost the product of both. */
+function manyInList(value: Fragment, operator: Containment, wanted: readonly string[]): Fragment {
+  // Total by itself: nothing promises that a subquery is not run where CASE does not ask for it.
+  const elements = sql`(SELECT jsonb_array_elements(CASE WHEN jsonb_typeof(${value}) = 'array' THEN ${value} ELSE '[]' END))`;
+  const values = sql`SELECT unnest(${wanted}::jsonb[])`;
+  return operator === 'hasAny'
+    ? sql`EXISTS (${elements} INTERSECT ${values})`
+    : sql`NOT EXISTS (${values} EXCEPT ${elements})`;
+}
+
+function jsonOf({ type, value }: Operand): unknown {
+  return type === 'number' ? Number(value) : value;
 }

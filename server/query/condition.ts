@@ -4,12 +4,14 @@ import { parseInstant, type Family } from '../../engine/index.js';
 import { FIRST_STORED } from '../db/tables.js';
 import type { ProblemCode } from '../problem.js';
 import type { Faults, Place } from './faults.js';
-import { isStorableText, parseField, type Field } from './fields.js';
+import { isStorableText, parseField, type Field, type PropertyField } from './fields.js';
 import { QUERY_LIMITS } from './limits.js';
 
 export type Comparison = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte';
 export type Pattern = 'contains' | 'startsWith' | 'endsWith';
 export type Membership = 'in' | 'notIn';
+/** About a property that holds a list: of one element, of any of some, of all of some. */
+export type Containment = 'has' | 'hasAny' | 'hasAll';
 
 /** A value as it is bound; the texts of numbers and instants are ours, not the client's. */
 export type Operand =
@@ -33,6 +35,12 @@ export type Condition =
       readonly type: OperandType | null;
       readonly values: readonly Operand[];
     }
+  | {
+      readonly kind: 'list';
+      readonly field: PropertyField;
+      readonly operator: Containment;
+      readonly values: readonly Operand[];
+    }
   | { readonly kind: 'isNull'; readonly field: Field; readonly wanted: boolean };
 
 /** Whether it holds for every record because nothing was asked. */
@@ -44,6 +52,7 @@ type Operator =
   | { readonly kind: 'comparison'; readonly operator: Comparison }
   | { readonly kind: 'pattern'; readonly operator: Pattern }
   | { readonly kind: 'membership'; readonly operator: Membership }
+  | { readonly kind: 'containment'; readonly operator: Containment }
   | { readonly kind: 'presence' };
 
 const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
@@ -55,7 +64,31 @@ const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
   ),
   ...(['in', 'notIn'] as const).map((operator) => [operator, { kind: 'membership', operator }] as const),
   ['isNull', { kind: 'presence' }],
+  ...(['has', 'hasAny', 'hasAll'] as const).map((operator) => [operator, { kind: 'containment', operator }] as const),
 ]);
+
+/** What people write who come from another query language, and what it is called here. */
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+  ...['equals', 'equal', 'is', '=', '==', '===', '$eq'].map((name) => [name, 'eq'] as const),
+  ...['neq', 'not', 'notEquals', 'isNot', '!=', '<>', '$ne'].map((name) => [name, 'ne'] as const),
+  ...['<', 'lessThan', 'before', '$lt'].map((name) => [name, 'lt'] as const),
+  ...['<=', 'le', '$lte'].map((name) => [name, 'lte'] as const),
+  ...['>', 'greaterThan', 'after', '$gt'].map((name) => [name, 'gt'] as const),
+  ...['>=', 'ge', '$gte'].map((name) => [name, 'gte'] as const),
+  ...['like', 'ilike', 'includes', 'matches', 'regex'].map((name) => [name, 'contains'] as const),
+  ...['prefix', 'beginsWith'].map((name) => [name, 'startsWith'] as const),
+  ...['suffix'].map((name) => [name, 'endsWith'] as const),
+  ...['oneOf', 'anyOf', '$in'].map((name) => [name, 'in'] as const),
+  ...['nin', 'not_in', '$nin'].map((name) => [name, 'notIn'] as const),
+  ...['null', 'exists', 'isnull', 'is_null'].map((name) => [name, 'isNull'] as const),
+]);
+
+function unknownOperator(name: string): OperatorFault {
+  const meant = OTHER_NAMES.get(name) ?? (name === 'between' ? 'gte` and `lte' : null);
+  const hint = meant === null ? '' : `did you mean \`${meant}\`? `;
+  const known = [...OPERATORS.keys()].join(', ');
+  return { fault: 'query.unknown_operator', message: `is not an operator; ${hint}the operators are ${known}` };
+}
 
 interface Reading {
   readonly family: Family;
@@ -154,7 +187,8 @@ function countOne(place: Place, reading: Reading): boolean {
 }
 
 export const FIELD_FAULTS = Object.freeze({
-  'query.unknown_field': 'is not a field of this family',
+  'query.unknown_field':
+    'is not a field of this family; fields of your own are below `properties`, as in `properties.rank`',
   'query.too_complex': `goes deeper than ${String(QUERY_LIMITS.propertyLevels)} levels`,
 });
 
@@ -165,7 +199,7 @@ interface OperatorFault {
 
 function readOperator(field: Field, name: string, operand: unknown): Condition | OperatorFault {
   const known = OPERATORS.get(name);
-  if (known === undefined) return { fault: 'query.unknown_operator', message: 'is not an operator' };
+  if (known === undefined) return unknownOperator(name);
   switch (known.kind) {
     case 'presence':
       if (typeof operand !== 'boolean') return mismatch('must be true or false');
@@ -177,6 +211,9 @@ function readOperator(field: Field, name: string, operand: unknown): Condition |
       return { kind: 'pattern', field, operator: known.operator, text: operand };
     case 'membership':
       return readMembership(field, known.operator, operand);
+    case 'containment':
+      if (field.kind === 'core') return mismatch('is for lists in `properties` and `parameters` only');
+      return readContainment(field, known.operator, operand);
     case 'comparison': {
       const value = readOperand(field, operand);
       if ('fault' in value) return value;
@@ -189,6 +226,20 @@ function readOperator(field: Field, name: string, operand: unknown): Condition |
 }
 
 function readMembership(field: Field, operator: Membership, list: unknown): Condition | OperatorFault {
+  const values = readOperands(field, list);
+  if ('fault' in values) return values;
+  return { kind: 'member', field, operator, type: values[0]?.type ?? null, values };
+}
+
+function readContainment(field: PropertyField, operator: Containment, operand: unknown): Condition | OperatorFault {
+  const values = readOperands(field, operator === 'has' ? [operand] : operand);
+  if ('fault' in values) return values;
+  if (values[0]?.type === 'boolean') return mismatch('looks for numbers and strings in a list, not for booleans');
+  return { kind: 'list', field, operator, values };
+}
+
+/** The values of a list, all of one type. */
+function readOperands(field: Field, list: unknown): readonly Operand[] | OperatorFault {
   if (!Array.isArray(list)) return mismatch('must be a list');
   if (list.length > QUERY_LIMITS.listValues) {
     return { fault: 'query.too_complex', message: `holds more than ${String(QUERY_LIMITS.listValues)} values` };
@@ -202,7 +253,7 @@ function readMembership(field: Field, operator: Membership, list: unknown): Cond
     if (values[0] !== undefined && values[0].type !== value.type) return mismatch('must hold values of one type');
     values.push(value);
   }
-  return { kind: 'member', field, operator, type: values[0]?.type ?? null, values };
+  return values;
 }
 
 const UNSTORABLE = 'is a text that no record can hold';

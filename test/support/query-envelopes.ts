@@ -50,6 +50,10 @@ const compared = (operand: fc.Arbitrary<unknown>): readonly fc.Arbitrary<Json>[]
 ];
 const present = keyed(['isNull'], fc.boolean());
 const patterns = keyed(PATTERNS, text);
+const containing = (value: fc.Arbitrary<unknown>): readonly fc.Arbitrary<Json>[] => [
+  keyed(['has'], value),
+  keyed(['hasAny', 'hasAll'], fc.array(value, { maxLength: 3 })),
+];
 
 const OPERATORS: Readonly<Record<FieldKind, fc.Arbitrary<Json>>> = {
   text: fc.oneof(...compared(fc.oneof(text, named)), patterns, present),
@@ -61,6 +65,8 @@ const OPERATORS: Readonly<Record<FieldKind, fc.Arbitrary<Json>>> = {
     ...compared(number),
     keyed(['eq', 'ne'], fc.boolean()),
     keyed(['in', 'notIn'], fc.array(fc.boolean(), { maxLength: 2 })),
+    ...containing(text),
+    ...containing(number),
     patterns,
     present,
   ),
@@ -129,7 +135,9 @@ export function anyFamily({ families }: Pick<QueryWorld, 'families'>): fc.Arbitr
 
 /** Everything that envelopes can use: `operator eq`, `field resource.name`, `order createdAt desc`, `or`, `reach exact`. */
 export const EVERYTHING: readonly string[] = [
-  ...[...COMPARISONS, ...PATTERNS, 'in', 'notIn', 'isNull'].map((name) => `operator ${name}`),
+  ...[...COMPARISONS, ...PATTERNS, 'in', 'notIn', 'isNull', 'has', 'hasAny', 'hasAll'].map(
+    (name) => `operator ${name}`,
+  ),
   ...FAMILIES.flatMap((family) => fieldsOf(family).map(([name]) => `field ${family}.${name}`)),
   ...[...new Map(FAMILIES.flatMap((family) => [...fieldsOf(family)])).entries()].flatMap(([name, kind]) =>
     kind === 'property' || SCALAR_TYPES.includes(kind) ? [`order ${name} asc`, `order ${name} desc`] : [],

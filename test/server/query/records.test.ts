@@ -84,7 +84,23 @@ function operators(field: string): fc.Arbitrary<Json> {
   const texts = [ordered(text), listed(text), patterns, presence];
   if (!property) return fc.oneof(...texts);
   const booleans = fc.tuple(fc.constantFrom('eq', 'ne'), fc.boolean()).map(([name, operand]) => ({ [name]: operand }));
-  return fc.oneof(...texts, ordered(number), listed(number), listed(fc.boolean()), booleans);
+  const lists = [containing(text), containing(number)];
+  return fc.oneof(...texts, ordered(number), listed(number), listed(fc.boolean()), booleans, ...lists);
+}
+
+/** Few values and many, which are compared in two ways. */
+function containing(value: fc.Arbitrary<unknown>): fc.Arbitrary<Json> {
+  const few = fc.array(value, { maxLength: 3 });
+  const many = few.map((values) => [
+    ...values,
+    ...Array.from({ length: 40 }, (_, i) => values[i % values.length] ?? 'a'),
+  ]);
+  return fc.oneof(
+    value.map((has): Json => ({ has })),
+    fc
+      .tuple(fc.constantFrom('hasAny', 'hasAll'), fc.oneof(few, many))
+      .map(([name, values]): Json => ({ [name]: new Set(values.map((v) => typeof v)).size > 1 ? [] : values })),
+  );
 }
 
 const leaf: fc.Arbitrary<Json> = fc
@@ -182,6 +198,35 @@ describeOnStores('queries', (store) => {
     // Neither everything nor nothing: a generator that matches no record would prove nothing.
     expect(nonEmpty).toBeGreaterThan(20);
     expect(matches).toBeGreaterThan(500);
+  });
+
+  it.each([
+    [{ has: 'a' }, 'few'],
+    [{ has: 1 }, 'few'],
+    [{ has: 1e21 }, 'few'],
+    [{ hasAny: ['A', 'é'] }, 'few'],
+    [{ hasAll: [1e21, 0] }, 'few'],
+    [{ hasAll: [] }, 'few'],
+    [{ hasAny: ['A', ...Array.from({ length: 40 }, (_, i) => `x${String(i)}`)] }, 'few'],
+    [{ hasAll: Array.from({ length: 40 }, (_, i) => (i % 2 === 0 ? 'a' : 'A')) }, 'few'],
+    [{ hasAny: [] }, 'none'],
+    [{ has: 'x' }, 'none'],
+    [{ hasAll: ['a', 'b'] }, 'none'],
+  ])('find the lists of %j: %s', async (condition, howMany) => {
+    const body = {
+      family: 'resource',
+      namespace: '/',
+      where: { 'properties.label': condition },
+      includeArchived: true,
+    };
+    const expected = inOrder(
+      records.filter((record) => holds(body.where, record)),
+      [],
+    );
+    const listed = await readAll(store.db, all, { body, size: 500 });
+    expect(listed.items).toEqual(expected);
+    if (howMany === 'none') expect(expected).toEqual([]);
+    else expect(expected.length).toBeGreaterThan(0);
   });
 
   it.each([1, 2, 3, 5])('give in pages of %i what they give at once', async (size) => {

@@ -32,6 +32,12 @@ function condition(operator: string, operand: unknown, value: unknown, field: st
       const list = operand as unknown[];
       return list.length === 0 || (compare(list[0]) !== null && list.every((wanted) => compare(wanted) !== 0));
     }
+    case 'has':
+      return hasElement(value, operand);
+    case 'hasAny':
+      return (operand as unknown[]).some((wanted) => hasElement(value, wanted));
+    case 'hasAll':
+      return Array.isArray(value) && (operand as unknown[]).every((wanted) => hasElement(value, wanted));
     case 'contains':
       return typeof value === 'string' && value.includes(String(operand));
     case 'startsWith':
@@ -57,6 +63,10 @@ function condition(operator: string, operand: unknown, value: unknown, field: st
     default:
       throw new Error(`no operator ${operator}`);
   }
+}
+
+function hasElement(list: unknown, wanted: unknown): boolean {
+  return Array.isArray(list) && list.some((element) => element === wanted);
 }
 
 export function valueAt(record: Json, field: string): unknown {
