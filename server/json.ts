@@ -1,7 +1,10 @@
 // Strict JSON: bytes or text to a value, or one fault with its stable code (design 6, interfaces "Problems"). The grammar
-// and the values are those of `JSON.parse`; what it would let pass in silence (duplicate and dangerous keys, rounded
-// numbers, texts that no store can hold, endless nesting) is refused here. Request bodies and dataset lines share it.
+// and the values are those of `JSON.parse`; what it would let pass in silence (duplicate and dangerous keys, integers that
+// lose digits, texts that no store can hold, endless nesting) is refused here. Request bodies and dataset lines share it.
 import { isUtf8 } from 'node:buffer';
+import { endOfString, endOfToken, findDuplicate, firstError, placeAt, pointerTo } from './json-text.js';
+
+export { pointerTo } from './json-text.js';
 
 export type JsonFaultCode =
   | 'request.malformed'
@@ -29,31 +32,30 @@ export interface JsonLimits {
 }
 
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
-const POINTER_KEY_LENGTH = 64;
 
 const QUOTE = 0x22;
 const COLON = 0x3a;
-const BACKSLASH = 0x5c;
 
 /** One document, nothing before or after it but white space. Total: every input gives an answer. */
 export function parseStrictJson(input: string | Uint8Array, limits: JsonLimits): JsonResult {
   if (typeof input !== 'string' && !isUtf8(input)) return fault('request.invalid_unicode', '', 'not valid UTF-8');
   const text = typeof input === 'string' ? input : bufferOf(input).toString('utf8');
-  const members = countMembers(text, limits.depth);
-  if (members === TOO_DEEP) return fault('request.too_deep', '', 'nested too deeply');
+  const scan = scanText(text, limits.depth);
+  if (scan === TOO_DEEP) return fault('request.too_deep', '', 'nested too deeply');
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     // The parser's message quotes the input, so nothing of it is passed on.
-    return fault('request.malformed', '', 'not JSON');
+    return fault('request.malformed', '', `not JSON: ${firstError(text)}`);
   }
+  if (scan.lossy >= 0) return fault('request.malformed', placeAt(text, scan.lossy), LOSSY);
   // Bytes are valid UTF-8 and raw control characters are no JSON, so only an escape can make a text that is refused.
   const checkTexts = typeof input === 'string' || text.includes('\\u');
   const walk: Walk = { members: 0, fault: null, checkTexts, mayHoldAnyText: limits.mayHoldAnyText ?? never };
   inspect(value, '', walk);
   // `JSON.parse` keeps the last of several equal keys: fewer members in the value than in the text is a duplicate.
-  if (walk.fault === null && walk.members !== members) {
+  if (walk.fault === null && walk.members !== scan.members) {
     return fault('request.duplicate_key', findDuplicate(text), 'this key occurs twice');
   }
   return walk.fault === null ? { ok: true, value } : { ok: false, fault: walk.fault };
@@ -66,39 +68,54 @@ export function isBlank(line: Uint8Array): boolean {
   return line.every((byte) => BLANKS.has(byte));
 }
 
-/** A pointer one step longer, with the key escaped and cut. */
-export function pointerTo(parent: string, key: string | number): string {
-  if (typeof key === 'number') return `${parent}/${String(key)}`;
-  const cut = key.length > POINTER_KEY_LENGTH ? key.slice(0, POINTER_KEY_LENGTH) : key;
-  return `${parent}/${cut.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')}`;
+const TOO_DEEP = null;
+
+interface Scan {
+  /** Members of all objects: the colons outside of strings. */
+  readonly members: number;
+  /** Where the first integer stands whose digits would be lost; -1 where there is none. */
+  readonly lossy: number;
 }
 
-const TOO_DEEP = -1;
-
-/** Members of all objects in the text (its colons outside of texts), or `TOO_DEEP`. Means nothing for text that is no JSON. */
-function countMembers(text: string, depthLimit: number): number {
+/** One pass over the text, or `TOO_DEEP`. Means nothing for text that is not JSON. */
+function scanText(text: string, depthLimit: number): Scan | typeof TOO_DEEP {
   let members = 0;
   let depth = 0;
+  let lossy = -1;
   for (let i = 0; i < text.length; i += 1) {
     const code = text.charCodeAt(i);
-    if (code === QUOTE) i = endOfText(text, i);
+    if (code === QUOTE) i = endOfString(text, i);
     else if (code === COLON) members += 1;
     else if (code === 0x7b || code === 0x5b) {
       depth += 1;
       if (depth > depthLimit) return TOO_DEEP;
     } else if (code === 0x7d || code === 0x5d) depth -= 1;
+    else if (code >= 0x30 && code <= 0x39) {
+      const end = endOfToken(text, i);
+      if (end - i >= SAFE_DIGITS && lossy < 0 && losesDigits(text.slice(i, end))) lossy = i;
+      i = end - 1;
+    }
   }
-  return members;
+  return { members, lossy };
 }
 
-/** Index of the quote that closes the text opened at `start`, or the end of the input. */
-function endOfText(text: string, start: number): number {
-  for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
-    let slashes = 0;
-    while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes += 1;
-    if (slashes % 2 === 0) return at;
-  }
-  return text.length;
+/** An integer of fewer digits is always exact. */
+const SAFE_DIGITS = 16;
+const INTEGER = /^[0-9]+$/;
+const LOSSY = 'an integer of this size would lose digits: write it as a string, or with an exponent if it is a measure';
+
+/**
+ * Whether an integer, as written, is another one when it is written out again. One that came from a double and was written in full
+ * (6.02e23 is stored as 602000000000000000000000) is not.
+ */
+function losesDigits(digits: string): boolean {
+  if (!INTEGER.test(digits)) return false;
+  const value = Number(digits);
+  if (Number.isSafeInteger(value) || !Number.isFinite(value)) return false;
+  const [mantissa = '', exponent] = String(value).split('e');
+  const significant = mantissa.replace('.', '');
+  const written = exponent === undefined ? significant : significant.padEnd(Number(exponent) + 1, '0');
+  return written !== digits;
 }
 
 interface Walk {
@@ -118,9 +135,7 @@ function inspect(value: unknown, pointer: string, walk: Walk): void {
     if (walk.checkTexts && !isStorable(value) && !walk.mayHoldAnyText(pointer))
       refuse(walk, 'request.invalid_unicode', pointer, UNSTORABLE);
   } else if (typeof value === 'number') {
-    if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
-      refuse(walk, 'request.malformed', pointer, 'a number beyond 2^53 - 1 would be rounded');
-    }
+    if (!Number.isFinite(value)) refuse(walk, 'request.malformed', pointer, 'a number that is too large for a double');
   } else if (Array.isArray(value)) {
     for (let i = 0; i < value.length && walk.fault === null; i += 1) {
       const item: unknown = value[i];
@@ -152,7 +167,7 @@ function isStorable(text: string): boolean {
 }
 
 function mayBeRefused(leaf: unknown, walk: Walk): boolean {
-  return typeof leaf === 'number' ? !Number.isSafeInteger(leaf) : typeof leaf === 'string' && walk.checkTexts;
+  return typeof leaf === 'number' ? !Number.isFinite(leaf) : typeof leaf === 'string' && walk.checkTexts;
 }
 
 function refuse(walk: Walk, code: JsonFaultCode, pointer: string, message: string): void {
@@ -165,37 +180,4 @@ function fault(code: JsonFaultCode, pointer: string, message: string): JsonResul
 
 function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
-interface Frame {
-  readonly keys: Set<string> | null;
-  readonly pointer: string;
-  /** The key or index that is being read. */
-  at: string | number;
-}
-
-/** Pointer to the first repeated key of text that is known to be JSON and to hold one. */
-function findDuplicate(text: string): string {
-  const stack: Frame[] = [];
-  let lastText = '';
-  for (let i = 0; i < text.length; i += 1) {
-    const frame = stack.at(-1);
-    const code = text.charCodeAt(i);
-    if (code === QUOTE) {
-      const end = endOfText(text, i);
-      lastText = text.slice(i, end + 1);
-      i = end;
-    } else if (code === COLON && frame?.keys) {
-      // Keys are compared decoded, so `"type"` and `"t\u0079pe"` are one.
-      const key: unknown = JSON.parse(lastText);
-      frame.at = String(key);
-      if (frame.keys.has(frame.at)) return pointerTo(frame.pointer, frame.at);
-      frame.keys.add(frame.at);
-    } else if (code === 0x2c && typeof frame?.at === 'number') frame.at += 1;
-    else if (code === 0x7b || code === 0x5b) {
-      const pointer = frame === undefined ? '' : pointerTo(frame.pointer, frame.at);
-      stack.push(code === 0x7b ? { keys: new Set(), pointer, at: '' } : { keys: null, pointer, at: 0 });
-    } else if (code === 0x7d || code === 0x5d) stack.pop();
-  }
-  return '';
 }

@@ -13,7 +13,7 @@ const KINDS = {
   'request.malformed': {
     status: 400,
     title: 'The request is not well-formed',
-    help: 'Send one JSON value in the body, one `Host` header and a plain path as the target. Integers beyond 2^53 - 1 are refused because they would be rounded: send them as texts.',
+    help: 'Send one JSON value in the body, one `Host` header and a plain path as the target. An integer that would lose digits as a double is refused: send it as a string.',
   },
   'request.duplicate_key': {
     status: 400,

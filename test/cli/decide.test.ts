@@ -256,7 +256,8 @@ describe('decide', () => {
     const run = await runCli(['decide', 'policy', '--requests', 'requests.jsonl', '--format', 'text'], { cwd });
     expect(run).toEqual({
       status: 2,
-      stdout: 'a allow staff\n\\x1b allow\n- error request.malformed not JSON\n',
+      stdout:
+        'a allow staff\n\\x1b allow\n- error request.malformed not JSON: it ends too early, at line 1, column 2, where a key in double quotes, or `}`, is due\n',
       stderr: '',
     });
   });

@@ -34,6 +34,14 @@ describe('parseStrictJson accepts what JSON.parse accepts', () => {
     '"\uffff\u202e"',
     '{"hasOwnProperty":1,"toString":2,"__defineGetter__":3}',
     '1e-400',
+    '6.02e23',
+    '1.8e16',
+    '1e300',
+    '18000000000000000',
+    '-602000000000000000000000',
+    '[9007199254740992, 12345678901234567000]',
+    '{"a":12345678901234567.5}',
+    '"9007199254740993"',
   ])('%s', (text) => {
     const value: unknown = JSON.parse(text);
     expect(parsed(text)).toEqual({ value });
@@ -43,6 +51,49 @@ describe('parseStrictJson accepts what JSON.parse accepts', () => {
   it('reads a view into a larger buffer', () => {
     const all = Buffer.from('xx{"a":1}yy');
     expect(parsed(new Uint8Array(all.buffer, all.byteOffset + 2, 7))).toEqual({ value: { a: 1 } });
+  });
+});
+
+describe('what is not JSON is told with its place', () => {
+  test.each([
+    ['', 'it is empty'],
+    [' \n', 'it is empty'],
+    ['{', 'it ends too early, at line 1, column 2, where a key in double quotes, or `}`, is due'],
+    ['{"a":1,}', 'a key in double quotes is due at line 1, column 8'],
+    ["{'a':1}", 'a key in double quotes, or `}`, is due at line 1, column 2'],
+    ['{"a" 1}', 'a colon is due at line 1, column 6'],
+    ['{"a":1 "b":2}', 'a comma or `}` is due at line 1, column 8'],
+    ['[1,\n  2,\n  ]', 'a value is due at line 3, column 3'],
+    ['[1 2]', 'a comma or `]` is due at line 1, column 4'],
+    ['[01]', 'a value is due at line 1, column 2'],
+    ['[NaN]', 'a value is due at line 1, column 2'],
+    ['{}{}', 'the end is due at line 1, column 3'],
+    ['"a\tb"', 'an escape, or a character that needs none, is due at line 1, column 3'],
+    ['"a\\x"', 'an escape, or a character that needs none, is due at line 1, column 3'],
+    ['{"a":"b', 'it ends too early, at line 1, column 8, where the double quote that closes a string is due'],
+    ['[[1]', 'it ends too early, at line 1, column 5, where a comma or `]` is due'],
+    ['\ufeff{}', 'a value is due at line 1, column 1'],
+  ])('%j: %s', (text, words) => {
+    const result = parseStrictJson(text, LIMITS);
+    expect(result.ok ? null : result.fault).toEqual({
+      code: 'request.malformed',
+      pointer: '',
+      message: `not JSON: ${words}`,
+    });
+  });
+
+  it('finds a place in whatever JSON.parse refuses, in linear time', () => {
+    const whole = '{"a":[1,-2.5e3,"x\\u0041",true,null,{"b":[]}],"c":{}}';
+    for (let cut = 0; cut < whole.length; cut += 1) {
+      for (const text of [whole.slice(0, cut), `${whole.slice(0, cut)}#${whole.slice(cut + 1)}`]) {
+        const result = parseStrictJson(text, LIMITS);
+        if (result.ok) expect(JSON.parse(text)).toEqual(result.value);
+        else expect(result.fault.message).toMatch(/^not JSON: (it is empty|.* is due( at line 1, column \d+)?)$/);
+      }
+    }
+    const started = performance.now();
+    parseStrictJson(`[${'1,'.repeat(400_000)}]`, LIMITS);
+    expect(performance.now() - started).toBeLessThan(2_000);
   });
 });
 
@@ -64,10 +115,12 @@ describe('parseStrictJson refuses', () => {
     ['"a\nb"', 'request.malformed', ''],
     ['{"a":"b', 'request.malformed', ''],
     ['{"n":9007199254740993}', 'request.malformed', '/n'],
-    ['[1,9007199254740992]', 'request.malformed', '/1'],
-    ['[-9007199254740992]', 'request.malformed', '/0'],
+    ['[1,9007199254740993]', 'request.malformed', '/1'],
+    ['[-9007199254740993]', 'request.malformed', '/0'],
+    ['12345678901234567890', 'request.malformed', ''],
+    ['{"a":[{"b":"9007199254740993"},{"c":[0,{"d~/":  9007199254740993 }]}]}', 'request.malformed', '/a/1/c/1/d~0~1'],
     ['[[1e400]]', 'request.malformed', '/0/0'],
-    ['1e300', 'request.malformed', ''],
+    [`[${'9'.repeat(400)}]`, 'request.malformed', '/0'],
     ['{"type":"doc","type":"secret"}', 'request.duplicate_key', '/type'],
     ['{"type":1,"t\\u0079pe":2}', 'request.duplicate_key', '/type'],
     ['{"a":[{"x":1},{"y":{"z":1,"z":1}}]}', 'request.duplicate_key', '/a/1/y/z'],

@@ -248,5 +248,5 @@ export async function exchange(
   });
 }
 
-/** Numbers that a condition can be about: a body holds no whole number that would be rounded. Some are in no record. */
-export const ASKED_NUMBERS = [...NUMBERS.filter((n) => !Number.isInteger(n) || Number.isSafeInteger(n)), 2, 3, 0.5];
+/** Numbers that a condition can be about. Some are in no record. */
+export const ASKED_NUMBERS = [...NUMBERS, 2, 3, 0.5, 6.02e23];
