@@ -49,11 +49,11 @@ export function parseStrictJson(input: string | Uint8Array, limits: JsonLimits):
     // The parser's message quotes the input, so nothing of it is passed on.
     return fault('request.malformed', '', `not JSON: ${firstError(text)}`);
   }
-  if (scan.lossy >= 0) return fault('request.malformed', placeAt(text, scan.lossy), LOSSY);
   // Bytes are valid UTF-8 and raw control characters are no JSON, so only an escape can make a text that is refused.
   const checkTexts = typeof input === 'string' || text.includes('\\u');
   const walk: Walk = { members: 0, fault: null, checkTexts, mayHoldAnyText: limits.mayHoldAnyText ?? never };
   inspect(value, '', walk);
+  if (walk.fault === null && scan.lossy >= 0) return fault('request.malformed', placeAt(text, scan.lossy), LOSSY);
   // `JSON.parse` keeps the last of several equal keys: fewer members in the value than in the text is a duplicate.
   if (walk.fault === null && walk.members !== scan.members) {
     return fault('request.duplicate_key', findDuplicate(text), 'this key occurs twice');

@@ -76,6 +76,8 @@ function refusedId(bytes: Uint8Array, pointer: string): LineId {
   const id = idOf(parseLoosely(bytes));
   // One that would itself be refused, or has lost bytes that are no UTF-8, is not the one that was sent.
   if (id === null || (typeof id === 'string' && id.includes('\ufffd') && !isUtf8(bytes))) return null;
+  // A number beyond these may have been another one as it was written.
+  if (typeof id === 'number' && Number.isInteger(id) && !Number.isSafeInteger(id)) return null;
   return parseStrictJson(JSON.stringify(id), { depth: 1 }).ok ? id : null;
 }
 
