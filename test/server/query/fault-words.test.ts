@@ -46,6 +46,36 @@ describe('a query with', () => {
     ['a number for a page', { page: 1 }, '/page must be an object, like {"size":50}'],
     ['a limit', { limit: 1 }, '/limit is not known here; did you mean `page.size`?'],
     ['a page that is too large', { page: { size: 501 } }, '/page/size must be at most 500'],
+    [
+      'a boolean to look for in a list',
+      { where: { 'properties.a': { has: true } } },
+      '/where/properties.a/has looks for numbers and strings in a list, not for booleans',
+    ],
+    [
+      'null to look for in a list',
+      { where: { 'properties.a': { has: null } } },
+      '/where/properties.a/has must not be null; use isNull',
+    ],
+    [
+      'values of two types to look for in a list',
+      { where: { 'properties.a': { hasAll: [1, 'x'] } } },
+      '/where/properties.a/hasAll must hold values of one type',
+    ],
+    [
+      'one value where a list of them is due',
+      { where: { 'properties.a': { hasAny: 'x' } } },
+      '/where/properties.a/hasAny must be a list',
+    ],
+    [
+      '1001 values to look for in a list',
+      { where: { 'properties.a': { hasAll: Array.from({ length: 1001 }, (_, i) => i) } } },
+      '/where/properties.a/hasAll holds more than 1000 values',
+    ],
+    [
+      'a list operator on a field of ours',
+      { where: { name: { has: 'x' } } },
+      '/where/name/has is for lists in `properties` and `parameters` only',
+    ],
     ['a text for select', { select: 'id' }, '/select must be a list, like ["id","name","properties.rank"]'],
   ])('%s', (_, part, words) => {
     expect(wordsOf({ ...base, ...part })).toEqual([words]);

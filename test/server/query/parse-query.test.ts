@@ -205,43 +205,6 @@ describe('a query is refused', () => {
       ['query.type_mismatch /where/createdAt/startsWith'],
     ],
     [
-      'that looks for a boolean in a list',
-      { ...base, where: { 'properties.a': { has: true }, 'properties.b': { hasAny: [false] } } },
-      'query.type_mismatch',
-      ['query.type_mismatch /where/properties.a/has', 'query.type_mismatch /where/properties.b/hasAny'],
-    ],
-    [
-      'that looks for null, a list, or values of two types in a list',
-      {
-        ...base,
-        where: { 'properties.a': { has: null }, 'properties.b': { has: ['x'] }, 'properties.c': { hasAll: [1, 'x'] } },
-      },
-      'query.type_mismatch',
-      [
-        'query.type_mismatch /where/properties.a/has',
-        'query.type_mismatch /where/properties.b/has',
-        'query.type_mismatch /where/properties.c/hasAll',
-      ],
-    ],
-    [
-      'that looks into a list of ours',
-      { ...base, where: { name: { has: 'x' }, properties: { hasAny: ['x'] } } },
-      'query.type_mismatch',
-      ['query.type_mismatch /where/name/has', 'query.type_mismatch /where/properties/hasAny'],
-    ],
-    [
-      'with one value where a list of them is due',
-      { ...base, where: { 'properties.a': { hasAny: 'x' } } },
-      'query.type_mismatch',
-      ['query.type_mismatch /where/properties.a/hasAny'],
-    ],
-    [
-      'with 1001 values to look for in a list',
-      { ...base, where: { 'properties.a': { hasAll: Array.from({ length: 1001 }, (_, i) => i) } } },
-      'query.too_complex',
-      ['query.too_complex /where/properties.a/hasAll'],
-    ],
-    [
       'with a list of two types',
       { ...base, where: { 'properties.a': { in: [1, '1'] } } },
       'query.type_mismatch',
