@@ -2,7 +2,7 @@
 import { unrestrictedPolicy } from '../engine/index.js';
 import { type Authenticator, makeKeyAuthenticator, makeLocalAuthenticator } from './auth/authenticate.js';
 import { makeFingerprinter } from './auth/fingerprint.js';
-import type { Address, RateLimits } from './config.js';
+import type { Address, RateLimits } from './config/index.js';
 import type { Database } from './db/database.js';
 import { readSecrets } from './db/secrets.js';
 import { makeApp } from './http/app.js';

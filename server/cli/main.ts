@@ -5,7 +5,7 @@ import { realpathSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { Command, CommanderError } from 'commander';
-import { ConfigError } from '../config-error.js';
+import { ConfigError } from '../config/index.js';
 import { sqlStateOf } from '../db/failures.js';
 import { registerCheck } from './commands/check.js';
 import { registerCodes } from './commands/codes.js';

@@ -2,7 +2,7 @@
 import { formatIdentity, formatInstant, scopeNames } from '../../engine/index.js';
 import { type ApiKey, createKey, listKeys, revokeKey } from '../auth/api-keys.js';
 import { isKeyId } from '../auth/key-text.js';
-import type { SettingName } from '../config.js';
+import type { SettingName } from '../config/index.js';
 import type { Database } from '../db/database.js';
 import { systemClock } from '../ports.js';
 import { EXIT } from './exit-codes.js';

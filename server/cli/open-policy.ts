@@ -96,9 +96,10 @@ async function openSnapshot(io: CliIo, { stream, shown, source }: Opening): Prom
 async function readAll(stream: Readable, shown: string, progress: Progress): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   let total = 0;
+  const parts: AsyncIterable<unknown> = stream;
   try {
-    for await (const chunk of stream) {
-      const bytes = Buffer.from(chunk as Uint8Array);
+    for await (const chunk of parts) {
+      const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
       total += bytes.length;
       if (total > CLI_LIMITS.snapshotBytes) throw tooLarge(shown);
       chunks.push(bytes);

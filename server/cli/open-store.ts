@@ -1,6 +1,5 @@
 // The store as commands open it: failures told with an exit status, and the schema brought up to date where that is ours to do.
-import type { Config } from '../config.js';
-import { storeOf } from '../config.js';
+import { type Config, storeOf } from '../config/index.js';
 import type { Database, OnWait } from '../db/database.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
 import { CliFailure } from './failure.js';

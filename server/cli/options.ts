@@ -1,8 +1,7 @@
 // Options that several verbs share, and how a verb is given its examples: one place, so that every help text reads alike.
 import { type Command, Option } from 'commander';
 import type { Instant } from '../../engine/index.js';
-import type { Config } from '../config.js';
-import { type SettingName, SETTINGS } from '../settings.js';
+import { type Config, flagOf, loadConfig, type SettingName } from '../config/index.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import type { CliIo } from './io.js';
@@ -49,14 +48,13 @@ export function withJson(command: Command, lines: readonly string[]): Command {
 /** Adds the flags of settings; `configOf` reads them together with environment and file. */
 export function withSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) {
-    const setting = SETTINGS[name];
-    command.addOption(new Option(setting.flags, `${setting.description} [${setting.env[0] ?? ''}]`));
+    const { flags, description } = flagOf(name);
+    command.addOption(new Option(flags, description));
   }
   return command;
 }
 
 /** The configuration that a command runs with; `options` is what commander parsed. Throws `ConfigError`. */
 export async function configOf(io: CliIo, options: Readonly<Partial<Record<SettingName, string>>>): Promise<Config> {
-  const { loadConfig } = await import('../config.js');
   return loadConfig({ flags: options, env: io.env, cwd: io.cwd });
 }

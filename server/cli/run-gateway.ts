@@ -1,7 +1,7 @@
 // `serve` and `local` as processes: what they need is checked and opened, they listen, say so, and end in order when they are
 // told to (design 5, 6).
 import { type Gateway, type GatewayMode, startGateway } from '../compose.js';
-import { type Config, type SettingName, storeOf } from '../config.js';
+import { type Config, type SettingName, storeOf } from '../config/index.js';
 import { isLoopbackName } from '../http/host-guard.js';
 import { makeLogger } from '../log.js';
 import { isNodeSupported } from '../node-support.js';

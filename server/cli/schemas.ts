@@ -1,6 +1,6 @@
 // The JSON Schemas that editors take: of the files of a policy folder, and of the gateway's settings.
 import { policySchema } from '../../engine/compiler.js';
-import { CONFIG_SCHEMA } from '../config-schema.js';
+import { CONFIG_SCHEMA } from '../config/config-schema.js';
 
 export type SchemaKind = 'policy' | 'sections' | 'config';
 

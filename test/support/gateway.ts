@@ -15,7 +15,7 @@ import {
 } from '../../engine/index.js';
 import { createKey, type NewKey } from '../../server/auth/api-keys.js';
 import { type Gateway, type GatewayMode, startGateway } from '../../server/compose.js';
-import type { RateLimits } from '../../server/config.js';
+import type { RateLimits } from '../../server/config/index.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
 import type { Clock, Logger } from '../../server/ports.js';
 import { newDataDir } from './stores.js';

@@ -1,6 +1,6 @@
 // `bailiwick keys create|list|revoke`: API keys in the store, also while the gateway runs (design 5, 8).
 import { type Command, Option } from 'commander';
-import type { SettingName } from '../../config.js';
+import type { SettingName } from '../../config/index.js';
 import type { CliIo } from '../io.js';
 import type { KeyFlags } from '../key-flags.js';
 import type { KeysOptions } from '../manage-keys.js';

@@ -5,7 +5,7 @@ import type { Database } from '../../db/database.js';
 import { sqlStateOf } from '../../db/failures.js';
 import type { LoadCounts, LoadReport } from '../../load/load-dataset.js';
 import type { LineFault } from '../../load/record-line.js';
-import type { SettingName } from '../../settings.js';
+import type { SettingName } from '../../config/index.js';
 import { EXIT } from '../exit-codes.js';
 import { type CliIo, isClosed, write, writeJson } from '../io.js';
 import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';

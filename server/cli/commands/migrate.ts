@@ -1,6 +1,6 @@
 // `bailiwick migrate`: brings the store's schema up to this version.
 import type { Command } from 'commander';
-import type { SettingName } from '../../settings.js';
+import type { SettingName } from '../../config/index.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
 
@@ -21,7 +21,7 @@ export function registerMigrate(program: Command, io: CliIo): void {
 
 async function migrateStore(io: CliIo, options: Options): Promise<void> {
   const [{ storeOf }, { openDatabase }, { migrate }, { sayWait }, { count }] = await Promise.all([
-    import('../../config.js'),
+    import('../../config/index.js'),
     import('../../db/database.js'),
     import('../../db/migrate.js'),
     import('../open-store.js'),

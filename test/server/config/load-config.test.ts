@@ -1,10 +1,11 @@
 // Settings: precedence, every fault at once with its place, nothing passed over in silence, no secret in a message.
 import { describe, expect, test } from '@jest/globals';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ConfigError } from '../../server/config-error.js';
-import { type Config, type ConfigSources, loadConfig, storeOf } from '../../server/config.js';
-import { parseAddress, parseDuration } from '../../server/config-values.js';
-import { makeFolder } from '../support/temp-folder.js';
+import { ConfigError } from '../../../server/config/index.js';
+import { type Config, type ConfigSources, loadConfig, storeOf } from '../../../server/config/index.js';
+import { parseAddress, parseDuration } from '../../../server/config/value-types.js';
+import { makeFolder } from '../../support/temp-folder.js';
 
 const CANARY = 'hunter2-canary';
 
@@ -50,7 +51,6 @@ describe('precedence', () => {
 test('the whole file', async () => {
   const cwd = await makeFolder({
     'etc/settings.yaml': [
-      'dataDir: data',
       'databaseUrl: postgres://localhost/bailiwick',
       'policy: ../policies',
       'listen: "[::1]:9000"',
@@ -63,7 +63,7 @@ test('the whole file', async () => {
   const config = await loadConfig({ flags: { config: 'etc/settings.yaml' }, env: {}, cwd });
   expect(config).toEqual({
     file: join(cwd, 'etc/settings.yaml'),
-    dataDir: join(cwd, 'etc/data'),
+    dataDir: join(cwd, '.bailiwick'),
     databaseUrl: 'postgres://localhost/bailiwick',
     policy: join(cwd, 'policies'),
     listen: { host: '::1', port: 9000 },
@@ -71,6 +71,63 @@ test('the whole file', async () => {
     limits: { rate: { perActor: 0, perAddress: 0, unauthenticated: 5 } },
   });
   expect(storeOf(config)).toEqual({ kind: 'external', url: 'postgres://localhost/bailiwick' });
+});
+
+describe('the store is one choice', () => {
+  const URL = 'postgres://localhost/b';
+  const file = `databaseUrl: ${URL}\n`;
+  test.each<[string, Partial<ConfigSources> & { readonly file?: string }, object]>([
+    ['a folder on the command line', { flags: { dataDir: '/d' }, file }, { kind: 'embedded', dataDir: '/d' }],
+    ['a folder in a variable', { env: { BAILIWICK_DATA_DIR: '/d' }, file }, { kind: 'embedded', dataDir: '/d' }],
+    [
+      'a folder on the command line, over a variable',
+      { flags: { dataDir: '/d' }, env: { DATABASE_URL: URL } },
+      { kind: 'embedded', dataDir: '/d' },
+    ],
+    ['a server in a variable', { env: { DATABASE_URL: URL }, file: 'dataDir: d\n' }, { kind: 'external', url: URL }],
+    [
+      'a folder on the command line, over what another program meant by the variable',
+      { flags: { dataDir: '/d' }, env: { DATABASE_URL: 'mysql://x' } },
+      { kind: 'embedded', dataDir: '/d' },
+    ],
+  ])('made by what is nearest: %s', async (_name, sources, expected) => {
+    expect(storeOf(await load(sources))).toEqual(expected);
+  });
+
+  test.each<[string, Partial<ConfigSources> & { readonly file?: string }, string]>([
+    ['flags', { flags: { dataDir: 'd', databaseUrl: URL } }, '--database-url: says something else than --data-dir'],
+    [
+      'variables',
+      { env: { BAILIWICK_DATA_DIR: 'd', DATABASE_URL: URL } },
+      'DATABASE_URL: says something else than BAILIWICK_DATA_DIR',
+    ],
+    ['the file', { file: `dataDir: d\n${file}` }, 'bailiwick.yaml:2:14: says something else than `dataDir`'],
+    [
+      'a variable and one that names a file',
+      { env: { DATABASE_URL: URL, DATABASE_URL_FILE: 'f' } },
+      'DATABASE_URL_FILE: says something else than DATABASE_URL',
+    ],
+  ])('and is refused where one source makes it twice: %s', async (_name, sources, expected) => {
+    expect(await faultsOf(sources)).toEqual([`${expected}: set one of the two`]);
+  });
+
+  test('which a file of the secret makes, too', async () => {
+    const cwd = await makeFolder({ 'run/url': `${URL}\n`, 'bailiwick.yaml': 'databaseUrlFile: run/url\n' });
+    expect((await loadConfig({ flags: {}, env: {}, cwd })).databaseUrl).toBe(URL);
+    await writeFile(join(cwd, 'other'), `mysql://${CANARY}`);
+    const faults = loadConfig({ flags: {}, env: { DATABASE_URL_FILE: 'other' }, cwd }).catch((error: unknown) => error);
+    expect(JSON.stringify(await faults)).toMatch(/DATABASE_URL_FILE.*is not a PostgreSQL URL/);
+    expect(JSON.stringify(await faults)).not.toContain(CANARY);
+    expect(await faultsOf({ env: { DATABASE_URL_FILE: 'nowhere' } })).toEqual([
+      'DATABASE_URL_FILE: names a file that cannot be read',
+    ]);
+  });
+});
+
+test('a number out of its bounds is one fault', async () => {
+  expect(await faultsOf({ file: 'limits: { rate: { perActor: 1000000.5 } }\n' })).toEqual([
+    'bailiwick.yaml:1:29: `limits.rate.perActor` must be a whole number from 0 to 1000000',
+  ]);
 });
 
 test('an empty file is no settings', async () => {
@@ -110,10 +167,14 @@ describe('faults', () => {
     [
       'a text for a boolean',
       { file: 'authentication:\n  keys: { enabled: "false" }\n' },
-      [/^bailiwick.yaml:2:20: `authentication.keys.enabled` must be boolean$/],
+      [/^bailiwick.yaml:2:20: `authentication.keys.enabled` must be `true` or `false`$/],
     ],
-    ['a number for a boolean', { file: 'authentication:\n  keys: { enabled: 0 }\n' }, [/must be boolean$/]],
-    ['a negative rate', { file: 'limits: { rate: { perActor: -1 } }\n' }, [/`limits.rate.perActor` must be >= 0$/]],
+    ['a number for a boolean', { file: 'authentication:\n  keys: { enabled: 0 }\n' }, [/must be `true` or `false`$/]],
+    [
+      'a negative rate',
+      { file: 'limits: { rate: { perActor: -1 } }\n' },
+      [/`limits.rate.perActor` must be a whole number from 0 to 1000000$/],
+    ],
     [
       'a group of a later version',
       { file: 'tls: { certFile: a, keyFile: b }\n' },

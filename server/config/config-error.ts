@@ -1,6 +1,6 @@
 // What is wrong with a configuration: all of it at once.
 
-/** `place` is a flag, a variable or `file:line:column`; neither text ever repeats a value. */
+/** `place` is a flag, a variable or `file:line:column`; no text ever repeats a value. */
 export interface ConfigFault {
   readonly place: string;
   readonly message: string;
@@ -13,7 +13,7 @@ export class ConfigError extends Error {
 
   constructor(faults: readonly ConfigFault[]) {
     super(
-      faults.length === 1 ? 'the configuration has a fault' : `the configuration has ${String(faults.length)} faults`,
+      faults.length === 1 ? 'the configuration has an error' : `the configuration has ${String(faults.length)} errors`,
     );
     this.faults = faults;
   }

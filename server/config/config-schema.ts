@@ -1,0 +1,23 @@
+// The JSON Schema of `bailiwick.yaml`, from the table of settings: for editors and for reading the file.
+import type { Setting, Table } from './setting.js';
+import { SETTINGS } from './settings.js';
+
+export const CONFIG_SCHEMA: object = objectOf(SETTINGS);
+
+function objectOf(table: Table): object {
+  const properties = Object.entries(table).flatMap(([name, member]): [string, object][] => {
+    if (member.kind === 'later') return [];
+    if (member.kind === 'group') return [[name, { description: member.doc, ...objectOf(member.members) }]];
+    return propertiesOf(name, member);
+  });
+  return { type: 'object', additionalProperties: false, properties: Object.fromEntries(properties) };
+}
+
+function propertiesOf(name: string, { type, doc, default: usual, secretFile }: Setting<unknown>): [string, object][] {
+  const own = { description: doc, ...type.schema, ...(usual === null ? {} : { default: usual }) };
+  if (secretFile === undefined) return [[name, own]];
+  return [
+    [name, own],
+    [`${name}File`, { description: `a file that holds \`${name}\``, type: 'string' }],
+  ];
+}

@@ -1,0 +1,43 @@
+// The door of the configuration: its type, its flags, and reading it. What reads YAML is loaded when something is read, so
+// that help costs nothing of it.
+import type { Config, SettingName } from './settings.js';
+import { CONFIG_FILE_ROWS, ROWS } from './settings.js';
+import type { ConfigReading, ConfigSources } from './load-config.js';
+
+export { ConfigError } from './config-error.js';
+export type { ChosenSetting, ConfigReading, ConfigSources } from './load-config.js';
+export type { Config, RateLimits, SettingName } from './settings.js';
+export { type Address, parseDuration } from './value-types.js';
+
+/** Reads all sources; throws `ConfigError` with every fault. */
+export async function loadConfig(sources: ConfigSources): Promise<Config> {
+  return (await import('./load-config.js')).loadConfig(sources);
+}
+
+/** As `loadConfig`, with all faults as values, and where each setting comes from. */
+export async function readConfig(sources: ConfigSources): Promise<ConfigReading> {
+  return (await import('./load-config.js')).readConfig(sources);
+}
+
+/** The store that a configuration names. */
+export function storeOf(
+  config: Config,
+): { readonly kind: 'embedded'; readonly dataDir: string } | { readonly kind: 'external'; readonly url: string } {
+  return config.databaseUrl === null
+    ? { kind: 'embedded', dataDir: config.dataDir }
+    : { kind: 'external', url: config.databaseUrl };
+}
+
+export interface SettingFlag {
+  /** As commander takes it. */
+  readonly flags: string;
+  readonly description: string;
+}
+
+/** The flag of a setting, with its default and the variable that stands for it. */
+export function flagOf(name: SettingName): SettingFlag {
+  const row = [...CONFIG_FILE_ROWS, ...ROWS].find(({ flag }) => flag?.name === name);
+  const { flag = '', doc = '', default: usual = null } = row?.setting ?? {};
+  const usually = usual === null ? '' : ` (default: ${String(usual)})`;
+  return { flags: flag, description: `${doc}${usually} [${row?.env.at(-1) ?? ''}]` };
+}

@@ -1,0 +1,215 @@
+// Flag, then variable, then `bailiwick.yaml`, then default: one value for each setting, with the place it comes from. Every
+// fault is reported at once; nothing unknown, empty or of the wrong type is passed over, and no message repeats a value.
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { nearest } from '../../engine/compiler.js';
+import { ConfigError, type ConfigFault } from './config-error.js';
+import { type ConfigFile, type Given, isAccepted, readConfigFile, typeOf } from './config-file.js';
+import { laterNames, type Row } from './setting.js';
+import { type Config, CONFIG_FILE_ROWS, ROWS, type SettingName, SETTINGS } from './settings.js';
+import type { Parsed, Written } from './value-types.js';
+
+export const DEFAULT_CONFIG_FILE = 'bailiwick.yaml';
+/** Variables of ours that are no settings. */
+const OTHER_VARIABLES = ['BAILIWICK_DEBUG'];
+
+export interface ConfigSources {
+  /** By setting name, as commander gives them. */
+  readonly flags: Readonly<Partial<Record<SettingName, string>>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Absolute. */
+  readonly cwd: string;
+}
+
+/** One setting and where it comes from. */
+export interface ChosenSetting {
+  readonly key: string;
+  /** As it was written; null where it is not set, or where it is a secret. */
+  readonly written: Written | null;
+  readonly isSecret: boolean;
+  readonly level: Given['level'] | 'default';
+  /** The flag, the variable or the place in the file; null for a default. */
+  readonly place: string | null;
+}
+
+export interface ConfigReading {
+  /** Null exactly if there are faults. */
+  readonly config: Config | null;
+  readonly file: string | null;
+  readonly faults: readonly ConfigFault[];
+  readonly settings: readonly ChosenSetting[];
+}
+
+/** Reads all sources; throws `ConfigError` with every fault. */
+export async function loadConfig(sources: ConfigSources): Promise<Config> {
+  const { config, faults } = await readConfig(sources);
+  if (config === null) throw new ConfigError(faults);
+  return config;
+}
+
+/** As `loadConfig`, with everything that there is to say. */
+export async function readConfig(sources: ConfigSources): Promise<ConfigReading> {
+  const faults: ConfigFault[] = misspeltVariables(sources.env);
+  const file = await openFile(sources, faults);
+  faults.push(...file.faults);
+  const given = [...givenByFlags(ROWS, sources), ...givenByVariables(ROWS, sources), ...file.given];
+  const chosen = choose(given, faults);
+  const values = new Map<string, unknown>();
+  for (const row of ROWS.filter(({ holds }) => holds === 'value')) {
+    values.set(row.key, await valueOf(row, chosen, { cwd: sources.cwd, faults }));
+  }
+  const settings = ROWS.map((row) => tellChosen(row, chosen.get(row) ?? null));
+  // The file is read whole, also where something nearer wins: what is wrong in it is wrong.
+  for (const one of file.given) if (chosen.get(one.row) !== one) parseGiven(one, faults);
+  const config = faults.length > 0 ? null : assemble(values, file.path);
+  return { config, file: file.path, faults, settings };
+}
+
+async function openFile(sources: ConfigSources, faults: ConfigFault[]): Promise<ConfigFile> {
+  const given = [...givenByFlags(CONFIG_FILE_ROWS, sources), ...givenByVariables(CONFIG_FILE_ROWS, sources)];
+  const [named] = choose(given, faults).values();
+  if (named === undefined) return readConfigFile(resolve(sources.cwd, DEFAULT_CONFIG_FILE), 'optional');
+  const path = parseGiven(named, faults);
+  return typeof path === 'string' ? readConfigFile(path, 'required') : { path: null, given: [], faults: [] };
+}
+
+function givenByFlags(rows: readonly Row[], { flags, cwd }: ConfigSources): readonly Given[] {
+  const typed = new Map<string, string | undefined>(Object.entries(flags));
+  return rows.flatMap((row): Given[] => {
+    const text = row.flag === null ? undefined : typed.get(row.flag.name);
+    if (row.flag === null || text === undefined) return [];
+    return [{ row, level: 'flag', place: row.flag.long, written: typeOf(row).fromText(text), base: cwd }];
+  });
+}
+
+function givenByVariables(rows: readonly Row[], { env, cwd }: ConfigSources): readonly Given[] {
+  return rows.flatMap((row) =>
+    row.env.flatMap((place): Given[] => {
+      const text = env[place];
+      return text === undefined
+        ? []
+        : [{ row, level: 'environment', place, written: typeOf(row).fromText(text), base: cwd }];
+    }),
+  );
+}
+
+/**
+ * What counts for each row: of settings that exclude one another, the nearest source decides, so that a store named on the
+ * command line is not lost to another one in a file. `given` has the nearest first.
+ */
+function choose(given: readonly Given[], faults: ConfigFault[]): ReadonlyMap<Row, Given> {
+  const chosen = new Map<string, Given>();
+  for (const next of given) {
+    const first = chosen.get(next.row.choice);
+    if (first === undefined) chosen.set(next.row.choice, next);
+    else if (first.level === next.level && (first.row !== next.row || first.written !== next.written)) {
+      faults.push({ place: next.place, message: `says something else than ${subjectOf(first)}: set one of the two` });
+    }
+  }
+  return new Map([...chosen.values()].map((one) => [one.row, one]));
+}
+
+/** How a message about another setting names this one. */
+function subjectOf({ level, place, row }: Given): string {
+  return level === 'file' ? `\`${row.key}\`` : place;
+}
+
+interface Reading {
+  readonly cwd: string;
+  readonly faults: ConfigFault[];
+}
+
+/** The value of a row: given, or read from the file that another row names, or the default. */
+async function valueOf(row: Row, chosen: ReadonlyMap<Row, Given>, { cwd, faults }: Reading): Promise<unknown> {
+  const own = chosen.get(row);
+  if (own !== undefined) return parseGiven(own, faults);
+  const named = [...chosen.values()].find((one) => one.row.setting === row.setting);
+  if (named !== undefined) return readSecret(named, faults);
+  const { type, default: usual } = row.setting;
+  if (usual === null) return null;
+  const parsed = type.parse(usual, cwd);
+  return parsed.ok ? parsed.value : null;
+}
+
+async function readSecret(given: Given, faults: ConfigFault[]): Promise<unknown> {
+  const path = parseGiven(given, faults);
+  if (typeof path !== 'string') return null;
+  try {
+    const text = (await readFile(path, 'utf8')).replace(/\r?\n$/, '');
+    return accept(given, given.row.setting.type.parse(text, given.base), faults);
+  } catch {
+    faults.push({ place: given.place, message: 'names a file that cannot be read' });
+    return null;
+  }
+}
+
+/** The value, or null and a fault. */
+function parseGiven(given: Given, faults: ConfigFault[]): unknown {
+  const { row, level, written, base } = given;
+  const type = typeOf(row);
+  // What is in the file was held to the schema there.
+  if (level !== 'file' && row.key !== 'config' && !isAccepted(row, written))
+    return accept(given, { ok: false, message: `must be ${type.words}` }, faults);
+  return accept(given, type.parse(written, base), faults);
+}
+
+function accept(given: Given, parsed: Parsed<unknown>, faults: ConfigFault[]): unknown {
+  if (parsed.ok) return parsed.value;
+  const subject = given.level === 'file' ? `\`${given.row.key}\` ` : '';
+  faults.push({ place: given.place, message: `${subject}${parsed.message}` });
+  return null;
+}
+
+function tellChosen(row: Row, given: Given | null): ChosenSetting {
+  const isSecret = row.setting.secret === true && row.holds === 'value';
+  const written = given?.written ?? (row.holds === 'value' ? row.setting.default : null);
+  return {
+    key: row.key,
+    written: isSecret ? null : written,
+    isSecret: isSecret && given !== null,
+    level: given?.level ?? 'default',
+    place: given?.place ?? null,
+  };
+}
+
+/** The values by their keys as the nested, frozen configuration. */
+function assemble(values: ReadonlyMap<string, unknown>, file: string | null): Config {
+  const root: Record<string, unknown> = { file };
+  const groups = new Map<string, Record<string, unknown>>([['', root]]);
+  const groupOf = (path: string): Record<string, unknown> => {
+    const there = groups.get(path);
+    if (there !== undefined) return there;
+    const made: Record<string, unknown> = {};
+    groups.set(path, made);
+    const [parent, name] = splitKey(path);
+    groupOf(parent)[name] = made;
+    return made;
+  };
+  for (const [key, value] of values) {
+    const [parent, name] = splitKey(key);
+    groupOf(parent)[name] = value;
+  }
+  for (const made of groups.values()) Object.freeze(made);
+  // The table gives the type, and the keys of its rows are the only ones that were set.
+  return root as Config;
+}
+
+function splitKey(key: string): readonly [parent: string, name: string] {
+  const cut = key.lastIndexOf('.');
+  return cut < 0 ? ['', key] : [key.slice(0, cut), key.slice(cut + 1)];
+}
+
+/** Only near misses: an orchestrator sets variables such as `BAILIWICK_SERVICE_HOST` of its own accord. */
+function misspeltVariables(env: ConfigSources['env']): ConfigFault[] {
+  const known = [...[...CONFIG_FILE_ROWS, ...ROWS].flatMap((row) => row.env), ...OTHER_VARIABLES];
+  const later = new Set(laterNames(SETTINGS));
+  return Object.keys(env)
+    .filter((variable) => variable.startsWith('BAILIWICK_') && !known.includes(variable))
+    .flatMap((place) => {
+      if (later.has(place)) {
+        return [{ place, message: 'is not available in this version of bailiwick; unset it, it would have no effect' }];
+      }
+      const meant = nearest(place, known);
+      return meant === null ? [] : [{ place, message: `there is no such setting; did you mean \`${meant}\`?` }];
+    });
+}

@@ -1,0 +1,85 @@
+// Every setting, once. Flags, variables, `bailiwick.yaml` and its schema, help texts, `config check`, the example file and the
+// type of the configuration are derived from this table: to add a setting is to add its row here and to use its value.
+import { type FlagNames, group, later, type Row, rowsOf, rowsOfSetting, setting, type ValuesOf } from './setting.js';
+import { ADDRESS, count, DATABASE_URL, FLAG, PATH } from './value-types.js';
+
+const RATE = count(0, 1_000_000);
+
+export const SETTINGS = Object.freeze({
+  dataDir: setting(PATH, {
+    default: '.bailiwick',
+    flag: '--data-dir <folder>',
+    choice: 'store',
+    doc: 'folder of the embedded store',
+  }),
+  databaseUrl: setting(DATABASE_URL, {
+    default: null,
+    flag: '--database-url <url>',
+    env: ['DATABASE_URL'],
+    secret: true,
+    secretFile: true,
+    choice: 'store',
+    doc: 'an external PostgreSQL instead of the embedded store; a variable or a file keeps its password out of `ps`',
+    example: 'postgres://bailiwick@db.example.org/bailiwick',
+  }),
+  policy: setting(PATH, {
+    default: null,
+    flag: '--policy <path>',
+    doc: 'policy folder (checked and compiled first) or snapshot file',
+    example: 'policies',
+  }),
+  listen: setting(ADDRESS, {
+    default: '127.0.0.1:8080',
+    flag: '--listen <host:port>',
+    doc: 'address of the API',
+  }),
+  adminListen: later('BAILIWICK_ADMIN_LISTEN'),
+  secretsFile: later('BAILIWICK_SECRETS_FILE'),
+  workers: later('BAILIWICK_WORKERS'),
+  authentication: group('how callers prove who they are', {
+    keys: group('API keys of `bailiwick keys create`', {
+      enabled: setting(FLAG, { default: true, doc: 'whether API keys are accepted' }),
+    }),
+    oidc: later(),
+    introspection: later(),
+    mtls: later(),
+    revocationsFile: later(),
+  }),
+  limits: group('bounds on what callers may use', {
+    rate: group('requests a second; 0 is no limit', {
+      perActor: setting(RATE, { default: 0, doc: 'of one actor' }),
+      perAddress: setting(RATE, { default: 0, doc: 'from one client address' }),
+      unauthenticated: setting(RATE, { default: 50, doc: 'from one client address without a valid credential' }),
+    }),
+    auditLag: later(),
+    idempotency: later(),
+    expandedRows: later(),
+  }),
+  snapshot: later('BAILIWICK_REQUIRE_SIGNATURE', 'BAILIWICK_KEYRING'),
+  audit: later(),
+  tls: later(),
+});
+
+/** Where the settings file is: the one setting that it cannot hold itself. */
+const CONFIG_FILE = Object.freeze({
+  config: setting(PATH, {
+    default: null,
+    flag: '--config <file>',
+    doc: 'settings file (default: bailiwick.yaml, if there is one)',
+  }),
+});
+
+/** What commander calls the flags of settings. */
+export type SettingName = FlagNames<typeof SETTINGS> | FlagNames<typeof CONFIG_FILE>;
+
+/** Frozen; paths are absolute. `databaseUrl` may hold a password: never print it. */
+export type Config = ValuesOf<typeof SETTINGS> & {
+  /** The settings file that was read, or null. */
+  readonly file: string | null;
+};
+
+export const ROWS: readonly Row[] = rowsOf(SETTINGS);
+export const CONFIG_FILE_ROWS: readonly Row[] = rowsOfSetting('config', CONFIG_FILE.config);
+
+/** Requests a second; 0 is no limit. */
+export type RateLimits = Config['limits']['rate'];

@@ -1,0 +1,102 @@
+// The types of single settings: what the file may hold, how the text of a flag or variable becomes that, and the value that is
+// made of it. No message repeats what was given, which may hold a password.
+import { resolve } from 'node:path';
+
+export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string };
+
+/** What a setting is as the file writes it. */
+export type Written = string | number | boolean;
+
+export interface ValueType<T> {
+  /** JSON Schema of what is written. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** Ends the sentence that begins with `must be`. */
+  readonly words: string;
+  /** The text of a flag or a variable as the file would write it; what it cannot be stays text, which the schema refuses. */
+  readonly fromText: (text: string) => Written;
+  /** Of what the schema has accepted. Relative paths start at `base`. */
+  readonly parse: (written: Written, base: string) => Parsed<T>;
+}
+
+/** Where to listen; port 0 takes any free one. */
+export interface Address {
+  /** A name, an IPv4 or an IPv6 address without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+function textType<T>(words: string, parse: (text: string, base: string) => Parsed<T>): ValueType<T> {
+  return {
+    schema: { type: 'string' },
+    words,
+    fromText: (text) => text,
+    parse: (written, base) => parse(String(written), base),
+  };
+}
+
+export const PATH: ValueType<string> = textType('a path', parsePath);
+export const ADDRESS: ValueType<Address> = textType('`host:port`', parseAddress);
+/** Kept as it is. */
+export const DATABASE_URL: ValueType<string> = textType('a PostgreSQL URL', parseDatabaseUrl);
+/** In milliseconds. */
+export const DURATION: ValueType<number> = textType('a duration', parseDuration);
+
+export const FLAG: ValueType<boolean> = {
+  schema: { type: 'boolean' },
+  words: '`true` or `false`',
+  fromText: (text) => (text === 'true' ? true : text === 'false' ? false : text),
+  parse: (written) => ({ ok: true, value: written === true }),
+};
+
+/** A whole number between two bounds, both included. */
+export function count(minimum: number, maximum: number): ValueType<number> {
+  return {
+    schema: { type: 'integer', minimum, maximum },
+    words: `a whole number from ${String(minimum)} to ${String(maximum)}`,
+    fromText: (text) => (/^\d{1,15}$/.test(text) ? Number(text) : text),
+    parse: (written) => ({ ok: true, value: Number(written) }),
+  };
+}
+
+/** An absolute path; relative ones start at `base`. */
+export function parsePath(text: string, base: string): Parsed<string> {
+  if (text === '') return fault('is empty');
+  if (text.includes('\0')) return fault('is not a path');
+  return { ok: true, value: resolve(base, text) };
+}
+
+/** `host:port`, `[::1]:port`; both parts are needed, so that nobody listens on every address by leaving one out. */
+export function parseAddress(text: string): Parsed<Address> {
+  const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})$/.exec(text);
+  const host = match?.[1] ?? match?.[2];
+  const port = Number(match?.[3]);
+  if (host === undefined || port > 65_535) return fault('must be `host:port`, as in `127.0.0.1:8080` or `[::1]:8080`');
+  return { ok: true, value: Object.freeze({ host, port }) };
+}
+
+function parseDatabaseUrl(text: string): Parsed<string> {
+  if (text === '') return fault('is empty: leave it unset for the embedded store');
+  if (!/^postgres(?:ql)?:\/\//.test(text) || !URL.canParse(text)) {
+    return fault('is not a PostgreSQL URL: it must look like `postgres://user:password@host:5432/database`');
+  }
+  return { ok: true, value: text };
+}
+
+const UNITS: ReadonlyMap<string, number> = new Map([
+  ['s', 1000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+]);
+
+/** `30s`, `15m`, `24h`, `90d`, in milliseconds. */
+export function parseDuration(text: string): Parsed<number> {
+  const match = /^([1-9]\d{0,8})([smhd])$/.exec(text);
+  const unit = UNITS.get(match?.[2] ?? '');
+  if (unit === undefined) return fault('must be a duration such as `30s`, `15m`, `24h` or `90d`');
+  return { ok: true, value: Number(match?.[1]) * unit };
+}
+
+function fault(message: string): { readonly ok: false; readonly message: string } {
+  return { ok: false, message };
+}
