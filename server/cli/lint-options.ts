@@ -1,6 +1,7 @@
 // The flags by which `check` and `compile` are told how to lint.
 import type { Command } from 'commander';
 import type { LintCode, LintLevel } from '../../engine/compiler.js';
+import { parseDuration } from '../config/index.js';
 import type { LintRequest } from './check-policy.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
@@ -14,12 +15,6 @@ export interface LintFlags {
 }
 
 const LEVELS: readonly LintLevel[] = ['off', 'info', 'warning', 'error'];
-const UNIT_MILLISECONDS: ReadonlyMap<string, number> = new Map([
-  ['s', 1_000],
-  ['m', 60_000],
-  ['h', 3_600_000],
-  ['d', 86_400_000],
-]);
 const SOON = '30d';
 
 /** Where a time comes from that no `--at` gives: `check` speaks of today, `compile` never looks at the clock (design 5). */
@@ -72,10 +67,9 @@ async function parseLevel(text: string): Promise<readonly [LintCode, LintLevel]>
 }
 
 function parseSoon(text: string): number {
-  const match = /^([1-9][0-9]{0,8})([smhd])$/.exec(text);
-  const unit = UNIT_MILLISECONDS.get(match?.[2] ?? '');
-  if (match === null || unit === undefined) throw usage('`--soon` must be a duration such as `24h` or `30d`');
-  return Number(match[1]) * unit;
+  const duration = parseDuration(text);
+  if (!duration.ok) throw usage(`\`--soon\` ${duration.message}`);
+  return duration.value;
 }
 
 function usage(message: string, help?: string): CliFailure {

@@ -38,8 +38,6 @@ export const PATH: ValueType<string> = textType('a path', parsePath);
 export const ADDRESS: ValueType<Address> = textType('`host:port`', parseAddress);
 /** Kept as it is. */
 export const DATABASE_URL: ValueType<string> = textType('a PostgreSQL URL', parseDatabaseUrl);
-/** In milliseconds. */
-export const DURATION: ValueType<number> = textType('a duration', parseDuration);
 
 export const FLAG: ValueType<boolean> = {
   schema: { type: 'boolean' },

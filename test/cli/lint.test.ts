@@ -119,7 +119,7 @@ describe('check', () => {
       flags: ['--level', 'LINT_GRANT_EXPIRED=error'],
       message: '`LINT_GRANT_EXPIRED` depends on the clock, so it never makes a policy invalid',
     },
-    { flags: ['--soon', '3 months'], message: '`--soon` must be a duration such as `24h` or `30d`' },
+    { flags: ['--soon', '3 months'], message: '`--soon` must be a duration such as `30s`, `15m`, `24h` or `90d`' },
     {
       flags: ['--at', 'tomorrow'],
       message: '`--at` must be an RFC 3339 instant with offset, such as `2027-01-01T00:00:00Z`',
