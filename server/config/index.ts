@@ -4,6 +4,8 @@ import type { Config, SettingName } from './settings.js';
 import { CONFIG_FILE_ROWS, ROWS } from './settings.js';
 import type { ConfigSources } from './load-config.js';
 
+export type { ConfigSources } from './load-config.js';
+
 export { ConfigError } from './config-error.js';
 export type { Config, RateLimits, SettingName } from './settings.js';
 export { type Address, parseDuration } from './value-types.js';
