@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { openDatabase } from '../../dist/server/db/database.js';
 import { migrate } from '../../dist/server/db/migrate.js';
-import { PLANNER_SETTINGS } from '../../dist/server/db/planner-settings.js';
+import { PLANNER_SETTINGS, SCHEMA } from '../../dist/server/db/session-settings.js';
 import { readSecrets } from '../../dist/server/db/secrets.js';
 import { startPostgres } from '../../dist/test/support/postgres.js';
 import { measureGateway, measureSet, PATIENCE } from './contest.mjs';
@@ -57,7 +57,7 @@ async function measure(server, settings) {
     // A connection that is lost fails the query that is under way, or the next.
     client.on('error', () => undefined);
     await client.connect();
-    await client.query('SET jit = off');
+    await client.query(`SET jit = off; SET search_path = ${SCHEMA}`);
     return client;
   };
   const client = await open();

@@ -140,6 +140,7 @@ export async function prepareBaselines(run, sets) {
   await run('VACUUM (ANALYZE) bench_closure, bench_grants');
   await run('DROP ROLE IF EXISTS bench_reader');
   await run('CREATE ROLE bench_reader');
+  await run('GRANT USAGE ON SCHEMA bailiwick TO bench_reader');
   await run('GRANT SELECT ON records, bench_closure, bench_grants TO bench_reader');
   await run(`CREATE POLICY bench_policy ON records FOR SELECT TO bench_reader
     USING (path <@ (SELECT current_setting('bench.visible')::bench_multirange))`);

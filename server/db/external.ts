@@ -4,7 +4,7 @@ import pg from 'pg';
 import type { ConnectionSource } from './connection.js';
 import { codeOf, reasonOf } from './failures.js';
 import { openClient } from './open-client.js';
-import { PLANNER_SETTINGS } from './planner-settings.js';
+import { PLANNER_SETTINGS, SCHEMA } from './session-settings.js';
 import { StoreError } from './store-error.js';
 
 export interface ExternalOptions {
@@ -48,11 +48,14 @@ export async function probeExternal(options: ExternalOptions): Promise<void> {
   }
 }
 
+/** By the server's names. The schema is set on a connection, and is not its default: that says where earlier releases kept their tables. */
+const SETTINGS = [['search_path', SCHEMA], ...PLANNER_SETTINGS]
+  .map(([name, value]) => `SET ${name} = ${value}`)
+  .join('; ');
+
 function connect(options: ExternalOptions): Promise<pg.Client> {
   const connection = client(options);
-  return openClient(connection, () =>
-    connection.query([...PLANNER_SETTINGS].map(([name, value]) => `SET ${name} = ${value}`).join('; ')),
-  );
+  return openClient(connection, () => connection.query(SETTINGS));
 }
 
 function client({ url, statementTimeout, idleInTransaction }: ExternalOptions): pg.Client {

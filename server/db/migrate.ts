@@ -2,8 +2,12 @@
 // migrates and the others find it done, and a starter that dies leaves nothing half-way and no lock behind.
 import type { Knex } from 'knex';
 import type { Database } from './database.js';
+import { type EarlierStore, findEarlier, moveEarlier } from './earlier-schema.js';
+import { sqlStateOf } from './failures.js';
 import type { StoreMigration } from './migrations/migration.js';
 import { MIGRATIONS } from './migrations/migrations.js';
+import { SCHEMA } from './session-settings.js';
+import { type Fragment, rowsOf, sql } from './sql.js';
 import { StoreError } from './store-error.js';
 import { inTransaction } from './transaction.js';
 
@@ -12,7 +16,10 @@ const TABLE = 'schema_migrations';
 // A number of ours, as good as any.
 const LOCK = 7_214_903;
 
-/** Runs what this store lacks; the names of it, empty when it was up to date. Throws `store.version` for a newer store. */
+/**
+ * Runs what this store lacks; the names of it, empty when it was up to date. A store of an earlier release is brought into our
+ * schema first. Throws `store.version` for a newer store, `store.foreign` where our names are taken.
+ */
 export async function migrate(db: Database): Promise<readonly string[]> {
   // Most starts find nothing to do and take no lock.
   if ((await pendingMigrations(db)).length === 0) return [];
@@ -20,8 +27,57 @@ export async function migrate(db: Database): Promise<readonly string[]> {
     await transaction.raw("SELECT set_config('statement_timeout', ?, true)", ['0']);
     // On the embedded store a transaction has the engine to itself, and this lock is granted at once.
     await transaction.raw('SELECT pg_advisory_xact_lock(?)', [LOCK]);
-    const pending = pendingOf(await appliedMigrations(transaction));
+    const { applied, earlier } = await findStore(transaction);
+    const pending = pendingOf(applied);
     if (pending.length === 0) return [];
+    await createSchema(transaction);
+    if (earlier !== null) await moveEarlier(transaction, earlier);
+    await run(transaction);
+    return pending;
+  });
+}
+
+/** The names of the migrations that this store lacks, in order. Throws `store.version` for a newer store. */
+export async function pendingMigrations(db: Database): Promise<readonly string[]> {
+  return pendingOf((await inTransaction(db.knex, findStore)).applied);
+}
+
+interface FoundStore {
+  readonly applied: readonly string[];
+  /** Of a release that kept its tables elsewhere. */
+  readonly earlier: EarlierStore | null;
+}
+
+async function findStore(transaction: Knex.Transaction): Promise<FoundStore> {
+  // By a query, not by to_regclass: what another starter committed while this one waited for the lock is seen by queries
+  // only, a name that was looked up before stays unknown for the rest of the transaction.
+  const isMigrated = await isThere(
+    transaction,
+    sql`SELECT 1 FROM pg_tables WHERE schemaname = ${SCHEMA} AND tablename = ${TABLE}`,
+  );
+  if (!isMigrated) {
+    const earlier = await findEarlier(transaction);
+    return { applied: earlier?.applied ?? [], earlier };
+  }
+  const { rows } = await transaction.raw<{ rows: readonly { name: string }[] }>('SELECT name FROM ??.?? ORDER BY id', [
+    SCHEMA,
+    TABLE,
+  ]);
+  return { applied: rows.map(({ name }) => name), earlier: null };
+}
+
+/** Asked for first: to create a schema takes a right that its owner need not have, even where it is there already. */
+async function createSchema(transaction: Knex.Transaction): Promise<void> {
+  if (await isThere(transaction, sql`SELECT 1 FROM pg_namespace WHERE nspname = ${SCHEMA}`)) return;
+  await transaction.raw('CREATE SCHEMA ??', [SCHEMA]);
+}
+
+async function isThere(transaction: Knex.Transaction, query: Fragment): Promise<boolean> {
+  return (await rowsOf(transaction, query)).length > 0;
+}
+
+async function run(transaction: Knex.Transaction): Promise<void> {
+  try {
     await transaction.migrate.latest({
       tableName: TABLE,
       migrationSource: {
@@ -30,26 +86,14 @@ export async function migrate(db: Database): Promise<readonly string[]> {
         getMigration: ({ up }: StoreMigration) => Promise.resolve({ up, down: refuseDown }),
       },
     });
-    return pending;
-  });
+  } catch (cause) {
+    if (!TAKEN.has(sqlStateOf(cause) ?? '')) throw cause;
+    throw new StoreError('store.foreign', `the schema ${SCHEMA} holds something of a name that we need`, { cause });
+  }
 }
 
-/** The names of the migrations that this store lacks, in order. Throws `store.version` for a newer store. */
-export async function pendingMigrations(db: Database): Promise<readonly string[]> {
-  return pendingOf(await appliedMigrations(db.knex));
-}
-
-async function appliedMigrations(knex: Knex): Promise<readonly string[]> {
-  // By a query, not by to_regclass: what another starter committed while this one waited for the lock is seen by queries
-  // only, a name that was looked up before stays unknown for the rest of the transaction.
-  const { rows: found } = await knex.raw<{ rows: readonly { found: boolean }[] }>(
-    'SELECT EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = ?) AS found',
-    [TABLE],
-  );
-  if (found[0]?.found !== true) return [];
-  const { rows } = await knex.raw<{ rows: readonly { name: string }[] }>('SELECT name FROM ?? ORDER BY id', [TABLE]);
-  return rows.map(({ name }) => name);
-}
+/** duplicate_table (an index, too), duplicate_object, duplicate_function, duplicate_column */
+const TAKEN: ReadonlySet<string> = new Set(['42P07', '42710', '42723', '42701']);
 
 function pendingOf(applied: readonly string[]): readonly string[] {
   const known = MIGRATIONS.map(({ name }) => name);

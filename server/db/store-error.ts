@@ -9,14 +9,16 @@ const ADVICE = {
   'store.folder': 'give a folder that this user may read and write with --data-dir',
   'store.socket': 'set TMPDIR to a short path on a local disk that this user may write',
   'store.unsupported': 'give an external PostgreSQL with DATABASE_URL',
-  'store.version': 'open the folder with the release that wrote it, or load the data into a new folder',
+  'store.version': 'open the store with the release that wrote it, or load the data into a new one',
   'store.corrupt': 'restore the folder from a backup, or move it away and load the data into a new one',
   'store.start': 'see the reason; free memory or disk space, then start again',
+  'store.foreign': 'rename or move what is there, or give a database of its own',
   'store.busy': 'wait, or send less at once',
   'store.timeout': 'ask for less at once',
   'store.failed': 'see that the store runs and what its log says',
   'store.read_only': 'let the server and the user of DATABASE_URL write, or name the primary',
-  'store.rights': 'let the user of DATABASE_URL own the schema and its tables, or name one that does',
+  'store.rights':
+    'let the user of DATABASE_URL create the schema `bailiwick` or own it with its tables, or name one that does',
   'store.closed': 'open the store again',
   'store.not_committed': 'this is a fault of ours: a statement failed inside a transaction that was then committed',
 } as const;

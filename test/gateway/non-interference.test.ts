@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { FAMILIES, unrestrictedPolicy } from '../../engine/index.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
 import { migrate } from '../../server/db/migrate.js';
-import { PLANNER_SETTINGS } from '../../server/db/planner-settings.js';
+import { PLANNER_SETTINGS } from '../../server/db/session-settings.js';
 import { anyInstant, pathOf } from '../engine/oracle/worlds.js';
 import { holds, inOrder, type Json } from '../server/query/oracle/evaluate.js';
 import { LEAKING, TELLING } from '../support/broken-doors.js';

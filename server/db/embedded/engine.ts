@@ -2,7 +2,7 @@
 // worker. Whatever it throws other than PostgreSQL's own errors means that it is broken and must not be used again.
 import { PGlite } from '@electric-sql/pglite';
 import { reasonOf } from '../failures.js';
-import { PLANNER_SETTINGS } from '../planner-settings.js';
+import { PLANNER_SETTINGS, SCHEMA } from '../session-settings.js';
 import { DurableFS } from './durable-fs.js';
 import { queryFrame } from './wire.js';
 
@@ -65,18 +65,22 @@ export async function openEngine({ folder, onBroken }: EngineOptions): Promise<E
       throw error;
     }
   };
+  const run = (messages: Uint8Array): Buffer => {
+    const output: Buffer[] = [];
+    const done = db.execProtocolRawStream(messages, {
+      syncToFs: false,
+      onRawData: (bytes) => {
+        output.push(Buffer.from(bytes)); // a copy: the bytes are the engine's memory
+      },
+    });
+    done.catch(broken);
+    return Buffer.concat(output);
+  };
+  // Of the one session that all clients share. Not the server's default, which says where earlier releases kept their tables.
+  run(queryFrame(`create schema if not exists ${SCHEMA}`));
+  run(queryFrame(`set search_path = ${SCHEMA}`));
   return {
-    run: (messages) => {
-      const output: Buffer[] = [];
-      const done = db.execProtocolRawStream(messages, {
-        syncToFs: false,
-        onRawData: (bytes) => {
-          output.push(Buffer.from(bytes)); // a copy: the bytes are the engine's memory
-        },
-      });
-      done.catch(broken);
-      return Buffer.concat(output);
-    },
+    run,
     syncs: () => files.syncs,
     close: () => db.close(),
   };

@@ -66,7 +66,7 @@ if (findPostgres() === null) {
       const started = await startPostgres();
       if (started === null) throw new Error('PostgreSQL is installed, but there is no account to run it as');
       server = started;
-      await runSql(server.url, 'create table log (id int primary key)');
+      await runSql(server.url, 'create schema bailiwick; create table bailiwick.log (id int primary key)');
       database = await openDatabase({ kind: 'external', url: server.url, statementTimeout: 400, maxConnections: 2 });
     });
     afterAll(async () => {

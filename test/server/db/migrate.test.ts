@@ -7,7 +7,7 @@ import { readSecrets } from '../../../server/db/secrets.js';
 import { deriveId, nameDigest } from '../../../server/load/record-id.js';
 import { testStores, type OpenedStore } from '../../support/stores.js';
 
-const ALL = ['0001-records', '0002-keys-and-secrets', '0003-query-indexes', '0004-ancestor-indexes'];
+const ALL = ['0001-records', '0002-keys-and-secrets', '0003-query-indexes', '0004-ancestor-indexes', '0005-own-schema'];
 
 // One store from its first start on: each test goes on where the one before it stopped.
 for (const store of testStores()) {
@@ -22,7 +22,7 @@ for (const store of testStores()) {
 
     it('leave nothing when one of them fails', async () => {
       // The second migration finds its table taken.
-      await db.knex.raw('CREATE TABLE secrets (name text)');
+      await db.knex.raw('CREATE SCHEMA IF NOT EXISTS bailiwick; CREATE TABLE bailiwick.secrets (name text)');
       await expect(migrate(db)).rejects.toThrow();
       expect(await pendingMigrations(db)).toEqual(ALL);
       const { rows } = await db.knex.raw<{ rows: unknown[] }>("SELECT to_regclass('records') AS records");

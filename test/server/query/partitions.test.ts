@@ -86,7 +86,7 @@ describePostgres('a table that is split by top-level namespace', () => {
 async function split(db: Database): Promise<void> {
   const definitions = async (statement: string): Promise<readonly string[]> => {
     const { rows } = await db.knex.raw<{ rows: readonly { text: string }[] }>(statement);
-    return rows.map(({ text }) => text.replace(' ON public.single', ' ON public.records'));
+    return rows.map(({ text }) => text.replace(' ON bailiwick.single', ' ON bailiwick.records'));
   };
   await db.knex.raw('ALTER TABLE records RENAME TO single');
   const indexes = await definitions(

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Visible } from '../../../engine/index.js';
 import { openDatabase, type Database } from '../../../server/db/database.js';
 import { migrate } from '../../../server/db/migrate.js';
-import { PLANNER_SETTINGS } from '../../../server/db/planner-settings.js';
+import { PLANNER_SETTINGS } from '../../../server/db/session-settings.js';
 import { parseQuery } from '../../../server/query/parse-query.js';
 import { countStatement } from '../../../server/query/records.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, describe, it } from '@jest/globals';
 import { openDatabase, type Database } from '../../../server/db/database.js';
 import { migrate } from '../../../server/db/migrate.js';
-import { PLANNER_SETTINGS } from '../../../server/db/planner-settings.js';
+import { PLANNER_SETTINGS } from '../../../server/db/session-settings.js';
 import { rowsOf } from '../../../server/db/sql.js';
 import { parseQuery } from '../../../server/query/parse-query.js';
 import { countStatement } from '../../../server/query/records.js';

@@ -1,5 +1,12 @@
-// What the planner of every connection is told. Statements are written so that there is one good plan for each, an ordered walk of
-// index ranges, and these keep estimates, which know nothing of a fenced range, from choosing another.
+// What every connection is told: the schema that names are looked up in, and how to plan.
+//
+// Everything of ours is in one schema of our own, and no other is searched: a table of another application in the same database is
+// never taken for ours, whatever its name.
+//
+// Statements are written so that there is one good plan for each, an ordered walk of index ranges, and the planner's settings keep
+// estimates, which know nothing of a fenced range, from choosing another.
+
+export const SCHEMA = 'bailiwick';
 
 /** By the server's names. */
 export const PLANNER_SETTINGS: ReadonlyMap<string, string> = new Map([
