@@ -56,6 +56,7 @@ export { type HeldRegion, type Unknown, unknownPart, whatCan } from './prove/ask
 export { type Holder, whoCan, type WhoCanRequest } from './prove/ask/who-can.js';
 export type { Region } from './prove/cells/regions.js';
 export type { Witness, WitnessCells } from './prove/guardrails/witness.js';
+export type { WitnessPart, WitnessPerson } from './prove/guardrails/witness-people.js';
 export type { CompiledSnapshot } from './snapshot/seal.js';
 export { type JsonSchema, type PolicyFileKind, policySchema } from './source/json-schema.js';
 export type { SourceFile } from './source/read-document.js';

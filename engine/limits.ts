@@ -20,6 +20,8 @@ export const ENGINE_LIMITS = Object.freeze({
   roles: 1_000_000,
   /** Members of all roles together. */
   members: 5_000_000,
+  /** Identities of all people together. */
+  people: 1_000_000,
   /** Roles inside roles, the outermost counted. */
   roleDepth: 64,
   grants: 2_000_000,

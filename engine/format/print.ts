@@ -8,7 +8,7 @@ import { blockText, inlineText, type TextPlace } from './scalar.js';
 const WIDTH = 120;
 
 /** Sections whose entries stand one below the other, however they were written. */
-const ALWAYS_BLOCK: ReadonlySet<string> = new Set(['roles', 'grants', 'guardrails', 'tests']);
+const ALWAYS_BLOCK: ReadonlySet<string> = new Set(['roles', 'people', 'grants', 'guardrails', 'tests']);
 
 /** The text of a file whose top level has this shape. */
 export function printFile(file: Element, shape: MappingShape): string {

@@ -6,7 +6,7 @@ import type { Sink } from '../diagnostics/report.js';
 import type { Span } from '../model/span.js';
 import { findingAt } from './places.js';
 
-type Counted = 'providers' | 'roles' | 'members' | 'grants' | 'tests' | 'expectations' | 'guardrails';
+type Counted = 'providers' | 'roles' | 'members' | 'people' | 'grants' | 'tests' | 'expectations' | 'guardrails';
 
 interface Declared {
   readonly at: Span | null;
@@ -17,6 +17,7 @@ const COUNTED: Readonly<Record<Counted, (document: PolicyDocument) => readonly D
   providers: ({ header }) => (header?.providers ?? []).map(({ name }) => ({ at: name, count: 1 })),
   roles: ({ roles }) => roles.map(({ name }) => ({ at: name, count: 1 })),
   members: ({ roles }) => roles.map(({ name, members }) => ({ at: name, count: members.length })),
+  people: ({ people }) => people.map(({ name, identities }) => ({ at: name, count: identities.length })),
   grants: ({ grants }) => grants.map(({ id }) => ({ at: id, count: 1 })),
   tests: ({ tests }) => tests.map(({ name }) => ({ at: name, count: 1 })),
   expectations: ({ tests }) =>

@@ -1,7 +1,14 @@
 // What a policy claims of itself, tests and guardrails: their references are checked like those of grants.
-import type { ExemptionDeclaration, PolicyDocument, RuleDeclaration, TestDeclaration } from '../model/document.js';
+import type {
+  AudienceDeclaration,
+  ExemptionDeclaration,
+  PartiesDeclaration,
+  PolicyDocument,
+  RuleDeclaration,
+  TestDeclaration,
+} from '../model/document.js';
 import { assertNever } from '../model/invariant.js';
-import type { Exemption, GuardrailRule, PolicyGuardrail, PolicyTest } from '../model/policy-set.js';
+import type { Audience, Exemption, GuardrailRule, Parties, PolicyGuardrail, PolicyTest } from '../model/policy-set.js';
 import type { Located } from '../model/span.js';
 import type { Names } from './names.js';
 import { findingAt, placeOf } from './places.js';
@@ -72,18 +79,25 @@ export function linkGuardrails(documents: readonly PolicyDocument[], names: Name
 function linkRule(document: PolicyDocument, rule: RuleDeclaration, names: Names): GuardrailRule | null {
   switch (rule.kind) {
     case 'never': {
-      const except = rule.except === null ? null : linkExemption(document, rule.except, names);
+      const parties = linkParties(document, rule, names);
       const { kind, scopes, under } = rule;
-      return scopes === null || under === null || except === null ? null : { kind, scopes, under, except };
+      return scopes === null || under === null || parties === null ? null : { kind, scopes, under, ...parties };
     }
     case 'separate': {
-      const except = rule.except === null ? null : linkExemption(document, rule.except, names);
+      const parties = linkParties(document, rule, names);
       const { kind, sides, under } = rule;
-      return sides === null || under === null || except === null ? null : { kind, sides, under, except };
+      return sides === null || under === null || parties === null ? null : { kind, sides, under, ...parties };
     }
-    case 'atLeast':
-    case 'atMost':
-      return rule;
+    case 'atLeast': {
+      const { kind, identities, scopes, at } = rule;
+      return identities === null || scopes === null || at === null ? null : { kind, identities, scopes, at };
+    }
+    case 'atMost': {
+      const parties = linkParties(document, rule, names);
+      const { kind, identities, scopes, at } = rule;
+      if (identities === null || scopes === null || at === null || parties === null) return null;
+      return { kind, identities, scopes, at, ...parties };
+    }
     case 'expires': {
       const { kind, providers, withinMilliseconds } = rule;
       for (const provider of providers ?? []) checkProvider(document, provider, names);
@@ -93,6 +107,19 @@ function linkRule(document: PolicyDocument, rule: RuleDeclaration, names: Names)
     default:
       return assertNever(rule);
   }
+}
+
+function linkParties(document: PolicyDocument, { to, except }: PartiesDeclaration, names: Names): Parties | null {
+  const [audience, exemption] = [
+    to === null || to === 'everyone' ? null : linkAudience(document, to, names),
+    except === null ? null : linkExemption(document, except, names),
+  ];
+  return to === null || exemption === null ? null : { to: audience, except: exemption };
+}
+
+function linkAudience(document: PolicyDocument, to: AudienceDeclaration, names: Names): Audience {
+  for (const provider of to.providers) checkProvider(document, provider, names);
+  return { providers: to.providers.map((provider) => provider.value), ...linkExemption(document, to, names) };
 }
 
 function linkExemption(document: PolicyDocument, except: ExemptionDeclaration, names: Names): Exemption {

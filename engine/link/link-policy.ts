@@ -9,6 +9,7 @@ import { isWithin } from '../model/namespace.js';
 import type { Located } from '../model/span.js';
 import { checkLimits } from './limits.js';
 import { linkGuardrails, linkTests } from './link-claims.js';
+import { linkPeople } from './link-people.js';
 import { collectNames, type Names } from './names.js';
 import { findingAt, placeOf } from './places.js';
 import { checkReference, identityPrincipal } from './references.js';
@@ -21,13 +22,14 @@ export function linkPolicy(documents: readonly PolicyDocument[], limits: EngineL
   const roles = documents.flatMap((document) => document.roles.map((role) => linkRole(document, role, names)));
   checkRoleNesting(names, limits, sink);
   const grants = linkGrants(documents, names);
+  const people = linkPeople(documents, names);
   const tests = documents.flatMap((document) => linkTests(document, names));
   const guardrails = linkGuardrails(documents, names);
   const header = documents.find((document) => document.header !== null)?.header ?? null;
   const name = header?.name ?? null;
   if (sink.failed() || header === null || name === null) return null;
   const providers = header.providers.map((provider) => ({ ...provider, name: provider.name.value }));
-  return { name: name.value, providers, roles, grants, tests, guardrails };
+  return { name: name.value, providers, roles, people, grants, tests, guardrails };
 }
 
 function linkRole(document: PolicyDocument, role: RoleDeclaration, names: Names): PolicyRole {

@@ -69,33 +69,49 @@ export interface TestDeclaration {
   readonly sees: readonly VisibilityExpectation[];
 }
 
+export interface PersonDeclaration {
+  readonly name: Located<string>;
+  readonly identities: readonly IdentityReference[];
+}
+
 export interface ExemptionDeclaration {
   readonly roles: readonly RoleReference[];
   readonly identities: readonly IdentityReference[];
 }
 
+/** `to`: whom a guardrail speaks of. */
+export interface AudienceDeclaration extends ExemptionDeclaration {
+  readonly providers: readonly Located<string>[];
+}
+
+/** Whom a rule is about: everyone, where it was left out; null where it could not be read. */
+export interface PartiesDeclaration {
+  readonly to: AudienceDeclaration | 'everyone' | null;
+  readonly except: ExemptionDeclaration | null;
+}
+
 export type CountedPlace =
   { readonly kind: 'path'; readonly path: NamespacePath } | { readonly kind: 'every-top-level' };
 
+interface CountDeclaration {
+  readonly identities: number | null;
+  readonly scopes: ScopeSet | null;
+  readonly at: CountedPlace | null;
+}
+
 export type RuleDeclaration =
-  | {
+  | ({
       readonly kind: 'never';
       readonly scopes: ScopeSet | null;
       readonly under: NamespacePath | null;
-      readonly except: ExemptionDeclaration | null;
-    }
-  | {
+    } & PartiesDeclaration)
+  | ({
       readonly kind: 'separate';
       readonly sides: readonly ScopeSet[] | null;
       readonly under: NamespacePath | null;
-      readonly except: ExemptionDeclaration | null;
-    }
-  | {
-      readonly kind: 'atLeast' | 'atMost';
-      readonly identities: number;
-      readonly scopes: ScopeSet;
-      readonly at: CountedPlace;
-    }
+    } & PartiesDeclaration)
+  | ({ readonly kind: 'atLeast' } & CountDeclaration)
+  | ({ readonly kind: 'atMost' } & CountDeclaration & PartiesDeclaration)
   | {
       readonly kind: 'expires';
       readonly providers: readonly Located<string>[] | null;
@@ -119,6 +135,7 @@ export interface PolicyDocument {
   readonly header: PolicyHeader | null;
   readonly within: Located<NamespacePath> | null;
   readonly roles: readonly RoleDeclaration[];
+  readonly people: readonly PersonDeclaration[];
   /** The key of the section. */
   readonly grantsKey: Span | null;
   readonly grants: readonly GrantDeclaration[];

@@ -71,30 +71,48 @@ export interface PolicyTest {
   readonly place: Place | null;
 }
 
+/** One human of several identities. */
+export interface PolicyPerson {
+  readonly name: string;
+  /** At least one, and none of them another's. */
+  readonly identities: readonly Identity[];
+  readonly place: Place | null;
+}
+
 /** Whom a guardrail leaves out. */
 export interface Exemption {
   readonly roles: readonly string[];
   readonly identities: readonly Identity[];
 }
 
+/** Whom a guardrail speaks of: whoever one of these names. */
+export interface Audience extends Exemption {
+  readonly providers: readonly string[];
+}
+
+/** Whose rights a guardrail is about. */
+export interface Parties {
+  /** Null is everyone. */
+  readonly to: Audience | null;
+  readonly except: Exemption;
+}
+
 /** `at` of a counting guardrail: a path, or every first segment of a namespace that a grant names. */
 export type CountedAt = { readonly kind: 'path'; readonly path: NamespacePath } | { readonly kind: 'every-top-level' };
 
+interface Count {
+  /** How many people. */
+  readonly identities: number;
+  readonly scopes: ScopeSet;
+  readonly at: CountedAt;
+}
+
 /** The five kinds of design 3.4. */
 export type GuardrailRule =
-  | { readonly kind: 'never'; readonly scopes: ScopeSet; readonly under: NamespacePath; readonly except: Exemption }
-  | {
-      readonly kind: 'separate';
-      readonly sides: readonly ScopeSet[];
-      readonly under: NamespacePath;
-      readonly except: Exemption;
-    }
-  | {
-      readonly kind: 'atLeast' | 'atMost';
-      readonly identities: number;
-      readonly scopes: ScopeSet;
-      readonly at: CountedAt;
-    }
+  | ({ readonly kind: 'never'; readonly scopes: ScopeSet; readonly under: NamespacePath } & Parties)
+  | ({ readonly kind: 'separate'; readonly sides: readonly ScopeSet[]; readonly under: NamespacePath } & Parties)
+  | ({ readonly kind: 'atLeast' } & Count)
+  | ({ readonly kind: 'atMost' } & Count & Parties)
   | { readonly kind: 'expires'; readonly providers: readonly string[]; readonly withinMilliseconds: number };
 
 export interface PolicyGuardrail {
@@ -108,6 +126,8 @@ export interface PolicySet {
   readonly name: string;
   readonly providers: readonly PolicyProvider[];
   readonly roles: readonly PolicyRole[];
+  /** What guardrails see as one; whoever is not named is a person of their own. */
+  readonly people: readonly PolicyPerson[];
   readonly grants: readonly PolicyGrant[];
   readonly tests: readonly PolicyTest[];
   readonly guardrails: readonly PolicyGuardrail[];

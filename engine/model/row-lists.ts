@@ -37,3 +37,9 @@ export function sortedRows(lists: readonly ArrayLike<number>[]): Int32Array {
   }
   return all.sort();
 }
+
+/** Sorted, without repetitions. */
+export function unionOfRows(lists: readonly ArrayLike<number>[]): Int32Array {
+  const all = sortedRows(lists);
+  return all.filter((row, i) => i === 0 || row !== all[i - 1]);
+}

@@ -1,48 +1,28 @@
 // The section `guardrails` (design 3.4): five kinds of rules, exactly one in each guardrail.
-import type {
-  CountedPlace,
-  ExemptionDeclaration,
-  GuardrailDeclaration,
-  RoleReference,
-  RuleDeclaration,
-} from '../model/document.js';
+import type { CountedPlace, GuardrailDeclaration, RuleDeclaration } from '../model/document.js';
 import { ROOT } from '../model/namespace.js';
 import { nearest } from '../diagnostics/nearest.js';
 import type { ScopeSet } from '../model/scope.js';
-import type { Located } from '../model/span.js';
 import { refuse, type FileContext } from './context.js';
-import { readDescription, readRoleReference } from './decode-roles.js';
+import { EVERYONE, readParties, readProviders } from './decode-parties.js';
+import { readDescription } from './decode-roles.js';
 import {
   firstLine,
   isNull,
-  isRepeated,
   mayHaveLost,
   readFields,
   readList,
   readName,
   readText,
   refuseNull,
-  refuseRepeated,
   type Fields,
 } from './fields.js';
 import { readScope, readScopeList, readScopes } from './scope-values.js';
-import {
-  COUNTS,
-  EVERY_TOP_LEVEL,
-  EXCEPT,
-  EXPIRES,
-  GUARDRAIL,
-  leastCount,
-  NEVER,
-  RULE_KINDS,
-  SEPARATE,
-} from './shapes.js';
-import type { Entry, Node } from './tree.js';
-import { namespaceOf, readDuration, readIdentities, readNamespace } from './values.js';
+import { COUNTS, EVERY_TOP_LEVEL, EXPIRES, GUARDRAIL, leastCount, NEVER, RULE_KINDS, SEPARATE } from './shapes.js';
+import type { Node } from './tree.js';
+import { namespaceOf, readDuration, readNamespace } from './values.js';
 
 type RuleKind = RuleDeclaration['kind'];
-
-const NOBODY: ExemptionDeclaration = { roles: [], identities: [] };
 
 export function decodeGuardrails(context: FileContext, node: Node): readonly GuardrailDeclaration[] {
   const guardrails: GuardrailDeclaration[] = [];
@@ -96,22 +76,22 @@ const RULES: Readonly<Record<RuleKind, (context: FileContext, node: Node) => Rul
 function decodeNever(context: FileContext, node: Node): RuleDeclaration {
   const fields = readFields(context, node, NEVER);
   const [scopesField, underField] = [fields?.get('scopes'), fields?.get('under')];
-  const except = readExemption(context, fields?.get('except'));
+  const parties = readParties(context, fields);
   const scopes =
     scopesField === undefined ? null : readScopes(context, scopesField.value, { what: '`scopes`', place: 'guardrail' });
   const under = underField === undefined ? null : readNamespace(context, underField.value, '`under`');
-  return { kind: 'never', scopes: scopes?.value ?? null, under: under?.value ?? null, except };
+  return { kind: 'never', scopes: scopes?.value ?? null, under: under?.value ?? null, ...parties };
 }
 
-/** A list of sides, or a mapping of `scopes` and, to narrow it, `under` and `except`. */
+/** A list of sides, or a mapping of `scopes` and, to narrow it, `under`, `to` and `except`. */
 function decodeSeparate(context: FileContext, node: Node): RuleDeclaration {
-  if (node.kind === 'list') return { kind: 'separate', sides: readSides(context, node), under: ROOT, except: NOBODY };
+  if (node.kind === 'list') return { kind: 'separate', sides: readSides(context, node), under: ROOT, ...EVERYONE };
   const fields = readFields(context, node, SEPARATE);
   const [scopesField, underField] = [fields?.get('scopes'), fields?.get('under')];
-  const except = readExemption(context, fields?.get('except'));
+  const parties = readParties(context, fields);
   const under = underField === undefined ? ROOT : (readNamespace(context, underField.value, '`under`')?.value ?? null);
   const sides = scopesField === undefined ? null : readSides(context, scopesField.value);
-  return { kind: 'separate', sides, under, except };
+  return { kind: 'separate', sides, under, ...parties };
 }
 
 function readSides(context: FileContext, node: Node): readonly ScopeSet[] | null {
@@ -122,7 +102,7 @@ function readSides(context: FileContext, node: Node): readonly ScopeSet[] | null
     return refuse(context, 'GUARDRAIL_SIDES', {
       at: firstLine(context, node),
       message: '`separate` needs at least two scopes or patterns',
-      help: 'write what no identity may hold together, such as `[resource:write, process-run:write]`',
+      help: 'write what no person may hold together, such as `[resource:write, process-run:write]`',
     });
   }
   return sides?.map((side) => side.value) ?? null;
@@ -132,11 +112,12 @@ function decodeCount(context: FileContext, node: Node, kind: 'atLeast' | 'atMost
   const fields = readFields(context, node, COUNTS[kind]);
   if (fields === null) return null;
   const [identitiesField, atField] = [fields.get('identities'), fields.get('at')];
-  const identities = identitiesField === undefined ? null : readCount(context, identitiesField.value, leastCount(kind));
-  const at = atField === undefined ? null : readCountedPlace(context, atField.value);
-  const scopes = readOneOrMoreScopes(context, node, fields);
-  if (identities === null || at === null || scopes === null) return null;
-  return { kind, identities, scopes: scopes.value, at };
+  const count = {
+    identities: identitiesField === undefined ? null : readCount(context, identitiesField.value, leastCount(kind)),
+    at: atField === undefined ? null : readCountedPlace(context, atField.value),
+    scopes: readOneOrMoreScopes(context, node, fields)?.value ?? null,
+  };
+  return kind === 'atLeast' ? { kind, ...count } : { kind, ...count, ...readParties(context, fields) };
 }
 
 function readOneOrMoreScopes(context: FileContext, node: Node, fields: Fields): ReturnType<typeof readScopes> {
@@ -187,56 +168,10 @@ function decodeExpires(context: FileContext, node: Node): RuleDeclaration {
   const [providersField, withinField] = [fields?.get('providers'), fields?.get('within')];
   return {
     kind: 'expires',
-    providers: providersField === undefined ? null : readProviders(context, providersField.value),
+    providers:
+      providersField === undefined
+        ? null
+        : readProviders(context, providersField.value, 'name at least one provider, or remove the guardrail'),
     withinMilliseconds: withinField === undefined ? null : readDuration(context, withinField.value, '`within`'),
   };
-}
-
-function readProviders(context: FileContext, node: Node): readonly Located<string>[] | null {
-  if (isNull(node)) return refuseNull(context, node, { what: '`providers`', instead: 'name at least one provider' });
-  const items = readList(context, node, '`providers`');
-  if (items === null) return null;
-  if (items.length === 0)
-    return refuse(context, 'VALUE_EMPTY', {
-      at: node,
-      message: '`providers` is an empty list',
-      help: 'name at least one provider, or remove the guardrail',
-    });
-  const texts = items.map((item) => readText(context, item, 'a provider')).filter((text) => text !== null);
-  return refuseRepeated(context, texts).map(({ text, start, end }) => ({ value: text, start, end }));
-}
-
-const EXCEPT_SOMEBODY = 'name `roles` or `identities`, or remove it';
-
-/** `{ roles, identities }`, not empty; nobody where it is left out, null where none of it could be read. */
-function readExemption(context: FileContext, entry: Entry | undefined): ExemptionDeclaration | null {
-  if (entry === undefined) return NOBODY;
-  if (isNull(entry.value)) return refuseNull(context, entry.value, { what: '`except`', instead: EXCEPT_SOMEBODY });
-  const fields = readFields(context, entry.value, EXCEPT);
-  if (fields === null) return null;
-  const [rolesField, identitiesField] = [fields.get('roles'), fields.get('identities')];
-  const roles = rolesField === undefined ? [] : readExemptRoles(context, rolesField.value);
-  const identities =
-    identitiesField === undefined ? [] : readIdentities(context, identitiesField.value, '`identities`');
-  if (
-    rolesField === undefined &&
-    identitiesField === undefined &&
-    entry.value.kind === 'mapping' &&
-    entry.value.entries.length === 0
-  ) {
-    return refuse(context, 'VALUE_EMPTY', {
-      at: entry.value,
-      message: '`except` leaves out nobody',
-      help: EXCEPT_SOMEBODY,
-    });
-  }
-  return { roles: roles ?? [], identities: identities ?? [] };
-}
-
-function readExemptRoles(context: FileContext, node: Node): readonly RoleReference[] | null {
-  const items = readList(context, node, '`roles`');
-  if (items === null) return null;
-  const seen = new Map<string, { text: string; start: number; end: number }>();
-  const roles = items.map((item) => readRoleReference(context, item)).filter((role) => role !== null);
-  return roles.filter((role) => !isRepeated(context, { text: role.value, start: role.start, end: role.end }, seen));
 }

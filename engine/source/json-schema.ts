@@ -121,6 +121,7 @@ function textSchema(syntax: TextSyntax): JsonSchema {
     case 'name':
       return pattern(`^${NAME}$`, 'a name: `a-z`, `0-9`, `.`, `_`, `-`');
     case 'role-name':
+    case 'person-name':
       return pattern(`^${FORBIDDEN}${NAME}$`, 'a name: `a-z`, `0-9`, `.`, `_`, `-`');
     case 'provider':
       return pattern(`^${FORBIDDEN}(?!.*-group$)${NAME}$`, 'a name that does not end in `-group`');

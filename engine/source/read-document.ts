@@ -7,6 +7,7 @@ import { lineTableOf } from '../model/span.js';
 import { refuse, reportFault, type FileContext } from './context.js';
 import { decodeGrants } from './decode-grants.js';
 import { decodeGuardrails } from './decode-guardrails.js';
+import { decodePeople } from './decode-people.js';
 import { decodeHeader, decodeRoles } from './decode-roles.js';
 import { decodeTests } from './decode-tests.js';
 import { mayHaveLost, readFields, type Fields } from './fields.js';
@@ -96,6 +97,7 @@ const NO_SECTIONS = {
   header: null,
   within: null,
   roles: [],
+  people: [],
   grantsKey: null,
   grants: [],
   tests: [],
@@ -129,6 +131,7 @@ function sectionsDocument(context: FileContext, fields: Fields | null): PolicyDo
   const sections = {
     within: within === undefined ? null : readNamespace(context, within.value, '`within`'),
     roles: section('roles', decodeRoles),
+    people: section('people', decodePeople),
     grantsKey: fields?.get('grants')?.key ?? null,
     grants: section('grants', decodeGrants),
     tests: section('tests', decodeTests),

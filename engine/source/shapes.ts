@@ -14,6 +14,7 @@ export type TextSyntax =
   | 'instant'
   | 'name'
   | 'namespace'
+  | 'person-name'
   | 'provider'
   /** A name that is declared elsewhere: whether it is, is for `link/`. */
   | 'reference'
@@ -158,6 +159,24 @@ export const TEST = shape(
   { required: ['name', 'actor'], anyFilled: ['allow', 'deny', 'sees'] },
 );
 
+const ONE_OF = { kind: 'either', of: [text('identity'), mapping(IDENTITY_PARTS)] } as const;
+
+export const PERSON = shape(
+  'a person',
+  [['identities', list(ONE_OF, 1), 'All identities that this one human signs in with.']],
+  { required: ['identities'] },
+);
+
+export const TO = shape(
+  '`to`',
+  [
+    ['providers', list(text('reference'), 1), 'Whoever signs in there, groups that the provider claims included.'],
+    ['roles', list(text('reference'), 1), 'Members of these roles, nested ones too.'],
+    ['identities', list(ONE_OF, 1), 'These identities.'],
+  ],
+  { notEmpty: true },
+);
+
 export const EXCEPT = shape(
   '`except`',
   [
@@ -168,9 +187,10 @@ export const EXCEPT = shape(
 );
 
 const UNDER: FieldRow = ['under', text('namespace'), 'At this namespace and below it.'];
-const EXEMPT: FieldRow = ['except', mapping(EXCEPT), 'Who is exempt, whatever grant they use.'];
+const SPOKEN_OF: FieldRow = ['to', mapping(TO), 'Whom the rule speaks of; left out, everyone.'];
+const EXEMPT: FieldRow = ['except', mapping(EXCEPT), 'Identities that do not count, whatever grant they use.'];
 
-export const NEVER = shape('`never`', [['scopes', FEW_PATTERNS, 'What nobody may hold.'], UNDER, EXEMPT], {
+export const NEVER = shape('`never`', [['scopes', FEW_PATTERNS, 'What nobody may hold.'], UNDER, SPOKEN_OF, EXEMPT], {
   required: ['scopes', 'under'],
 });
 
@@ -178,7 +198,7 @@ const SIDES = list(text('guardrail-pattern'), 2);
 
 export const SEPARATE = shape(
   '`separate`',
-  [['scopes', SIDES, 'What no identity may hold together in one namespace.'], UNDER, EXEMPT],
+  [['scopes', SIDES, 'What no person may hold together in one namespace.'], UNDER, SPOKEN_OF, EXEMPT],
   { required: ['scopes'] },
 );
 
@@ -186,10 +206,15 @@ function countShape(kind: 'atLeast' | 'atMost'): MappingShape {
   return shape(
     `\`${kind}\``,
     [
-      ['identities', { kind: 'count', least: leastCount(kind) }, 'How many distinct identities.'],
+      [
+        'identities',
+        { kind: 'count', least: leastCount(kind) },
+        'How many people; whoever `people` does not name is one.',
+      ],
       ['scope', text('guardrail-pattern'), 'What they hold.'],
       ['scopes', FEW_PATTERNS, 'They hold any of these.'],
       ['at', text('counted-place'), 'A namespace, or `every-top-level`.'],
+      ...(kind === 'atMost' ? [SPOKEN_OF, EXEMPT] : []),
     ],
     { required: ['identities', 'at'], exactlyOne: ['scope', 'scopes'] },
   );
@@ -242,6 +267,11 @@ const HEADER_FIELDS: readonly FieldRow[] = [
 const SECTION_FIELDS: readonly FieldRow[] = [
   ['within', text('namespace'), 'Every grant of this file must be at this namespace or below it.'],
   ['roles', { kind: 'named', key: 'role-name', of: mapping(ROLE) }, 'Who belongs together.'],
+  [
+    'people',
+    { kind: 'named', key: 'person-name', of: mapping(PERSON) },
+    'Humans of several identities: guardrails see all that one human holds, decisions do not change.',
+  ],
   ['grants', list(mapping(GRANT)), 'Who may do what where.'],
   ['guardrails', list(mapping(GUARDRAIL)), 'What must never become true, proved for everyone at all times.'],
   ['tests', list(mapping(TEST)), 'Examples of both answers, run by `check` and `compile`.'],

@@ -62,6 +62,7 @@ export const FULL: PolicySet = {
     },
   ],
   tests: [],
+  people: [],
   guardrails: [],
 };
 

@@ -40,6 +40,7 @@ function policyOf(grants: readonly Grant[]): Policy {
       place: null,
     })),
     tests: [],
+    people: [],
     guardrails: [],
   });
   if (!compiled.ok) throw new Error('the policy does not compile');

@@ -42,6 +42,7 @@ export function policyOf(grants: readonly TestGrant[]): Policy {
       place: null,
     })),
     tests: [],
+    people: [],
     guardrails: [],
   });
   if (!compiled.ok) throw new Error('the test policy does not compile');

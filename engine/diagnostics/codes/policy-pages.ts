@@ -55,6 +55,21 @@ export const POLICY_PAGES = {
     wrong: 'roles:\n  optics: { members: [{ role: lasers }] }\n  lasers: { members: [{ role: optics }] }\n',
     right: 'roles:\n  optics: { members: [{ role: lasers }] }\n  lasers: { members: [] }\n',
   },
+  PERSON_DUPLICATE: {
+    severity: 'error',
+    title: 'a person who is declared twice',
+    explanation: 'A person is declared once, so that one place says which identities are theirs.',
+    wrong: 'two files with the person `ana-ortiz`, each with other identities',
+    right: 'one file with the person `ana-ortiz` and all identities of hers',
+    shows: 'words',
+  },
+  PERSON_IDENTITY: {
+    severity: 'error',
+    title: 'an identity of two people',
+    explanation: 'Whoever signs in with an identity is one human, so it belongs to at most one person.',
+    wrong: 'people:\n  octo: { identities: [github:octocat] }\n  josiah: { identities: [github:octocat] }\n',
+    right: 'people:\n  octo: { identities: [github:octocat] }\n  josiah: { identities: [orcid:0000-0002-1825-0097] }\n',
+  },
   GRANT_DUPLICATE: {
     severity: 'error',
     title: 'a grant id that is used twice',
@@ -138,7 +153,7 @@ export const POLICY_PAGES = {
   GUARDRAIL_SIDES: {
     severity: 'error',
     title: 'a separation of fewer than two',
-    explanation: '`separate` lists at least two scopes or patterns which no identity may hold in one namespace.',
+    explanation: '`separate` lists at least two scopes or patterns which no person may hold in one namespace.',
     wrong: 'guardrails:\n  - { id: a, separate: [resource:write] }\n',
     right: 'guardrails:\n  - { id: a, separate: [resource:write, process-run:write] }\n',
   },

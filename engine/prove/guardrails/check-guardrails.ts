@@ -1,4 +1,4 @@
-// Guardrails (design 3.4) against the compiled form of a policy: each is proved for every identity, namespace, scope and
+// Guardrails (design 3.4) against the compiled form of a policy: each is proved for every person, namespace, scope and
 // time, or broken with every witness. Never by samples.
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import type { GrantRef } from '../../model/decision.js';
@@ -8,10 +8,10 @@ import { assertNever, invariant } from '../../model/invariant.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import type { CountedAt, GuardrailRule, PolicyGuardrail, PolicySet } from '../../model/policy-set.js';
 import { checkCounts } from './counts.js';
-import { checkExpiry } from './expires.js';
+import { checkExpiry, sceneOfProviders } from './expires.js';
 import { joinIdentities } from './witness.js';
 import { describeRule } from './describe-rule.js';
-import { exemptIdentities } from './exempt-identities.js';
+import { countPeople, type Scene } from './counted.js';
 import { checkNever } from './never.js';
 import { checkSeparate } from './separate.js';
 import { type Finding, makeWorld, type World } from './world.js';
@@ -44,15 +44,13 @@ export function checkGuardrails(set: PolicySet, policy: Policy, limits: EngineLi
   const prepared = preparedOf(policy);
   invariant(prepared !== null, 'guardrails are checked against a compiled policy');
   const topLevel = prepared.paths.filter((_, row) => prepared.tables.namespaces.parent[row] === 0);
-  const world = makeWorld(
-    prepared,
-    set.guardrails.flatMap(({ rule }) => pathsOf(rule, topLevel)),
-    limits,
-  );
+  const more = set.guardrails.flatMap(({ rule }) => pathsOf(rule, topLevel));
+  const world = makeWorld({ policy: prepared, people: set.people, more, limits });
   const violations: GuardrailViolation[] = [];
   for (const guardrail of set.guardrails) {
-    const finding = check(world, guardrail.rule, topLevel);
-    if (finding.sightings.length > 0) violations.push(toViolation(world, guardrail, finding));
+    const scene = sceneOf(world, guardrail.rule);
+    const finding = check(scene, guardrail.rule, topLevel);
+    if (finding.sightings.length > 0) violations.push(toViolation(scene, guardrail, finding));
   }
   return { held: set.guardrails.length - violations.length, violated: violations.length, violations };
 }
@@ -77,26 +75,34 @@ function placesOf(at: CountedAt, topLevel: readonly NamespacePath[]): readonly N
   return at.kind === 'path' ? [at.path] : topLevel;
 }
 
-function check(world: World, rule: GuardrailRule, topLevel: readonly NamespacePath[]): Finding {
-  const rowOf = (path: NamespacePath): number => world.nodes.rowOf.get(path) ?? 0;
+/** The world as the rule sees it. */
+function sceneOf(world: World, rule: GuardrailRule): Scene {
   switch (rule.kind) {
     case 'never':
-      return checkNever(world, {
-        under: rowOf(rule.under),
-        scopes: rule.scopes,
-        exempt: exemptIdentities(world, rule.except),
-      });
     case 'separate':
-      return checkSeparate(world, {
-        under: rowOf(rule.under),
-        sides: rule.sides,
-        exempt: exemptIdentities(world, rule.except),
-      });
+    case 'atMost':
+      return { ...world, counted: countPeople(world, rule) };
+    case 'atLeast':
+      return { ...world, counted: countPeople(world) };
+    case 'expires':
+      return sceneOfProviders(world, rule);
+    default:
+      return assertNever(rule);
+  }
+}
+
+function check(scene: Scene, rule: GuardrailRule, topLevel: readonly NamespacePath[]): Finding {
+  const rowOf = (path: NamespacePath): number => scene.nodes.rowOf.get(path) ?? 0;
+  switch (rule.kind) {
+    case 'never':
+      return checkNever(scene, { under: rowOf(rule.under), scopes: rule.scopes });
+    case 'separate':
+      return checkSeparate(scene, { under: rowOf(rule.under), sides: rule.sides });
     case 'atLeast':
     case 'atMost':
-      return checkCounts(world, { ...rule, places: placesOf(rule.at, topLevel).map(rowOf) });
+      return checkCounts(scene, { ...rule, places: placesOf(rule.at, topLevel).map(rowOf) });
     case 'expires':
-      return checkExpiry(world, rule);
+      return checkExpiry(scene, rule);
     default:
       return assertNever(rule);
   }
@@ -107,7 +113,7 @@ function isCount({ kind }: GuardrailRule): boolean {
 }
 
 function toViolation(
-  world: World,
+  scene: Scene,
   { id, description, rule, place }: PolicyGuardrail,
   finding: Finding,
 ): GuardrailViolation {
@@ -119,8 +125,8 @@ function toViolation(
     line: place?.range.start.line ?? null,
     // What is counted comes joined, as far as that can be said of the counts.
     witnesses: isCount(rule)
-      ? toWitnesses(world, finding.sightings)
-      : toWitnesses(world, finding.sightings, joinIdentities),
-    repair: grantRefs(world.policy.tables, finding.repair),
+      ? toWitnesses(scene, finding.sightings)
+      : toWitnesses(scene, finding.sightings, joinIdentities),
+    repair: grantRefs(scene.policy.tables, finding.repair),
   };
 }

@@ -1,10 +1,11 @@
 // What is seen where `atLeast` or `atMost` does not hold: what each identity holds there by which grants, and when nobody
 // holds any of what is asked. Told place by place; where that would name too many, what is inherited is told once for all
 // places that inherit it, so that a report grows with the policy and not with its places times its people.
+import type { Scene } from './counted.js';
 import { type Place, type Sharers, sharersOf } from './covers.js';
 import type { Holding } from '../cells/holdings.js';
-import type { RowNumbers, Sighting, World } from './world.js';
-import { unionOfRows } from './witness.js';
+import type { RowNumbers, Sighting } from './world.js';
+import { unionOfRows } from '../../model/row-lists.js';
 import { stepsOf } from '../cells/timeline.js';
 
 export interface Verdict {
@@ -26,19 +27,19 @@ interface Breach {
 }
 
 /** All sightings of the places, which break the rule at some time. */
-export function sightingsOf(world: World, places: readonly Place[], verdict: Verdict): readonly Sighting[] {
+export function sightingsOf(scene: Scene, places: readonly Place[], verdict: Verdict): readonly Sighting[] {
   const names = places.reduce((sum, { inherited, local }) => sum + inherited.names + local.names, 0);
-  return names > world.limits.witnessNames
-    ? joinedSightings(world, places, verdict)
-    : places.flatMap((place) => sightingsAt(world, place, verdict));
+  return names > scene.limits.witnessNames
+    ? joinedSightings(scene, places, verdict)
+    : places.flatMap((place) => sightingsAt(scene, place, verdict));
 }
 
-function sightingsAt(world: World, place: Place, verdict: Verdict): readonly Sighting[] {
+function sightingsAt(scene: Scene, place: Place, verdict: Verdict): readonly Sighting[] {
   const breach = breachOf(place, verdict);
   const holdings = [...place.inherited.holdings, ...place.local.holdings];
   return [
     ...nobodyIn(breach, verdict, [place.row]),
-    ...somebodyIn(sharersOf(world, holdings), breach, { verdict, rows: [place.row] }),
+    ...somebodyIn(sharersOf(scene, holdings), breach, { verdict, rows: [place.row] }),
   ];
 }
 
@@ -49,7 +50,7 @@ interface Likes {
   readonly rows: number[];
 }
 
-function joinedSightings(world: World, places: readonly Place[], verdict: Verdict): readonly Sighting[] {
+function joinedSightings(scene: Scene, places: readonly Place[], verdict: Verdict): readonly Sighting[] {
   const likes = new Map<Place['inherited'], Map<string, Likes>>();
   const own: Sighting[] = [];
   for (const { inherited, local, row, count } of places) {
@@ -60,12 +61,12 @@ function joinedSightings(world: World, places: readonly Place[], verdict: Verdic
     const known = alike.get(key);
     if (known === undefined) alike.set(key, { breach, inherited, rows: [row] });
     else known.rows.push(row);
-    own.push(...joinAlike(somebodyIn(sharersOf(world, local.holdings), breach, { verdict, rows: [row] })));
+    own.push(...joinAlike(somebodyIn(sharersOf(scene, local.holdings), breach, { verdict, rows: [row] })));
   }
   const sharers = new Map<Place['inherited'], readonly Sharers[]>();
   const common = [...likes.values()].flatMap((alike) =>
     [...alike.values()].flatMap(({ breach, inherited, rows }) => {
-      const shared = sharers.get(inherited) ?? sharersOf(world, inherited.holdings);
+      const shared = sharers.get(inherited) ?? sharersOf(scene, inherited.holdings);
       sharers.set(inherited, shared);
       return [...nobodyIn(breach, verdict, rows), ...joinAlike(somebodyIn(shared, breach, { verdict, rows }))];
     }),

@@ -1,11 +1,12 @@
 // `atLeast` and `atMost` (design 3.4): how many identities hold any of some scopes in a namespace, in each interval of time.
+import type { Scene } from './counted.js';
 import { combine, NOTHING, type Timeline } from '../cells/timeline.js';
 import { countOf, makePlaces, type Place, inForceOf, without } from './covers.js';
 import { sightingsOf } from './count-sightings.js';
 import type { CountedAt } from '../../model/policy-set.js';
 import type { Holding } from '../cells/holdings.js';
 import { endOf } from '../cells/nodes.js';
-import type { Finding, World } from './world.js';
+import type { Finding } from './world.js';
 
 export interface CountRule {
   readonly kind: 'atLeast' | 'atMost';
@@ -16,8 +17,8 @@ export interface CountRule {
   readonly places: readonly number[];
 }
 
-export function checkCounts(world: World, rule: CountRule): Finding {
-  const placeAt = makePlaces(world, rule.scopes);
+export function checkCounts(scene: Scene, rule: CountRule): Finding {
+  const placeAt = makePlaces(scene, rule.scopes);
   const isBroken = (count: number): boolean =>
     rule.kind === 'atLeast' ? count < rule.identities : count > rule.identities;
   const broken: Place[] = [];
@@ -26,9 +27,9 @@ export function checkCounts(world: World, rule: CountRule): Finding {
     if (place.count.values.some(isBroken)) broken.push(place);
   }
   return {
-    sightings: sightingsOf(world, broken, { scopes: rule.scopes, isBroken }),
+    sightings: sightingsOf(scene, broken, { scopes: rule.scopes, isBroken }),
     // Nothing that is taken away brings more identities.
-    repair: rule.kind === 'atLeast' ? [] : ceilingRepair(world, rule, broken),
+    repair: rule.kind === 'atLeast' ? [] : ceilingRepair(scene, rule, broken),
   };
 }
 
@@ -47,23 +48,23 @@ interface Refill {
  * Takes all grants of the places that break the rule away and puts back, one by one, each that does not break it again;
  * those that reach few identities first, so that few stay away. Places that keep the rule keep it with fewer grants too.
  */
-function ceilingRepair(world: World, rule: CountRule, broken: readonly Place[]): readonly number[] {
+function ceilingRepair(scene: Scene, rule: CountRule, broken: readonly Place[]): readonly number[] {
   const candidates = new Map<number, Holding>();
   for (const held of new Set(broken.flatMap(({ inherited, local }) => [inherited, local])))
     for (const holding of held.holdings) candidates.set(holding.grant, holding);
-  const named = new Uint8Array(world.nodes.paths.length);
-  world.rights.rowOfGrant.forEach((row, grant) => {
+  const named = new Uint8Array(scene.nodes.paths.length);
+  scene.rights.rowOfGrant.forEach((row, grant) => {
     if (!candidates.has(grant)) named[row] = 1;
   });
   const refills: Refill[] = broken.map(({ row, inherited, local }) => ({
     row,
     grants: [inherited.grants, local.grants],
-    isThere: rule.at.kind === 'path' || named.subarray(row, endOf(world.nodes, row)).includes(1),
+    isThere: rule.at.kind === 'path' || named.subarray(row, endOf(scene.nodes, row)).includes(1),
     cover: new Map(),
     count: NOTHING,
   }));
-  const principalOf = world.policy.tables.grants.principal;
-  const reachOf = (grant: number): Int32Array => world.reach(principalOf[grant] ?? 0);
+  const principalOf = scene.policy.tables.grants.principal;
+  const reachOf = (grant: number): Int32Array => scene.counted.reach(principalOf[grant] ?? 0);
   const order = [...candidates.values()].sort(
     (a, b) => reachOf(a.grant).length - reachOf(b.grant).length || a.grant - b.grant,
   );

@@ -1,10 +1,11 @@
 // Who holds any of some scopes in one namespace, by which grants, when, and how many they are: what `atLeast` and `atMost`
 // count.
+import type { Scene } from './counted.js';
 import { listRows, rowsOf } from '../../model/row-lists.js';
 import { type Holding, holdingOf } from '../cells/holdings.js';
 import { rowsAbove } from '../cells/nodes.js';
 import { combine, during, either, NOTHING, piecesOf, type Timeline } from '../cells/timeline.js';
-import type { World } from './world.js';
+
 import { windowsOf } from '../cells/walk.js';
 
 /** For each identity when it is covered: 1 in those stretches. */
@@ -35,8 +36,8 @@ interface Base {
 }
 
 /** Makes places; what they inherit from one parent is worked out once. */
-export function makePlaces(world: World, scopes: number): (row: number) => Place {
-  const { nodes, rights } = world;
+export function makePlaces(scene: Scene, scopes: number): (row: number) => Place {
+  const { nodes, rights } = scene;
   const grantsAt = listRows(rights.rowOfGrant, nodes.paths.length);
   const relevantAt = (row: number): readonly Holding[] =>
     Array.from(rowsOf(grantsAt, row), (grant) => holdingOf(rights, grant)).filter(
@@ -45,9 +46,9 @@ export function makePlaces(world: World, scopes: number): (row: number) => Place
 
   const coverOf = (holdings: readonly Holding[]): Cover => {
     const cover = new Map<number, Timeline>();
-    for (const [principal, held] of byPrincipal(world, holdings)) {
+    for (const [principal, held] of byPrincipal(scene, holdings)) {
       const window = windowsOf(held.map((holding) => ({ ...holding, scopes: 1 })));
-      for (const identity of world.reach(principal))
+      for (const identity of scene.counted.reach(principal))
         cover.set(identity, either(cover.get(identity) ?? NOTHING, window));
     }
     return cover;
@@ -115,15 +116,15 @@ export interface Sharers {
 }
 
 /** Everybody who holds any of some grants, once. Told apart principal by principal, so that a grant is not read for each. */
-export function sharersOf(world: World, holdings: readonly Holding[]): readonly Sharers[] {
+export function sharersOf(scene: Scene, holdings: readonly Holding[]): readonly Sharers[] {
   interface Shared {
     readonly before: Shared | null;
     readonly holdings: readonly Holding[];
   }
   const sharedBy = new Map<number, Shared | null>();
-  for (const [principal, held] of byPrincipal(world, holdings)) {
+  for (const [principal, held] of byPrincipal(scene, holdings)) {
     const extended = new Map<Shared | null, Shared>();
-    for (const identity of world.reach(principal)) {
+    for (const identity of scene.counted.reach(principal)) {
       const before = sharedBy.get(identity) ?? null;
       const shared = extended.get(before) ?? { before, holdings: held };
       extended.set(before, shared);
@@ -143,7 +144,7 @@ export function sharersOf(world: World, holdings: readonly Holding[]): readonly 
   });
 }
 
-function byPrincipal({ policy }: World, holdings: readonly Holding[]): ReadonlyMap<number, readonly Holding[]> {
+function byPrincipal({ policy }: Scene, holdings: readonly Holding[]): ReadonlyMap<number, readonly Holding[]> {
   const principalOf = policy.tables.grants.principal;
   const lists = new Map<number, Holding[]>();
   for (const holding of holdings) {

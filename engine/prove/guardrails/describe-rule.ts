@@ -3,7 +3,7 @@ import { groupDigits } from '../../diagnostics/fault-words.js';
 import { formatIdentity } from '../../model/identity.js';
 import { assertNever } from '../../model/invariant.js';
 import { ROOT } from '../../model/namespace.js';
-import type { CountedAt, Exemption, GuardrailRule } from '../../model/policy-set.js';
+import type { CountedAt, Exemption, GuardrailRule, Parties } from '../../model/policy-set.js';
 import { scopeNames, type ScopeSet } from '../../model/scope.js';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -18,15 +18,15 @@ const UNITS: readonly (readonly [number, string])[] = [
 export function describeRule(rule: GuardrailRule): string {
   switch (rule.kind) {
     case 'never':
-      return `nobody${exceptText(rule.except)} may hold ${anyOf(rule.scopes)} at or below ${rule.under}`;
+      return `nobody${partiesText(rule)} may hold ${anyOf(rule.scopes)} at or below ${rule.under}`;
     case 'separate': {
       const where = rule.under === ROOT ? '' : `, at or below ${rule.under}`;
-      return `nobody${exceptText(rule.except)} may hold more than one of ${rule.sides.map(sideText).join(' and ')} in one namespace${where}`;
+      return `nobody${partiesText(rule)} may hold more than one of ${rule.sides.map(sideText).join(' and ')} in one namespace${where}`;
     }
     case 'atLeast':
-      return `at least ${identitiesText(rule.identities)} must hold ${anyOf(rule.scopes)} ${placeText(rule.at)}`;
+      return `at least ${peopleText(rule.identities)} must hold ${anyOf(rule.scopes)} ${placeText(rule.at)}`;
     case 'atMost':
-      return `at most ${identitiesText(rule.identities)} may hold ${anyOf(rule.scopes)} ${placeText(rule.at)}`;
+      return `at most ${peopleText(rule.identities)}${partiesText(rule)} may hold ${anyOf(rule.scopes)} ${placeText(rule.at)}`;
     case 'expires':
       return `every grant to ${rule.providers.join(' or ')} must end within ${durationText(rule.withinMilliseconds)} of its beginning`;
     default:
@@ -34,9 +34,15 @@ export function describeRule(rule: GuardrailRule): string {
   }
 }
 
-function exceptText({ roles, identities }: Exemption): string {
-  const named = [...roles.map((role) => `role ${role}`), ...identities.map(formatIdentity)];
-  return named.length === 0 ? '' : ` but ${named.join(', ')}`;
+/** ` among provider vendor but role leads` */
+function partiesText({ to, except }: Parties): string {
+  const named = ({ roles, identities }: Exemption): readonly string[] => [
+    ...roles.map((role) => `role ${role}`),
+    ...identities.map(formatIdentity),
+  ];
+  const among = to === null ? [] : [...to.providers.map((provider) => `provider ${provider}`), ...named(to)];
+  const but = named(except);
+  return `${among.length === 0 ? '' : ` among ${among.join(', ')}`}${but.length === 0 ? '' : ` but ${but.join(', ')}`}`;
 }
 
 function anyOf(scopes: ScopeSet): string {
@@ -48,8 +54,8 @@ function sideText(side: ScopeSet): string {
   return scopeNames(side).join('|');
 }
 
-function identitiesText(count: number): string {
-  return `${groupDigits(count)} ${count === 1 ? 'identity' : 'identities'}`;
+function peopleText(count: number): string {
+  return `${groupDigits(count)} ${count === 1 ? 'person' : 'people'}`;
 }
 
 function placeText(at: CountedAt): string {

@@ -1,4 +1,4 @@
-// Where grants of one identity meet: cut into clusters that nothing outside of them bears on, each listed once for all who
+// Where grants of one person meet: cut into clusters that nothing outside of them bears on, each listed once for all who
 // have exactly it. Teams share most of what they hold, so that a proof over clusters does hardly anything twice.
 import { listRows, rowsOf, sortedRows } from '../../model/row-lists.js';
 import type { Group } from '../cells/identity-groups.js';
@@ -11,7 +11,7 @@ export interface Cluster {
   readonly holdings: readonly Holding[];
   /** The node alone, or its subtree. */
   readonly rows: Rows;
-  /** Rows of those who hold these and nothing else here, sorted; never empty. */
+  /** Those people who hold these and nothing else here, sorted; never empty. */
   readonly identities: Int32Array;
 }
 

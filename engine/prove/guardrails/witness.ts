@@ -5,11 +5,13 @@ import type { GrantRef } from '../../model/decision.js';
 import type { Instant } from '../../model/instant.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { compareNumbers, compareLists } from '../../model/order.js';
-import { sortedRows } from '../../model/row-lists.js';
+import { unionOfRows } from '../../model/row-lists.js';
 import type { ScopeName } from '../../model/scope.js';
 import { compareExtents, type Extent, openOr, scopesOf, toRegion } from '../cells/regions.js';
 import { pathAt } from '../cells/nodes.js';
+import type { Scene } from './counted.js';
 import type { RowNumbers, Sighting, World } from './world.js';
+import { makeBringers, type WitnessPerson } from './witness-people.js';
 
 /** Cells of a witness's identities, and the grants that give them. */
 export interface WitnessCells {
@@ -32,8 +34,10 @@ export interface WitnessCells {
 
 /** Cells that break a guardrail, or for `atLeast` what there is of the cells that it demands. */
 export interface Witness extends WitnessCells {
-  /** `provider:subject`, sorted. */
+  /** `provider:subject`, sorted; of a person those that bring what the witness is about. */
   readonly identities: readonly string[];
+  /** Those of them who have a name in `people`; absent if there are none. */
+  readonly people?: readonly WitnessPerson[];
   /**
    * More cells of the same identities, in the order of witnesses; absent if there are none. Only where another guardrail would
    * name more than `limits.witnessNames`: then identities are told once.
@@ -50,7 +54,7 @@ export type JoinSightings = (
 
 /** Sightings that differ in their grants or in whom they name alone are joined; the order is that of the tree, then time. */
 export function toWitnesses(
-  world: World,
+  scene: Scene,
   sightings: readonly Sighting[],
   join: JoinSightings = (_, all) => all,
 ): readonly Witness[] {
@@ -74,22 +78,24 @@ export function toWitnesses(
   const texts = new Map<number, readonly string[]>();
   const textsOf = (identities: RowNumbers): readonly string[] => {
     const number = numberOf(identities);
-    const known = texts.get(number) ?? world.texts(identities);
+    const known = texts.get(number) ?? scene.texts(identities);
     texts.set(number, known);
     return known;
   };
-  return join(world, byIdentities.toSorted(compareSightings), numberOf)
-    .map((sighting) => ({ sighting, witness: toWitness(world, sighting, textsOf(sighting.identities)) }))
+  const joined = join(scene, byIdentities.toSorted(compareSightings), numberOf);
+  const bringers = makeBringers(scene, joined);
+  return joined
+    .map((sighting) => ({
+      sighting,
+      witness: toWitness(scene, sighting, {
+        identities: textsOf(bringers.identitiesOf(sighting)),
+        people: bringers.peopleOf(sighting),
+      }),
+    }))
     .sort(
       (a, b) => compareSightings(a.sighting, b.sighting) || compareLists(a.witness.identities, b.witness.identities),
     )
     .map(({ witness }) => witness);
-}
-
-/** Sorted, without repetitions. */
-export function unionOfRows(lists: readonly RowNumbers[]): Int32Array {
-  const all = sortedRows(lists);
-  return all.filter((row, i) => i === 0 || row !== all[i - 1]);
 }
 
 /** Equal numbers for lists of the same rows; a list that many sightings share is read once. */
@@ -138,9 +144,18 @@ function compareSightings(a: Sighting, b: Sighting): number {
   );
 }
 
-function toWitness(world: World, sighting: Sighting, identities: readonly string[]): Witness {
+function toWitness(
+  world: World,
+  sighting: Sighting,
+  { identities, people }: { readonly identities: readonly string[]; readonly people: readonly WitnessPerson[] },
+): Witness {
   const also = sighting.also?.map((more) => toCells(world, more));
-  return { identities, ...toCells(world, sighting), ...(also === undefined ? {} : { also }) };
+  return {
+    identities,
+    ...(people.length === 0 ? {} : { people }),
+    ...toCells(world, sighting),
+    ...(also === undefined ? {} : { also }),
+  };
 }
 
 function toCells({ policy, nodes }: World, sighting: Sighting): WitnessCells {

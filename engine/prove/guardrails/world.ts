@@ -3,17 +3,19 @@
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { EngineLimits } from '../../limits.js';
 import type { NamespacePath } from '../../model/namespace.js';
+import type { PolicyPerson } from '../../model/policy-set.js';
 import { makeReach, makeTexts } from '../cells/identity-groups.js';
 import { makeRights, namedPaths, type Rights } from '../cells/holdings.js';
 import { type Membership, makeMembership } from '../cells/membership.js';
 import { makeNodes, type Nodes } from '../cells/nodes.js';
 import type { RowRegion } from '../cells/regions.js';
+import { makePeople, type People } from './people.js';
 
 export type RowNumbers = readonly number[] | Int32Array;
 
 /** A witness in rows and numbers. */
 export interface Sighting {
-  /** Rows, sorted. */
+  /** People by their numbers (`counted.ts`), sorted. */
   readonly identities: RowNumbers;
   readonly region: RowRegion;
   /** More rows where the same is so, sorted. */
@@ -39,13 +41,21 @@ export interface World {
   readonly nodes: Nodes;
   readonly rights: Rights;
   readonly membership: Membership;
+  readonly people: People;
   readonly reach: (principal: number) => Int32Array;
   /** Identities as texts, sorted. */
   readonly texts: (identities: RowNumbers) => readonly string[];
 }
 
-/** `more` are namespaces that need a row of their own though no grant names them. */
-export function makeWorld(policy: PreparedPolicy, more: Iterable<NamespacePath>, limits: EngineLimits): World {
+export interface WorldOf {
+  readonly policy: PreparedPolicy;
+  readonly people: readonly PolicyPerson[];
+  /** Namespaces that need a row of their own though no grant names them. */
+  readonly more: Iterable<NamespacePath>;
+  readonly limits: EngineLimits;
+}
+
+export function makeWorld({ policy, people, more, limits }: WorldOf): World {
   const nodes = makeNodes([...namedPaths(policy), ...more]);
   return {
     policy,
@@ -53,6 +63,7 @@ export function makeWorld(policy: PreparedPolicy, more: Iterable<NamespacePath>,
     nodes,
     rights: makeRights(policy, nodes),
     membership: makeMembership(policy.tables),
+    people: makePeople(policy, people),
     reach: makeReach(policy),
     texts: makeTexts(policy),
   };

@@ -1,11 +1,17 @@
 // Violated guardrails: the witnesses with the grants that cause them, and what to remove (design 3.4, interfaces.md
 // Witness). All of them as JSON; as text the first, for a rule that everybody breaks has a witness for everybody.
-import type { GuardrailReport, GuardrailViolation, Witness, WitnessCells } from '../../../engine/compiler.js';
+import type {
+  GuardrailReport,
+  GuardrailViolation,
+  Witness,
+  WitnessCells,
+  WitnessPerson,
+} from '../../../engine/compiler.js';
 import type { GrantRef } from '../../../engine/index.js';
 import { count } from './count.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './palette.js';
-import { instantJson, regionText, stretchText } from './region.js';
+import { instantJson, regionText, shortList, stretchText } from './region.js';
 import { grantText } from './test-failures.js';
 
 /** More than these are counted in text; JSON lists all. */
@@ -40,13 +46,14 @@ function renderRepair(repair: readonly GrantRef[], paint: Paint): string {
 function renderWitness(witness: Witness, paint: Paint): string {
   const scopes = witness.scopes.join(', ');
   const when = stretchText(witness);
-  const head = `  ${identitiesText(witness.identities)}: ${scopes === '' ? 'nothing' : scopes} ${regionText(witness)}${alsoText(witness)}${when === '' ? '' : ` ${when}`}\n`;
+  const head = `  ${whoText(witness)}: ${scopes === '' ? 'nothing' : scopes} ${regionText(witness)}${alsoText(witness)}${when === '' ? '' : ` ${when}`}\n`;
   const grants = witness.grants.slice(0, SHOWN_GRANTS);
   const more = witness.grants.length - SHOWN_GRANTS;
   return [
     head,
     ...grants.map((grant) => `    ${paint('info', 'grant')}: ${grantText(grant)}\n`),
     ...(more > 0 ? [`    and ${count(more, 'more grant')}\n`] : []),
+    ...(witness.people ?? []).slice(0, SHOWN_IDENTITIES).map(broughtText),
     renderAlso(witness),
   ].join('');
 }
@@ -55,18 +62,39 @@ function alsoText({ alsoAt = [] }: Witness): string {
   return alsoAt.length === 0 ? '' : ` and ${count(alsoAt.length, 'more namespace')}`;
 }
 
-/** More of the same identities. */
+/** More of the same people. */
 function renderAlso({ also = [] }: Witness): string {
   return also.length === 0
     ? ''
     : `    and ${count(also.length, 'more place or time', 'more places or times')}: ${LISTED}\n`;
 }
 
-function identitiesText(identities: readonly string[]): string {
+/** People by their names, each with the identities that bring something, then those who are named nowhere. */
+function whoText({ identities, people = [] }: Witness): string {
   if (identities.length === 0) return 'nobody';
-  const more = identities.length - SHOWN_IDENTITIES;
-  const shown = identities.slice(0, SHOWN_IDENTITIES).map(escapeText).join(', ');
-  return more > 0 ? `${shown} and ${count(more, 'more identity', 'more identities')}` : shown;
+  const named = people.map(({ person, identities: parts }) => ({ person, parts: parts.map((part) => part.identity) }));
+  const told = new Set(named.flatMap(({ parts }) => parts));
+  const who = [
+    ...named.map(({ person, parts }) => `${person} (${parts.map(escapeText).join(', ')})`),
+    ...identities.filter((identity) => !told.has(identity)).map(escapeText),
+  ];
+  const more = who.length - SHOWN_IDENTITIES;
+  if (more <= 0) return who.join(', ');
+  const left =
+    people.length > 0 ? count(more, 'more person', 'more people') : count(more, 'more identity', 'more identities');
+  return `${who.slice(0, SHOWN_IDENTITIES).join(', ')} and ${left}`;
+}
+
+/** What each identity of a person brings; of one identity it has been said. */
+function broughtText({ identities }: WitnessPerson): string {
+  if (identities.length < 2) return '';
+  return identities
+    .map(({ identity, scopes = [], grants = [] }) =>
+      grants.length === 0
+        ? ''
+        : `    ${escapeText(identity)} brings ${scopes.join(', ')} by ${shortList(grants, SHOWN_GRANTS)}\n`,
+    )
+    .join('');
 }
 
 /** As interfaces.md has it: instants are texts, absent things are left out. */

@@ -3,6 +3,7 @@ import { describe, expect, it, test } from '@jest/globals';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readPolicy } from '../../../engine/compiler.js';
+import { formatIdentity } from '../../../engine/index.js';
 import type { PolicyGrant, PolicySet } from '../../../engine/model/policy-set.js';
 import { ALL_SCOPES, NO_SCOPES, scopeNames } from '../../../engine/model/scope.js';
 import { fromRoot } from '../../support/root.js';
@@ -75,6 +76,13 @@ describe('a policy with everything in it', () => {
     expect(narrow).toMatchObject({ credentialScopes: NO_SCOPES, namespaceRestrictions: [], at: null, allow: [] });
   });
 
+  it('reads people', () => {
+    expect(policy.people.map(({ name, identities }) => [name, identities.map(formatIdentity)])).toEqual([
+      ['ana-ortiz', ['orcid:x', 'visitor:v-7']],
+      ['ben-okri', ['visitor:v-8', 'orcid:y']],
+    ]);
+  });
+
   it('reads guardrails', () => {
     const rules = policy.guardrails.map((guardrail) => guardrail.rule);
     expect(rules).toMatchObject([
@@ -85,8 +93,15 @@ describe('a policy with everything in it', () => {
       },
       { kind: 'separate', under: '/', sides: [8, 512], except: { roles: [], identities: [] } },
       { kind: 'separate', under: '/beamlines/amx', except: { roles: ['amx-leads'] } },
+      {
+        kind: 'never',
+        to: { providers: ['visitor'], roles: [], identities: [] },
+        except: { roles: [], identities: [{ provider: 'visitor', subject: 'v-1' }] },
+      },
+      { kind: 'separate', under: '/', to: { roles: ['amx-leads'], identities: [{ provider: 'orcid', subject: 'x' }] } },
       { kind: 'atLeast', identities: 2, at: { kind: 'every-top-level' } },
-      { kind: 'atMost', identities: 0, at: { kind: 'path', path: '/' } },
+      { kind: 'atMost', identities: 0, at: { kind: 'path', path: '/' }, to: null },
+      { kind: 'atMost', identities: 5, at: { kind: 'every-top-level' }, to: { providers: ['visitor'] } },
       { kind: 'expires', providers: ['visitor', 'visitor-group'], withinMilliseconds: 90 * 86_400_000 },
     ]);
   });

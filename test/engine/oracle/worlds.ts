@@ -93,6 +93,7 @@ export function policyOf(roles: readonly PolicyRole[], grants: readonly Omit<Pol
     roles,
     grants: grants.map((grant, index) => ({ ...grant, id: `g${String(index)}` })),
     tests: [],
+    people: [],
     guardrails: [],
   };
 }

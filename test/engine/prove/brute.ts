@@ -11,9 +11,12 @@ import {
   scopeNames,
   type ScopeName,
 } from '../../../engine/index.js';
-import type { PolicyGrant, PolicyMember, PolicySet } from '../../../engine/model/policy-set.js';
+import type { Parties, PolicyGrant, PolicyMember, PolicySet } from '../../../engine/model/policy-set.js';
 import { isAtOrBelow } from '../oracle/oracle.js';
 import { INSTANTS } from '../oracle/worlds.js';
+
+/** What a rule says that has neither `to` nor `except`. */
+export const EVERYONE: Parties = { to: null, except: { roles: [], identities: [] } };
 
 export function load(set: PolicySet): Policy {
   const compiled = compilePolicy(set);

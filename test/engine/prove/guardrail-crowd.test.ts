@@ -13,7 +13,7 @@ import type {
 } from '../../../engine/model/policy-set.js';
 import { isAtOrBelow } from '../oracle/oracle.js';
 import { INSTANTS, pathOf, policyOf } from '../oracle/worlds.js';
-import { isDuring, isInRegion, load } from './brute.js';
+import { EVERYONE, isDuring, isInRegion, load } from './brute.js';
 
 type SeparateRule = GuardrailRule & { readonly kind: 'separate' };
 type GrantBody = Omit<PolicyGrant, 'id'>;
@@ -141,7 +141,7 @@ const RULE: SeparateRule = {
   kind: 'separate',
   sides: [RESOURCE_READ, RESOURCE_WRITE],
   under: pathOf('/'),
-  except: { roles: [], identities: [] },
+  ...EVERYONE,
 };
 
 it('is broken for exactly those who hold both, each by their own grants, and repaired minimally', () => {
@@ -150,7 +150,8 @@ it('is broken for exactly those who hold both, each by their own grants, and rep
     kind: fc.constant('separate' as const),
     sides: fc.constantFrom([16, 32], [32, 1], [16, 32, 1]).map((sides) => sides.map((bits) => bits as ScopeSet)),
     under: fc.constantFrom(...NODES, '/a/z').map(pathOf),
-    except: fc.constant({ roles: [], identities: [] }),
+    to: fc.constant(EVERYONE.to),
+    except: fc.constant(EVERYONE.except),
   });
   const property = fc.property(crowd, rule, (set, chosen) => {
     const cells = brokenCells(set, chosen);

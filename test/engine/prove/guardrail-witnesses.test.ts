@@ -7,7 +7,7 @@ import { formatIdentity, type Identity, instantOf, type ScopeSet } from '../../.
 import type { GuardrailRule, PolicyGrant, PolicySet } from '../../../engine/model/policy-set.js';
 import { checkGuardrails, type GuardrailViolation } from '../../../engine/prove/guardrails/check-guardrails.js';
 import { IDENTITIES, pathOf, policyOf, world } from '../oracle/worlds.js';
-import { holds, isDuring, load, TIMES } from './brute.js';
+import { EVERYONE, holds, isDuring, load, TIMES } from './brute.js';
 
 function checkOne(
   set: PolicySet,
@@ -18,12 +18,14 @@ function checkOne(
   return checkGuardrails(guarded, load(guarded), limits).violations[0] ?? null;
 }
 
-const everywhere: fc.Arbitrary<GuardrailRule> = fc.record({
-  kind: fc.constantFrom('atLeast' as const, 'atMost' as const),
-  identities: fc.integer({ min: 0, max: 3 }),
-  scopes: fc.constantFrom(1, 2, 3, 16, 32, 48, 1023).map((bits) => bits as ScopeSet),
-  at: fc.constant({ kind: 'every-top-level' } as const),
-});
+const everywhere: fc.Arbitrary<GuardrailRule> = fc
+  .record({
+    kind: fc.constantFrom('atLeast' as const, 'atMost' as const),
+    identities: fc.integer({ min: 0, max: 3 }),
+    scopes: fc.constantFrom(1, 2, 3, 16, 32, 48, 1023).map((bits) => bits as ScopeSet),
+    at: fc.constant({ kind: 'every-top-level' } as const),
+  })
+  .map(({ kind, ...count }) => (kind === 'atLeast' ? { kind, ...count } : { kind, ...count, ...EVERYONE }));
 
 it('witnesses tell the same of many places at once where there are too many names', () => {
   let joined = 0;
@@ -82,7 +84,8 @@ it('witnesses name whoever inherits once, not once a place', () => {
   });
   const tops = people.map((identity, i) => grant(identity, `/t${String(i)}`));
   const set = policyOf([], [...people.map((identity) => grant(identity, '/')), ...tops]);
-  const crowded = { kind: 'atMost', identities: 3, scopes: 32 as ScopeSet, at: { kind: 'every-top-level' } } as const;
+  const at = { kind: 'every-top-level' } as const;
+  const crowded = { kind: 'atMost', identities: 3, scopes: 32 as ScopeSet, at, ...EVERYONE } as const;
   // Those who inherit, the same at each of the 40 places, and one more grant at each.
   const names = 40 * (40 + 40 + 1 + 1);
   expect(checkOne(set, crowded, { ...ENGINE_LIMITS, witnessNames: names })?.witnesses).toHaveLength(40 * 40);
@@ -95,14 +98,14 @@ it('witnesses name whoever inherits once, not once a place', () => {
 
 const somewhere = fc.constantFrom('/', '/a').map(pathOf);
 const someScopes = fc.constantFrom(1, 2, 3, 16, 32, 48, 1023).map((bits) => bits as ScopeSet);
-const except = fc.constant({ roles: [], identities: [] });
+const parties = { to: fc.constant(EVERYONE.to), except: fc.constant(EVERYONE.except) };
 const ofCells: fc.Arbitrary<GuardrailRule> = fc.oneof(
-  fc.record({ kind: fc.constant('never' as const), scopes: someScopes, under: somewhere, except }),
+  fc.record({ kind: fc.constant('never' as const), scopes: someScopes, under: somewhere, ...parties }),
   fc.record({
     kind: fc.constant('separate' as const),
     sides: fc.tuple(someScopes, someScopes),
     under: somewhere,
-    except,
+    ...parties,
   }),
 );
 
@@ -144,7 +147,7 @@ it('a report grows with the policy, not with the members of a role times the pla
     const apart = [16, 32].map((bits) => bits as ScopeSet);
     const violation = checkOne(
       set,
-      { kind: 'separate', sides: apart, under: pathOf('/'), except: { roles: [], identities: [] } },
+      { kind: 'separate', sides: apart, under: pathOf('/'), ...EVERYONE },
       { ...ENGINE_LIMITS, witnessNames: 1000 },
     );
     return JSON.stringify(violation).length;

@@ -7,7 +7,7 @@ import { formatIdentity, type Identity, type NamespacePath, scopeNames, type Sco
 import type { Exemption, GuardrailRule, PolicyGrant, PolicySet } from '../../../engine/model/policy-set.js';
 import { isAtOrBelow } from '../oracle/oracle.js';
 import { anyPath, IDENTITIES, pathOf, policyOf, STRANGER, UNIVERSE, world } from '../oracle/worlds.js';
-import { holds, isDuring, isInRegion, load, TIMES } from './brute.js';
+import { EVERYONE, holds, isDuring, isInRegion, load, TIMES } from './brute.js';
 
 const RUNS = { numRuns: 60 };
 
@@ -117,7 +117,7 @@ describe('never', () => {
   it('is broken by exactly the cells of its witnesses, by their grants, and repaired minimally', () => {
     const outcomes = { broken: 0, held: 0 };
     const property = fc.property(world, scopeSet, anyPath, exemption, (set, scopes, under, except) => {
-      const rule = { kind: 'never', scopes, under, except } as const;
+      const rule = { kind: 'never', scopes, under, to: null, except } as const;
       const violation = checkOne(set, rule);
       const cells = brokenCells(set, rule);
       expect([...new Set(witnessedCells(violation, under))].sort()).toEqual([...cells.keys()].sort());
@@ -141,7 +141,7 @@ describe('separate', () => {
     const outcomes = { broken: 0, held: 0 };
     const sides = fc.array(fewScopes, { minLength: 2, maxLength: 3 });
     const property = fc.property(world, sides, anyPath, exemption, (set, chosen, under, except) => {
-      const rule = { kind: 'separate', sides: chosen, under, except } as const;
+      const rule = { kind: 'separate', sides: chosen, under, to: null, except } as const;
       const violation = checkOne(set, rule);
       const cells = brokenCells(set, rule);
       expect([...witnessedCells(violation, under)].sort()).toEqual([...cells.keys()].sort());
@@ -175,12 +175,14 @@ describe('atLeast and atMost', () => {
     fc.constant({ kind: 'every-top-level' } as const),
     anyPath.map((path) => ({ kind: 'path', path }) as const),
   );
-  const rule = fc.record({
-    kind: fc.constantFrom('atLeast' as const, 'atMost' as const),
-    identities: fc.integer({ min: 0, max: 3 }),
-    scopes: fc.oneof(fewScopes, scopeSet),
-    at: place,
-  });
+  const rule = fc
+    .record({
+      kind: fc.constantFrom('atLeast' as const, 'atMost' as const),
+      identities: fc.integer({ min: 0, max: 3 }),
+      scopes: fc.oneof(fewScopes, scopeSet),
+      at: place,
+    })
+    .map(({ kind, ...count }) => (kind === 'atLeast' ? { kind, ...count } : { kind, ...count, ...EVERYONE }));
 
   const cellText = (path: string, time: number, holding: { who: string; scopes: Texts; grants: Texts }): string =>
     `${path} @${String(time)}: ${holding.who} ${holding.scopes.join()} by ${holding.grants.join()}`;
@@ -310,14 +312,12 @@ function grant(
   };
 }
 
-const NOBODY: Exemption = { roles: [], identities: [] };
-
 describe('places between and beside the namespaces of grants', () => {
   const never = (under: NamespacePath): GuardrailRule => ({
     kind: 'never',
     scopes: 2 as ScopeSet,
     under,
-    except: NOBODY,
+    ...EVERYONE,
   });
 
   test.each([
@@ -362,7 +362,7 @@ describe('places between and beside the namespaces of grants', () => {
       kind: 'separate',
       sides: [2, 32].map((bits) => bits as ScopeSet),
       under: pathOf('/'),
-      except: NOBODY,
+      ...EVERYONE,
     });
     expect(violation?.repair).toEqual([{ id: 'g2' }]);
     expect(violation?.witnesses.map((witness) => [witness.namespace, witness.scopes, witness.grants])).toEqual([
@@ -387,6 +387,7 @@ describe('places between and beside the namespaces of grants', () => {
       identities: 0,
       scopes: 2 as ScopeSet,
       at: { kind: 'every-top-level' },
+      ...EVERYONE,
     };
     const repairOf = (...below: readonly Omit<PolicyGrant, 'id'>[]): readonly string[] =>
       (checkOne(policyOf([], [grant(ada, '/'), grant(bob, '/a'), ...below]), rule)?.repair ?? []).map(({ id }) => id);

@@ -117,7 +117,8 @@ const grants = some({
   reason: text('why'),
 });
 const except = some({ roles: few(names), identities: few(identities) });
-const rule = { scopes: few(scopes), under: places, except };
+const to = some({ providers: few(names), roles: few(names), identities: few(identities) });
+const rule = { scopes: few(scopes), under: places, to, except };
 const count = some({
   identities: text('2', 'x'),
   scope: scopes,
@@ -130,6 +131,7 @@ const guardrails = some({
   never: some(rule),
   separate: fc.oneof(few(scopes), some(rule)),
   atLeast: count,
+  atMost: some({ identities: text('2'), scope: scopes, at: text('/'), to, except }),
   expires: some({ providers: few(names), within: text('90d', '0d', '1y') }),
 });
 const accesses = text(
@@ -152,9 +154,13 @@ const roles = fc.dictionary(
   some({ description: text('d'), members: few(fc.oneof(identities, some({ role: names }))), scopes: few(scopes) }),
   { maxKeys: 2 },
 );
+const people = fc.dictionary(fc.constantFrom('ana', 'Ana', 'x-group'), some({ identities: few(identities) }), {
+  maxKeys: 2,
+});
 const sections = some({
   within: places,
   roles,
+  people,
   grants: few(grants),
   guardrails: few(guardrails),
   tests: few(tests),

@@ -1,0 +1,55 @@
+// The people of a policy: each name once, and no identity of two people.
+import type { IdentityReference, PolicyDocument } from '../model/document.js';
+import { formatIdentity } from '../model/identity.js';
+import type { PolicyPerson } from '../model/policy-set.js';
+import type { Located } from '../model/span.js';
+import type { Names } from './names.js';
+import { findingAt, placeOf } from './places.js';
+import { checkIdentity } from './references.js';
+
+interface Declared<T> {
+  readonly document: PolicyDocument;
+  readonly at: T;
+}
+
+export function linkPeople(documents: readonly PolicyDocument[], names: Names): readonly PolicyPerson[] {
+  const byName = new Map<string, Declared<Located<string>>>();
+  const byIdentity = new Map<string, Declared<IdentityReference> & { readonly person: string }>();
+  return documents.flatMap((document) =>
+    document.people.map(({ name, identities }) => {
+      const before = byName.get(name.value);
+      if (before === undefined) byName.set(name.value, { document, at: name });
+      else {
+        names.sink.add(
+          findingAt(document, name, {
+            code: 'PERSON_DUPLICATE',
+            message: `the person \`${name.value}\` is declared twice`,
+            help: 'join the identities, or rename one',
+            related: [{ ...placeOf(before.document, before.at), message: 'first declared here' }],
+          }),
+        );
+      }
+      for (const identity of identities) {
+        checkIdentity(document, identity, names);
+        const text = formatIdentity(identity.value);
+        const taken = byIdentity.get(text);
+        if (taken === undefined) byIdentity.set(text, { document, at: identity, person: name.value });
+        else {
+          names.sink.add(
+            findingAt(document, identity, {
+              code: 'PERSON_IDENTITY',
+              message: `\`${text}\` is already an identity of \`${taken.person}\``,
+              help: 'leave it with the person who signs in with it, or join the two people',
+              related: [{ ...placeOf(taken.document, taken.at), message: 'first named here' }],
+            }),
+          );
+        }
+      }
+      return {
+        name: name.value,
+        identities: identities.map((identity) => identity.value),
+        place: placeOf(document, name),
+      };
+    }),
+  );
+}

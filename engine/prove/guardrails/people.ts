@@ -1,0 +1,36 @@
+// The people of a policy over its rows: which identities are one human's. Whoever `people` does not name is a person of
+// their own.
+import type { PreparedPolicy } from '../../evaluate/prepare.js';
+import type { Identity } from '../../model/identity.js';
+import type { PolicyPerson } from '../../model/policy-set.js';
+
+export interface Person {
+  readonly name: string;
+  /** Rows of those identities that the policy gives something or has in a role, sorted. */
+  readonly rows: Int32Array;
+  /** Those that it names nowhere else: they hold nothing, and may be whom a guardrail speaks of. */
+  readonly others: readonly Identity[];
+}
+
+export interface People {
+  readonly named: readonly Person[];
+  /** By identity row, who it is of those named; null where nobody is. */
+  readonly ofIdentity: (identity: number) => Person | null;
+}
+
+export function makePeople({ identityRows }: PreparedPolicy, declared: readonly PolicyPerson[]): People {
+  const byRow = new Map<number, Person>();
+  const named = declared.map(({ name, identities }) => {
+    const rows: number[] = [];
+    const others: Identity[] = [];
+    for (const identity of identities) {
+      const row = identityRows.get(identity.provider)?.get(identity.subject);
+      if (row === undefined) others.push(identity);
+      else rows.push(row);
+    }
+    const person = { name, rows: Int32Array.from(rows).sort(), others };
+    for (const row of rows) byRow.set(row, person);
+    return person;
+  });
+  return { named, ofIdentity: (identity) => byRow.get(identity) ?? null };
+}
