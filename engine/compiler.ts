@@ -87,7 +87,7 @@ export function readPolicy(
   files: readonly (SourceFile | UnreadFile)[],
   limits: EngineLimits = ENGINE_LIMITS,
 ): PolicyReading {
-  const sink = makeSink(limits.diagnostics);
+  const sink = makeSink(limits);
   const sources = new Map<string, string>();
   const documents: PolicyDocument[] = [];
   const sorted = [...files].sort((a, b) => compareTexts(a.path, b.path));

@@ -14,8 +14,10 @@ export const ENGINE_LIMITS = Object.freeze({
   nodes: 16_000_000,
   /** Keys and other texts of one value in flow style (`[…]`, `{…}`, JSON) that needs the whole YAML parser. */
   pieceTexts: 1_000_000,
-  /** Diagnostics of one run; the rest is counted, not listed. */
+  /** Diagnostics of one run, of one file, and of one code in one file; the rest is counted, not listed. */
   diagnostics: 10_000,
+  fileDiagnostics: 500,
+  codeDiagnostics: 100,
   providers: 1_000,
   roles: 1_000_000,
   /** Members of all roles together. */
@@ -31,8 +33,6 @@ export const ENGINE_LIMITS = Object.freeze({
   guardrails: 10_000,
   /** Grants and identities that the witnesses of a guardrail name place by place; more are told for many places at once. */
   witnessNames: 100_000,
-  /** Faults of one kind in the characters of one file; the rest is counted, not listed. */
-  textFaults: 100,
   /** Bytes of a description, a reason or the name of a test. */
   freeTextBytes: 1_000,
   /** Pairs of a grant and another one, or a step of time, that a rule of lint compares. */

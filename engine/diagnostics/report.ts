@@ -3,6 +3,7 @@
 import { groupDigits } from './fault-words.js';
 import type { Diagnostic, Related } from './diagnostic.js';
 import { codePage, type DiagnosticCode } from './diagnostic-codes.js';
+import type { EngineLimits } from '../limits.js';
 import { compareTexts } from '../model/order.js';
 import { FILE_START, type Range } from '../model/span.js';
 
@@ -35,43 +36,75 @@ export interface Sink {
   readonly add: (finding: Finding) => void;
   /** Whether an error has been added, listed or not. */
   readonly failed: () => boolean;
-  /** Sorted and without repetitions; a last one says how many were left out. */
+  /** Sorted and without repetitions; what was left out is counted. */
   readonly diagnostics: () => readonly Diagnostic[];
 }
 
-export function makeSink(limit: number): Sink {
+type SinkLimits = Pick<EngineLimits, 'diagnostics' | 'fileDiagnostics' | 'codeDiagnostics'>;
+
+/** What one limit has let through, and what it has not. */
+interface Quota {
+  kept: number;
+  left: number;
+  firstLeft: Diagnostic | null;
+}
+
+export function makeSink(limits: SinkLimits): Sink {
   const kept: Diagnostic[] = [];
+  const quotas = new Map<string, Quota>();
   let failed = false;
-  let left = 0;
-  let firstLeft: Diagnostic | null = null;
+  /** The quota that has no room for one more, or null. */
+  const fullQuota = ({ file, code }: Finding): Quota | null => {
+    const of = [
+      [limits.codeDiagnostics, quotaOf(quotas, `${code} ${file}`)],
+      [limits.fileDiagnostics, quotaOf(quotas, ` ${file}`)],
+      [limits.diagnostics, quotaOf(quotas, '')],
+    ] as const;
+    const full = of.find(([limit, quota]) => quota.kept >= limit)?.[1] ?? null;
+    if (full === null) for (const [, quota] of of) quota.kept += 1;
+    return full;
+  };
   return {
     add: (finding) => {
-      const diagnostic = makeDiagnostic(finding);
-      failed ||= diagnostic.severity === 'error';
-      if (kept.length < limit) kept.push(diagnostic);
+      failed ||= codePage(finding.code).severity === 'error';
+      const full = fullQuota(finding);
+      if (full === null) kept.push(makeDiagnostic(finding));
       else {
         failed = true;
-        left += 1;
-        firstLeft ??= diagnostic;
+        full.left += 1;
+        full.firstLeft ??= makeDiagnostic(finding);
       }
     },
     failed: () => failed,
     diagnostics: () => {
-      const all = sortDiagnostics(kept);
-      if (firstLeft === null) return all;
-      const message = `${groupDigits(left)} more ${left === 1 ? 'mistake is' : 'mistakes are'} not listed`;
-      return [
-        ...all,
-        makeDiagnostic({
-          code: 'LIMIT_DIAGNOSTICS',
-          file: firstLeft.file,
-          range: firstLeft.range,
-          message,
-          help: 'correct what is listed, then check again',
-        }),
-      ];
+      const unlisted = [...quotas].flatMap(([key, { left, firstLeft }]) =>
+        firstLeft === null ? [] : [countLeft(firstLeft, left, key)],
+      );
+      return sortDiagnostics([...kept, ...unlisted]);
     },
   };
+}
+
+function quotaOf(quotas: Map<string, Quota>, key: string): Quota {
+  const known = quotas.get(key);
+  if (known !== undefined) return known;
+  const quota = { kept: 0, left: 0, firstLeft: null };
+  quotas.set(key, quota);
+  return quota;
+}
+
+/** `key` is that of the quota: of a code in a file, of a file, of the run. */
+function countLeft({ code, file, range }: Diagnostic, left: number, key: string): Diagnostic {
+  const what = key === '' ? 'mistakes' : key.startsWith(' ') ? 'mistakes in this file' : `of ${code} in this file`;
+  const one = what.replace('mistakes', 'mistake');
+  const message = `${groupDigits(left)} more ${left === 1 ? `${one} is` : `${what} are`} not listed`;
+  return makeDiagnostic({
+    code: 'LIMIT_DIAGNOSTICS',
+    file,
+    range,
+    message,
+    help: 'correct what is listed, then check again',
+  });
 }
 
 /** By file, position, code and message; equal ones once. */

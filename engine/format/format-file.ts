@@ -17,7 +17,7 @@ export type Formatting =
 
 /** Refuses a file that `check` would not read; whether its names are declared somewhere does not matter here. */
 export function formatFile(file: SourceFile, limits: EngineLimits = ENGINE_LIMITS): Formatting {
-  const sink = makeSink(limits.diagnostics);
+  const sink = makeSink(limits);
   const { text } = readDocument(file, limits, sink);
   if (sink.failed()) return { ok: false, diagnostics: sink.diagnostics() };
   const root = treeOf(text, limits);

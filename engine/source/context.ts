@@ -1,7 +1,7 @@
 // What every decoder of one file needs: where to report, and how offsets become lines.
 import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import type { EngineLimits } from '../limits.js';
-import type { Sink } from '../diagnostics/report.js';
+import type { Finding, Sink } from '../diagnostics/report.js';
 import { rangeOf, type LineTable, type Span, visibleSpan } from '../model/span.js';
 import type { SourceFault } from './tree.js';
 
@@ -17,15 +17,32 @@ export interface FileContext {
 }
 
 export function reportFault(context: FileContext, fault: SourceFault): void {
-  const { file, lines } = context;
-  context.sink.add({
-    code: fault.code,
+  context.sink.add(findingOf(context.file, context, fault));
+}
+
+/** Texts of any length may be cited: more of one says no more to a person. */
+const WORDS = 400;
+
+/** A fault of one file, as it is reported. */
+export function findingOf(
+  file: string,
+  { text, lines }: Pick<FileContext, 'text' | 'lines'>,
+  { code, message, help, related = [], ...span }: SourceFault,
+): Finding {
+  return {
+    code,
     file,
-    range: rangeOf(lines, visibleSpan(context.text, fault)),
-    message: fault.message,
-    help: fault.help,
-    related: (fault.related ?? []).map(({ message, ...span }) => ({ file, range: rangeOf(lines, span), message })),
-  });
+    range: rangeOf(lines, visibleSpan(text, span)),
+    message: shortened(message),
+    help: help === undefined ? undefined : shortened(help),
+    related: related.map((place) => ({ file, range: rangeOf(lines, place), message: shortened(place.message) })),
+  };
+}
+
+function shortened(words: string): string {
+  return words.length <= WORDS
+    ? words
+    : `${words.slice(0, WORDS / 2).toWellFormed()}…${words.slice(-WORDS / 2).toWellFormed()}`;
 }
 
 /** Reports and gives null, so that a decoder can end with it. */

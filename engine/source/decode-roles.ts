@@ -23,7 +23,7 @@ import {
 } from './fields.js';
 import { readStatedScopes } from './scope-values.js';
 import { PROVIDER, ROLE, ROLE_MEMBER } from './shapes.js';
-import type { Entry, Node } from './tree.js';
+import type { Entry, Node, TextNode } from './tree.js';
 import { readIdentity, refuseCutOff } from './values.js';
 
 /** What `policy.yaml` says; its keys have been checked. */
@@ -51,7 +51,7 @@ export function decodeHeader(context: FileContext, fields: Fields): PolicyHeader
 function decodeProviders(context: FileContext, node: Node): readonly ProviderDeclaration[] {
   const providers: ProviderDeclaration[] = [];
   for (const { key, value } of readDeclarations(context, node, '`providers`')) {
-    if (!isName(key.text)) refuseName(context, key, 'the provider');
+    checkName(context, key, 'the provider');
     if (key.text.endsWith(GROUP_SUFFIX)) {
       refuse(context, 'PROVIDER_RESERVED', {
         at: key,
@@ -74,6 +74,13 @@ function readDeclarations(context: FileContext, node: Node, what: string): reado
   return entries ?? [];
 }
 
+function checkName(context: FileContext, key: TextNode, what: string): void {
+  const { text } = key;
+  if (!isName(text)) refuseName(context, key, what);
+  // Most likely a colon is missing before the space: another name was meant then, and is not called missing.
+  if (key.text.includes(' ')) context.incomplete = true;
+}
+
 export function readDescription(context: FileContext, fields: Fields | null): string | null {
   const entry = fields?.get('description');
   return entry === undefined ? null : (readFreeText(context, entry.value, '`description`')?.value ?? null);
@@ -82,7 +89,7 @@ export function readDescription(context: FileContext, fields: Fields | null): st
 export function decodeRoles(context: FileContext, node: Node): readonly RoleDeclaration[] {
   const roles: RoleDeclaration[] = [];
   for (const { key, value } of readDeclarations(context, node, '`roles`')) {
-    if (!isName(key.text)) refuseName(context, key, 'the role');
+    checkName(context, key, 'the role');
     const fields = readFields(context, value, ROLE);
     const members = fields?.get('members');
     roles.push({

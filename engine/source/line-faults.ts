@@ -11,7 +11,7 @@ import {
   shown,
 } from './syntax-scene.js';
 import type { Span } from '../model/span.js';
-import type { SourceFault, TextNode } from './tree.js';
+import type { SourceFault } from './tree.js';
 
 /** Faults of the package that come of lines that do not follow each other. */
 const OF_LINES: ReadonlySet<string> = new Set([
@@ -33,7 +33,7 @@ const DASH: Rule = (scene) => {
   return dashMissing(line.first, content);
 };
 
-export function dashWithoutSpace(start: number, content: string): SourceFault {
+function dashWithoutSpace(start: number, content: string): SourceFault {
   const word = /^-\S+/.exec(content)?.[0] ?? '-';
   return {
     code: 'YAML_DASH_SPACE',
@@ -44,7 +44,7 @@ export function dashWithoutSpace(start: number, content: string): SourceFault {
   };
 }
 
-export function dashMissing(start: number, content: string): SourceFault {
+function dashMissing(start: number, content: string): SourceFault {
   const line = content.split('\n')[0]?.trimEnd() ?? '';
   return {
     code: 'YAML_DASH_MISSING',
@@ -78,18 +78,6 @@ function keyFaultOf(content: string, at: Span): SourceFault | null {
   const [, word, rest] = /^(\S+) +(\S.*)$/.exec(content) ?? [];
   const help = word !== undefined && rest !== undefined ? `${word}: ${rest}` : `${content}:`;
   return { code: 'YAML_COLON_MISSING', ...at, message: 'a key without a colon', help: `write \`${shown(help)}\`` };
-}
-
-/** What a text is that stands where entries of a mapping are due; null where it is more than one line. */
-export function explainStray({ text, plain, start, end }: TextNode): SourceFault | null {
-  return plain && text.length === end - start ? keyFaultOf(text, { start, end }) : null;
-}
-
-/** `content` begins at `start`, further left than the entries that it stands among. */
-export function leftOfEntries(start: number, content: string): SourceFault {
-  const line = content.split('\n')[0]?.trimEnd() ?? '';
-  const message = 'this begins further left than the entries above';
-  return { ...INDENT, start, end: start + Math.max(1, line.length), message };
 }
 
 const KEYS: Rule = (scene) => {
@@ -128,7 +116,8 @@ const INDENTATION: Rule = (scene) => {
   }
   const isBroken =
     fault.code === 'BAD_INDENT' || /^Sequence item without|^A block sequence may not/.test(fault.message);
-  const beginsLine = isBehindValue(scene) && fault.pos[0] <= line.content;
+  const isBehind = isBehindValue(scene) || /^Unexpected seq-item-ind at node end/.test(fault.message);
+  const beginsLine = isBehind && fault.pos[0] <= line.content;
   if (isBroken || beginsLine) return { ...INDENT, start: line.first, end: Math.max(line.first + 1, line.end) };
   return null;
 };

@@ -1,9 +1,10 @@
 // Parts of one file's text, each read by the quick reader where that understands it, else by the whole YAML parser, and
 // how what they say is joined.
+import type { Span } from '../model/span.js';
 import { makeMapping } from './mapping.js';
 import { parseYaml, type ParsedYaml, type YamlSource } from './parse.js';
 import { readQuickly } from './quick.js';
-import type { Entry, ListNode, MappingNode, Node, SourceFault } from './tree.js';
+import type { Entry, ListNode, MappingNode, Node, SourceFault, TextNode } from './tree.js';
 
 export function readPiece(source: YamlSource): ParsedYaml {
   const { text, offset, budget, limits } = source;
@@ -25,4 +26,9 @@ export function joinPieces(nodes: readonly Node[], report: (fault: SourceFault) 
     partial === true ? [...of, null] : of,
   );
   return makeMapping(entries, span, report);
+}
+
+/** A key without quotes that stands there. */
+export function keyAt({ text, offset }: YamlSource, { start, end }: Span): TextNode {
+  return { kind: 'text', plain: true, text: text.slice(start, end), start: start + offset, end: end + offset };
 }

@@ -2,8 +2,8 @@
 // of each other is for `link/`. After a fault reading goes on with what is left, so that all mistakes are found in one run.
 import type { EngineLimits } from '../limits.js';
 import type { PolicyDocument } from '../model/document.js';
-import { makeSink, type Sink } from '../diagnostics/report.js';
-import { lineTableOf } from '../model/span.js';
+import type { Sink } from '../diagnostics/report.js';
+import { lineTableOf, type Span } from '../model/span.js';
 import { refuse, reportFault, type FileContext } from './context.js';
 import { decodeGrants } from './decode-grants.js';
 import { decodeGuardrails } from './decode-guardrails.js';
@@ -12,10 +12,10 @@ import { decodeHeader, decodeRoles } from './decode-roles.js';
 import { decodeTests } from './decode-tests.js';
 import { mayHaveLost, readFields, type Fields } from './fields.js';
 import { withoutMisindented } from './misindented.js';
-import { readRepaired } from './read-repaired.js';
-import { HEADER, HEADER_FILE, SECTIONS } from './shapes.js';
-import { type Repair, repairsOf } from './repair.js';
-import { type DecodedText, decodeText, listedFaults } from './text.js';
+import { readTree } from './read-tree.js';
+import { recoverTree } from './recover.js';
+import { HEADER, HEADER_FILE, type MappingShape, SECTIONS } from './shapes.js';
+import { decodeText } from './text.js';
 import type { Entry, Node, SourceFault } from './tree.js';
 import { readNamespace } from './values.js';
 
@@ -32,51 +32,35 @@ export interface ReadDocument {
 }
 
 export function readDocument(file: SourceFile, limits: EngineLimits, sink: Sink): ReadDocument {
-  const decoded = decodeText(file.bytes, limits);
-  const { text, faults, readable } = decoded;
-  const lines = lineTableOf(text);
-  const attempt = (into: Sink, repair: Repair | null): Attempt => {
-    const context: FileContext = { file: file.path, text, lines, limits, sink: into, incomplete: false };
-    return readAttempt(context, decoded, repair);
-  };
-  const told: FileContext = { file: file.path, text, lines, limits, sink, incomplete: false };
-  for (const fault of listedFaults(faults, limits.textFaults)) reportFault(told, fault);
-  const repairs = readable ? repairsOf(text, faults) : [];
-  const [only = null, ...others] = repairs;
-  if (others.length === 0) return { document: attempt(sink, only).document, text };
-  // How far tabs indent, or what a CR stands for, is not known: the reading that leaves the fewest other mistakes is meant.
-  const attempts = repairs.map((repair) => {
-    const own = makeSink(limits.diagnostics);
-    const { document, excused } = attempt(own, repair);
-    const diagnostics = own.diagnostics();
-    return { document, diagnostics, mistakes: diagnostics.length + excused };
-  });
-  const best = attempts.reduce((fewest, next) => (next.mistakes < fewest.mistakes ? next : fewest));
-  for (const diagnostic of best.diagnostics) sink.add(diagnostic);
-  return { document: best.document, text };
+  const { text, faults } = decodeText(file.bytes);
+  const context: FileContext = { file: file.path, text, lines: lineTableOf(text), limits, sink, incomplete: false };
+  for (const fault of faults) reportFault(context, fault);
+  const isHeader = file.path === HEADER_FILE;
+  const tree = treeOf(context, faults, isHeader ? HEADER : SECTIONS);
+  const node = tree === null ? null : tree === 'empty' ? emptyFile(context, isHeader) : tree;
+  const fields = node === null ? null : readFields(context, node, isHeader ? HEADER : SECTIONS);
+  const isLost = node === null ? tree === null : fields === null || mayHaveLost(node, fields);
+  context.incomplete = isLost || [...(fields?.values() ?? [])].some(mayHaveLostNames);
+  return { document: isHeader ? headerDocument(context, fields) : sectionsDocument(context, fields), text };
 }
 
-interface Attempt {
-  readonly document: PolicyDocument;
-  /** Faults that were not told, because they follow from one of characters. */
-  readonly excused: number;
-}
-
-/** `repair` is null where the text is too far gone. */
-function readAttempt(context: FileContext, decoded: DecodedText, repair: Repair | null): Attempt {
+/** What a file says, or what is left of it where it is refused, which is reported; null where nothing is. */
+function treeOf(context: FileContext, faults: readonly Span[], shape: MappingShape): Node | 'empty' | null {
+  const { text, limits } = context;
   const report = (fault: SourceFault): void => {
     reportFault(context, fault);
   };
-  const { limits, file } = context;
-  const read = repair === null ? null : readRepaired(decoded, repair, { limits, report });
-  const isHeader = file === HEADER_FILE;
-  const tree = read === null ? null : read.isEmpty ? emptyFile(context, isHeader) : read.node;
-  const node = tree === null || isHeader ? tree : withoutMisindented(tree, report);
-  const fields = node === null ? null : readFields(context, node, isHeader ? HEADER : SECTIONS);
-  const isLost = node === null ? read?.isEmpty !== true : fields === null || mayHaveLost(node, fields);
-  context.incomplete = isLost || [...(fields?.values() ?? [])].some(mayHaveLostNames);
-  const document = isHeader ? headerDocument(context, fields) : sectionsDocument(context, fields);
-  return { document, excused: read?.excused ?? 0 };
+  const found: SourceFault[] = [];
+  const read = faults.length > 0 ? null : readTree({ text, limits, report: (fault) => found.push(fault) });
+  if (read === null || (read.kind === 'broken' && read.fault !== null)) {
+    const whole = { text, limits, report, offset: 0, budget: { left: limits.nodes } };
+    const rest = recoverTree({ whole, keys: shape.keys, faults }, read?.fault ?? null);
+    return rest === null || shape === HEADER ? rest : withoutMisindented(rest, report);
+  }
+  found.forEach(report);
+  if (read.kind === 'broken') return null;
+  if (read.kind === 'empty') return 'empty';
+  return shape === HEADER ? read.node : withoutMisindented(read.node, report);
 }
 
 /** Whether names that the entry declared were refused: that they are not found then says nothing. */

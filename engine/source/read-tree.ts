@@ -1,39 +1,25 @@
 // One file's text to its tree, whichever way is cheapest: large files in pieces, and each piece by the quick reader where
-// that understands it, else by the whole YAML parser. Every way gives the same tree and refuses the same texts. Of a
-// text that is refused the entries that can be read for themselves are still given, to be checked.
+// that understands it, else by the whole YAML parser. Every way gives the same tree and refuses the same texts.
 import type { EngineLimits } from '../limits.js';
 import { makeMapping } from './mapping.js';
 import type { ParsedYaml, YamlSource } from './parse.js';
-import { joinPieces, partOf, readPiece } from './pieces.js';
-import { recoverTree, type Recovered } from './recover.js';
+import { joinPieces, keyAt, partOf, readPiece } from './pieces.js';
 import { splitEntries, type EntryText } from './split.js';
 import type { Span } from '../model/span.js';
-import type { Entry, Node, SourceFault, TextNode } from './tree.js';
+import type { Entry, Node, SourceFault } from './tree.js';
 
 export interface TreeSource {
   readonly text: string;
   readonly limits: EngineLimits;
   readonly report: (fault: SourceFault) => void;
-  /** Whether what is wrong with the syntax of a part follows from something that has been reported. */
-  readonly isExcused?: (part: Span) => boolean;
 }
-
-export type TreeReading =
-  | { readonly kind: 'tree'; readonly node: Node }
-  | { readonly kind: 'empty' }
-  /** Refused, which has been reported. */
-  | Recovered;
 
 /** In UTF-16 code units. */
 const PIECE_LENGTH = 32_768;
 
 /** `pieceLength` is how long a text is read in one. */
-export function readTree(source: TreeSource, pieceLength = PIECE_LENGTH): TreeReading {
-  const { text, limits, report, isExcused } = source;
-  const whole = (): YamlSource => ({ text, limits, report, offset: 0, budget: { left: limits.nodes } });
-  const parsed = readWhole(whole(), pieceLength);
-  if (parsed.kind !== 'broken') return parsed;
-  return recoverTree(whole(), parsed.fault, isExcused ?? ((): boolean => false));
+export function readTree({ text, limits, report }: TreeSource, pieceLength = PIECE_LENGTH): ParsedYaml {
+  return readWhole({ text, limits, report, offset: 0, budget: { left: limits.nodes } }, pieceLength);
 }
 
 function readWhole(whole: YamlSource, pieceLength: number): ParsedYaml {
@@ -76,15 +62,7 @@ function readEntry(whole: YamlSource, entry: EntryText): Entry | Broken | null {
     if (parsed.kind === 'broken') return parsed;
     if (parsed.kind === 'tree') nodes.push(parsed.node);
   }
-  const { start, end } = entry.key;
-  const key: TextNode = {
-    kind: 'text',
-    plain: true,
-    text: whole.text.slice(start, end),
-    start: start + whole.offset,
-    end: end + whole.offset,
-  };
-  return { key, value: joinPieces(nodes, whole.report) };
+  return { key: keyAt(whole, entry.key), value: joinPieces(nodes, whole.report) };
 }
 
 function spanOver(entries: readonly (Entry | null)[]): Span {

@@ -3,11 +3,12 @@
 import { ENGINE_LIMITS } from '../limits.js';
 import type { Diagnostic } from '../diagnostics/diagnostic.js';
 import { makeSink } from '../diagnostics/report.js';
-import { FILE_START, type LineTable, lineTableOf, type Range, rangeOf, type Span, visibleSpan } from '../model/span.js';
-import { readRepaired } from './read-repaired.js';
-import { repairsOf } from './repair.js';
-import { decodeText, listedFaults } from './text.js';
-import { type Node, plainKind, type SourceFault } from './tree.js';
+import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
+import { FILE_START, lineTableOf, type Range, rangeOf, type Span } from '../model/span.js';
+import { findingOf } from './context.js';
+import { readTree } from './read-tree.js';
+import { decodeText } from './text.js';
+import { type Node, plainKind, type SourceFault, type TextNode } from './tree.js';
 
 export type YamlValue = string | number | boolean | null | readonly YamlValue[] | { readonly [key: string]: YamlValue };
 
@@ -21,25 +22,18 @@ export interface YamlReading {
 
 /** Reads the bytes of one file; `path` is how diagnostics name it. */
 export function readYaml(file: { readonly path: string; readonly bytes: Uint8Array }): YamlReading {
-  const decoded = decodeText(file.bytes, ENGINE_LIMITS);
-  const { text, faults } = decoded;
+  const { text, faults } = decodeText(file.bytes);
   const lines = lineTableOf(text);
-  const sink = makeSink(ENGINE_LIMITS.diagnostics);
+  const limits = ENGINE_LIMITS;
+  const sink = makeSink(limits);
   const report = (fault: SourceFault): void => {
-    const { code, message, help } = fault;
-    const related = (fault.related ?? []).map((place) => ({
-      file: file.path,
-      range: rangeOf(lines, place),
-      message: place.message,
-    }));
-    sink.add({ code, file: file.path, range: rangeOf(lines, visibleSpan(text, fault)), message, help, related });
+    sink.add(findingOf(file.path, { text, lines }, fault));
   };
-  for (const fault of listedFaults(faults, ENGINE_LIMITS.textFaults)) report(fault);
-  const [repair] = decoded.readable ? repairsOf(text, faults) : [];
-  const read = repair === undefined ? null : readRepaired(decoded, repair, { limits: ENGINE_LIMITS, report });
-  const reader: Reader = { lines, keys: new Map(), values: new Map() };
-  const node = read?.node ?? null;
-  const value = node === null ? null : toValue(reader, node, '');
+  faults.forEach(report);
+  const read = faults.length > 0 ? null : readTree({ text, limits, report });
+  if (read?.kind === 'broken' && read.fault !== null) report(read.fault);
+  const reader: Reader = { report, keys: new Map(), values: new Map() };
+  const value = read?.kind === 'tree' ? toValue(reader, read.node, '') : null;
   return {
     diagnostics: sink.diagnostics(),
     value,
@@ -51,7 +45,7 @@ export function readYaml(file: { readonly path: string; readonly bytes: Uint8Arr
 }
 
 interface Reader {
-  readonly lines: LineTable;
+  readonly report: (fault: SourceFault) => void;
   readonly keys: Map<string, Span>;
   readonly values: Map<string, Span>;
 }
@@ -62,7 +56,7 @@ function toValue(reader: Reader, node: Node, pointer: string): YamlValue {
     case 'refused':
       return null;
     case 'text':
-      return node.plain ? plainValue(node.text) : node.text;
+      return node.plain ? plainValue(reader, node) : node.text;
     case 'list':
       return node.items.map((item, index) => toValue(reader, item, `${pointer}/${String(index)}`));
     case 'mapping':
@@ -76,15 +70,40 @@ function toValue(reader: Reader, node: Node, pointer: string): YamlValue {
   }
 }
 
-function plainValue(text: string): YamlValue {
+const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/;
+
+/** What YAML takes for a value of another type is one only as JSON would write it: all else was hardly meant. */
+function plainValue(reader: Reader, node: TextNode): YamlValue {
+  const { text } = node;
+  const refuse = (code: DiagnosticCode, message: string, help: string): null => {
+    reader.report({ code, start: node.start, end: node.end, message, help });
+    return null;
+  };
   switch (plainKind(text)) {
-    case 'null':
-      return null;
-    case 'boolean':
-      return text.toLowerCase() === 'true';
-    case 'number':
-      return Number(text);
     case 'text':
       return text;
+    case 'null':
+      if (text === '' || text === 'null') return null;
+      return refuse('VALUE_NULL', `\`${text}\` is no value`, 'write `null`, or put text in quotes');
+    case 'boolean':
+      if (text === 'true' || text === 'false') return text === 'true';
+      return refuse(
+        'VALUE_NOT_BOOLEAN',
+        `\`${text}\` is neither \`true\` nor \`false\``,
+        `write \`${text.toLowerCase()}\`, or put text in quotes`,
+      );
+    case 'number': {
+      const value = Number(text);
+      const isExact = Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
+      if (JSON_NUMBER.test(text) && isExact) return value;
+      const message = isExact
+        ? `\`${text}\` is not a plain decimal number`
+        : `\`${text}\` is not a number that can be kept exactly`;
+      return refuse(
+        'VALUE_NOT_TEXT',
+        message,
+        'write it in decimal digits without zeros in front, or put text in quotes',
+      );
+    }
   }
 }

@@ -1,140 +1,134 @@
-// What a text that is no YAML still says (design 3.2: all mistakes in one run). It is cut where entries seem to begin; each
-// is read for itself, its first fault is told, and those without one are checked as if nothing had happened. INVARIANT:
-// what is given here is never used as policy, and at least one fault is reported.
+// What a file that is refused still says, so that all mistakes are found in one run: it is cut where, at the left edge, a
+// key begins, and below it where an entry of its list or mapping does. Of a part that is no YAML the first fault is told;
+// the other parts are checked as if nothing had happened. INVARIANT: at least one fault is reported, and what is given
+// here is never used as policy.
+import { groupDigits } from '../diagnostics/fault-words.js';
+import type { Span } from '../model/span.js';
 import { makeMapping } from './mapping.js';
 import type { YamlSource } from './parse.js';
-import { joinPieces, partOf, readPiece } from './pieces.js';
-import { salvage } from './salvage.js';
-import { type LooseEntry, type LoosePiece, splitLoosely } from './split.js';
-import { dashMissing, dashWithoutSpace, explainStray, leftOfEntries } from './line-faults.js';
-import type { Span } from '../model/span.js';
-import type { Entry, Node, SourceFault, TextNode } from './tree.js';
+import { joinPieces, keyAt, partOf, readPiece } from './pieces.js';
+import { bodyOf, entriesOf, linesOf } from './split.js';
+import type { Entry, Node, SourceFault } from './tree.js';
 
-export interface Recovered {
-  readonly kind: 'broken';
-  /** Null where nothing could be read. */
-  readonly node: Node | null;
-}
-
-interface Recovery {
+export interface DamagedText {
   readonly whole: YamlSource;
-  readonly tell: (piece: Span, fault: SourceFault) => void;
+  /** The keys that may stand at the left edge. */
+  readonly keys: readonly string[];
+  /** Faults of characters, in order. They have been reported. */
+  readonly faults: readonly Span[];
 }
 
-/**
- * `fault` is that of the text as a whole, null where it has been reported and reading on would not end. In a part that is
- * `excused` a fault of its syntax follows from another that has been reported.
- */
-export function recoverTree(
-  whole: YamlSource,
-  fault: SourceFault | null,
-  isExcused: (piece: Span) => boolean,
-): Recovered {
-  if (fault === null) return { kind: 'broken', node: null };
-  const told: Span[] = [];
-  const tell = (piece: Span, found: SourceFault): void => {
-    told.push(piece);
-    if (!isExcused(piece)) whole.report(found);
-  };
-  const read = splitLoosely(whole.text).flatMap((text) => readLoosely({ whole, tell }, text));
-  if (told.length === 0) tell({ start: 0, end: whole.text.length }, fault);
-  const entries = fault.code === 'YAML_DOCUMENTS' ? joinEqualKeys(read, whole.report) : read;
-  if (entries.every((entry) => entry === null)) return { kind: 'broken', node: null };
-  return { kind: 'broken', node: makeMapping(entries, { start: 0, end: whole.text.length }, whole.report) };
+interface Recovery extends DamagedText {
+  /** Faults of syntax so far. */
+  told: number;
+  /** Whether something is lost since the last of the known keys. */
+  isLost: boolean;
+  /** Whether one of the known keys may be within what is lost. */
+  hidesKeys: boolean;
 }
 
-function readLoosely(recovery: Recovery, entry: LooseEntry): readonly (Entry | null)[] {
-  const { whole, tell } = recovery;
-  const { key, body, start, end } = entry;
-  if (key !== null && body !== null) {
-    const value = readBody(recovery, keyOf(whole, key), body);
-    return [{ key: keyOf(whole, key), value }];
-  }
-  const text = whole.text.slice(start, end);
-  const head = text.split('\n', 1)[0] ?? '';
-  // Directives and marks between documents have been reported.
-  if (/^(?:%|(?:---|\.\.\.) *(?:#[^\n]*)?$)/.test(head)) return [];
-  const parsed = readPiece(partOf(whole, start, end));
-  if (parsed.kind === 'broken') {
-    const rest = parsed.fault === null ? null : tellAndSalvage(recovery, entry, parsed.fault);
-    if (rest?.kind === 'mapping') return rest.partial === true ? [...rest.entries, null] : rest.entries;
-    return key === null ? [null] : [{ key: keyOf(whole, key), value: { kind: 'refused', start: key.start, end } }];
-  }
-  if (parsed.kind === 'empty') return [];
-  if (parsed.node.kind === 'mapping')
-    return parsed.node.partial === true ? [...parsed.node.entries, null] : parsed.node.entries;
-  const stray = parsed.node.kind === 'text' ? explainStray(parsed.node) : null;
-  if (stray !== null) tell(entry, stray);
-  return [null];
-}
-
-/** What a piece says beside its first fault. */
-function tellAndSalvage({ whole, tell }: Recovery, piece: Span, first: SourceFault): Node | null {
-  tell(piece, first);
-  const inner = { ...whole, limits: { ...whole.limits, depth: whole.limits.depth - 1 } };
-  return salvage(partOf(inner, piece.start, piece.end), first, (at, fault) => {
-    tell({ start: at.start - whole.offset, end: at.end - whole.offset }, fault);
+/** `first` is the fault that ended the reading of the whole, null where it was not begun. Null if nothing is left. */
+export function recoverTree(damaged: DamagedText, first: SourceFault | null): Node | null {
+  const { whole } = damaged;
+  const recovery: Recovery = { ...damaged, told: 0, isLost: false, hidesKeys: false };
+  const entries = cut(damaged).flatMap((part) => {
+    if (part.isKnown) recovery.isLost = false;
+    // What stands behind a fault and is no key of the file most likely belongs to what is broken.
+    return recovery.isLost ? [null] : readPart(recovery, part);
   });
+  // A second document is no fault of any part, and may have the same keys.
+  const isSecond = first?.code === 'YAML_DOCUMENTS';
+  if (first !== null && (isSecond || recovery.told === 0)) whole.report(first);
+  if (entries.every((entry) => entry === null)) return null;
+  return makeMapping(
+    [...entries, ...(recovery.hidesKeys ? [null] : [])],
+    { start: 0, end: whole.text.length },
+    (fault) => {
+      if (!isSecond || fault.code !== 'YAML_DUPLICATE_KEY') whole.report(fault);
+    },
+  );
 }
 
-function keyOf({ text, offset }: YamlSource, { start, end }: Span): TextNode {
-  return { kind: 'text', plain: true, text: text.slice(start, end), start: start + offset, end: end + offset };
+interface Part extends Span {
+  readonly isKnown: boolean;
 }
 
-function readBody(recovery: Recovery, key: TextNode, { kind, pieces }: NonNullable<LooseEntry['body']>): Node {
-  if (pieces.length === 0) return { ...key, text: '' };
-  const nodes: Node[] = [];
-  let isWhole = true;
-  for (const piece of pieces) {
-    const node = readInBody(recovery, kind, piece);
-    if (node !== null) nodes.push(node);
-    isWhole &&= node !== null;
-  }
-  if (nodes.length === 0) return { kind: 'refused', start: key.start, end: key.end };
-  const joined = joinPieces(nodes, recovery.whole.report);
-  return joined.kind === 'mapping' && !isWhole ? { ...joined, partial: true } : joined;
+const ANY_KEY = /^(?:[A-Za-z]+:(?: |$)|---|\.\.\.|%)/;
+
+function cut({ whole: { text }, keys }: DamagedText): readonly Part[] {
+  const known = new RegExp(`^(?:${keys.join('|')})(?![\\w-])`);
+  // A byte order mark is no part of the first line.
+  const begin = text.startsWith('\uFEFF') ? 1 : 0;
+  const starts = Array.from(linesOf(text, { start: begin, end: text.length })).flatMap(({ start, end }) => {
+    const head = text.slice(start, Math.min(end, start + 80));
+    const isKnown = known.test(head);
+    return isKnown || start === begin || ANY_KEY.test(head) ? [{ start, isKnown }] : [];
+  });
+  return starts.map((part, index) => ({ ...part, end: starts[index + 1]?.start ?? text.length }));
 }
 
-/** A list or mapping of the entries that a piece holds, or null. */
-function readInBody(recovery: Recovery, kind: 'list' | 'mapping', piece: LoosePiece): Node | null {
-  const { whole, tell } = recovery;
-  const { start, end, fit } = piece;
-  const inner = { ...whole, limits: { ...whole.limits, depth: whole.limits.depth - 1 } };
-  const parsed = readPiece(partOf(inner, start, end));
-  const text = whole.text.slice(start, end);
-  const content = text.trimStart();
-  const at = start + text.length - content.length;
-  const node = parsed.kind === 'tree' ? parsed.node : null;
-  if (fit === 'no-dash') {
-    tell(piece, content.startsWith('-') ? dashWithoutSpace(at, content) : dashMissing(at, content));
-    return node?.kind === 'mapping' && !content.startsWith('-') ? { ...node, kind: 'list', items: [node] } : null;
+/** Null stands for entries that are lost. */
+function readPart(recovery: Recovery, part: Span): readonly (Entry | null)[] {
+  const { whole } = recovery;
+  const entry = bodyOf(whole.text, part);
+  if (entry === null || entry.body === null) {
+    const node = readNode(recovery, partOf(whole, part.start, part.end));
+    if (node === 'nothing') return [];
+    if (node?.kind === 'mapping') return node.partial === true ? [...node.entries, null] : node.entries;
+    return [entry === null ? null : refused(keyAt(whole, entry.key))];
   }
-  if (fit === 'left-of-entries') {
-    tell(piece, leftOfEntries(at, content));
-    return node?.kind === 'list' && kind === 'list' ? node : null;
-  }
-  if (parsed.kind === 'broken') {
-    const rest = parsed.fault === null ? null : tellAndSalvage(recovery, piece, parsed.fault);
-    return rest?.kind === kind ? rest : null;
-  }
-  const stray = node?.kind === 'text' ? explainStray(node) : null;
-  if (stray !== null) tell(piece, stray);
-  return node?.kind === kind ? node : null;
+  const { body } = entry;
+  const key = keyAt(whole, entry.key);
+  const { kind, starts, isOdd } = entriesOf(whole.text, body);
+  const found: SourceFault[] = [];
+  // The mapping around the body counts as one level.
+  const limits = { ...whole.limits, depth: whole.limits.depth - 1 };
+  const inner = { ...whole, limits, report: (fault: SourceFault) => found.push(fault) };
+  const nodes = starts.map((start, index) => readNode(recovery, partOf(inner, start, starts[index + 1] ?? body.end)));
+  const broken = nodes.filter((node) => node === null).length;
+  // Where lines stand out of their columns, a cut that breaks several entries was most likely made at the wrong ones.
+  const isMiscut = isOdd && broken > 1;
+  for (const fault of isMiscut ? found.slice(0, 1) : found) whole.report(fault);
+  const kept = nodes.filter((node): node is Node => node !== null && node !== 'nothing' && node.kind === kind);
+  if (kept.length === 0 || isMiscut) return [refused(key)];
+  const value = joinPieces(kept, whole.report);
+  return [{ key, value: value.kind === 'mapping' && kept.length < nodes.length ? { ...value, partial: true } : value }];
 }
 
-/** The entries of several documents: what has one name belongs together. */
-function joinEqualKeys(
-  entries: readonly (Entry | null)[],
-  report: (fault: SourceFault) => void,
-): readonly (Entry | null)[] {
-  const joined = new Map<string, Entry>();
-  for (const entry of entries) {
-    if (entry === null) continue;
-    const before = joined.get(entry.key.text);
-    const isAlike = before !== undefined && before.value.kind === entry.value.kind && entry.value.kind !== 'text';
-    if (before === undefined) joined.set(entry.key.text, entry);
-    else if (isAlike)
-      joined.set(entry.key.text, { key: before.key, value: joinPieces([before.value, entry.value], report) });
+function refused(key: Entry['key']): Entry {
+  return { key, value: { kind: 'refused', start: key.start, end: key.end } };
+}
+
+/** Null where a fault is in it. */
+function readNode(recovery: Recovery, part: YamlSource): Node | 'nothing' | null {
+  const start = part.offset;
+  const end = start + part.text.length;
+  const { fileDiagnostics } = part.limits;
+  if (recovery.told < fileDiagnostics && !isTouched(recovery.faults, { start, end })) {
+    const parsed = readPiece(part);
+    if (parsed.kind === 'empty') return 'nothing';
+    if (parsed.kind === 'tree') return parsed.node;
+    if (parsed.fault !== null) part.report(parsed.fault);
+    recovery.told += 1;
+    if (recovery.told === fileDiagnostics) {
+      const message = `what follows is not read: ${groupDigits(fileDiagnostics)} entries up to here are no YAML`;
+      part.report({ code: 'LIMIT_DIAGNOSTICS', start, end, message, help: 'correct what is listed, then check again' });
+    }
   }
-  return [...joined.values()];
+  recovery.isLost = true;
+  recovery.hidesKeys ||= recovery.keys.some((key) => part.text.includes(`${key}:`, 1));
+  return null;
+}
+
+/** Whether one of the faults, which are in order, is in the span. */
+function isTouched(faults: readonly Span[], { start, end }: Span): boolean {
+  let low = 0;
+  let high = faults.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((faults[middle]?.end ?? 0) <= start) low = middle + 1;
+    else high = middle;
+  }
+  const next = faults[low];
+  return next !== undefined && next.start < end;
 }

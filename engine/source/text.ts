@@ -1,7 +1,5 @@
 // Bytes to text (design 3.1): strict UTF-8, CRLF read as LF, and no character that a reader could not see or that two
-// programs could take for different things. Every fault is found, so that what is left can still be read (`repair.ts`).
-import { groupDigits } from '../diagnostics/fault-words.js';
-import type { EngineLimits } from '../limits.js';
+// programs could take for different things. Every fault is found, so that what is left can still be read (`recover.ts`).
 import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import type { Span } from '../model/span.js';
 
@@ -16,24 +14,22 @@ export interface DecodedText {
   readonly text: string;
   /** In order, not overlapping. */
   readonly faults: readonly TextFault[];
-  /** Whether there is enough left to read on. */
-  readonly readable: boolean;
 }
 
 /** What stands where bytes were no text. */
 const REPLACEMENT = '\uFFFD';
 
-export function decodeText(bytes: Uint8Array, limits: EngineLimits): DecodedText {
+export function decodeText(bytes: Uint8Array): DecodedText {
   if (isUtf16(bytes)) {
     const message = 'the file is UTF-16 text';
     const fault = { code: 'TEXT_NOT_UTF8', start: 0, end: 0, message, help: 'save the file as UTF-8' } as const;
-    return { text: '', faults: [fault], readable: false };
+    return { text: '', faults: [fault] };
   }
   const { text, faults } = decodeUtf8(bytes);
   const all = [...faults, ...characterFaults(text), ...spaceFaults(text), ...normalFormFaults(text)].sort(
     (a, b) => a.start - b.start,
   );
-  return { text, faults: all, readable: all.length <= limits.diagnostics };
+  return { text, faults: all };
 }
 
 /** By its byte order mark, or by the NUL in every other byte of text in ASCII. */
@@ -192,24 +188,6 @@ function lineFault(line: string, offset: number): TextFault {
   while (line.charAt(from) === normal.charAt(from)) from += 1;
   const start = offset + from;
   return { code: 'TEXT_NOT_NFC', start, end: start + 1, message: NOT_NORMAL, help: 'convert the file to NFC' };
-}
-
-/** What of a file's faults is told: of each kind up to `limit`, and how many more there are. */
-export function listedFaults(faults: readonly TextFault[], limit: number): readonly TextFault[] {
-  const counts = new Map<DiagnosticCode, number>();
-  const listed = faults.filter(({ code }) => {
-    const count = (counts.get(code) ?? 0) + 1;
-    counts.set(code, count);
-    return count <= limit;
-  });
-  const closing = [...counts].flatMap(([code, count]): TextFault[] => {
-    const last = faults.filter((fault) => fault.code === code)[limit];
-    if (last === undefined) return [];
-    const message = `${groupDigits(count - limit)} more of ${code} in this file ${count - limit === 1 ? 'is' : 'are'} not listed`;
-    const help = 'correct what is listed, then check again';
-    return [{ code: 'LIMIT_DIAGNOSTICS', start: last.start, end: last.end, message, help }];
-  });
-  return [...listed, ...closing];
 }
 
 /** What is wrong with a text that was written with escapes, or null. */

@@ -163,7 +163,7 @@ describe('a slip at the left edge', () => {
     ['a bracket too many', `roles:\n${LAST_ROLE}grants: []\n}\n`, [FOUND_ROLE, 'YAML_BRACKET_EXTRA }']],
     ['keys of a grant', 'grants:\n- id: a\nrole: staff\nnamespace: /labs\n', ['YAML_INDENT role']],
     ['a second document', `roles:\n${LAST_ROLE}---\ngrants:\n${LAST}`, [FOUND_ROLE, 'YAML_DOCUMENTS ---', FOUND]],
-    ['a second document with the same section', `grants: []\n---\ngrants:\n${LAST}`, ['YAML_DOCUMENTS ---', FOUND]],
+    ['a second document with the same section', `grants: []\n---\ngrants:\n${LAST}`, ['YAML_DOCUMENTS ---']],
     [
       'a list that ends in a comma on the left',
       'grants: [\n  { id: a, role: staff, namespace: /labs }\n',
@@ -305,7 +305,7 @@ describe('faults of characters', () => {
   it('are all told, up to a limit and how many more there are', () => {
     const text = `roles:\n${Array.from({ length: 9 }, (_, i) => `  r${String(i)}:\t{ members: [] }\n`).join('')}${LAST_ROLE}`;
     expect(summary(readExample(text))).toEqual([...Array.from({ length: 9 }, () => 'TEXT_TAB \t'), FOUND_ROLE]);
-    const limited = readExample(text, { textFaults: 4 });
+    const limited = readExample(text, { codeDiagnostics: 4 });
     expect(limited.diagnostics.map(({ code }) => code)).toEqual([
       ...Array.from({ length: 4 }, () => 'TEXT_TAB'),
       'LIMIT_DIAGNOSTICS',
