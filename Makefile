@@ -6,7 +6,7 @@ JEST := node --experimental-vm-modules --no-warnings node_modules/jest/bin/jest.
 NODE_OK := var v = process.versions.node.split("."); process.exit(v[0] > 20 || (v[0] == 20 && v[1] >= 19) ? 0 : 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help node setup build run test check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench bench-policy bench-query clean
+.PHONY: help node setup build run test test-deep test-nodes check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench bench-policy bench-query clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,9 +32,19 @@ test: build ## the whole suite (ARGS=pattern for a part of it)
 	@mkdir -p .run
 	$(JEST) --json --outputFile=.run/jest.json $(ARGS)
 
+test-deep: export BAILIWICK_TEST_DEPTH := deep
+test-deep: export BAILIWICK_TEST_SEED ?= $(shell date -u +%Y%m%d)
+test-deep: build ## the suite with every property at full count, from a seed by date (BAILIWICK_TEST_SEED=n for another)
+	@mkdir -p .run
+	@echo "again: make test-deep BAILIWICK_TEST_SEED=$$BAILIWICK_TEST_SEED"
+	$(JEST) --json --outputFile=.run/jest-deep.json $(ARGS)
+
+test-nodes: build ## `make run` and a short suite on other lines of Node, installed from npm into .run/
+	@node .ci/nodes.mjs
+
 check: fmt-check lint types arch dead docs-check ## everything but the tests
 
-ci: check test reproducible ## what CI runs: check, then test, then the proof that compiles are reproducible
+ci: check test test-nodes reproducible ## what CI runs: check, test, other lines of Node, the proof that compiles are reproducible
 
 reproducible: build ## compile policies/ in other places, times and languages: always the same bytes
 	@node .ci/reproducible.mjs

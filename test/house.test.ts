@@ -1,6 +1,8 @@
 // The commands of the house: `make` alone lists its targets, recipes stay short, and CI counts what jest reported.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { fromRoot } from './support/root.js';
 import { makeFolder } from './support/temp-folder.js';
@@ -33,8 +35,14 @@ describe('CI', () => {
     numPendingTests: 0,
     numRuntimeErrorTestSuites: 0,
     numTotalTestSuites: 1,
+    testResults: [],
     success: true,
   };
+  const took = (seconds: number): object => ({
+    testResults: [
+      { name: fromRoot('dist/test/engine/one.test.js'), startTime: 1_000, endTime: 1_000 + 1_000 * seconds },
+    ],
+  });
 
   it('runs `make ci`, which runs the tests', () => {
     expect(readFileSync(fromRoot('.ci/run'), 'utf8')).toMatch(/^make -k ci\b/m);
@@ -53,6 +61,8 @@ describe('CI', () => {
     },
     { name: 'a suite was not run', change: { numTotalTestSuites: 0 }, last: '12 passed, 0 failed', status: 1 },
     { name: 'nothing was run', change: { numPassedTests: 0 }, last: '0 passed, 0 failed', status: 1 },
+    { name: 'a file took as long as it may', change: took(45), last: '12 passed, 0 failed', status: 0 },
+    { name: 'a file took too long', change: took(45.1), last: '12 passed, 1 failed', status: 1 },
     { name: 'there is no report', change: null, last: '0 passed, 0 failed', status: 1 },
   ])('ends with what jest counted: $name', async ({ change, last, status }) => {
     const files = change === null ? {} : { '.run/jest.json': JSON.stringify({ ...report, ...change }) };
@@ -60,5 +70,15 @@ describe('CI', () => {
     const run = spawnSync(process.execPath, [fromRoot('.ci/summary.mjs')], { cwd: folder, encoding: 'utf8' });
     expect(run.stdout.trimEnd().split('\n').at(-1)).toBe(last);
     expect(run.status).toBe(status);
+  });
+
+  it('names the file that took too long', async () => {
+    const folder = await makeFolder({ 'test/engine/one.test.ts': '' });
+    const name = join(folder, 'dist/test/engine/one.test.js');
+    const testResults = [{ name, startTime: 0, endTime: 51_400 }];
+    await mkdir(join(folder, '.run'));
+    await writeFile(join(folder, '.run/jest.json'), JSON.stringify({ ...report, testResults }));
+    const run = spawnSync(process.execPath, [fromRoot('.ci/summary.mjs')], { cwd: folder, encoding: 'utf8' });
+    expect(run.stdout).toContain('test/engine/one.test.ts took 51 s; a file may take 45 s\n');
   });
 });

@@ -19,6 +19,7 @@ import {
   visibilityDigest,
 } from '../../engine/index.js';
 import type { PolicySet } from '../../engine/model/policy-set.js';
+import { testRuns } from '../support/test-runs.js';
 import { oracleDecide, oracleVisible, spell } from './oracle/oracle.js';
 import { anyActor, anyInstant, anyPath, grantBody, UNIVERSE, world } from './oracle/worlds.js';
 
@@ -71,7 +72,7 @@ describe('decide', () => {
           }
         },
       ),
-      { numRuns: 200 },
+      testRuns(200),
     );
     for (const kind of [
       'allow',
@@ -96,7 +97,7 @@ describe('decide', () => {
         expect(decide(load(more), { actor, request: asked, at }).decision).toBe('allow');
         expect(decide(load(set), { actor: wider, request: asked, at }).decision).toBe('allow');
       }),
-      { numRuns: 100 },
+      testRuns(100),
     );
   });
 });
@@ -143,7 +144,7 @@ describe('visibility', () => {
           }
         }
       }),
-      { numRuns: 150 },
+      testRuns(150),
     );
     for (const kind of ['none', 'some', 'all']) expect([kind, (kinds.get(kind) ?? 0) > 3]).toEqual([kind, true]);
   });
@@ -180,7 +181,7 @@ describe('heldScopes', () => {
         });
         expect(held).toEqual(expected);
       }),
-      { numRuns: 100 },
+      testRuns(100),
     );
   });
 });

@@ -6,6 +6,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { compilePolicy, formatFile, type PolicySet, readPolicy } from '../../engine/compiler.js';
 import { fromRoot } from '../support/root.js';
+import { testRuns } from '../support/test-runs.js';
 import { tokensOf, type Token } from './comment-tokens.js';
 import { makeDice, policies, untidy } from './untidy-policies.js';
 
@@ -142,7 +143,7 @@ test('any policy, however it is written, keeps its meaning, and is formatted onc
       expect(now.ok && now.snapshot.decisions).toBe(old.ok && old.snapshot.decisions);
       compiled += 1;
     }),
-    { numRuns: 100 },
+    testRuns(100),
   );
   expect(compiled).toBeGreaterThan(3);
 });
@@ -156,7 +157,7 @@ test('every comment stays between the texts where it stood, and no text changes 
       expect({ text, formatted, tokens: tokensOf(formatted) }).toEqual({ text, formatted, tokens: before });
       comments += before.filter(({ kind }) => kind === 'comment').length;
     }),
-    { numRuns: 150 },
+    testRuns(150),
   );
   expect(comments).toBeGreaterThan(500);
 });
@@ -170,7 +171,7 @@ test('a comment goes with the key that it stands above or behind, where keys are
       expect({ text, formatted, after }).toEqual({ text, formatted, after: before });
       comments += before.size;
     }),
-    { numRuns: 100 },
+    testRuns(100),
   );
   expect(comments).toBeGreaterThan(300);
 });
@@ -203,7 +204,7 @@ test('a formatted file that is cut at the end of a line never grants more', () =
         }
       }
     }),
-    { numRuns: 15 },
+    testRuns(15),
   );
   expect(cuts).toBeGreaterThan(50);
 });

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { type Diagnostic, lintPolicy, type PolicySet } from '../../engine/compiler.js';
 import { ALL_SCOPES, type ScopeSet } from '../../engine/index.js';
 import type { PolicyGrant, PolicyRole } from '../../engine/model/policy-set.js';
+import { testRuns } from '../support/test-runs.js';
 import { compile } from './full-policy.js';
 import { grantBody, pathOf, policyOf, world } from './oracle/worlds.js';
 
@@ -90,7 +91,7 @@ describe('redundant grants', () => {
       fc.property(world, (set) => {
         found += judge(set);
       }),
-      { numRuns: 150 },
+      testRuns(150),
     );
     expect(found).toBeGreaterThan(50);
   });
@@ -107,7 +108,7 @@ describe('redundant grants', () => {
       fc.property(world, bodies, (set, grants) => {
         judge(policyOf(set.roles, grants));
       }),
-      { numRuns: 60 },
+      testRuns(60),
     );
     const only = policyOf([], [grant('a', deep(32)), grant('a', deep(32), { inherit: false })]);
     expect(told(only)).toEqual(['the grant `g1` adds nothing to `g0`']);

@@ -4,6 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { lintPolicy, type PolicySet, readPolicy } from '../../engine/compiler.js';
 import { type Family, FAMILIES, scopeNames } from '../../engine/index.js';
+import { testRuns } from '../support/test-runs.js';
 import { isAtOrBelow, oracleGrants } from './oracle/oracle.js';
 import { IDENTITIES, INSTANTS, UNIVERSE, world } from './oracle/worlds.js';
 
@@ -65,7 +66,7 @@ describe('writes that nobody reads', () => {
         found += wanted.length;
         missing += grants.length - wanted.length;
       }),
-      { numRuns: 200 },
+      testRuns(200),
     );
     expect(Math.min(found, missing)).toBeGreaterThan(100);
   });

@@ -13,6 +13,7 @@ import {
   readPolicy,
 } from '../../engine/compiler.js';
 import { type Instant, parseInstant } from '../../engine/index.js';
+import { testRuns } from '../support/test-runs.js';
 
 const POLICY = 'bailiwick: 1\nname: p\nproviders: { orcid: {}, github: {} }\n';
 const DAY = 86_400_000;
@@ -171,7 +172,7 @@ describe('redundant grants', () => {
           expect(decisions(left)).toBe(decisions(grants));
         },
       ),
-      { numRuns: 60 },
+      testRuns(60),
     );
     expect(removed).toBeGreaterThan(50);
   });
@@ -183,7 +184,7 @@ describe('redundant grants', () => {
         const whole = decisions(left);
         for (const grant of left) expect(decisions(left.filter((other) => other !== grant))).not.toBe(whole);
       }),
-      { numRuns: 60 },
+      testRuns(60),
     );
   });
 

@@ -14,6 +14,7 @@ import {
 } from '../../engine/index.js';
 import type { PolicyGrant, PolicyMember, PolicyRole, PolicySet } from '../../engine/model/policy-set.js';
 import { countSegments } from '../../engine/snapshot/below.js';
+import { testRuns } from '../support/test-runs.js';
 import { isAtOrBelow, oracleCells } from './oracle/oracle.js';
 import { grantBody, IDENTITIES, INSTANTS, pathOf, policyOf, STRANGER, UNIVERSE, world } from './oracle/worlds.js';
 
@@ -204,7 +205,7 @@ describe('the decision digest', () => {
           if (equal && !same) namespacesAlike += 1;
         }
       }),
-      { numRuns: 150 },
+      testRuns(150),
     );
     expect([alike > 20, different > 20, namespacesAlike > 20]).toEqual([true, true, true]);
   });
@@ -216,7 +217,7 @@ describe('the decision digest', () => {
         expect(areAlike(cellsOf(set), cellsOf(other), ROOT)).toBe(true);
         expect(digest(other).decisions).toBe(digest(set).decisions);
       }),
-      { numRuns: 150 },
+      testRuns(150),
     );
   });
 

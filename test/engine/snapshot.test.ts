@@ -9,6 +9,7 @@ import { decodeSnapshot } from '../../engine/snapshot/decode.js';
 import type { SnapshotBody } from '../../engine/snapshot/document.js';
 import type { Identity } from '../../engine/model/identity.js';
 import type { PolicySet } from '../../engine/model/policy-set.js';
+import { testRuns } from '../support/test-runs.js';
 import { compile, FULL, LEAVES, valueAt } from './full-policy.js';
 import { world } from './oracle/worlds.js';
 
@@ -39,7 +40,7 @@ describe('compiling', () => {
         const other = { ...set, providers: rotate(set.providers), roles, grants: [...rotate(set.grants)].reverse() };
         expect(compile(other).text).toBe(compile(set).text);
       }),
-      { numRuns: 60 },
+      testRuns(60),
     );
   });
 
@@ -134,7 +135,7 @@ describe('loading', () => {
         expect(decoded.snapshot.tables.grants.id).toEqual(bodyOf(text).grants.id);
         expect(decoded.snapshot.tables.grants.id).toEqual(set.grants.map((grant) => grant.id).sort());
       }),
-      { numRuns: 40 },
+      testRuns(40),
     );
   });
 
@@ -169,7 +170,7 @@ describe('loading', () => {
           expect(loadSnapshot(bytes).ok).toBe(false);
         },
       ),
-      { numRuns: 300 },
+      testRuns(300),
     );
   });
 
@@ -198,7 +199,7 @@ describe('loading', () => {
           }
         },
       ),
-      { numRuns: 400 },
+      testRuns(400),
     );
     for (const code of ['loads', 'snapshot.shape', 'snapshot.content', 'snapshot.decisions'])
       expect([...seen]).toContain(code);

@@ -1,5 +1,6 @@
-// How often properties are tried, and from which seed: the same in every run unless the environment says otherwise, so
-// that a failure can be had again and a night can go further (`BAILIWICK_TEST_RUNS`, `BAILIWICK_TEST_SEED`).
+// How often properties are tried, and from which seed: the same in every run unless the environment says otherwise, so that
+// a failure can be had again. `make test` tries each often enough to see most mistakes, `make test-deep` in full
+// (`BAILIWICK_TEST_DEPTH=deep`) from a seed of the day; `BAILIWICK_TEST_SEED` and `BAILIWICK_TEST_RUNS` set any other.
 import fc, { type Parameters } from 'fast-check';
 
 const SEED = 20261121;
@@ -9,12 +10,20 @@ export interface TestRuns {
   readonly numRuns: number;
 }
 
-/** `usual` runs, or as many as the environment asks for. */
-export function testRuns(usual: number): TestRuns {
+/** How often, in `make test` and in `make test-deep`; one number is for both. */
+export type Often = number | { readonly usual: number; readonly deep: number };
+
+export function testRuns(often: Often): TestRuns {
   return {
     seed: wholeNumber('BAILIWICK_TEST_SEED') ?? SEED,
-    numRuns: wholeNumber('BAILIWICK_TEST_RUNS') ?? usual,
+    numRuns: wholeNumber('BAILIWICK_TEST_RUNS') ?? times(often),
   };
+}
+
+/** For what is repeated without a generator. */
+export function times(often: Often): number {
+  if (typeof often === 'number') return often;
+  return process.env['BAILIWICK_TEST_DEPTH'] === 'deep' ? often.deep : often.usual;
 }
 
 /** Shrinking goes on for so long at most: what is smallest by then is told. */

@@ -14,6 +14,7 @@ import { explain } from '../../../engine/prove/explain/explain.js';
 import { whatCan } from '../../../engine/prove/ask/what-can.js';
 import { whoCan } from '../../../engine/prove/ask/who-can.js';
 import { anyInstant, anyPath, IDENTITIES, pathOf, policyOf, STRANGER, UNIVERSE, world } from '../oracle/worlds.js';
+import { testRuns } from '../../support/test-runs.js';
 import { holds, isInRegion, load } from './brute.js';
 import { ADA, ASKING, CREW_AND_ADA, decideAs, explainRequest, someone } from './requests.js';
 
@@ -33,7 +34,7 @@ describe('who-can', () => {
           expected,
         );
       }),
-      { numRuns: 100 },
+      testRuns(100),
     );
   });
 });
@@ -70,7 +71,7 @@ describe('what-can', () => {
           expect(region.grants.length).toBeGreaterThan(0);
         }
       }),
-      { numRuns: 100 },
+      testRuns(100),
     );
   });
 });
@@ -92,7 +93,7 @@ describe('explain', () => {
         );
         expect(explanation.steps.length).toBe(decision.decision === 'allow' ? 5 : explanation.steps.length);
       }),
-      { numRuns: 200 },
+      testRuns(200),
     );
   });
 

@@ -6,6 +6,7 @@ import { type DiffRow, diffPolicies } from '../../../engine/prove/diff/diff-poli
 import { formatIdentity, type Identity, type NamespacePath, SCOPES, type ScopeSet } from '../../../engine/index.js';
 import type { Place, PolicyGrant, PolicyRole, PolicySet } from '../../../engine/model/policy-set.js';
 import { grantBody, IDENTITIES, pathOf, policyOf, UNIVERSE, world } from '../oracle/worlds.js';
+import { testRuns } from '../../support/test-runs.js';
 import { holds, isDuring, isInRegion, load, TIMES } from './brute.js';
 
 /** Cells that `having` holds and `lacking` does not, as texts. */
@@ -67,7 +68,7 @@ describe('diff', () => {
       outcomes[report.equal ? 'same' : 'different'] += 1;
       for (const row of [...report.gained, ...report.lost]) expect(row.causes.length).toBeGreaterThan(0);
     });
-    fc.assert(property, { numRuns: 80 });
+    fc.assert(property, testRuns(80));
     expect(Math.min(outcomes.same, outcomes.different)).toBeGreaterThan(2);
   });
 
@@ -103,7 +104,7 @@ describe('diff', () => {
       expect(cells.lost).toBe(count(old, changed));
       expect(cells.equal).toBe(cells.compared - cells.gained - cells.lost);
     });
-    fc.assert(property, { numRuns: 60 });
+    fc.assert(property, testRuns(60));
   });
 
   it('finds on the way back what it found on the way there', () => {
@@ -114,7 +115,7 @@ describe('diff', () => {
         expect(plain(back.lost)).toEqual(plain(there.gained));
         expect(plain(back.gained)).toEqual(plain(there.lost));
       }),
-      { numRuns: 40 },
+      testRuns(40),
     );
   });
 });
@@ -155,7 +156,7 @@ describe('a diff of many grants', () => {
           grants: other.grants.map((one) => ({ ...one, id: `other-${one.id}` })),
         });
       }),
-      { numRuns: 8, seed: 20261121 },
+      testRuns(8),
     );
   });
 
@@ -168,7 +169,7 @@ describe('a diff of many grants', () => {
         const { gained } = diffPolicies(load(old), load({ ...old, grants: [...old.grants, above] }));
         longest = Math.max(longest, ...gained.map(({ except }) => except?.length ?? 0));
       }),
-      { numRuns: 8, seed: 20261121 },
+      testRuns(8),
     );
     expect(longest).toBeGreaterThan(3);
   });

@@ -24,6 +24,7 @@ import type { Change, Edit, PolicyChange } from '../../../engine/prove/explain/e
 import { explain, type ExplainRequest } from '../../../engine/prove/explain/explain.js';
 import { oracleDecide } from '../oracle/oracle.js';
 import { pathOf, policyOf, world } from '../oracle/worlds.js';
+import { testRuns } from '../../support/test-runs.js';
 import { filesOf, load } from './brute.js';
 import { ADA, ASKING, CREW_AND_ADA, decideAs, EVERYONE, explainRequest } from './requests.js';
 
@@ -68,7 +69,7 @@ describe('the edits of explain', () => {
         }
         expect(edits.map(labelOf).sort()).toEqual([...everyEdit(set, request)].sort());
       }),
-      { numRuns: 180 },
+      testRuns(180),
     );
     for (const kind of ['grant', 'scope', 'window', 'inherit', 'amend', 'member', 'credential', 'provider'])
       expect([kind, (kinds.get(kind) ?? 0) > 0]).toEqual([kind, true]);

@@ -13,6 +13,7 @@ import type {
 } from '../../../engine/model/policy-set.js';
 import { isAtOrBelow } from '../oracle/oracle.js';
 import { INSTANTS, pathOf, policyOf } from '../oracle/worlds.js';
+import { testRuns } from '../../support/test-runs.js';
 import { EVERYONE, isDuring, isInRegion, load } from './brute.js';
 
 type SeparateRule = GuardrailRule & { readonly kind: 'separate' };
@@ -182,7 +183,7 @@ it('is broken for exactly those who hold both, each by their own grants, and rep
       expect(brokenCells(without(set, others), chosen).size).toBeGreaterThan(0);
     }
   });
-  fc.assert(property, { numRuns: 40 });
+  fc.assert(property, testRuns(40));
   expect(Math.min(outcomes.alone, outcomes.shared, outcomes.held)).toBeGreaterThan(0);
 });
 

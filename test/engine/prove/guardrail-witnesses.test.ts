@@ -7,6 +7,7 @@ import { formatIdentity, type Identity, instantOf, type ScopeSet } from '../../.
 import type { GuardrailRule, PolicyGrant, PolicySet } from '../../../engine/model/policy-set.js';
 import { checkGuardrails, type GuardrailViolation } from '../../../engine/prove/guardrails/check-guardrails.js';
 import { IDENTITIES, pathOf, policyOf, world } from '../oracle/worlds.js';
+import { testRuns } from '../../support/test-runs.js';
 import { EVERYONE, holds, isDuring, load, TIMES } from './brute.js';
 
 function checkOne(
@@ -63,7 +64,7 @@ it('witnesses tell the same of many places at once where there are too many name
               ).toBe(true);
     }
   });
-  fc.assert(property, { numRuns: 100 });
+  fc.assert(property, testRuns(100));
   expect(joined).toBeGreaterThan(0);
 });
 
@@ -125,7 +126,7 @@ it('cells that break a rule, with their grants, are the same where each set of i
       witnesses.map((one) => JSON.stringify(one)).sort();
     expect(texts(spread)).toEqual(texts(whole?.witnesses ?? []));
   });
-  fc.assert(property, { numRuns: 200 });
+  fc.assert(property, testRuns(200));
   expect(joined).toBeGreaterThan(10);
 });
 

@@ -7,9 +7,8 @@ import { formatIdentity, type Identity, type NamespacePath, scopeNames, type Sco
 import type { Exemption, GuardrailRule, PolicyGrant, PolicySet } from '../../../engine/model/policy-set.js';
 import { isAtOrBelow } from '../oracle/oracle.js';
 import { anyPath, IDENTITIES, pathOf, policyOf, STRANGER, UNIVERSE, world } from '../oracle/worlds.js';
+import { testRuns } from '../../support/test-runs.js';
 import { EVERYONE, holds, isDuring, isInRegion, load, TIMES } from './brute.js';
-
-const RUNS = { numRuns: 60 };
 
 type Texts = readonly string[];
 
@@ -131,7 +130,7 @@ describe('never', () => {
       }
       expectMinimalRepair(set, rule, violation, (changed) => brokenCells(changed, rule).size > 0);
     });
-    fc.assert(property, RUNS);
+    fc.assert(property, testRuns(60));
     expect(Math.min(outcomes.broken, outcomes.held)).toBeGreaterThan(4);
   });
 });
@@ -150,7 +149,7 @@ describe('separate', () => {
       expectGrantsOfCells(violation, under, cells);
       expectMinimalRepair(set, rule, violation, (changed) => brokenCells(changed, rule).size > 0);
     });
-    fc.assert(property, RUNS);
+    fc.assert(property, testRuns(60));
     expect(Math.min(outcomes.broken, outcomes.held)).toBeGreaterThan(4);
   });
 });
@@ -243,7 +242,7 @@ describe('atLeast and atMost', () => {
       if (chosen.kind === 'atLeast') expect(violation.repair).toEqual([]);
       else expectMinimalRepair(set, chosen, violation, (changed) => brokenPlaces(changed, chosen).length > 0);
     });
-    fc.assert(property, { numRuns: 150 });
+    fc.assert(property, testRuns(150));
     for (const key of ['atLeast held', 'atLeast broken', 'atMost held', 'atMost broken'])
       expect([key, (outcomes.get(key) ?? 0) > 5]).toEqual([key, true]);
   });
@@ -285,7 +284,7 @@ describe('expires', () => {
           expect(witness.identities).toEqual([...new Set(byIds.flatMap(reached))].sort());
         }
       }),
-      RUNS,
+      testRuns(60),
     );
   });
 });

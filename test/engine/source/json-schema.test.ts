@@ -14,6 +14,7 @@ import {
   readYaml,
 } from '../../../engine/compiler.js';
 import { fromRoot } from '../../support/root.js';
+import { testRuns } from '../../support/test-runs.js';
 
 const ajv = new Ajv({ strict: true, strictRequired: false });
 const validators = { policy: ajv.compile(policySchema('policy')), sections: ajv.compile(policySchema('sections')) };
@@ -179,12 +180,12 @@ test('generated documents are judged alike', () => {
     fc.property(sections, (document) => {
       agree('other.yaml', document);
     }),
-    { numRuns: 500 },
+    testRuns(500),
   );
   fc.assert(
     fc.property(header, (document) => {
       agree('policy.yaml', document);
     }),
-    { numRuns: 100 },
+    testRuns(100),
   );
 });

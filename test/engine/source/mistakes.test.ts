@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fromRoot } from '../../support/root.js';
+import { testRuns } from '../../support/test-runs.js';
 import { POLICY, readExample, readFolder, ROLES, summary, textUnder } from './support.js';
 
 const GRANT = '    role: staff\n    namespace: /labs\n';
@@ -408,6 +409,6 @@ test('whatever is done to a policy, each mistake underlines something, has help,
       expect(wanting).toEqual([]);
       expect(reading.policy === null).toBe(reading.diagnostics.some(({ severity }) => severity === 'error'));
     }),
-    { numRuns: 60, endOnFailure: true },
+    { ...testRuns(60), endOnFailure: true },
   );
 });

@@ -7,6 +7,7 @@ import { parseYaml } from '../../../engine/source/parse.js';
 import { readQuickly } from '../../../engine/source/quick.js';
 import { readTree } from '../../../engine/source/read-tree.js';
 import type { Node, SourceFault } from '../../../engine/source/tree.js';
+import { testRuns } from '../../support/test-runs.js';
 
 const limits = ENGINE_LIMITS;
 
@@ -97,7 +98,7 @@ describe('the quick reader', () => {
         understood += 1;
         expect(quick).toEqual(wholly(source));
       }),
-      { numRuns: 4_000 },
+      testRuns(4_000),
     );
     expect(understood).toBeGreaterThan(100);
   });
@@ -174,7 +175,7 @@ describe('a file read in pieces', () => {
         if (whole !== null) accepted += 1;
         expect(inPieces(text, pieceLength)).toEqual(whole);
       }),
-      { numRuns: 500 },
+      testRuns(500),
     );
     expect(accepted).toBeGreaterThan(20);
   });

@@ -38,13 +38,12 @@ describe('public keys', () => {
   });
 
   it('are refused for a reason: with the identity a constant signature fits every message', () => {
+    // Newer lines of Node refuse it, too.
+    const fits = Number(process.versions.node.split('.')[0]) < 24;
     const spki = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), hex(IDENTITY)]);
     const key = createPublicKey({ key: spki, format: 'der', type: 'spki' });
     const constant = Buffer.concat([hex(IDENTITY), Buffer.alloc(32)]);
-    expect([verify(null, Buffer.from('one'), key, constant), verify(null, Buffer.from('two'), key, constant)]).toEqual([
-      true,
-      true,
-    ]);
+    expect(['one', 'two'].map((text) => verify(null, Buffer.from(text), key, constant))).toEqual([fits, fits]);
   });
 
   it('are refused if y is not reduced, if they are no point, and in another length', () => {

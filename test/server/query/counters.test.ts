@@ -11,6 +11,7 @@ import { parseQuery } from '../../../server/query/parse-query.js';
 import { countRecords } from '../../../server/query/records.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
 import { describeOnStores } from '../../support/stores.js';
+import { testRuns } from '../../support/test-runs.js';
 import { hostileRecords, plant } from './hostile-records.js';
 
 /** Families and namespaces whose counters do not add up to their records. */
@@ -82,7 +83,7 @@ describeOnStores('the counters', (store) => {
           expect(await differences(store.db.knex)).toEqual([]);
         },
       ),
-      { numRuns: 25, seed: 20261121 },
+      testRuns(25),
     );
   });
 

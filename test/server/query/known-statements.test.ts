@@ -9,6 +9,7 @@ import { parseQuery } from '../../../server/query/parse-query.js';
 import { chosenStatement } from '../../../server/query/records.js';
 import { rowPredicate, type RowPredicate } from '../../../server/query/row-predicate.js';
 import { pathOf } from '../../support/gateway.js';
+import { testRuns } from '../../support/test-runs.js';
 
 const subtrees = (count: number, name = 'n'): RowPredicate =>
   rowPredicate({
@@ -76,7 +77,7 @@ describe('a known statement', () => {
           expect(shown(known(wanted))).toEqual(shown(chosenStatement(wanted)));
         }
       }),
-      { numRuns: 150 },
+      testRuns(150),
     );
   });
 

@@ -8,6 +8,7 @@ import { projectionOf, recordJson } from '../../../server/query/projection.js';
 import { listPage } from '../../../server/query/records.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
 import { describeOnStores } from '../../support/stores.js';
+import { testRuns } from '../../support/test-runs.js';
 
 const cursors = { secret: new Uint8Array(32).fill(7), actorId: 'test', visibility: 'v' };
 const predicate = rowPredicate({ kind: 'all' });
@@ -137,7 +138,7 @@ describeOnStores('records as JSON', (store) => {
         expect(exactly(whole.items)).toEqual(exactly(`[{"properties":${written(writtenOut(stored))}}]`));
         shown += part === undefined ? 0 : 1;
       }),
-      { numRuns: Number(process.env['BAILIWICK_TEST_RUNS'] ?? 60), seed: 20261121 },
+      testRuns(60),
     );
     expect(shown).toBeGreaterThan(15);
   });

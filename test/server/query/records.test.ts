@@ -7,6 +7,7 @@ import { parseQuery } from '../../../server/query/parse-query.js';
 import { countRecords, listPage, namespaceExists } from '../../../server/query/records.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
 import { describeOnStores } from '../../support/stores.js';
+import { testRuns } from '../../support/test-runs.js';
 import { hostileRecords, NAMESPACES, NUMBERS, plant, TEXTS } from './hostile-records.js';
 import { holds, inOrder, selected, type Json } from './oracle/evaluate.js';
 
@@ -193,7 +194,7 @@ describeOnStores('queries', (store) => {
           nonEmpty += expected.length > 0 ? 1 : 0;
         },
       ),
-      { numRuns: Number(process.env['BAILIWICK_TEST_RUNS'] ?? 60), seed: 20261121 },
+      testRuns(60),
     );
     // Neither everything nor nothing: a generator that matches no record would prove nothing.
     expect(nonEmpty).toBeGreaterThan(20);

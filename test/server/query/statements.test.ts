@@ -11,6 +11,7 @@ import { chosenStatement, countStatement } from '../../../server/query/records.j
 import { rowPredicate, visibleRanges, visibleRoots, type RowPredicate } from '../../../server/query/row-predicate.js';
 import type { Fragment } from '../../../server/db/sql.js';
 import { sql } from '../../../server/db/sql.js';
+import { testRuns } from '../../support/test-runs.js';
 import { path, some } from './asked-pages.js';
 import { made, madeInParts } from './page-texts.js';
 
@@ -303,7 +304,7 @@ describe('a statement', () => {
         const times = unit.length === 0 ? 0 : bound.length / unit.length;
         expect(bound).toEqual(Array.from({ length: times }, () => unit).flat());
       }),
-      { numRuns: 500 },
+      testRuns(500),
     );
     expect([...met].sort()).toEqual(
       [
@@ -382,7 +383,7 @@ describe('a statement', () => {
           }
         },
       ),
-      { numRuns: 50 },
+      testRuns(50),
     );
   });
 

@@ -6,6 +6,7 @@ import { QUERY_LIMITS } from '../../../server/query/limits.js';
 import { rowPredicate, visibleRanges } from '../../../server/query/row-predicate.js';
 import { makeVisibleMemory } from '../../../server/query/visible-memory.js';
 import { pathOf } from '../../support/gateway.js';
+import { testRuns } from '../../support/test-runs.js';
 
 const setOf = (size: number, name = 'n'): Visible => ({
   kind: 'some',
@@ -49,7 +50,7 @@ describe('a memory of visible sets', () => {
           expect(bindings(predicate)).toEqual(bindings(rowPredicate(visible)));
         }
       }),
-      { numRuns: 300 },
+      testRuns(300),
     );
   });
 
