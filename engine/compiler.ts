@@ -7,7 +7,6 @@ import { linkPolicy } from './link/link-policy.js';
 import type { Diagnostic } from './diagnostics/diagnostic.js';
 import type { PolicyDocument } from './model/document.js';
 import { groupDigits } from './diagnostics/fault-words.js';
-import { groupHolders } from './model/holders.js';
 import type { FileOutline, PolicySet } from './model/policy-set.js';
 import { compareTexts } from './model/order.js';
 import { makeDiagnostic, makeSink } from './diagnostics/report.js';
@@ -121,8 +120,8 @@ export type CompileResult =
 
 /** Fails only where a policy is larger than the limits allow. */
 export function compilePolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMITS): CompileResult {
-  const tables = compileTables(set);
-  const holders = groupHolders(tables, limits.expandedRows);
+  const { tables, holders: holdersWithin } = compileTables(set);
+  const holders = holdersWithin(limits.expandedRows);
   const digests = holders === null ? null : digestCells(tables, holders, limits);
   if (holders === null || digests === null || digests === 'expandedRows')
     return tooLarge(`the decision table would have more than ${groupDigits(limits.expandedRows)} rows`, EXPANDED_HELP);

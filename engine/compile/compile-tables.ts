@@ -1,161 +1,212 @@
 // A linked policy to decision tables: number everything in its sorted order, so that the result depends on what the
 // policy says and never on the order in which it was said (design 4). Guardrails and tests stay behind: they are
-// checked before anything is compiled into a file.
-import type { Identity } from '../model/identity.js';
+// checked before anything is compiled into a file. Texts end here: whatever comes later works with rows.
+import { groupHolders, type HolderClasses } from '../model/holders.js';
 import { windowOf } from '../model/instant.js';
 import { invariant } from '../model/invariant.js';
-import { compareTexts } from '../model/order.js';
-import type { Place, PolicyMember, PolicyRole, PolicySet, Principal } from '../model/policy-set.js';
+import type { Place, PolicySet } from '../model/policy-set.js';
 import type { GrantColumns, IdentityColumns, MemberColumns, PolicyTables, RoleColumns } from '../model/tables.js';
 import { compileNamespaces } from './namespaces.js';
+import { makeIdentityNumbers, makeTextNumbers } from './number-texts.js';
 
-interface Numbers {
-  readonly file: (place: Place | null) => number;
-  readonly principal: (principal: Principal) => number;
+/** The tables of a policy, and the rows in them of what it declares, by its position there. */
+export interface CompiledTables {
+  readonly tables: PolicyTables;
+  readonly roleRows: Int32Array;
+  readonly grantRows: Int32Array;
+  /** Principals of the members of all roles, one role after the other. */
+  readonly memberPrincipals: Int32Array;
+  /** `groupHolders` of the tables; kept for the last limit. */
+  readonly holders: (limit: number) => HolderClasses | null;
 }
 
+/** Sets never change: each is numbered once, for lint and for the file. */
+const compiled = new WeakMap<PolicySet, CompiledTables>();
+
 /** Total: linking has already refused whatever could not be compiled. */
-export function compileTables(policy: PolicySet): PolicyTables {
-  const providers = numberTexts(providerNames(policy));
-  const files = numberTexts(placesOf(policy));
-  const roles = [...policy.roles].sort((a, b) => compareTexts(a.name, b.name));
-  const roleRows = new Map(roles.map((role, row) => [role.name, row]));
-  invariant(roleRows.size === roles.length, 'role names are unique');
-  const { identities, rowOf } = numberIdentities(policy, providers);
-  const numbers: Numbers = {
-    file: (place) => (place === null ? 0 : found(files.rows.get(place.file)) + 1),
-    principal: (principal) =>
-      principal.kind === 'role' ? found(roleRows.get(principal.role)) : roles.length + rowOf(principal.identity),
-  };
+export function compileTables(policy: PolicySet): CompiledTables {
+  let tables = compiled.get(policy);
+  if (tables === undefined) compiled.set(policy, (tables = numberPolicy(policy)));
+  return tables;
+}
+
+function numberPolicy(policy: PolicySet): CompiledTables {
+  const roles = numberUnique(policy.roles.map((role) => role.name));
+  const grants = numberUnique(policy.grants.map((grant) => grant.id));
+  const principals = numberPrincipals(policy, roles.rows);
+  const files = numberFiles(policy);
   const namespaces = compileNamespaces(policy.grants.map((grant) => grant.namespace));
-  return {
+  const columns = { roles, grants, principals, files, namespaceRows: namespaces.rows };
+  const tables: PolicyTables = {
     name: policy.name,
-    providers: providers.texts,
+    providers: principals.providers,
     files: files.texts,
     segments: namespaces.segments,
-    identities,
-    roles: roleColumns(roles, numbers),
-    members: memberColumns(roles, numbers),
+    identities: principals.identities,
+    roles: roleColumns(policy, columns),
+    members: memberColumns(policy, columns),
     namespaces: namespaces.columns,
-    grants: grantColumns(policy, numbers, namespaces.rowOf),
+    grants: grantColumns(policy, columns),
+  };
+  let kept: { readonly limit: number; readonly holders: HolderClasses | null } | undefined;
+  return {
+    tables,
+    roleRows: roles.rows,
+    grantRows: grants.rows,
+    memberPrincipals: principals.ofMembers,
+    holders: (limit) => {
+      if (kept?.limit !== limit) kept = { limit, holders: groupHolders(tables, limit) };
+      return kept.holders;
+    },
   };
 }
 
 interface Numbered {
+  /** Sorted. */
   readonly texts: readonly string[];
-  readonly rows: ReadonlyMap<string, number>;
+  /** In the order of declaration. */
+  readonly rows: Int32Array;
 }
 
-function numberTexts(texts: Iterable<string>): Numbered {
-  const sorted = [...new Set(texts)].sort(compareTexts);
-  return { texts: sorted, rows: new Map(sorted.map((text, row) => [text, row])) };
+function numberUnique(texts: readonly string[]): Numbered {
+  const numbers = makeTextNumbers();
+  for (const text of texts) numbers.numberOf(text);
+  const sorted = numbers.sort();
+  invariant(sorted.texts.length === texts.length, 'names of roles and ids of grants are unique');
+  return { texts: sorted.texts, rows: sorted.rowOf };
 }
 
-function found(row: number | undefined): number {
-  invariant(row !== undefined, 'a policy set has no dangling reference');
-  return row;
+interface Files {
+  readonly texts: readonly string[];
+  /** As in `PlaceColumns`. */
+  readonly rowOf: (place: Place | null) => number;
 }
 
-/** Declared providers, and those of identities where a set built in memory declares none. */
-function* providerNames(policy: PolicySet): Iterable<string> {
-  for (const provider of policy.providers) yield provider.name;
-  for (const identity of namedIdentities(policy)) yield identity.provider;
-}
-
-function* namedIdentities(policy: PolicySet): Iterable<Identity> {
+function numberFiles(policy: PolicySet): Files {
+  const numbers = makeTextNumbers();
+  const meet = (place: Place | null): void => {
+    if (place !== null) numbers.numberOf(place.file);
+  };
   for (const role of policy.roles) {
-    for (const member of role.members) if (member.kind === 'identity') yield member.identity;
+    meet(role.place);
+    for (const member of role.members) meet(member.place);
   }
-  for (const grant of policy.grants) if (grant.principal.kind === 'identity') yield grant.principal.identity;
+  for (const grant of policy.grants) meet(grant.place);
+  const { texts, rowOf } = numbers.sort();
+  return { texts, rowOf: (place) => (place === null ? 0 : (rowOf[numbers.numberOf(place.file)] ?? 0) + 1) };
 }
 
-function* placesOf(policy: PolicySet): Iterable<string> {
-  for (const role of policy.roles) {
-    if (role.place !== null) yield role.place.file;
-    for (const member of role.members) if (member.place !== null) yield member.place.file;
-  }
-  for (const grant of policy.grants) if (grant.place !== null) yield grant.place.file;
-}
-
-interface NumberedIdentities {
+interface Principals {
+  readonly providers: readonly string[];
   readonly identities: IdentityColumns;
-  readonly rowOf: (identity: Identity) => number;
+  /** In the order of declaration: of the members of all roles, and of the grants. */
+  readonly ofMembers: Int32Array;
+  readonly ofGrants: Int32Array;
 }
 
-function numberIdentities(policy: PolicySet, providers: Numbered): NumberedIdentities {
-  const subjects = providers.texts.map(() => new Map<string, number>());
-  const of = (identity: Identity): Map<string, number> => {
-    const bySubject = subjects[found(providers.rows.get(identity.provider))];
-    invariant(bySubject !== undefined, 'every provider has its subjects');
-    return bySubject;
+function numberPrincipals(policy: PolicySet, roleRows: Int32Array): Principals {
+  const roles = new Map(policy.roles.map((role, position) => [role.name, roleRows[position] ?? 0]));
+  const numbers = makeIdentityNumbers(policy.providers.map((provider) => provider.name));
+  // Rows of identities are known in the end: until then those of roles are below 0.
+  const meet = (named: Named): number => {
+    if (named.kind === 'identity') return numbers.numberOf(named.identity);
+    const row = roles.get(named.role);
+    invariant(row !== undefined, 'a policy set has no dangling reference');
+    return -1 - row;
   };
-  for (const identity of namedIdentities(policy)) of(identity).set(identity.subject, -1);
-  const provider: number[] = [];
-  const subject: string[] = [];
-  subjects.forEach((bySubject, row) => {
-    for (const text of [...bySubject.keys()].sort(compareTexts)) {
-      bySubject.set(text, subject.length);
-      provider.push(row);
-      subject.push(text);
+  const members = policy.roles.flatMap((role) => role.members.map(meet));
+  const grants = policy.grants.map((grant) => meet(grant.principal));
+  const { providers, identities, rowOf } = numbers.sort();
+  const principalOf = (number: number): number => (number < 0 ? -1 - number : roles.size + (rowOf[number] ?? 0));
+  return {
+    providers,
+    identities,
+    ofMembers: Int32Array.from(members, principalOf),
+    ofGrants: Int32Array.from(grants, principalOf),
+  };
+}
+
+type Named = PolicySet['grants'][number]['principal'];
+
+interface Columns {
+  readonly roles: Numbered;
+  readonly grants: Numbered;
+  readonly principals: Principals;
+  readonly files: Files;
+  readonly namespaceRows: Int32Array;
+}
+
+function roleColumns(policy: PolicySet, { roles, files }: Columns): RoleColumns {
+  const file = new Int32Array(policy.roles.length);
+  const line = new Int32Array(policy.roles.length);
+  policy.roles.forEach(({ place }, position) => {
+    const row = roles.rows[position] ?? 0;
+    file[row] = files.rowOf(place);
+    line[row] = lineOf(place);
+  });
+  return { name: roles.texts, file, line };
+}
+
+function memberColumns(policy: PolicySet, { roles, principals, files }: Columns): MemberColumns {
+  const count = principals.ofMembers.length;
+  const columns = {
+    role: new Int32Array(count),
+    member: new Int32Array(count),
+    file: new Int32Array(count),
+    line: new Int32Array(count),
+  };
+  const positions = new Int32Array(policy.roles.length);
+  const first = new Int32Array(policy.roles.length);
+  let before = 0;
+  policy.roles.forEach((role, position) => {
+    positions[roles.rows[position] ?? 0] = position;
+    first[position] = before;
+    before += role.members.length;
+  });
+  let row = 0;
+  for (const [role, position] of positions.entries()) {
+    const { members = [] } = policy.roles[position] ?? {};
+    const start = first[position] ?? 0;
+    const principalOf = (member: number): number => principals.ofMembers[start + member] ?? 0;
+    for (const member of Int32Array.from(members.keys()).sort((a, b) => principalOf(a) - principalOf(b))) {
+      const place = members[member]?.place ?? null;
+      columns.role[row] = role;
+      columns.member[row] = principalOf(member);
+      columns.file[row] = files.rowOf(place);
+      columns.line[row] = lineOf(place);
+      const isRepeated = row > 0 && columns.role[row - 1] === role && columns.member[row - 1] === columns.member[row];
+      invariant(!isRepeated, 'a role lists a member once');
+      row += 1;
     }
+  }
+  return columns;
+}
+
+function grantColumns(policy: PolicySet, { grants, principals, files, namespaceRows }: Columns): GrantColumns {
+  const count = policy.grants.length;
+  const columns = {
+    principal: new Int32Array(count),
+    namespace: new Int32Array(count),
+    scopes: new Uint16Array(count),
+    inherit: new Uint8Array(count),
+    notBefore: new Float64Array(count),
+    expires: new Float64Array(count),
+    file: new Int32Array(count),
+    line: new Int32Array(count),
+  };
+  policy.grants.forEach((grant, position) => {
+    const row = grants.rows[position] ?? 0;
+    const { from, until } = windowOf(grant);
+    columns.principal[row] = principals.ofGrants[position] ?? 0;
+    columns.namespace[row] = namespaceRows[position] ?? 0;
+    columns.scopes[row] = grant.scopes;
+    columns.inherit[row] = grant.inherit ? 1 : 0;
+    columns.notBefore[row] = from;
+    columns.expires[row] = until;
+    columns.file[row] = files.rowOf(grant.place);
+    columns.line[row] = lineOf(grant.place);
   });
-  return {
-    identities: { provider: Int32Array.from(provider), subject },
-    rowOf: (identity) => found(of(identity).get(identity.subject)),
-  };
-}
-
-function roleColumns(roles: readonly PolicyRole[], numbers: Numbers): RoleColumns {
-  return {
-    name: roles.map((role) => role.name),
-    file: Int32Array.from(roles, (role) => numbers.file(role.place)),
-    line: Int32Array.from(roles, (role) => lineOf(role.place)),
-  };
-}
-
-function memberColumns(roles: readonly PolicyRole[], numbers: Numbers): MemberColumns {
-  const rows: { role: number; member: number; place: Place | null }[] = [];
-  roles.forEach((role, row) => {
-    const members = role.members.map((member) => ({
-      role: row,
-      member: numbers.principal(principalOf(member)),
-      place: member.place,
-    }));
-    members.sort((a, b) => a.member - b.member);
-    members.forEach((member, i) => {
-      invariant(members[i - 1]?.member !== member.member, 'a role lists a member once');
-      rows.push(member);
-    });
-  });
-  return {
-    role: Int32Array.from(rows, (row) => row.role),
-    member: Int32Array.from(rows, (row) => row.member),
-    file: Int32Array.from(rows, (row) => numbers.file(row.place)),
-    line: Int32Array.from(rows, (row) => lineOf(row.place)),
-  };
-}
-
-function principalOf(member: PolicyMember): Principal {
-  return member.kind === 'role' ? { kind: 'role', role: member.role } : { kind: 'identity', identity: member.identity };
-}
-
-function grantColumns(policy: PolicySet, numbers: Numbers, namespaceRow: (path: string) => number): GrantColumns {
-  const grants = [...policy.grants].sort((a, b) => compareTexts(a.id, b.id));
-  grants.forEach((grant, row) => {
-    invariant(grants[row - 1]?.id !== grant.id, 'grant ids are unique');
-  });
-  const windows = grants.map(windowOf);
-  return {
-    id: grants.map((grant) => grant.id),
-    principal: Int32Array.from(grants, (grant) => numbers.principal(grant.principal)),
-    namespace: Int32Array.from(grants, (grant) => namespaceRow(grant.namespace)),
-    scopes: Uint16Array.from(grants, (grant) => grant.scopes),
-    inherit: Uint8Array.from(grants, (grant) => (grant.inherit ? 1 : 0)),
-    notBefore: Float64Array.from(windows, ({ from }) => from),
-    expires: Float64Array.from(windows, ({ until }) => until),
-    file: Int32Array.from(grants, (grant) => numbers.file(grant.place)),
-    line: Int32Array.from(grants, (grant) => lineOf(grant.place)),
-  };
+  return { id: grants.texts, ...columns };
 }
 
 function lineOf(place: Place | null): number {

@@ -14,7 +14,7 @@ export function findUnreachableGrants(world: LintWorld, context: LintContext): v
       context.report({ ...finding, message: `${givesNobody}: it is never in force`, help: 'remove it' });
       return;
     }
-    const role = world.set.roles[world.principals[index] ?? 0];
+    const role = world.roles[world.principals[index] ?? 0];
     if (isReachable(world, world.principals[index] ?? 0) || role === undefined) return;
     context.report({
       ...finding,

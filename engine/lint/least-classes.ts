@@ -1,6 +1,6 @@
 // Where a grant is hardest to replace. Grants only add, so what counts below a namespace counts at it and in everything under
 // it, too: whoever asks what a grant has in *all* of its namespace classes need only look at these.
-import type { Nodes } from '../prove/cells/nodes.js';
+import type { NamespaceTree } from '../model/namespace-tree.js';
 
 /** A namespace class (interfaces.md, Cells): a node alone, or all that is below it and nearest to it. */
 export interface NamespaceClass {
@@ -8,9 +8,9 @@ export interface NamespaceClass {
   readonly extent: 'exact' | 'below';
 }
 
-/** One class, but where no path can be below the node other than nodes (`Nodes.hasBelow`): then that of each of them. */
+/** One class, but where no path can be below the node other than nodes (`NamespaceTree.hasBelow`): then that of each of them. */
 export function leastClasses(
-  tree: Nodes,
+  tree: NamespaceTree,
   { node, inherit }: { readonly node: number; readonly inherit: boolean },
 ): readonly NamespaceClass[] {
   if (!inherit) return [{ node, extent: 'exact' }];

@@ -73,7 +73,7 @@ export function lintPolicy(
   const findings: LintFinding[] = [];
   const gaveUp: Place[] = [];
   const isOff = (code: LintCode): boolean => levels.get(code) === 'off' || (at === null && CLOCK_RULES.has(code));
-  const world = makeLintWorld(input.policy, input.outlines);
+  const world = makeLintWorld(input.policy, input.outlines, limits);
   for (const [rule, codes] of RULES) {
     if (codes.every(isOff)) continue;
     rule(world, {

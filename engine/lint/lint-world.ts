@@ -1,96 +1,75 @@
-// A policy as lint looks at it: principals and namespaces by number, who is in which role, and what is at each namespace.
-// Built once, straight from the declarations, so that every finding has the place that was written.
-import type { Identity } from '../model/identity.js';
-import type { FileOutline, PolicySet, Principal } from '../model/policy-set.js';
-import { makeNodes, type Nodes } from '../prove/cells/nodes.js';
+// A policy as lint looks at it: its tables, who holds what in them, and where each of its grants and roles was written.
+import { compileTables } from '../compile/compile-tables.js';
+import { type HolderClasses } from '../model/holders.js';
+import { type NamespaceTree, treeOf } from '../model/namespace-tree.js';
+import type { FileOutline, PolicyRole, PolicySet } from '../model/policy-set.js';
+import { rowsOf } from '../model/row-lists.js';
+import type { PolicyTables } from '../model/tables.js';
+import { makeMembership, type Membership } from '../prove/cells/membership.js';
 
-/** Roles have the numbers of their order in the policy, identities those after. */
+/** Principals and namespaces are rows of the tables; grants are in the order of the policy. */
 export interface LintWorld {
   readonly set: PolicySet;
   readonly outlines: readonly FileOutline[];
-  readonly principalOf: (principal: Principal) => number;
-  /** By principal: the roles that name it as a member. */
-  readonly rolesOf: readonly (readonly number[] | undefined)[];
-  /** By role: whether any identity is in it, however deep. */
+  readonly tables: PolicyTables;
+  readonly tree: NamespaceTree;
+  readonly membership: Membership;
+  /** By row. */
+  readonly roles: readonly PolicyRole[];
+  /** By role: 1 where any identity is in it, however deep. */
   readonly populated: Uint8Array;
-  /** Of each grant, in the order of the policy. */
+  /** By grant. */
   readonly principals: Int32Array;
   readonly nodes: Int32Array;
-  /** The root and every namespace that a grant names. */
-  readonly tree: Nodes;
+  /** Of the members of all roles, in the order of the policy. */
+  readonly memberPrincipals: Int32Array;
+  /** Null where following roles takes more rows than the limit. */
+  readonly holders: HolderClasses | null;
 }
 
-export function makeLintWorld(set: PolicySet, outlines: readonly FileOutline[]): LintWorld {
-  const { principalOf, count } = numberPrincipals(set);
-  const rolesOf = new Array<number[] | undefined>(count);
-  set.roles.forEach((role, number) => {
-    for (const member of role.members) (rolesOf[principalOf(member)] ??= []).push(number);
+export function makeLintWorld(
+  set: PolicySet,
+  outlines: readonly FileOutline[],
+  limits: { readonly expandedRows: number },
+): LintWorld {
+  const { tables, grantRows, roleRows, memberPrincipals, holders } = compileTables(set);
+  const membership = makeMembership(tables);
+  const roles: PolicyRole[] = [];
+  set.roles.forEach((role, position) => {
+    roles[roleRows[position] ?? 0] = role;
   });
-  const tree = makeNodes(new Set(set.grants.map((grant) => grant.namespace)));
   return {
     set,
     outlines,
-    principalOf,
-    rolesOf,
-    populated: populate(set, rolesOf),
-    principals: Int32Array.from(set.grants, (grant) => principalOf(grant.principal)),
-    nodes: Int32Array.from(set.grants, (grant) => tree.rowOf.get(grant.namespace) ?? 0),
-    tree,
+    tables,
+    tree: treeOf(tables),
+    membership,
+    roles,
+    populated: populate(membership),
+    principals: grantRows.map((row) => tables.grants.principal[row] ?? 0),
+    nodes: grantRows.map((row) => tables.grants.namespace[row] ?? 0),
+    memberPrincipals,
+    holders: holders(limits.expandedRows),
   };
 }
 
-function numberPrincipals(set: PolicySet): {
-  readonly principalOf: (principal: Principal) => number;
-  readonly count: number;
-} {
-  const roles = new Map(set.roles.map((role, number) => [role.name, number]));
-  const providers = new Map<string, Map<string, number>>();
-  let count = set.roles.length;
-  const numberOf = ({ provider, subject }: Identity): number => {
-    let subjects = providers.get(provider);
-    if (subjects === undefined) providers.set(provider, (subjects = new Map<string, number>()));
-    const known = subjects.get(subject);
-    if (known !== undefined) return known;
-    subjects.set(subject, count);
-    return count++;
-  };
-  const principalOf = (principal: Principal): number =>
-    principal.kind === 'role' ? (roles.get(principal.role) ?? 0) : numberOf(principal.identity);
-  for (const role of set.roles) for (const member of role.members) principalOf(member);
-  for (const grant of set.grants) principalOf(grant.principal);
-  return { principalOf, count };
-}
-
-function populate(set: PolicySet, rolesOf: readonly (readonly number[] | undefined)[]): Uint8Array {
-  const populated = new Uint8Array(set.roles.length);
+function populate({ tables, byMember }: Membership): Uint8Array {
+  const populated = new Uint8Array(tables.roles.name.length);
   const open: number[] = [];
-  const mark = (role: number): void => {
+  const mark = (edge: number): void => {
+    const role = tables.members.role[edge] ?? 0;
     if (populated[role] === 1) return;
     populated[role] = 1;
     open.push(role);
   };
-  set.roles.forEach((role, number) => {
-    if (role.members.some((member) => member.kind === 'identity')) mark(number);
+  tables.members.member.forEach((member, edge) => {
+    if (member >= populated.length) mark(edge);
   });
-  for (let role = open.pop(); role !== undefined; role = open.pop()) rolesOf[role]?.forEach(mark);
+  for (let role = open.pop(); role !== undefined; role = open.pop()) rowsOf(byMember, role).forEach(mark);
   return populated;
 }
 
 /** Whether the principal is an identity, or a role that somebody is in. */
-export function isReachable(world: LintWorld, principal: number): boolean {
-  return principal >= world.populated.length || world.populated[principal] === 1;
-}
-
-/** The principal and every role that it is in, however deep. */
-export function withRoles(world: LintWorld, principal: number): readonly number[] {
-  const reached = [principal];
-  const seen = new Set(reached);
-  for (const at of reached) {
-    for (const role of world.rolesOf[at] ?? []) {
-      if (seen.has(role)) continue;
-      seen.add(role);
-      reached.push(role);
-    }
-  }
-  return reached;
+export function isReachable({ populated }: LintWorld, principal: number): boolean {
+  return principal >= populated.length || populated[principal] === 1;
 }

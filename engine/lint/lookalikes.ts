@@ -2,6 +2,7 @@
 // is small on purpose: letters of Greek and Cyrillic that are drawn like Latin ones, and digits that are taken for letters.
 import { formatIdentity, type Identity } from '../model/identity.js';
 import type { Place } from '../model/policy-set.js';
+import type { PolicyTables } from '../model/tables.js';
 import type { LintWorld } from './lint-world.js';
 import { type LintContext, placed, relatedTo } from './rule.js';
 
@@ -58,13 +59,15 @@ interface Seen {
 }
 
 export function findLookalikes(world: LintWorld, context: LintContext): void {
-  const seen = new Set<string>();
+  const isAlike = alikeIdentities(world.tables);
+  if (!isAlike.includes(1)) return;
+  const roles = world.roles.length;
   // By provider and folded subject: a provider stands for itself, only subjects are compared.
   const folds = FOLDS.map(([fold, difference]) => ({ fold, difference, first: new Map<string, Seen>() }));
-  const visit = (identity: Identity, place: Place | null): void => {
-    const text = formatIdentity(identity); // A provider has no colon, so two identities never have one text.
-    if (seen.has(text)) return;
-    seen.add(text);
+  const visit = (principal: number, identity: Identity, place: Place | null): void => {
+    if (isAlike[principal - roles] !== 1) return;
+    isAlike[principal - roles] = 0;
+    const text = formatIdentity(identity);
     const keyed = folds.map(({ fold, difference, first }) => {
       const key = `${identity.provider}:${fold(identity.subject)}`;
       return { key, difference, first, other: first.get(key) };
@@ -83,12 +86,37 @@ export function findLookalikes(world: LintWorld, context: LintContext): void {
       related: relatedTo(other.place, `\`${formatIdentity(other.identity)}\` stands here`),
     });
   };
+  let member = 0;
   for (const role of world.set.roles) {
-    for (const member of role.members)
-      if (member.kind === 'identity') visit(member.identity, member.place ?? role.place);
+    for (const named of role.members) {
+      if (named.kind === 'identity')
+        visit(world.memberPrincipals[member] ?? 0, named.identity, named.place ?? role.place);
+      member += 1;
+    }
   }
-  for (const { principal, place } of world.set.grants)
-    if (principal.kind === 'identity') visit(principal.identity, place);
+  world.set.grants.forEach(({ principal, place }, grant) => {
+    if (principal.kind === 'identity') visit(world.principals[grant] ?? 0, principal.identity, place);
+  });
+}
+
+/** 1 for each identity that some fold makes the same as another one of its provider. */
+function alikeIdentities({ identities }: PolicyTables): Uint8Array {
+  const alike = new Uint8Array(identities.subject.length);
+  for (const [fold] of FOLDS) {
+    let provider = -1;
+    let first = new Map<string, number>();
+    identities.subject.forEach((subject, row) => {
+      if (identities.provider[row] !== provider) {
+        provider = identities.provider[row] ?? -1;
+        first = new Map();
+      }
+      const folded = fold(subject);
+      const other = first.get(folded);
+      if (other === undefined) first.set(folded, row);
+      else alike[row] = alike[other] = 1;
+    });
+  }
+  return alike;
 }
 
 /** By way of capitals, so that `straße` is `STRASSE`. */

@@ -5,7 +5,8 @@ import { groupDigits } from '../diagnostics/fault-words.js';
 import { windowOf } from '../model/instant.js';
 import type { PolicyGrant } from '../model/policy-set.js';
 import { combine, during, isNothing, type Piece, unionOf } from '../prove/cells/timeline.js';
-import { type GrantHolders, makeGrantHolders } from './grant-holders.js';
+import { classesByPrincipal, type HolderClasses } from '../model/holders.js';
+import { firstFrom, rowsOf } from '../model/row-lists.js';
 import { leastClasses, type NamespaceClass } from './least-classes.js';
 import { isReachable, type LintWorld } from './lint-world.js';
 import { type LintContext, placed, relatedTo } from './rule.js';
@@ -23,7 +24,11 @@ type AtNode = Map<number, number[]>;
 
 export function findRedundantGrants(world: LintWorld, context: LintContext): void {
   const { grants } = world.set;
-  const search = makeSearch(world, context.maxPairs);
+  if (world.holders === null) {
+    context.onLimit(placed(grants.at(-1)?.place ?? null));
+    return;
+  }
+  const search = makeSearch(world, world.holders, context.maxPairs);
   for (let index = grants.length - 1; index >= 0; index -= 1) {
     const grant = grants[index];
     if (grant === undefined || search.idle[index] === 1) continue;
@@ -53,7 +58,12 @@ function namesOf(covering: readonly PolicyGrant[]): string {
 
 interface Search {
   readonly world: LintWorld;
-  readonly holders: GrantHolders;
+  readonly holders: HolderClasses;
+  /**
+   * Whether `test` holds for each class of identities that holds the grants of a principal; ends with the first where it
+   * does not, and begins with it when it is asked about the same principal again.
+   */
+  readonly everyHolder: (principal: number, test: (holder: number) => boolean) => boolean;
   /** By namespace node. */
   readonly atNode: readonly (AtNode | undefined)[];
   /** By grant, when it is in force. */
@@ -65,9 +75,9 @@ interface Search {
   readonly isSpent: () => boolean;
 }
 
-function makeSearch(world: LintWorld, steps: number): Search {
+function makeSearch(world: LintWorld, holders: HolderClasses, steps: number): Search {
   const { grants } = world.set;
-  const atNode = new Array<AtNode | undefined>(world.tree.paths.length);
+  const atNode = new Array<AtNode | undefined>(world.tree.parent.length);
   const from = new Float64Array(grants.length);
   const until = new Float64Array(grants.length);
   const idle = new Uint8Array(grants.length);
@@ -88,8 +98,20 @@ function makeSearch(world: LintWorld, steps: number): Search {
   const spend = (taken: number): void => {
     left -= taken;
   };
-  const holders = makeGrantHolders(world, spend);
-  return { world, holders, atNode, from, until, idle, spend, isSpent: () => left < 0 };
+  const classes = classesByPrincipal(holders, world.roles.length + world.tables.identities.subject.length);
+  const lastFailed = new Map<number, number>();
+  const everyHolder: Search['everyHolder'] = (principal, test) => {
+    const failed = lastFailed.get(principal);
+    if (failed !== undefined && !test(failed)) return false;
+    for (const holder of rowsOf(classes, principal)) {
+      spend(1);
+      if (holder === failed || test(holder)) continue;
+      lastFailed.set(principal, holder);
+      return false;
+    }
+    return true;
+  };
+  return { world, holders, everyHolder, atNode, from, until, idle, spend, isSpent: () => left < 0 };
 }
 
 /** A grant that is looked at: its scopes in its window. */
@@ -99,13 +121,13 @@ interface Wanted extends Piece {
 
 /** Grants that together give every holder every cell of this one; null where there are none. */
 function findCover(search: Search, wanted: Wanted): ReadonlySet<number> | null {
-  const { world, holders } = search;
+  const { world, everyHolder } = search;
   const principal = world.principals[wanted.index] ?? 0;
   const grant = world.set.grants[wanted.index];
   const classes = leastClasses(world.tree, { node: world.nodes[wanted.index] ?? 0, inherit: grant?.inherit === true });
   const cover = new Set<number>();
   let cases = 0;
-  const isCovered = holders.everyHolder(principal, (holder) => {
+  const isCovered = everyHolder(principal, (holder) => {
     for (const place of classes) {
       if (search.isSpent()) return false;
       cases += 1;
@@ -119,7 +141,7 @@ function findCover(search: Search, wanted: Wanted): ReadonlySet<number> | null {
   if (cases === 1 || cover.size === 1 || cover.size > MAX_SPARED || cases * cover.size > MAX_TRIED) return cover;
   for (const spared of [...cover].sort((a, b) => b - a)) {
     cover.delete(spared);
-    const suffices = holders.everyHolder(principal, (holder) =>
+    const suffices = everyHolder(principal, (holder) =>
       classes.every((place) => coverAt(search, wanted, { holder, place, preferred: cover, among: cover }) !== null),
     );
     if (!suffices) cover.add(spared);
@@ -143,7 +165,7 @@ function coverAt(search: Search, wanted: Wanted, { holder, place, preferred, amo
   const { grants } = world.set;
   const partly: number[] = [];
   // Of grants that give all of it the nearest; where there are more holders, rather one that others may hold, too.
-  const isShared = (other: number): boolean => (world.principals[other] ?? 0) < world.set.roles.length;
+  const isShared = (other: number): boolean => (world.principals[other] ?? 0) < world.roles.length;
   const isOfMany = isShared(wanted.index);
   const rank = (other: number): number => (preferred.has(other) ? 2 : isOfMany && isShared(other) ? 1 : 0);
   const best = preferred.size > 0 ? 2 : isOfMany ? 1 : 0;
@@ -175,7 +197,7 @@ function forEachHeld(
   { holder, place: { node: own, extent } }: Pick<Case, 'holder' | 'place'>,
   visit: (grant: number) => boolean,
 ): void {
-  const principals = holders.principalsOf(holder);
+  const principals = holders.principals.subarray(holders.start[holder], holders.start[holder + 1]);
   for (let node = own; node >= 0; node = world.tree.parent[node] ?? -1) {
     const lists = atNode[node];
     if (lists === undefined) continue;
@@ -188,20 +210,17 @@ function forEachHeld(
     if (principals.length <= lists.size) {
       for (const principal of principals) if (!goOn(lists.get(principal) ?? [])) return;
     } else {
-      for (const [principal, list] of lists) if (!goOn(includes(principals, principal) ? list : [])) return;
+      for (const [principal, list] of lists)
+        if (
+          !goOn(
+            principals[firstFrom(principals.length, (i) => (principals[i] ?? 0) >= principal)] === principal
+              ? list
+              : [],
+          )
+        )
+          return;
     }
   }
-}
-
-function includes(sorted: Int32Array, value: number): boolean {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((sorted[middle] ?? 0) < value) low = middle + 1;
-    else high = middle;
-  }
-  return sorted[low] === value;
 }
 
 function pieceOf({ world, from, until }: Search, grant: number): Piece {

@@ -1,24 +1,25 @@
 // Rules about roles: without members, without use, and with members that are in them anyway.
 import { formatIdentity } from '../model/identity.js';
-import { isReachable, type LintWorld, withRoles } from './lint-world.js';
+import { edgesOfMember, withRolesAbove } from '../prove/cells/membership.js';
+import { isReachable, type LintWorld } from './lint-world.js';
 import { type LintContext, placed, relatedTo } from './rule.js';
 
 export function findIdleRoles(world: LintWorld, context: LintContext): void {
-  const { roles, grants, guardrails } = world.set;
+  const { grants, guardrails } = world.set;
   const granted = new Set(grants.flatMap(({ principal }) => (principal.kind === 'role' ? [principal.role] : [])));
   const exempt = new Set(
     guardrails.flatMap(({ rule }) => (rule.kind === 'never' || rule.kind === 'separate' ? rule.except.roles : [])),
   );
-  roles.forEach(({ name, place }, number) => {
+  world.roles.forEach(({ name, place }, row) => {
     if (granted.has(name)) return; // Where nobody is in it, each of its grants says so.
-    if (world.rolesOf[number] === undefined && !exempt.has(name)) {
+    if (edgesOfMember(world.membership, row).length === 0 && !exempt.has(name)) {
       context.report({
         code: 'LINT_ROLE_UNUSED',
         place: placed(place),
         message: `nothing refers to the role \`${name}\``,
         help: 'grant it something, make it a member of a role, or remove it',
       });
-    } else if (!isReachable(world, number)) {
+    } else if (!isReachable(world, row)) {
       context.report({
         code: 'LINT_ROLE_EMPTY',
         place: placed(place),
@@ -31,20 +32,28 @@ export function findIdleRoles(world: LintWorld, context: LintContext): void {
 
 /** A member of a role that is a member of one of its other members too. */
 export function findRepeatedMembers(world: LintWorld, context: LintContext): void {
-  const { roles } = world.set;
+  const { membership, memberPrincipals } = world;
   const above = new Map<number, ReadonlySet<number>>();
   const rolesAbove = (role: number): ReadonlySet<number> => {
     let known = above.get(role);
-    if (known === undefined) above.set(role, (known = new Set(withRoles(world, role).slice(1))));
+    if (known === undefined) above.set(role, (known = withRolesAbove(membership, [role])));
     return known;
   };
-  roles.forEach((role, number) => {
-    if (!role.members.some((member) => member.kind === 'role')) return;
-    for (const member of role.members) {
-      const principal = world.principalOf(member);
-      const through = world.rolesOf[principal]?.find((other) => other !== number && rolesAbove(other).has(number));
-      if (through === undefined) continue;
-      const by = roles[through];
+  const rolesOf = (principal: number): Int32Array =>
+    edgesOfMember(membership, principal).map((edge) => membership.tables.members.role[edge] ?? 0);
+  const rowOf = new Map(world.roles.map((role, row) => [role, row]));
+  let first = 0;
+  for (const role of world.set.roles) {
+    const start = first;
+    first += role.members.length;
+    if (!role.members.some((member) => member.kind === 'role')) continue;
+    const row = rowOf.get(role) ?? 0;
+    role.members.forEach((member, position) => {
+      const through = rolesOf(memberPrincipals[start + position] ?? 0).find(
+        (other) => other !== row && rolesAbove(other).has(row),
+      );
+      if (through === undefined) return;
+      const by = world.roles[through];
       const text = member.kind === 'role' ? `the role \`${member.role}\`` : `\`${formatIdentity(member.identity)}\``;
       context.report({
         code: 'LINT_MEMBER_REPEATED',
@@ -53,6 +62,6 @@ export function findRepeatedMembers(world: LintWorld, context: LintContext): voi
         help: 'remove one of the two entries',
         related: relatedTo(by?.place ?? null, `\`${by?.name ?? ''}\` has it too`),
       });
-    }
-  });
+    });
+  }
 }

@@ -3,7 +3,7 @@
 import { groupDigits } from '../diagnostics/fault-words.js';
 import { formatInstant, instantOf, windowOf } from '../model/instant.js';
 import { FAMILIES, type Family, scopeBit } from '../model/scope.js';
-import { pathAt } from '../prove/cells/nodes.js';
+import { pathOfRow } from '../model/namespace-tree.js';
 import {
   combine,
   during,
@@ -74,7 +74,7 @@ interface Readers {
 
 function makeReaders(world: LintWorld): Readers {
   const { tree } = world;
-  const windows = { inherited: makeLists(tree.paths.length), exact: makeLists(tree.paths.length) };
+  const windows = { inherited: makeLists(tree.parent.length), exact: makeLists(tree.parent.length) };
   world.set.grants.forEach((grant, index) => {
     const value = grant.scopes & READS;
     if (value === 0 || !isReachable(world, world.principals[index] ?? 0)) return;
@@ -107,11 +107,11 @@ function makeLists(count: number): (Piece[] | undefined)[] {
 
 /** The class, and the namespace that it is below where that is the same. */
 function whereText(
-  { tree }: LintWorld,
+  { tree, tables }: LintWorld,
   readers: Readers,
   { place: { node, extent }, unread }: { readonly place: NamespaceClass; readonly unread: Timeline },
 ): string {
-  const path = `\`${pathAt(tree, node)}\``;
+  const path = `\`${pathOfRow(tables, node)}\``;
   if (extent === 'exact') return `at ${path}`;
   const isAlike = sameTimeline(readers.unreadIn({ node, extent: 'exact' }, unread), unread);
   const others = (tree.end[node] ?? 0) > node + 1 ? ', outside the namespaces that grants name there' : '';

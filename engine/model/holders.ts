@@ -1,5 +1,6 @@
 // Identities grouped by what they hold: all that depends on roles is worked out once for those who are in the same ones,
 // so a role of 100,000 members is one class and not 100,000 rows (design 4).
+import { listRows, type RowLists } from './row-lists.js';
 import type { PolicyTables } from './tables.js';
 
 export interface HolderClasses {
@@ -77,4 +78,21 @@ function rolesByMember(tables: PolicyTables, count: number): readonly (readonly 
     else list.push(role);
   });
   return lists;
+}
+
+/** For each of so many principals the classes that hold its grants, ascending. */
+export function classesByPrincipal(holders: HolderClasses, principals: number): RowLists {
+  const classes = new Int32Array(holders.principals.length);
+  for (let holder = 0; holder < holders.count; holder += 1)
+    classes.fill(holder, holders.start[holder], holders.start[holder + 1]);
+  const { start, rows } = listRows(holders.principals, principals);
+  return { start, rows: rows.map((slot) => classes[slot] ?? 0) };
+}
+
+/** For each class its identities, ascending; those who hold nothing are listed under one more. */
+export function identitiesByClass({ classOf, count }: HolderClasses): RowLists {
+  return listRows(
+    classOf.map((holder) => (holder < 0 ? count : holder)),
+    count + 1,
+  );
 }

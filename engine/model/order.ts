@@ -19,6 +19,14 @@ function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
+const SURROGATE = /[\ud800-\udfff]/;
+
+/** By code point; without surrogates JavaScript's own order is that, and far quicker. */
+export function sortTexts(texts: Iterable<string>): string[] {
+  const sorted = Array.from(texts).sort();
+  return sorted.some((text) => SURROGATE.test(text)) ? sorted.sort(compareTexts) : sorted;
+}
+
 /** Infinities included, whose difference is no number. */
 export function compareNumbers(a: number, b: number): number {
   return a < b ? -1 : a > b ? 1 : 0;

@@ -43,3 +43,15 @@ export function unionOfRows(lists: readonly ArrayLike<number>[]): Int32Array {
   const all = sortedRows(lists);
   return all.filter((row, i) => i === 0 || row !== all[i - 1]);
 }
+
+/** The first of `count` places for which `isReached` holds, where it holds for all after one that it holds for. */
+export function firstFrom(count: number, isReached: (place: number) => boolean): number {
+  let low = 0;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isReached(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

@@ -1,4 +1,5 @@
 // Places in source text: offsets inside, lines and columns only where a person or a file reads them.
+import { firstFrom } from './row-lists.js';
 
 /** Lines and columns count from 1, columns in UTF-16 code units. */
 export interface Position {
@@ -40,14 +41,8 @@ export function lineTableOf(text: string): LineTable {
 
 /** Line and column of an offset, both from 1. */
 export function positionAt(lines: LineTable, offset: number): Position {
-  let low = 0;
-  let high = lines.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >>> 1;
-    if ((lines[middle] ?? 0) <= offset) low = middle;
-    else high = middle - 1;
-  }
-  return { line: low + 1, column: offset - (lines[low] ?? 0) + 1 };
+  const line = firstFrom(lines.length, (i) => (lines[i] ?? 0) > offset) - 1;
+  return { line: line + 1, column: offset - (lines[line] ?? 0) + 1 };
 }
 
 /** Where something is missing there is nothing to underline: then the last character that can be seen before it is. */

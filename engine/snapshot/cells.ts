@@ -3,7 +3,7 @@
 //
 // Two things are known of each row: rights *at* the namespace, and rights *below* it, which are what all namespaces
 // strictly below have at least. Grants only add, so that is what a path without a row of its own inherits.
-import type { HolderClasses } from '../model/holders.js';
+import { classesByPrincipal, type HolderClasses } from '../model/holders.js';
 import { listRows, rowsOf } from '../model/row-lists.js';
 import { ALL_SCOPES } from '../model/scope.js';
 import type { PolicyTables } from '../model/tables.js';
@@ -33,7 +33,8 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
   const { grants } = tables;
   const grantLists = listRows(grants.namespace, tables.namespaces.parent.length);
   const grantsAt = (row: number): Int32Array => rowsOf(grantLists, row);
-  const holdersOf = invert(holders, tables.roles.name.length + tables.identities.subject.length);
+  const classLists = classesByPrincipal(holders, tables.roles.name.length + tables.identities.subject.length);
+  const holdersOf = (principal: number): Int32Array => rowsOf(classLists, principal);
   const timelineOf = (grant: number): Timeline =>
     timelines.during(grants.scopes[grant] ?? 0, grants.notBefore[grant] ?? 0, grants.expires[grant] ?? 0);
   const rule = makeBelowRule({ tables, timelines, grantsAt, holdersOf, timelineOf });
@@ -161,15 +162,4 @@ function gather(
   }
   windows.at.push(more.at);
   if (more.below !== NEVER) windows.below.push(more.below);
-}
-
-/** For each principal the classes that hold its grants. */
-function invert(holders: HolderClasses, principals: number): (principal: number) => Int32Array {
-  const classes = new Int32Array(holders.principals.length);
-  for (let holder = 0; holder < holders.count; holder += 1) {
-    classes.fill(holder, holders.start[holder], holders.start[holder + 1]);
-  }
-  const slots = listRows(holders.principals, principals);
-  const sorted = slots.rows.map((slot) => classes[slot] ?? 0);
-  return (principal) => sorted.subarray(slots.start[principal], slots.start[principal + 1]);
 }

@@ -93,7 +93,7 @@ it('a test without `at` is run in no interval before time', () => {
 });
 
 it('a snapshot has one spelling of it, and comes back as it was', () => {
-  const tables = compileTables(
+  const { tables } = compileTables(
     read(
       `${grant(`, expires: ${FIRST}`)}  - { id: b, identity: orcid:x, namespace: /, scopes: [resource:read], notBefore: ${FIRST} }\n`,
     ),

@@ -1,5 +1,6 @@
 // Counting cells (interfaces.md, Cells): identities times namespace classes times scopes times intervals of time. Counts
 // are bigint throughout: 100,000 identities, namespaces and instants have more cells than doubles have integers.
+import { firstFrom } from '../../model/row-lists.js';
 import type { PolicyTables } from '../../model/tables.js';
 import { SCOPES } from '../../model/scope.js';
 import { endOf, type Nodes } from './nodes.js';
@@ -30,14 +31,7 @@ export function instantsOf(policies: readonly PolicyTables[]): Instants {
 function intervalsBefore(instants: Instants, instant: number): number {
   if (instant === -Infinity) return 0;
   if (instant === Infinity) return instants.length + 1;
-  let low = 0;
-  let high = instants.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((instants[middle] ?? Infinity) >= instant) high = middle;
-    else low = middle + 1;
-  }
-  return low + 1;
+  return firstFrom(instants.length, (i) => (instants[i] ?? Infinity) >= instant) + 1;
 }
 
 /** The intervals of a stretch of time that begins and ends at instants or is open. */

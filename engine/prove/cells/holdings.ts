@@ -2,6 +2,7 @@
 // from above included. Everything here is rows and numbers of one loaded policy over one list of nodes.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { ROOT, type NamespacePath } from '../../model/namespace.js';
+import { firstFrom } from '../../model/row-lists.js';
 import { endOf, type Nodes, rowsAbove } from './nodes.js';
 
 /** A grant as far as rights depend on it: what it gives, from which node, and when. */
@@ -84,16 +85,8 @@ export function grantsBetween(rights: Rights, principal: number, wanted: Rows): 
   const { start, rows: grants } = rights.policy.byPrincipal;
   const first = start[principal] ?? 0;
   const last = start[principal + 1] ?? 0;
-  const position = (row: number): number => {
-    let low = first;
-    let high = last;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((rights.rowOfGrant[grants[middle] ?? 0] ?? 0) >= row) high = middle;
-      else low = middle + 1;
-    }
-    return low;
-  };
+  const position = (row: number): number =>
+    first + firstFrom(last - first, (i) => (rights.rowOfGrant[grants[first + i] ?? 0] ?? 0) >= row);
   if (first === last) return NO_GRANTS;
   return grants.subarray(position(wanted.from), position(wanted.until));
 }
@@ -105,14 +98,7 @@ export function grantsOf(rights: Rights, principal: number): Int32Array {
 
 /** The index of the first holding at a row or after it; holdings are sorted by node. */
 export function firstAt(holdings: readonly Holding[], row: number): number {
-  let low = 0;
-  let high = holdings.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((holdings[middle]?.row ?? Infinity) >= row) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+  return firstFrom(holdings.length, (i) => (holdings[i]?.row ?? Infinity) >= row);
 }
 
 /** Where a grant that one of the policies has not counts. */
@@ -135,4 +121,69 @@ export function outermost(nodes: Nodes, changes: readonly Change[]): readonly Ro
     covered = place.until;
   }
   return places;
+}
+
+/** Sorted by node, then grant. */
+type PlaceHoldings = (principals: Iterable<number>, places: readonly Rows[]) => readonly Holding[];
+
+/** A search reads about so many grants. */
+const SEARCH = 16;
+
+/**
+ * `holdingsNear` for several places at once, which are disjoint and in path order: the grants of each principal are read
+ * once, or searched where there are many more of them than of places. What is read of a grant is remembered.
+ */
+export function makePlaceHoldings(rights: Rights): PlaceHoldings {
+  const known: Holding[] = [];
+  const holding = (grant: number): Holding => (known[grant] ??= holdingOf(rights, grant));
+  const rowAt = (grants: Int32Array, i: number): number => rights.rowOfGrant[grants[i] ?? -1] ?? Infinity;
+  const firstAtRow = (grants: Int32Array, row: number): number =>
+    firstFrom(grants.length, (i) => rowAt(grants, i) >= row);
+  // One that is above a place can be in another.
+  const isIn = (places: readonly Rows[], row: number): boolean =>
+    (places[firstFrom(places.length, (i) => (places[i]?.until ?? Infinity) > row)]?.from ?? Infinity) <= row;
+  // The number of the question in which a row was found to be above a place.
+  const aboveIn = new Int32Array(rights.nodes.paths.length);
+  let question = 0;
+
+  /** The rows above places, in path order. */
+  const rowsAbove = (places: readonly Rows[]): Int32Array => {
+    question += 1;
+    const above: number[] = [];
+    for (const { from } of places) {
+      let row = rights.nodes.parent[from] ?? -1;
+      for (; row >= 0 && aboveIn[row] !== question; row = rights.nodes.parent[row] ?? -1) {
+        aboveIn[row] = question;
+        above.push(row);
+      }
+    }
+    return Int32Array.from(above).sort();
+  };
+
+  return (principals, places) => {
+    const above = rowsAbove(places);
+    const found: Holding[] = [];
+    for (const principal of principals) {
+      const grants = grantsOf(rights, principal);
+      if (grants.length > (places.length + above.length) * SEARCH) {
+        for (const { from, until } of places) {
+          for (let i = firstAtRow(grants, from); rowAt(grants, i) < until; i += 1) found.push(holding(grants[i] ?? 0));
+        }
+        for (const row of above) {
+          if (isIn(places, row)) continue;
+          for (let i = firstAtRow(grants, row); rowAt(grants, i) === row; i += 1)
+            if (holding(grants[i] ?? 0).inherit) found.push(holding(grants[i] ?? 0));
+        }
+        continue;
+      }
+      let place = 0;
+      for (const grant of grants) {
+        const row = rights.rowOfGrant[grant] ?? 0;
+        while ((places[place]?.until ?? Infinity) <= row) place += 1;
+        const inside = (places[place]?.from ?? Infinity) <= row;
+        if (inside || (aboveIn[row] === question && holding(grant).inherit)) found.push(holding(grant));
+      }
+    }
+    return found.sort((a, b) => a.row - b.row || a.grant - b.grant);
+  };
 }

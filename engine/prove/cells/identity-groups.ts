@@ -3,7 +3,8 @@
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { formatIdentity, type Identity } from '../../model/identity.js';
 import { compareTexts } from '../../model/order.js';
-import { listRows, type RowLists, rowsOf } from '../../model/row-lists.js';
+import { classesByPrincipal, identitiesByClass } from '../../model/holders.js';
+import { rowsOf } from '../../model/row-lists.js';
 
 /** Identities that hold exactly the same grants, as far as they matter. */
 export interface Group {
@@ -22,7 +23,7 @@ export interface GroupFilter {
 /** Only identities that hold something that matters are in a group. */
 export function groupsNear(policy: PreparedPolicy, filter: GroupFilter): readonly Group[] {
   const { holders } = policy;
-  const identitiesOf = identitiesByHolder(policy);
+  const identitiesOf = identitiesByClass(holders);
   const groups = new Map<string, { principals: readonly number[]; identities: number[] }>();
   for (let holder = 0; holder < holders.count; holder += 1) {
     const all = holders.principals.subarray(holders.start[holder], holders.start[holder + 1]);
@@ -41,28 +42,18 @@ export function groupsNear(policy: PreparedPolicy, filter: GroupFilter): readonl
   }));
 }
 
-/** Identity rows by class of holders. */
-export function identitiesByHolder({ holders }: PreparedPolicy): RowLists {
-  // Identities that hold nothing are in no class: they are listed under one more.
-  const keys = holders.classOf.map((holder) => (holder < 0 ? holders.count : holder));
-  return listRows(keys, holders.count + 1);
-}
-
 /** The identities that are a principal or are in it, however deep. Remembers what it was asked. */
 export function makeReach(policy: PreparedPolicy): (principal: number) => Int32Array {
   const { holders, tables } = policy;
-  const identitiesOf = identitiesByHolder(policy);
-  const holderOfSlot = new Int32Array(holders.principals.length);
-  for (let holder = 0; holder < holders.count; holder += 1)
-    holderOfSlot.fill(holder, holders.start[holder], holders.start[holder + 1]);
-  const slots = listRows(holders.principals, tables.roles.name.length + tables.identities.subject.length);
+  const identitiesOf = identitiesByClass(holders);
+  const classesOf = classesByPrincipal(holders, tables.roles.name.length + tables.identities.subject.length);
   const known = new Map<number, Int32Array>();
   return (principal) => {
     const before = known.get(principal);
     if (before !== undefined) return before;
     const reached: number[] = [];
-    for (const slot of rowsOf(slots, principal)) {
-      for (const identity of rowsOf(identitiesOf, holderOfSlot[slot] ?? 0)) reached.push(identity);
+    for (const holder of rowsOf(classesOf, principal)) {
+      for (const identity of rowsOf(identitiesOf, holder)) reached.push(identity);
     }
     const sorted = Int32Array.from(reached).sort();
     known.set(principal, sorted);

@@ -1,6 +1,6 @@
 // Who is in which role, followed in both directions, straight from the member edges. Loading groups identities only by
 // roles that have grants; exemptions, causes and edits speak of the others too.
-import { listRows, type RowLists, rowsOf } from '../../model/row-lists.js';
+import { firstFrom, listRows, type RowLists, rowsOf } from '../../model/row-lists.js';
 import type { PolicyTables } from '../../model/tables.js';
 
 /** Rows of the member edges, by either end. */
@@ -29,14 +29,8 @@ export function edgesOfMember(membership: Membership, principal: number): Int32A
 /** Whether a role names a principal as a member; edges are sorted by role, then member. */
 export function isMember(membership: Membership, role: number, principal: number): boolean {
   const edges = rowsOf(membership.byRole, role);
-  let low = 0;
-  let high = edges.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((membership.tables.members.member[edges[middle] ?? 0] ?? 0) < principal) low = middle + 1;
-    else high = middle;
-  }
-  return membership.tables.members.member[edges[low] ?? -1] === principal;
+  const memberAt = (i: number): number => membership.tables.members.member[edges[i] ?? -1] ?? Infinity;
+  return memberAt(firstFrom(edges.length, (i) => memberAt(i) >= principal)) === principal;
 }
 
 /** These principals and every role that one of them is in, however deep. */

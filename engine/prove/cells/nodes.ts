@@ -1,6 +1,7 @@
 // The namespace nodes of exact answers (interfaces.md, Cells): the root and every namespace that a grant names, in path
 // order, so that a subtree is one run of rows. Every other path behaves as its nearest node at or above it, from below.
-import { NAMESPACE_LIMITS, type NamespacePath, parentOf, ROOT, sortPaths } from '../../model/namespace.js';
+import { type NamespacePath, parentOf, ROOT, sortPaths } from '../../model/namespace.js';
+import { childrenThatFit } from '../../model/namespace-tree.js';
 
 /** Rows of nodes are in path order; row 0 is the root. */
 export interface Nodes {
@@ -34,7 +35,7 @@ export function makeNodes(named: Iterable<NamespacePath>): Nodes {
     if (above >= 0 && parentOf(path) === paths[above]) directChildren[above] = (directChildren[above] ?? 0) + 1;
     open.push(row);
   });
-  const hasBelow = Uint8Array.from(paths, (path, row) => (possibleChildren(path) > (directChildren[row] ?? 0) ? 1 : 0));
+  const hasBelow = Uint8Array.from(paths, (path, row) => (roomBelow(path) > (directChildren[row] ?? 0) ? 1 : 0));
   const classesBefore = new Float64Array(paths.length + 1);
   hasBelow.forEach((below, row) => {
     classesBefore[row + 1] = (classesBefore[row] ?? 0) + 1 + below;
@@ -46,23 +47,10 @@ function isBelow(path: NamespacePath, node: NamespacePath): boolean {
   return node === ROOT || (path.startsWith(node) && path.charCodeAt(node.length) === 0x2f);
 }
 
-/**
- * How many namespaces can stand directly below. Where all of them are nodes no other path is left to be below this one;
- * that takes a path at the limit of bytes, where few children fit, or at that of depth, where none does.
- */
-function possibleChildren(path: NamespacePath): number {
-  const depth = path === ROOT ? 0 : path.split('/').length - 1;
-  if (depth >= NAMESPACE_LIMITS.segments) return 0;
-  const bytes = (path === ROOT ? 0 : path.length) + 1;
-  const room = Math.min(NAMESPACE_LIMITS.segmentLength, NAMESPACE_LIMITS.bytes - bytes);
-  if (room >= 4) return Infinity;
-  let count = 0;
-  for (let length = 1; length <= room; length += 1) count += SEGMENT_CHARACTERS ** length - (length <= 2 ? 1 : 0);
-  return count;
+/** Where all that can stand directly below are nodes, no other path is left to be below this one. */
+function roomBelow(path: NamespacePath): number {
+  return path === ROOT ? childrenThatFit(0, 0) : childrenThatFit(path.split('/').length - 1, path.length);
 }
-
-/** `[a-z0-9._~-]`; of the segments made of them, only `.` and `..` are none. */
-const SEGMENT_CHARACTERS = 40;
 
 /** The nearest node at or above a path. */
 export function nearestRow(nodes: Nodes, path: NamespacePath): number {

@@ -1,5 +1,6 @@
 // Step functions of time: which number (a set of scopes as bits, or a count) holds from when until when. Answers of the
 // proofs are exact over all time because they are computed on these, never at sampled instants (design 2.5).
+import { firstFrom } from '../../model/row-lists.js';
 import { ALL_SCOPES } from '../../model/scope.js';
 
 /**
@@ -127,13 +128,6 @@ export function stepsOf(timeline: Timeline): readonly Piece[] {
   }));
 }
 
-function stepAt(timeline: Timeline, instant: number): number {
-  let low = 0;
-  let high = timeline.starts.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >>> 1;
-    if ((timeline.starts[middle] ?? Infinity) <= instant) low = middle;
-    else high = middle - 1;
-  }
-  return low;
+function stepAt({ starts }: Timeline, instant: number): number {
+  return firstFrom(starts.length, (i) => (starts[i] ?? Infinity) > instant) - 1;
 }

@@ -4,21 +4,19 @@ import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { Instant } from '../../model/instant.js';
 import { invariant } from '../../model/invariant.js';
-import { compareTexts } from '../../model/order.js';
+import { compareLists, compareNumbers, compareTexts } from '../../model/order.js';
 import { type ScopeName, SCOPES } from '../../model/scope.js';
 import { findAffected } from './affected.js';
 import { countAllCells, countCells } from '../cells/count-cells.js';
 import { type Cause, causeKey, type Direction, makeCauseFinder } from './causes.js';
 import { type Fold, makeFold, type Patch, type PlaceKey, placeKey } from '../cells/fold.js';
 import { identityText } from '../cells/identity-groups.js';
-import type { Holding, Rows } from '../cells/holdings.js';
+import { type Holding, makePlaceHoldings, type Rows } from '../cells/holdings.js';
 import { visitCarriers } from './patch-carriers.js';
-import { makePlaceHoldings } from '../cells/place-holdings.js';
 import { makePair, type PolicyPair } from './policy-pair.js';
 import { combine } from '../cells/timeline.js';
 import { walkPlaces } from '../cells/walk.js';
 import { compareExtents, openOr, type Region, scopesOf, toRegion } from '../cells/regions.js';
-import { compareLists, compareNumbers } from '../../model/order.js';
 
 /** Cells that one policy holds and the other does not: all of the identities, scopes, region and time. */
 export interface DiffRow extends Region {

@@ -1,0 +1,74 @@
+// Numbers for texts: first in the order in which they are met, in the end by their place among all others.
+import type { Identity } from '../model/identity.js';
+import { sortTexts } from '../model/order.js';
+import type { IdentityColumns } from '../model/tables.js';
+
+export interface TextNumbers {
+  /** The same for the same text. */
+  readonly numberOf: (text: string) => number;
+  /** Once all have been met. */
+  readonly sort: () => { readonly texts: readonly string[]; readonly rowOf: Int32Array };
+}
+
+export function makeTextNumbers(): TextNumbers {
+  const numbers = new Map<string, number>();
+  let last: string | null = null;
+  let lastNumber = 0;
+  return {
+    numberOf: (text) => {
+      // Places follow each other in one file.
+      if (text === last) return lastNumber;
+      last = text;
+      lastNumber = numbers.get(text) ?? numbers.size;
+      numbers.set(text, lastNumber);
+      return lastNumber;
+    },
+    sort: () => {
+      const texts = sortTexts(numbers.keys());
+      const rowOf = new Int32Array(texts.length);
+      for (const [row, text] of texts.entries()) rowOf[numbers.get(text) ?? 0] = row;
+      return { texts, rowOf };
+    },
+  };
+}
+
+export interface IdentityNumbers {
+  readonly numberOf: (identity: Identity) => number;
+  readonly sort: () => {
+    readonly providers: readonly string[];
+    readonly identities: IdentityColumns;
+    readonly rowOf: Int32Array;
+  };
+}
+
+/** Providers are those declared, and those of identities where a set built in memory declares none. */
+export function makeIdentityNumbers(declared: Iterable<string>): IdentityNumbers {
+  const subjectsOf = new Map<string, Map<string, number>>();
+  for (const provider of declared) subjectsOf.set(provider, new Map());
+  let count = 0;
+  return {
+    numberOf: ({ provider, subject }) => {
+      let subjects = subjectsOf.get(provider);
+      if (subjects === undefined) subjectsOf.set(provider, (subjects = new Map<string, number>()));
+      const known = subjects.get(subject);
+      if (known !== undefined) return known;
+      subjects.set(subject, count);
+      return count++;
+    },
+    sort: () => {
+      const providers = sortTexts(subjectsOf.keys());
+      const provider = new Int32Array(count);
+      const subject: string[] = [];
+      const rowOf = new Int32Array(count);
+      for (const [row, name] of providers.entries()) {
+        const subjects = subjectsOf.get(name) ?? new Map<string, number>();
+        provider.fill(row, subject.length, subject.length + subjects.size);
+        for (const text of sortTexts(subjects.keys())) {
+          rowOf[subjects.get(text) ?? 0] = subject.length;
+          subject.push(text);
+        }
+      }
+      return { providers, identities: { provider, subject }, rowOf };
+    },
+  };
+}
