@@ -6,12 +6,21 @@ import { type NamespacePath, ROOT } from './model/namespace.js';
 import { decodeSnapshot } from './snapshot/decode.js';
 import { digestNamespaces } from './snapshot/digest-cells.js';
 
-export { type DecideInput, decide, decideAs } from './evaluate/decide.js';
-export { decideRaw, type RawActor, type RawInput, type RawRequest } from './evaluate/decide-raw.js';
-export { type HeldScope, heldScopes } from './evaluate/held-scopes.js';
+export {
+  type AskedInput,
+  type DecideInput,
+  decide,
+  decideAs,
+  decideRaw,
+  judgeAs,
+  judgeRaw,
+  type RawInput,
+} from './evaluate/decide.js';
+export { type HeldScope, heldScopes, heldScopesAs } from './evaluate/held-scopes.js';
 export type { LoadResult } from './evaluate/open-snapshot.js';
 export { type Policy } from './evaluate/policy.js';
-export { type ResolvedActor, resolveActor } from './evaluate/resolve-actor.js';
+export { type RawRequest, type Verdict } from './evaluate/judge-request.js';
+export { type RawActor, type ResolvedActor, resolveActor } from './evaluate/resolve-actor.js';
 export { unrestrictedPolicy } from './evaluate/unrestricted.js';
 export { visibility, visibilityAs, type VisibilityInput } from './evaluate/visibility.js';
 export { type Actor, type ActorKind, LOCAL_ACTOR } from './model/actor.js';

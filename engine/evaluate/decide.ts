@@ -1,14 +1,25 @@
-// One request to one decision (design 2.3): the six steps in their order, creation and copy on top of them. Total and
-// pure: any actor, request and instant gives an answer.
+// One request to one decision: the verdict, and the grants that an allowed request rests on. Total and pure: any actor, request and
+// instant gives an answer. Four doors: for an actor and a request of canonical parts, for texts as typed (which adds the steps
+// `canonicalize` and `unknown_scope`), for an actor that was resolved before, and each for the verdict alone.
 import type { Actor } from '../model/actor.js';
-import type { Access, AccessStep, Copy, CreateNamespace, Decision, Request, Step } from '../model/decision.js';
+import type { AccessStep, Decision, GrantRef, Request, Step } from '../model/decision.js';
 import type { Instant } from '../model/instant.js';
-import { assertNever } from '../model/invariant.js';
-import { isWithin, type NamespacePath, parentOf } from '../model/namespace.js';
-import { hasScope, scopeBit, type ScopeName } from '../model/scope.js';
-import { findGrants, grantRefs } from './find-grants.js';
-import type { Policy } from './policy.js';
-import { passesRestriction, type Resolved, resolve, type ResolvedActor } from './resolve-actor.js';
+import { addGrants, grantRefs } from '../table/cite.js';
+import {
+  type AccessVerdict,
+  arePaths,
+  ASKED,
+  DESTINATION_WRITE,
+  judgeAccess,
+  judgeCreation,
+  judgeOwn,
+  judgeRequest,
+  type RawRequest,
+  SOURCE_READ,
+  type Verdict,
+} from './judge-request.js';
+import { type Policy, UNRESTRICTED } from './policy.js';
+import { type Asker, askerOf, askFor, askRaw, type RawActor, type ResolvedActor } from './resolve-actor.js';
 
 export interface DecideInput {
   readonly actor: Actor;
@@ -16,78 +27,107 @@ export interface DecideInput {
   readonly at: Instant;
 }
 
+export interface RawInput {
+  readonly actor: RawActor;
+  readonly request: RawRequest;
+  readonly at: Instant;
+}
+
+/** What is asked for an actor that was resolved before; a request of canonical parts is one as typed, too. */
+export interface AskedInput {
+  readonly request: RawRequest;
+  readonly at: Instant;
+}
+
 /** Grants are all that carry the scope, sorted by id; for a copy those of both sides; none where no policy applies. */
-export function decide(policy: Policy, input: DecideInput): Decision {
-  return decideResolved(resolve(policy, input.actor), input);
+export function decide(policy: Policy, { actor, request, at }: DecideInput): Decision {
+  return decideFor(askFor(policy, actor), request, at);
 }
 
-/** As `decide`, under the policy that the actor was resolved against. */
-export function decideAs(actor: ResolvedActor, input: { readonly request: Request; readonly at: Instant }): Decision {
-  return decideResolved(actor as Resolved, input);
+/** As `decide`, for texts as typed. */
+export function decideRaw(policy: Policy, { actor, request, at }: RawInput): Decision {
+  const asker = askRaw(policy, actor);
+  return asker === null ? DENIED.canonicalize : decideFor(asker, request, at);
 }
 
-function decideResolved(
-  actor: Resolved,
-  { request, at }: { readonly request: Request; readonly at: Instant },
-): Decision {
+/** As `decideRaw`, under the policy that the actor was resolved against. */
+export function decideAs(actor: ResolvedActor, { request, at }: AskedInput): Decision {
+  return decideFor(askerOf(actor), request, at);
+}
+
+/** The verdict of `decideRaw` alone: several times as fast, for who needs no grants. */
+export function judgeRaw(policy: Policy, { actor, request, at }: RawInput): Verdict {
+  const asker = askRaw(policy, actor);
+  return asker === null ? 'canonicalize' : judgeRequest(asker, request, at);
+}
+
+/** The verdict of `decideAs` alone. */
+export function judgeAs(actor: ResolvedActor, { request, at }: AskedInput): Verdict {
+  return judgeRequest(askerOf(actor), request, at);
+}
+
+function decideFor(asker: Asker, request: RawRequest, at: Instant): Decision {
   switch (request.kind) {
     case 'access':
-      return answer(actor, judge(actor, request, at));
+      return answer(asker, judgeAccess(asker, request, at));
     case 'create-namespace':
-      return decideCreation(actor, request, at);
+      return answer(asker, judgeCreation(asker, request.namespace, at));
     case 'copy':
-      return decideCopy(actor, request, at);
-    default:
-      return assertNever(request);
+      return decideCopy(asker, request, at);
   }
 }
 
-/** The root cannot be created; anything else needs `namespace:write` at its parent. */
-function decideCreation(actor: Resolved, request: CreateNamespace, at: Instant): Decision {
-  const parent = parentOf(request.namespace);
-  return parent === null ? denied('canonicalize') : answer(actor, judge(actor, own('namespace:write', parent), at));
+function decideCopy(asker: Asker, request: Extract<RawRequest, { readonly kind: 'copy' }>, at: Instant): Decision {
+  if (!arePaths(request.source, request.destination)) return DENIED.canonicalize;
+  const source = judgeOwn(asker, { scope: SOURCE_READ, path: request.source }, at);
+  if (source !== 'allow') return COPY_DENIED.source_read[source];
+  const rows = addCited(asker, []);
+  const destination = judgeOwn(asker, { scope: DESTINATION_WRITE, path: request.destination }, at);
+  if (destination !== 'allow') return COPY_DENIED.destination_write[destination];
+  return { decision: 'allow', grants: toRefs(asker, addCited(asker, rows)) };
 }
 
-/** The source first, so that a permission there is never enough and a denial there never speaks of the destination. */
-function decideCopy(actor: Resolved, request: Copy, at: Instant): Decision {
-  const source = judge(actor, own('resource:read', request.source), at);
-  if (!Array.isArray(source)) return { decision: 'deny', step: 'source_read', cause: source };
-  const destination = judge(actor, own('resource:write', request.destination), at);
-  if (!Array.isArray(destination)) return { decision: 'deny', step: 'destination_write', cause: destination };
-  return answer(
-    actor,
-    [...new Set([...source, ...destination])].sort((a, b) => a - b),
-  );
+function answer(asker: Asker, verdict: AccessVerdict): Decision {
+  return verdict === 'allow' ? { decision: 'allow', grants: citedGrants(asker) } : DENIED[verdict];
 }
 
-function own(scope: ScopeName, namespace: NamespacePath): Access {
-  return { kind: 'access', scope, context: namespace, target: namespace };
+/** The grants that carry what was last judged. */
+export function citedGrants(asker: Asker): readonly GrantRef[] {
+  return toRefs(asker, addCited(asker, []));
 }
 
-/** Steps 2 to 6: the rows of the grants, or the step that failed. */
-export function judge(actor: Resolved, access: Access, at: Instant): number[] | AccessStep {
-  const { scope, context, target } = access;
-  if (!passesRestriction(actor, target)) return 'restriction';
-  let grants: number[] = [];
-  if (actor.policy !== null) {
-    grants = findGrants(actor.policy, actor.principals, { target, scopes: scopeBit(scope), at });
-    if (grants.length === 0) return 'no_matching_grant';
-  }
-  if (!actor.local && !hasScope(actor.credentialScopes, scope)) return 'credential_scope';
-  return isRelated(scope, context, target) ? grants : 'target_relationship';
+function addCited({ ground, principals, count }: Asker, rows: number[]): number[] {
+  if (ground === UNRESTRICTED) return rows;
+  for (let i = 0; i < count; i += 1) addGrants(ground, principals[i] ?? 0, { wanted: ASKED, rows });
+  return rows;
 }
 
-/** Step 6: what may be read from below is published downwards; process runs and every write stay where they are. */
-function isRelated(scope: ScopeName, context: NamespacePath, target: NamespacePath): boolean {
-  if (target === context) return true;
-  return scope.endsWith(':read') && scope !== 'process-run:read' && isWithin(context, target);
+function toRefs({ ground }: Asker, rows: number[]): readonly GrantRef[] {
+  return ground === UNRESTRICTED ? NO_GRANTS : grantRefs(ground, rows);
 }
 
-function answer(actor: Resolved, judged: readonly number[] | AccessStep): Decision {
-  if (typeof judged === 'string') return denied(judged);
-  return { decision: 'allow', grants: actor.policy === null ? [] : grantRefs(actor.policy.tables, judged) };
-}
+const NO_GRANTS: readonly GrantRef[] = Object.freeze([]);
 
-export function denied(step: Step): Decision {
-  return { decision: 'deny', step };
-}
+// There are few denials, so each is one frozen object.
+const denial = (step: Step, cause?: AccessStep): Decision =>
+  Object.freeze(cause === undefined ? { decision: 'deny', step } : { decision: 'deny', step, cause });
+
+const DENIED: Readonly<Record<AccessStep, Decision>> = {
+  canonicalize: denial('canonicalize'),
+  unknown_scope: denial('unknown_scope'),
+  restriction: denial('restriction'),
+  no_matching_grant: denial('no_matching_grant'),
+  credential_scope: denial('credential_scope'),
+  target_relationship: denial('target_relationship'),
+};
+
+const causesOf = (step: Step): Readonly<Record<AccessStep, Decision>> => ({
+  canonicalize: denial(step, 'canonicalize'),
+  unknown_scope: denial(step, 'unknown_scope'),
+  restriction: denial(step, 'restriction'),
+  no_matching_grant: denial(step, 'no_matching_grant'),
+  credential_scope: denial(step, 'credential_scope'),
+  target_relationship: denial(step, 'target_relationship'),
+});
+
+const COPY_DENIED = { source_read: causesOf('source_read'), destination_write: causesOf('destination_write') };

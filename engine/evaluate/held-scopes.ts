@@ -3,26 +3,37 @@ import type { Actor } from '../model/actor.js';
 import type { GrantRef } from '../model/decision.js';
 import type { Instant } from '../model/instant.js';
 import type { NamespacePath } from '../model/namespace.js';
-import { ALL_SCOPES, type ScopeName, scopeNames } from '../model/scope.js';
-import { decide } from './decide.js';
+import { ALL_SCOPES, scopeBit, type ScopeName, scopeNames } from '../model/scope.js';
+import { citedGrants } from './decide.js';
+import { judgeOwn } from './judge-request.js';
 import type { Policy } from './policy.js';
+import { type Asker, askerOf, askFor, type ResolvedActor } from './resolve-actor.js';
 
 export interface HeldScope {
   readonly scope: ScopeName;
   readonly grants: readonly GrantRef[];
 }
 
+interface Place {
+  readonly namespace: NamespacePath;
+  readonly at: Instant;
+}
+
 /** In the order of code points. With context and target the same, step 6 always holds. */
-export function heldScopes(
-  policy: Policy,
-  input: { readonly actor: Actor; readonly namespace: NamespacePath; readonly at: Instant },
-): readonly HeldScope[] {
-  const { actor, namespace, at } = input;
+export function heldScopes(policy: Policy, input: Place & { readonly actor: Actor }): readonly HeldScope[] {
+  return heldBy(askFor(policy, input.actor), input);
+}
+
+/** As `heldScopes`, under the policy that the actor was resolved against. */
+export function heldScopesAs(actor: ResolvedActor, place: Place): readonly HeldScope[] {
+  return heldBy(askerOf(actor), place);
+}
+
+function heldBy(asker: Asker, { namespace, at }: Place): readonly HeldScope[] {
   const held: HeldScope[] = [];
   for (const scope of scopeNames(ALL_SCOPES)) {
-    const request = { kind: 'access', scope, context: namespace, target: namespace } as const;
-    const decision = decide(policy, { actor, request, at });
-    if (decision.decision === 'allow') held.push({ scope, grants: decision.grants });
+    const verdict = judgeOwn(asker, { scope: scopeBit(scope), path: namespace }, at);
+    if (verdict === 'allow') held.push({ scope, grants: citedGrants(asker) });
   }
   return held;
 }

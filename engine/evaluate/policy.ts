@@ -1,7 +1,9 @@
 // A loaded policy as callers hold it: facts to read, and nothing of what it decides with.
 import { invariant } from '../model/invariant.js';
 import type { SnapshotCounts } from '../model/tables.js';
-import type { PreparedPolicy } from './prepare.js';
+import { buildTable, openBuilt } from '../table/build.js';
+import type { DecisionTable } from '../table/columns.js';
+import { type LoadedTables, preparePolicy, type PreparedPolicy } from './prepare.js';
 
 declare const brand: unique symbol;
 
@@ -21,19 +23,43 @@ export interface Policy {
 
 export type PolicyFacts = Omit<Policy, typeof brand>;
 
-// What belongs to a handle is found through this map alone, so no reflection on the handle reaches it.
+/** No grant is asked for: what stands in the place of a table where no policy applies. */
+export const UNRESTRICTED = Symbol('unrestricted');
+
+/** What decisions are made from. */
+export type Ground = DecisionTable | typeof UNRESTRICTED;
+
+// What belongs to a handle is found through these maps alone: no reflection on a handle reaches it, and what only looks like
+// a handle has nothing.
+const grounds = new WeakMap<Policy, Ground>();
+const loaded = new WeakMap<Policy, LoadedTables>();
 const prepared = new WeakMap<Policy, PreparedPolicy>();
 
-/** `tables` is null for the unrestricted policy. */
-export function makePolicy(facts: PolicyFacts, tables: PreparedPolicy | null): Policy {
+export function makePolicy(facts: PolicyFacts, source: LoadedTables | typeof UNRESTRICTED): Policy {
   const policy = Object.freeze({ ...facts, counts: Object.freeze({ ...facts.counts }) }) as Policy;
-  if (tables !== null) prepared.set(policy, tables);
+  if (source === UNRESTRICTED) {
+    grounds.set(policy, UNRESTRICTED);
+  } else {
+    grounds.set(policy, openBuilt(buildTable(source.tables, source.holders)));
+    loaded.set(policy, source);
+  }
   return policy;
 }
 
-/** Null for the unrestricted policy. */
+export function groundOf(policy: Policy): Ground {
+  const ground = grounds.get(policy);
+  invariant(ground !== undefined, 'a policy handle comes from loading');
+  return ground;
+}
+
+/** What proofs work on, made when first asked for; null for the unrestricted policy. */
 export function preparedOf(policy: Policy): PreparedPolicy | null {
-  const tables = prepared.get(policy) ?? null;
-  invariant(tables !== null || policy.kind === 'unrestricted', 'a policy handle comes from loading');
-  return tables;
+  if (groundOf(policy) === UNRESTRICTED) return null;
+  const known = prepared.get(policy);
+  if (known !== undefined) return known;
+  const source = loaded.get(policy);
+  invariant(source !== undefined, 'a compiled policy was loaded');
+  const made = preparePolicy(source);
+  prepared.set(policy, made);
+  return made;
 }

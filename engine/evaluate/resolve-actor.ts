@@ -1,11 +1,13 @@
-// Who asks, in the terms of one policy: done once per actor and policy, so that a gateway may keep the result for as long
-// as neither changes (specification 5, step 3).
+// Who asks, in the terms of one policy: its principals, and what its credential carries. Done for each request, or once for an actor
+// that is kept for as long as neither it nor the policy changes (specification 5, step 3).
 import type { Actor } from '../model/actor.js';
 import type { Identity } from '../model/identity.js';
-import { isWithin, type NamespacePath } from '../model/namespace.js';
-import type { ScopeSet } from '../model/scope.js';
-import { type Policy, preparedOf } from './policy.js';
-import type { PreparedPolicy } from './prepare.js';
+import { invariant } from '../model/invariant.js';
+import { isWithin, type NamespacePath, scanNamespace } from '../model/namespace.js';
+import { makeMarks } from '../model/scan-path.js';
+import { ALL_SCOPES, NO_SCOPES, scopeBitOf, type ScopeSet } from '../model/scope.js';
+import { identityRow } from '../table/locate.js';
+import { type Ground, groundOf, type Policy, UNRESTRICTED } from './policy.js';
 
 declare const brand: unique symbol;
 
@@ -14,52 +16,139 @@ export interface ResolvedActor {
   readonly [brand]: 'ResolvedActor';
 }
 
-export interface Resolved extends ResolvedActor {
-  /** Null where grants do not matter: the local actor, and everyone under the unrestricted policy. */
-  readonly policy: PreparedPolicy | null;
-  readonly local: boolean;
-  /** Sorted; those that have grants. */
-  readonly principals: Int32Array;
-  readonly credentialScopes: ScopeSet;
-  readonly restrictions: readonly NamespacePath[] | null;
+/** An actor as somebody typed it. */
+export type RawActor =
+  | { readonly kind: 'local' }
+  | {
+      readonly kind: 'request';
+      readonly identities: readonly Identity[];
+      /** Null is all ten; a text that is no scope carries nothing. */
+      readonly credentialScopes: readonly string[] | null;
+      /** Null is none; an empty list allows nothing. */
+      readonly namespaceRestrictions: readonly string[] | null;
+    };
+
+/** What a decision asks of an actor. */
+export interface Asker {
+  ground: Ground;
+  local: boolean;
+  /** `principals[0]` up to `principals[count]`; one may stand there twice. */
+  principals: Int32Array;
+  count: number;
+  scopes: ScopeSet;
+  restrictions: readonly NamespacePath[] | null;
 }
 
-const NOBODY = new Int32Array(0);
+const askers = new WeakMap<ResolvedActor, Asker>();
 
 export function resolveActor(policy: Policy, actor: Actor): ResolvedActor {
-  return resolve(policy, actor);
+  const asker = askFor(policy, actor);
+  const principals = Int32Array.from(new Set(asker.principals.subarray(0, asker.count))).sort();
+  const restrictions = asker.restrictions === null ? null : [...asker.restrictions];
+  const resolved = Object.freeze({}) as ResolvedActor;
+  askers.set(resolved, { ...asker, principals, count: principals.length, restrictions });
+  return resolved;
 }
 
-export function resolve(policy: Policy, actor: Actor): Resolved {
-  const local = actor.kind === 'local';
-  const tables = local ? null : preparedOf(policy);
-  return {
-    policy: tables,
-    local,
-    principals: tables === null ? NOBODY : principalsOf(tables, actor.identities),
-    credentialScopes: actor.credentialScopes,
-    restrictions: actor.namespaceRestrictions,
-  } as Resolved;
+export function askerOf(actor: ResolvedActor): Asker {
+  const asker = askers.get(actor);
+  invariant(asker !== undefined, 'a resolved actor comes from resolving');
+  return asker;
 }
 
-function principalsOf(policy: PreparedPolicy, identities: readonly Identity[]): Int32Array {
-  if (identities.length === 1) return identities[0] === undefined ? NOBODY : principalsOfOne(policy, identities[0]);
-  const all = new Set<number>();
-  for (const identity of identities) for (const principal of principalsOfOne(policy, identity)) all.add(principal);
-  return Int32Array.from(all).sort();
+// Whoever is resolved for one decision is so in here, so that nothing is allocated; used up before the next one is resolved.
+const ASKER: Asker = {
+  ground: UNRESTRICTED,
+  local: false,
+  principals: new Int32Array(64),
+  count: 0,
+  scopes: NO_SCOPES,
+  restrictions: null,
+};
+
+export function askFor(policy: Policy, actor: Actor): Asker {
+  ASKER.local = actor.kind === 'local';
+  ASKER.ground = ASKER.local ? checked(policy) : groundOf(policy);
+  ASKER.scopes = actor.credentialScopes;
+  ASKER.restrictions = actor.namespaceRestrictions;
+  addPrincipals(actor.identities);
+  return ASKER;
 }
 
-function principalsOfOne(policy: PreparedPolicy, identity: Identity): Int32Array {
-  const row = policy.identityRows.get(identity.provider)?.get(identity.subject);
-  const holder = row === undefined ? -1 : (policy.holders.classOf[row] ?? -1);
-  return holder < 0
-    ? NOBODY
-    : policy.holders.principals.subarray(policy.holders.start[holder], policy.holders.start[holder + 1]);
+/** Null where a restriction is not a path. */
+export function askRaw(policy: Policy, actor: RawActor): Asker | null {
+  ASKER.local = actor.kind === 'local';
+  ASKER.ground = ASKER.local ? checked(policy) : groundOf(policy);
+  if (actor.kind === 'local') {
+    ASKER.scopes = ALL_SCOPES;
+    ASKER.restrictions = null;
+    ASKER.count = 0;
+    return ASKER;
+  }
+  ASKER.restrictions = canonicalRestrictions(actor.namespaceRestrictions);
+  if (ASKER.restrictions === null && actor.namespaceRestrictions !== null) return null;
+  ASKER.scopes = carriedScopes(actor.credentialScopes);
+  addPrincipals(actor.identities);
+  return ASKER;
+}
+
+/** The local actor needs no table, but a policy that there is. */
+function checked(policy: Policy): typeof UNRESTRICTED {
+  groundOf(policy);
+  return UNRESTRICTED;
+}
+
+const MARKS = makeMarks();
+const RESTRICTIONS: NamespacePath[] = [];
+
+function canonicalRestrictions(texts: readonly string[] | null): readonly NamespacePath[] | null {
+  if (texts === null) return null;
+  RESTRICTIONS.length = 0;
+  for (const text of texts) {
+    const path = scanNamespace(text, MARKS);
+    if (path === null) return null;
+    RESTRICTIONS.push(path);
+  }
+  return RESTRICTIONS;
+}
+
+function carriedScopes(texts: readonly string[] | null): ScopeSet {
+  if (texts === null) return ALL_SCOPES;
+  let scopes: number = NO_SCOPES;
+  for (const text of texts) scopes |= scopeBitOf(text);
+  return scopes as ScopeSet;
+}
+
+function addPrincipals(identities: readonly Identity[]): void {
+  ASKER.count = 0;
+  const { ground } = ASKER;
+  if (ground === UNRESTRICTED) return;
+  const { classOf, classPrincipals, classStart } = ground;
+  for (const identity of identities) {
+    const row = identityRow(ground, identity);
+    const holder = row < 0 ? -1 : (classOf[row] ?? -1);
+    if (holder < 0) continue;
+    const start = classStart[holder] ?? 0;
+    const end = classStart[holder + 1] ?? 0;
+    makeRoom(end - start);
+    for (let i = start; i < end; i += 1) {
+      ASKER.principals[ASKER.count] = classPrincipals[i] ?? 0;
+      ASKER.count += 1;
+    }
+  }
+}
+
+function makeRoom(more: number): void {
+  const needed = ASKER.count + more;
+  if (needed <= ASKER.principals.length) return;
+  const wider = new Int32Array(needed * 2);
+  wider.set(ASKER.principals);
+  ASKER.principals = wider;
 }
 
 /** Step 2: unrestricted, or a restriction is the target or an ancestor of it. */
-export function passesRestriction(actor: Resolved, target: NamespacePath): boolean {
-  if (actor.local || actor.restrictions === null) return true;
-  for (const restriction of actor.restrictions) if (isWithin(target, restriction)) return true;
+export function passesRestriction({ local, restrictions }: Asker, target: NamespacePath): boolean {
+  if (local || restrictions === null) return true;
+  for (const restriction of restrictions) if (isWithin(target, restriction)) return true;
   return false;
 }

@@ -1,6 +1,6 @@
 // The policy of local execution (specification 5.2): no grant is asked for. What relates a target to its context, and what
 // the credential carries, hold as ever.
-import { type Policy, makePolicy } from './policy.js';
+import { type Policy, makePolicy, UNRESTRICTED } from './policy.js';
 
 /**
  * SHA-256 of the text `["bailiwick.unrestricted",1]`: the rule never changes, so it has one name for good. A test works it
@@ -12,6 +12,6 @@ export function unrestrictedPolicy(): Policy {
   const counts = { identities: 0, roles: 0, grants: 0, namespaces: 0 };
   return makePolicy(
     { kind: 'unrestricted', name: 'unrestricted', digest: DIGEST, decisions: DIGEST, format: 1, counts },
-    null,
+    UNRESTRICTED,
   );
 }

@@ -1,12 +1,15 @@
 // Namespace paths: the one function that makes a `NamespacePath`, and the order and ancestry of paths (design 2.1).
 // Policy, credentials, requests and stored records all pass through `canonicalize`; nothing else mints the brand.
 
+import { invariant } from './invariant.js';
+import { makeMarks, NAMESPACE_LIMITS, type PathMarks, scanPath } from './scan-path.js';
+
+export { NAMESPACE_LIMITS } from './scan-path.js';
+
 declare const brand: unique symbol;
 
 /** A canonical path: `/` is the root, `/labs/optics` a namespace. */
 export type NamespacePath = string & { readonly [brand]: 'NamespacePath' };
-
-export const NAMESPACE_LIMITS = Object.freeze({ segments: 32, bytes: 1024, segmentLength: 63 });
 
 export type PathFault =
   'not_text' | 'empty' | 'too_long' | 'too_deep' | 'empty_segment' | 'dot_segment' | 'segment_too_long' | 'character';
@@ -16,51 +19,43 @@ export type CanonicalizeResult =
 
 export const ROOT = '/' as NamespacePath;
 
+const MARKS = makeMarks();
+
 /**
  * Accepts or refuses; adds a missing leading slash and removes one trailing slash, and never folds case, decodes, trims
  * or resolves. Total: every value gives an answer (design 2.1).
  */
 export function canonicalize(text: unknown): CanonicalizeResult {
-  if (typeof text !== 'string') return fault('not_text');
-  if (text === '') return fault('empty');
-  if (text === '/') return { ok: true, path: ROOT };
-  const start = text.startsWith('/') ? 1 : 0;
-  const end = text.endsWith('/') ? text.length - 1 : text.length;
-  const body = text.slice(start, end);
-  // Segments are ASCII, so code units are bytes once the characters have been accepted.
-  if (body.length + 1 > NAMESPACE_LIMITS.bytes) return fault('too_long');
+  if (typeof text !== 'string') return { ok: false, fault: 'not_text' };
+  const path = scanNamespace(text, MARKS);
+  return path === null ? { ok: false, fault: faultOf(text) } : { ok: true, path };
+}
+
+/** The same without words for what is wrong, and with the marks of the path for who looks it up: null if it is none. */
+export function scanNamespace(text: string, marks: PathMarks): NamespacePath | null {
+  if (!scanPath(text, marks)) return null;
+  const { from, to } = marks;
+  if (from === 1 && to === text.length) return text as NamespacePath;
+  return scanNamespace(`/${text.slice(from, to)}`, marks);
+}
+
+/** The first thing that is wrong with a text that is no path. */
+function faultOf(text: string): PathFault {
+  if (text === '') return 'empty';
+  const body = text.slice(text.startsWith('/') ? 1 : 0, text.endsWith('/') ? -1 : undefined);
+  if (body.length + 1 > NAMESPACE_LIMITS.bytes) return 'too_long';
   const segments = body.split('/');
-  if (segments.length > NAMESPACE_LIMITS.segments) return fault('too_deep');
-  for (const segment of segments) {
-    const wrong = segmentFault(segment);
-    if (wrong !== null) return fault(wrong);
-  }
-  return { ok: true, path: `/${body}` as NamespacePath };
+  if (segments.length > NAMESPACE_LIMITS.segments) return 'too_deep';
+  const fault = segments.map(segmentFault).find((wrong) => wrong !== null);
+  invariant(fault !== undefined, 'a text that is no path has a fault');
+  return fault;
 }
 
 function segmentFault(segment: string): PathFault | null {
   if (segment === '') return 'empty_segment';
   if (segment === '.' || segment === '..') return 'dot_segment';
-  for (let i = 0; i < segment.length; i += 1) {
-    if (!isSegmentCharacter(segment.charCodeAt(i))) return 'character';
-  }
+  if (!/^[a-z0-9._~-]+$/.test(segment)) return 'character';
   return segment.length > NAMESPACE_LIMITS.segmentLength ? 'segment_too_long' : null;
-}
-
-/** `[a-z0-9._~-]` */
-function isSegmentCharacter(code: number): boolean {
-  return (
-    (code >= 0x61 && code <= 0x7a) ||
-    (code >= 0x30 && code <= 0x39) ||
-    code === 0x2d ||
-    code === 0x2e ||
-    code === 0x5f ||
-    code === 0x7e
-  );
-}
-
-function fault(kind: PathFault): CanonicalizeResult {
-  return { ok: false, fault: kind };
 }
 
 /** The namespace above, or null for the root. */

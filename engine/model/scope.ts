@@ -41,6 +41,26 @@ export function scopeBit(name: ScopeName): ScopeSet {
   return BITS.get(name) ?? NO_SCOPES;
 }
 
+/** Of length and first letter: no two scopes share a key. */
+function keyOf(text: string): number {
+  return (text.length << 2) | ((text.charCodeAt(0) >> 1) & 3);
+}
+
+const BY_KEY: (ScopeName | undefined)[] = [];
+for (const name of SCOPES) BY_KEY[keyOf(name)] = name;
+const BIT_BY_KEY = BY_KEY.map((name) => (name === undefined ? NO_SCOPES : scopeBit(name)));
+
+/** The set of the scope that the text names, empty if it names none: by one comparison, as this runs for every decision. */
+export function scopeBitOf(text: string): ScopeSet {
+  const key = keyOf(text);
+  return BY_KEY[key] === text ? (BIT_BY_KEY[key] ?? NO_SCOPES) : NO_SCOPES;
+}
+
+/** What is seen from the namespaces below, too: everything that is read but process runs (design 2.3, step 6). */
+export const READS_FROM_BELOW: ScopeSet = scopeSetOf(
+  SCOPES.filter((name) => name.endsWith(':read') && name !== 'process-run:read'),
+);
+
 export function scopeSetOf(names: Iterable<ScopeName>): ScopeSet {
   let set = 0;
   for (const name of names) set |= scopeBit(name);

@@ -1,5 +1,15 @@
 // Bailiwick itself, as a library user calls it: from raw texts with the whole answer, and for an actor that is kept, as the gateway does.
-import { canonicalize, decideRaw, loadSnapshot, parseInstant, scopeSetOf } from '../../../dist/engine/index.js';
+import {
+  canonicalize,
+  decideAs,
+  decideRaw,
+  judgeAs,
+  judgeRaw,
+  loadSnapshot,
+  parseInstant,
+  resolveActor,
+  scopeSetOf,
+} from '../../../dist/engine/index.js';
 import { compilePolicy } from '../../../dist/engine/compiler.js';
 
 const AT = parseInstant('2027-01-01T00:00:00Z');
@@ -56,3 +66,31 @@ export function loadWhole(bytes) {
   const policy = open(bytes);
   return { shape: rawInput, decide: (input) => decideRaw(policy, input).decision === 'allow' };
 }
+
+export function loadStep(bytes) {
+  const policy = open(bytes);
+  return { shape: rawInput, decide: (input) => judgeRaw(policy, input) === 'allow' };
+}
+
+const loadResolved = (isAllowed) => (bytes) => {
+  const policy = open(bytes);
+  const actors = new Map();
+  const shape = ({ actor, identities, scopes, restrictions, scope, target }) => {
+    const credential = `${actor} ${scopes.join()} ${restrictions?.join() ?? ''}`;
+    let resolved = actors.get(credential);
+    if (resolved === undefined) {
+      resolved = resolveActor(policy, {
+        kind: 'request',
+        identities,
+        credentialScopes: scopeSetOf(scopes),
+        namespaceRestrictions: restrictions?.map((path) => canonicalize(path).path) ?? null,
+      });
+      actors.set(credential, resolved);
+    }
+    return { actor: resolved, input: { request: { kind: 'access', scope, target }, at: AT } };
+  };
+  return { shape, decide: ({ actor, input }) => isAllowed(actor, input) };
+};
+
+export const loadResolvedStep = loadResolved((actor, input) => judgeAs(actor, input) === 'allow');
+export const loadResolvedWhole = loadResolved((actor, input) => decideAs(actor, input).decision === 'allow');

@@ -1,0 +1,112 @@
+// One request to the step that it fails at (design 2.3): the six steps in their order, creation and copy on top of them. Whoever cites
+// grants asks for them afterwards, so that a verdict alone costs nothing but the way to it.
+import type { AccessStep, Step } from '../model/decision.js';
+import type { Instant } from '../model/instant.js';
+import { isWithin, type NamespacePath, parentOf, scanNamespace } from '../model/namespace.js';
+import { makeMarks } from '../model/scan-path.js';
+import { READS_FROM_BELOW, scopeBit, scopeBitOf } from '../model/scope.js';
+import { isHeldBy, type Wanted } from '../table/judge.js';
+import { placeOf } from '../table/locate.js';
+import { UNRESTRICTED } from './policy.js';
+import { type Asker, passesRestriction } from './resolve-actor.js';
+
+/** A request as somebody typed it. */
+export type RawRequest =
+  /** Without a context it is the target. */
+  | { readonly kind: 'access'; readonly scope: string; readonly context?: string | undefined; readonly target: string }
+  | { readonly kind: 'create-namespace'; readonly namespace: string }
+  | { readonly kind: 'copy'; readonly source: string; readonly destination: string };
+
+/** Allowed, or the step at which it fails. */
+export type Verdict = 'allow' | Step;
+export type AccessVerdict = 'allow' | AccessStep;
+
+/** Where and what was asked of the table by the last access that was judged: what citing begins with. */
+export const ASKED: { -readonly [Key in keyof Wanted]: Wanted[Key] } = { place: 0, scopes: 0, at: 0 };
+
+const TARGET = makeMarks();
+const OTHER = makeMarks();
+
+export function judgeAccess(
+  asker: Asker,
+  request: Extract<RawRequest, { readonly kind: 'access' }>,
+  at: Instant,
+): AccessVerdict {
+  const { scope, target } = request;
+  const path = scanNamespace(target, TARGET);
+  const context =
+    request.context === undefined || request.context === target ? path : scanNamespace(request.context, OTHER);
+  if (path === null || context === null) return 'canonicalize';
+  ASKED.scopes = scopeBitOf(scope);
+  if (ASKED.scopes === 0) return 'unknown_scope';
+  const verdict = judgeTarget(asker, path, at);
+  if (verdict !== 'allow') return verdict;
+  return isRelated(ASKED.scopes, context, path) ? 'allow' : 'target_relationship';
+}
+
+/** Steps 2 to 5 at a path that was just scanned. */
+function judgeTarget(asker: Asker, target: NamespacePath, at: Instant): AccessVerdict {
+  const { ground } = asker;
+  ASKED.at = at;
+  if (!passesRestriction(asker, target)) return 'restriction';
+  if (ground !== UNRESTRICTED) {
+    ASKED.place = placeOf(ground, target, TARGET);
+    if (!isHeld(asker)) return 'no_matching_grant';
+  }
+  return asker.local || (asker.scopes & ASKED.scopes) !== 0 ? 'allow' : 'credential_scope';
+}
+
+function isHeld({ ground, principals, count }: Asker): boolean {
+  // Nothing is in force at what is no instant.
+  if (ground === UNRESTRICTED || !(ASKED.at < Infinity)) return false;
+  for (let i = 0; i < count; i += 1) if (isHeldBy(ground, principals[i] ?? 0, ASKED)) return true;
+  return false;
+}
+
+/** Step 6: what may be read from below is published downwards; process runs and every write stay where they are. */
+function isRelated(scopes: number, context: NamespacePath, target: NamespacePath): boolean {
+  return target === context || ((scopes & READS_FROM_BELOW) !== 0 && isWithin(context, target));
+}
+
+/** The root cannot be created; anything else needs `namespace:write` at its parent. */
+export function judgeCreation(asker: Asker, namespace: string, at: Instant): AccessVerdict {
+  const path = scanNamespace(namespace, OTHER);
+  const parent = path === null ? null : parentOf(path);
+  return parent === null ? 'canonicalize' : judgeOwn(asker, { scope: NAMESPACE_WRITE, path: parent }, at);
+}
+
+const NAMESPACE_WRITE = scopeBit('namespace:write');
+export const SOURCE_READ = scopeBit('resource:read');
+export const DESTINATION_WRITE = scopeBit('resource:write');
+
+/** An access from the target itself, so that step 6 holds. */
+export function judgeOwn(
+  asker: Asker,
+  own: { readonly scope: number; readonly path: string },
+  at: Instant,
+): AccessVerdict {
+  ASKED.scopes = own.scope;
+  const path = scanNamespace(own.path, TARGET);
+  return path === null ? 'canonicalize' : judgeTarget(asker, path, at);
+}
+
+/** Both sides of a copy must be paths before either is judged. */
+export function arePaths(first: string, second: string): boolean {
+  return scanNamespace(first, OTHER) !== null && scanNamespace(second, OTHER) !== null;
+}
+
+/** The source first, so that a permission there is never enough and a denial there never speaks of the destination. */
+export function judgeRequest(asker: Asker, request: RawRequest, at: Instant): Verdict {
+  switch (request.kind) {
+    case 'access':
+      return judgeAccess(asker, request, at);
+    case 'create-namespace':
+      return judgeCreation(asker, request.namespace, at);
+    case 'copy': {
+      if (!arePaths(request.source, request.destination)) return 'canonicalize';
+      if (judgeOwn(asker, { scope: SOURCE_READ, path: request.source }, at) !== 'allow') return 'source_read';
+      const destination = judgeOwn(asker, { scope: DESTINATION_WRITE, path: request.destination }, at);
+      return destination === 'allow' ? 'allow' : 'destination_write';
+    }
+  }
+}

@@ -1,0 +1,83 @@
+// The one pass over the text of a path: it validates, finds the segments and hashes the path and every ancestor of it.
+// `canonicalize` asks whether the text is a path, the decision table where it is.
+
+export const NAMESPACE_LIMITS = Object.freeze({ segments: 32, bytes: 1024, segmentLength: 63 });
+
+/** What the pass found; used again and again, so that nothing is allocated. */
+export interface PathMarks {
+  /** The text without its outer slashes: `text.slice(from, to)`. */
+  from: number;
+  to: number;
+  /** How many segments there are; 0 is the root. */
+  depth: number;
+  /** By depth, where the segment ends; that of the root, 0, is one before `from`. */
+  readonly ends: Int32Array;
+  /** By depth, the hash of the path up to there. */
+  readonly hashes: Int32Array;
+}
+
+export function makeMarks(): PathMarks {
+  const size = NAMESPACE_LIMITS.segments + 1;
+  const hashes = new Int32Array(size);
+  hashes[0] = HASH_START;
+  return { from: 0, to: 0, depth: 0, ends: new Int32Array(size), hashes };
+}
+
+const SLASH = 0x2f;
+const DOT = 0x2e;
+
+/** FNV-1a. */
+const HASH_START = 0x811c9dc5 | 0;
+
+export function hashUnit(hash: number, unit: number): number {
+  return Math.imul(hash ^ unit, 0x01000193);
+}
+
+/** 1 for `[a-z0-9._~-]`. */
+const SEGMENT_UNITS = Uint8Array.from({ length: 128 }, (_, unit) =>
+  /[a-z0-9._~-]/.test(String.fromCharCode(unit)) ? 1 : 0,
+);
+
+/** Whether the text is a path, perhaps without its leading slash or with one slash too many at the end. */
+export function scanPath(text: string, marks: PathMarks): boolean {
+  const { length } = text;
+  const { ends, hashes } = marks;
+  const from = text.charCodeAt(0) === SLASH ? 1 : 0;
+  const to = length > 1 && text.charCodeAt(length - 1) === SLASH ? length - 1 : length;
+  marks.from = from;
+  marks.to = to;
+  marks.depth = 0;
+  ends[0] = from - 1;
+  if (length === 1 && from === 1) return true;
+  // With the leading slash, which the text may lack. Segments are ASCII, so code units are bytes.
+  if (to - from + 1 > NAMESPACE_LIMITS.bytes) return false;
+  let depth = 0;
+  let start = from;
+  let hash = hashUnit(HASH_START, SLASH);
+  for (let i = from; i < to; i += 1) {
+    const unit = text.charCodeAt(i);
+    if (unit === SLASH) {
+      depth += 1;
+      if (depth === NAMESPACE_LIMITS.segments || !isSegment(text, start, i)) return false;
+      ends[depth] = i;
+      hashes[depth] = hash;
+      start = i + 1;
+    } else if (unit > 127 || SEGMENT_UNITS[unit] === 0) {
+      return false;
+    }
+    hash = hashUnit(hash, unit);
+  }
+  if (!isSegment(text, start, to)) return false;
+  depth += 1;
+  ends[depth] = to;
+  hashes[depth] = hash;
+  marks.depth = depth;
+  return true;
+}
+
+/** Of characters that are fine one by one. */
+function isSegment(text: string, start: number, end: number): boolean {
+  const length = end - start;
+  if (length > 2) return length <= NAMESPACE_LIMITS.segmentLength;
+  return length > 0 && (text.charCodeAt(start) !== DOT || (length === 2 && text.charCodeAt(start + 1) !== DOT));
+}
