@@ -76,7 +76,7 @@ const loadResolved = (isAllowed) => (bytes) => {
   const policy = open(bytes);
   const actors = new Map();
   const shape = ({ actor, identities, scopes, restrictions, scope, target }) => {
-    const credential = `${actor} ${scopes.join()} ${restrictions?.join() ?? ''}`;
+    const credential = `${actor} ${scopes.join()} ${restrictions === null ? 'anywhere' : JSON.stringify(restrictions)}`;
     let resolved = actors.get(credential);
     if (resolved === undefined) {
       resolved = resolveActor(policy, {

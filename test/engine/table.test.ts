@@ -1,0 +1,280 @@
+// The decision table at its edges, against the slow evaluator: texts whose hashes are the same, many children, places at the limits
+// of paths, windows at a millisecond, nothing at all.
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { compilePolicy } from '../../engine/compiler.js';
+import {
+  canonicalize,
+  decide,
+  heldScopes,
+  type Identity,
+  type Instant,
+  instantOf,
+  loadSnapshot,
+  type NamespacePath,
+  NAMESPACE_LIMITS,
+  type Policy,
+  type ScopeSet,
+  visibility,
+} from '../../engine/index.js';
+import type { PolicyGrant, PolicySet } from '../../engine/model/policy-set.js';
+import { makeMarks, scanPath } from '../../engine/model/scan-path.js';
+import { hashIdentity } from '../../engine/table/slots.js';
+import { oracleDecide } from './oracle/oracle.js';
+import { pathOf, policyOf } from './oracle/worlds.js';
+
+const READ = 16 as ScopeSet;
+const NOW = instantOf(0);
+const ADA: Identity = { provider: 'orcid', subject: 'ada' };
+
+function load(set: PolicySet): Policy {
+  const compiled = compilePolicy(set);
+  if (!compiled.ok) throw new Error('it compiles');
+  const loaded = loadSnapshot(compiled.snapshot.bytes);
+  if (!loaded.ok) throw new Error(loaded.fault.message);
+  return loaded.policy;
+}
+
+const grant = (namespace: string, change: Partial<PolicyGrant> = {}): Omit<PolicyGrant, 'id'> => ({
+  principal: { kind: 'identity', identity: ADA },
+  namespace: pathOf(namespace),
+  scopes: READ,
+  inherit: true,
+  notBefore: null,
+  expires: null,
+  reason: null,
+  place: null,
+  ...change,
+});
+
+const actorOf = (...identities: readonly Identity[]) =>
+  ({ kind: 'request', identities, credentialScopes: 1023 as ScopeSet, namespaceRestrictions: null }) as const;
+
+function ask(policy: Policy, identity: Identity, path: string, at: Instant = NOW): string {
+  const namespace: NamespacePath = pathOf(path);
+  const request = { kind: 'access', scope: 'resource:read', context: namespace, target: namespace } as const;
+  const decision = decide(policy, { actor: actorOf(identity), request, at });
+  return decision.decision === 'allow' ? decision.grants.map(({ id }) => id).join() : decision.step;
+}
+
+/** The first texts of a row that share a hash, as a birthday has it: with 32 bits after some 80,000. */
+function collide(
+  textOf: (number: number) => string,
+  hashOf: (text: string) => number,
+  wanted: number,
+): readonly string[][] {
+  const seen = new Map<number, string>();
+  const found: string[][] = [];
+  for (let number = 0; found.length < wanted; number += 1) {
+    const text = textOf(number);
+    const hash = hashOf(text);
+    const other = seen.get(hash);
+    if (other === undefined) seen.set(hash, text);
+    else found.push([other, text]);
+  }
+  return found;
+}
+
+describe('texts whose hashes are the same', () => {
+  it('are told apart: identities', () => {
+    const pairs = collide(
+      (number) => `p${number.toString(36)}`,
+      (subject) => hashIdentity('orcid', subject),
+      6,
+    );
+    // Of three pairs both are named, of the others one.
+    const named = pairs.flatMap((pair, i) => (i < 3 ? pair : pair.slice(0, 1)));
+    const policy = load(
+      policyOf(
+        [],
+        named.map((subject, i) =>
+          grant(`/n${String(i)}`, { principal: { kind: 'identity', identity: { provider: 'orcid', subject } } }),
+        ),
+      ),
+    );
+    for (const subject of pairs.flat()) {
+      const own = named.indexOf(subject);
+      named.forEach((_, i) => {
+        const expected = i === own ? `g${String(i)}` : 'no_matching_grant';
+        expect(ask(policy, { provider: 'orcid', subject }, `/n${String(i)}`)).toBe(expected);
+        expect(ask(policy, { provider: 'github', subject }, `/n${String(i)}`)).toBe('no_matching_grant');
+      });
+    }
+  });
+
+  it('are told apart: paths, and what is below them', () => {
+    const marks = makeMarks();
+    const pairs = collide(
+      (number) => `/s/${number.toString(36)}`,
+      (path) => {
+        scanPath(path, marks);
+        return marks.hashes[2] ?? 0;
+      },
+      6,
+    );
+    const named = pairs.flatMap((pair, i) => (i < 3 ? pair : pair.slice(0, 1)));
+    const policy = load(
+      policyOf(
+        [],
+        named.map((path) => grant(path)),
+      ),
+    );
+    for (const path of pairs.flat()) {
+      const own = named.indexOf(path);
+      const expected = own < 0 ? 'no_matching_grant' : `g${String(own)}`;
+      expect([ask(policy, ADA, path), ask(policy, ADA, `${path}/below`)]).toEqual([expected, expected]);
+    }
+  });
+
+  it('are told apart: provider and subject cut elsewhere', () => {
+    const identity = { provider: 'a', subject: 'b:c' };
+    const policy = load({
+      ...policyOf([], [grant('/x', { principal: { kind: 'identity', identity } })]),
+      providers: ['a', 'empty', 'z'].map((name) => ({ name, description: null })),
+    });
+    expect(ask(policy, identity, '/x')).toBe('g0');
+    for (const [provider, subject] of [
+      ['a:b', 'c'],
+      ['', 'a:b:c'],
+      ['empty', 'b:c'],
+      ['z', 'b:c'],
+    ] as const)
+      expect(ask(policy, { provider, subject }, '/x')).toBe('no_matching_grant');
+  });
+});
+
+describe('many namespaces', () => {
+  it('65,536 under one parent: each is found, and each with what is below it', () => {
+    const COUNT = 65_536;
+    const nameOf = (number: number): string => `/top/n${number.toString(36)}`;
+    const policy = load(
+      policyOf(
+        [],
+        Array.from({ length: COUNT }, (_, i) => grant(nameOf(i), { inherit: i % 2 === 0 })),
+      ),
+    );
+    for (let i = 0; i < COUNT; i += 257) {
+      expect(ask(policy, ADA, nameOf(i))).toBe(`g${String(i)}`);
+      expect(ask(policy, ADA, `${nameOf(i)}/x`)).toBe(i % 2 === 0 ? `g${String(i)}` : 'no_matching_grant');
+    }
+    expect(ask(policy, ADA, nameOf(COUNT))).toBe('no_matching_grant');
+    expect(ask(policy, ADA, '/top')).toBe('no_matching_grant');
+    const seen = visibility(policy, {
+      actor: actorOf(ADA),
+      request: { family: 'resource', context: pathOf('/top'), reach: 'subtree' },
+      at: NOW,
+    });
+    expect(seen.kind === 'some' ? [seen.exact.length, seen.subtrees.length] : seen).toEqual([COUNT / 2, COUNT / 2]);
+  });
+});
+
+describe('places at the limits of paths', () => {
+  const deepest = '/d'.repeat(NAMESPACE_LIMITS.segments);
+  const longest = `${`/${'x'.repeat(63)}`.repeat(15)}/${'y'.repeat(63)}`;
+
+  it.each([
+    { name: 'depth', path: deepest },
+    { name: 'bytes', path: longest },
+  ])('are decided as any other: $name', ({ path }) => {
+    expect([canonicalize(path).ok, canonicalize(`${path}/z`).ok]).toEqual([true, false]);
+    const parent = path.slice(0, path.lastIndexOf('/'));
+    const policy = load(
+      policyOf([], [grant(path), grant(parent, { inherit: false }), grant('/d', { inherit: false })]),
+    );
+    expect(ask(policy, ADA, path)).toBe('g0');
+    expect(ask(policy, ADA, parent)).toBe('g1');
+    expect(ask(policy, ADA, `${parent}/z`)).toBe('no_matching_grant');
+    for (let above = parent; above !== ''; above = above.slice(0, above.lastIndexOf('/'))) {
+      expect(ask(policy, ADA, above)).toBe(above === parent ? 'g1' : above === '/d' ? 'g2' : 'no_matching_grant');
+    }
+  });
+});
+
+describe('windows', () => {
+  it('open and close at their millisecond, beside grants that are always open', () => {
+    const at = (milliseconds: number): Instant => instantOf(milliseconds);
+    const bounds = [null, at(999), at(1000), at(1001)];
+    const windows = bounds.flatMap((notBefore) =>
+      bounds.flatMap((expires) =>
+        notBefore !== null && expires !== null && notBefore >= expires ? [] : [{ notBefore, expires }],
+      ),
+    );
+    const set = policyOf(
+      [],
+      ['/a', '/a/b', '/a/b/c'].flatMap((path) =>
+        windows.flatMap((window) => [grant(path, window), grant(path, { ...window, inherit: false })]),
+      ),
+    );
+    for (const kept of [set, { ...set, grants: set.grants.filter((one) => one.notBefore ?? one.expires) }]) {
+      const policy = load(kept);
+      for (const path of ['/', '/a', '/a/x', '/a/b', '/a/b/x', '/a/b/c', '/a/b/c/x']) {
+        for (const instant of [998, 999, 1000, 1001, 1002].map(at)) {
+          const target = pathOf(path);
+          const request = { kind: 'access', scope: 'resource:read', context: target, target } as const;
+          const expected = oracleDecide(kept, { actor: actorOf(ADA), request, at: instant });
+          expect(ask(policy, ADA, path, instant)).toBe(expected.step ?? (expected.grants ?? []).join());
+        }
+      }
+    }
+  });
+
+  it('hold nothing at what is no instant', () => {
+    const policy = load(policyOf([], [grant('/a'), grant('/b', { expires: instantOf(5) })]));
+    for (const at of [NaN, Infinity]) {
+      expect(ask(policy, ADA, '/a', at as Instant)).toBe('no_matching_grant');
+      expect(ask(policy, ADA, '/b', at as Instant)).toBe('no_matching_grant');
+    }
+  });
+});
+
+describe('an empty policy', () => {
+  it('holds nothing anywhere', () => {
+    const policy = load(policyOf([], []));
+    for (const path of ['/', '/a', '/d'.repeat(NAMESPACE_LIMITS.segments)])
+      expect(ask(policy, ADA, path)).toBe('no_matching_grant');
+    expect(heldScopes(policy, { actor: actorOf(ADA), namespace: pathOf('/a'), at: NOW })).toEqual([]);
+  });
+});
+
+describe('the one pass over a path', () => {
+  /** Design 2.1 as regular expressions and nothing else. */
+  const isPath = (text: string): boolean => {
+    if (text === '/') return true;
+    const path = `${text.startsWith('/') ? '' : '/'}${text.replace(/\/$/, '')}`;
+    const segments = path.slice(1).split('/');
+    return (
+      path.length <= NAMESPACE_LIMITS.bytes &&
+      segments.length <= NAMESPACE_LIMITS.segments &&
+      segments.every((segment) => /^[a-z0-9._~-]{1,63}$/.test(segment) && segment !== '.' && segment !== '..')
+    );
+  };
+
+  it('accepts exactly what is a path, and says what is wrong with the rest', () => {
+    const piece = fc.constantFrom(
+      'a',
+      '.',
+      '..',
+      '...',
+      '.a',
+      '/',
+      '/',
+      'A',
+      'é',
+      '\n',
+      '\0',
+      '~',
+      '-',
+      'x'.repeat(62),
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 70 }), (pieces) => {
+        const text = pieces.join('');
+        const result = canonicalize(text);
+        expect(result.ok).toBe(isPath(text));
+        if (result.ok) expect(canonicalize(result.path)).toEqual(result);
+        else expect(result.fault).toMatch(/^[a-z_]+$/);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});
