@@ -18,6 +18,7 @@ import {
   loadSnapshot,
   type Policy,
   type RawActor,
+  type RawRequest,
   type Request,
   type ResolvedActor,
   resolveActor,
@@ -65,12 +66,15 @@ const rawActor = (actor: Actor, spell: (path: string) => string): RawActor =>
 
 const respell = (path: string, spell: (path: string) => string): string => (path === '/' ? path : spell(path));
 
-function rawRequest(request: Request, spell: (path: string) => string): Request {
-  const texts = Object.entries(request).map(([key, text]) => [
-    key,
-    key === 'kind' || key === 'scope' ? text : respell(text, spell),
-  ]);
-  return Object.fromEntries(texts) as Request;
+function rawRequest(request: Request, spell: (path: string) => string): RawRequest {
+  switch (request.kind) {
+    case 'access':
+      return { ...request, context: respell(request.context, spell), target: respell(request.target, spell) };
+    case 'create-namespace':
+      return { ...request, namespace: respell(request.namespace, spell) };
+    case 'copy':
+      return { ...request, source: respell(request.source, spell), destination: respell(request.destination, spell) };
+  }
 }
 
 const outcome = (decision: ReturnType<typeof decide>): string =>
