@@ -58,6 +58,7 @@ export type { Witness, WitnessCells } from './prove/guardrails/witness.js';
 export type { WitnessPart, WitnessPerson } from './prove/guardrails/witness-people.js';
 export type { CompiledSnapshot } from './snapshot/seal.js';
 export { type JsonSchema, type PolicyFileKind, policySchema } from './source/json-schema.js';
+export { nameRefusal } from './source/accept-files.js';
 export type { SourceFile } from './source/read-document.js';
 export { readYaml, type YamlReading, type YamlValue } from './source/read-yaml.js';
 

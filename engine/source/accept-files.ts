@@ -13,14 +13,9 @@ export function acceptFiles(files: readonly SourceFile[], limits: EngineLimits, 
     const { path } = file;
     const { length } = file.bytes;
     invariant(files[index - 1]?.path !== path, `the file ${path} was given twice`);
-    if (!path.endsWith('.yaml')) {
-      if (!ASIDE.test(path))
-        sink.add({
-          code: 'FILE_IGNORED',
-          file: path,
-          message: 'the file is not read',
-          help: 'policy files end in `.yaml`',
-        });
+    const refusal = nameRefusal(path);
+    if (refusal !== null) {
+      if (refusal !== 'aside') sink.add({ ...refusal, file: path });
       continue;
     }
     if (accepted.size === limits.files) {
@@ -49,5 +44,34 @@ export function acceptFiles(files: readonly SourceFile[], limits: EngineLimits, 
   return accepted;
 }
 
-/** What a policy folder may hold beside policy without a word (design 3). A hidden `*.yaml` is policy all the same. */
-const ASIDE = /(?:^|\/)(?:\.[^/]*|[^/]*\.md|CODEOWNERS|LICENSE)$/;
+export interface NameRefusal {
+  readonly code: 'FILE_MISNAMED' | 'FILE_IGNORED';
+  readonly message: string;
+  readonly help: string;
+}
+
+/**
+ * Why a file of a policy folder is not read, by its path; null for a policy file. What looks like policy under another name
+ * is an error: a guardrail that is not read guards nothing.
+ */
+export function nameRefusal(path: string): NameRefusal | 'aside' | null {
+  if (path.endsWith('.yaml')) return null;
+  if (ASIDE.test(path)) return 'aside';
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const meant = SNAPSHOT.test(name) ? null : LIKE_POLICY.exec(name);
+  if (meant === null) {
+    const help = 'policy files end in `.yaml`; move other files out of the folder';
+    return { code: 'FILE_IGNORED', message: 'the file is not read', help };
+  }
+  const stem = name.slice(0, meant.index).replace(/^[#~]+/, '');
+  const rename = stem === '' ? 'rename it so that it ends in `.yaml`' : `rename it to \`${stem}.yaml\``;
+  const help = `${rename}, or move it out of the folder`;
+  return { code: 'FILE_MISNAMED', message: 'the file is named almost like policy, and is not read', help };
+}
+
+/** What a policy folder may hold beside policy without a word. A hidden `*.yaml` is policy all the same. */
+const ASIDE = /(?:^|\/)\.|(?:^|\/)(?:[^/]*\.md|CODEOWNERS|LICENSE)$/;
+/** What the product itself writes. */
+const SNAPSHOT = /^(?:.*[.-])?snapshot\.json$|\.dsse\.json$/;
+/** `.yml`, `.YAML`, `.json`, and copies such as `.yaml.txt`, `.yaml~` and `.yaml.bak`. */
+const LIKE_POLICY = /\.ya?ml|\.json[c5]?(?![a-z0-9])/i;

@@ -4,6 +4,7 @@ import type { EngineLimits } from '../limits.js';
 import type { PolicyDocument } from '../model/document.js';
 import type { Sink } from '../diagnostics/report.js';
 import { lineTableOf, type Span } from '../model/span.js';
+import { nameRefusal } from './accept-files.js';
 import { refuse, reportFault, type FileContext } from './context.js';
 import { decodeGrants } from './decode-grants.js';
 import { decodeGuardrails } from './decode-guardrails.js';
@@ -88,9 +89,14 @@ const NO_SECTIONS = {
   guardrails: [],
 } as const;
 
+function mayDeclare(path: string): boolean {
+  const refusal = nameRefusal(path);
+  return refusal === null || (refusal !== 'aside' && refusal.code === 'FILE_MISNAMED');
+}
+
 /** In place of a file that is not read: if it is named like a policy file, it may declare what others refer to. */
 export function unreadDocument(path: string): ReadDocument {
-  const unread = { ...NO_SECTIONS, file: path, lines: lineTableOf(''), complete: !path.endsWith('.yaml') };
+  const unread = { ...NO_SECTIONS, file: path, lines: lineTableOf(''), complete: !mayDeclare(path) };
   return { document: unread, text: '' };
 }
 

@@ -67,12 +67,19 @@ export function readIdentity(context: FileContext, node: Node, what: string): Id
   return refuse(context, 'IDENTITY_INVALID', {
     at: text,
     message: `\`${text.text}\` is not an identity: ${identityFaultText(result.fault)}`,
-    help: identityHelp(text.text, result.fault),
+    help: identityHelp(text.text, result.fault, what),
   });
 }
 
-function identityHelp(text: string, fault: IdentityFault): string {
-  if (fault === 'no_colon') return 'write `provider:subject`; to name a role, write `{ role: … }`';
+/** How a role is named in the places that take one as well as an identity. */
+const ROLE_INSTEAD: ReadonlyMap<string, string> = new Map([
+  ['a member', '; to name a role, write `{ role: … }`'],
+  ['`identity`', '; to name a role, write `role: …` in place of `identity`'],
+]);
+
+function identityHelp(text: string, fault: IdentityFault, what: string): string {
+  if (fault === 'no_colon')
+    return `write \`provider:subject\`${ROLE_INSTEAD.get(what) ?? '; a role cannot stand here'}`;
   const near = parseIdentity(text.trim().replace(/^[^:]*/, (provider) => provider.trim().toLowerCase()));
   if (near.ok) return `did you mean \`${formatIdentity(near.identity)}\`?`;
   return 'write `provider:subject`, with a provider that `policy.yaml` declares';

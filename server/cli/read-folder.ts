@@ -8,6 +8,7 @@ import {
   type Diagnostic,
   type DiagnosticCode,
   makeDiagnostic,
+  nameRefusal,
   ENGINE_LIMITS,
   type SourceFile,
 } from '../../engine/compiler.js';
@@ -79,7 +80,7 @@ async function visitFolder(walk: Walk, folder: string, prefix: string, above: re
     if (walk.stopped) return;
     const name = raw.toString('utf8');
     const path = prefix === '' ? name : `${prefix}/${name}`;
-    if (isAside(name)) continue;
+    if (await isAside(name, join(folder, name))) continue;
     if (!isUtf8(raw) || !isPlainName(name)) {
       report(walk, 'FILE_NAME', path, {
         message: 'the name is not plain NFC text',
@@ -89,13 +90,10 @@ async function visitFolder(walk: Walk, folder: string, prefix: string, above: re
   }
 }
 
-/**
- * What a folder may hold beside policy without a word (design 3). `.x.yaml` is policy like every `*.yaml`: grants in it would
- * otherwise be lost in silence.
- */
-function isAside(name: string): boolean {
-  if (name.endsWith('.yaml')) return false;
-  return name.startsWith('.') || name.endsWith('.md') || name === 'CODEOWNERS' || name === 'LICENSE';
+/** What may stand beside policy without a word; a folder only if it begins with a dot, whatever it is called else. */
+async function isAside(name: string, real: string): Promise<boolean> {
+  if (nameRefusal(name) !== 'aside') return false;
+  return name.startsWith('.') || (await stat(real).catch(() => null))?.isDirectory() !== true;
 }
 
 function isPlainName(name: string): boolean {
@@ -111,9 +109,9 @@ interface Entry {
 async function visitEntry(walk: Walk, entry: Entry, above: readonly string[]): Promise<void> {
   const resolved = await resolveInside(walk, entry);
   if (resolved === null) return;
-  const isPolicy = entry.name.endsWith('.yaml');
+  const refusal = nameRefusal(entry.path);
   if (resolved.kind === 'folder') {
-    if (isPolicy)
+    if (refusal === null)
       report(walk, 'FILE_SPECIAL', entry.path, {
         message: 'is a folder, though it is named like a policy file',
         help: 'rename it without `.yaml`',
@@ -129,8 +127,9 @@ async function visitEntry(walk: Walk, entry: Entry, above: readonly string[]): P
         help: 'move it up',
       });
     else await visitFolder(walk, resolved.real, entry.path, [...above, resolved.real]);
-  } else if (!isPolicy) ignore(walk, entry);
-  else if (resolved.kind === 'other') report(walk, 'FILE_SPECIAL', entry.path, NOT_REGULAR);
+  } else if (refusal !== null) {
+    if (refusal !== 'aside') report(walk, refusal.code, entry.path, refusal);
+  } else if (resolved.kind === 'other') report(walk, 'FILE_SPECIAL', entry.path, NOT_REGULAR);
   else await readSource(walk, resolved.real, entry.path);
 }
 
@@ -162,18 +161,6 @@ async function resolveInside(
     else report(walk, 'FILE_UNREADABLE', entry.path, unreadable(code));
     return null;
   }
-}
-
-function ignore(walk: Walk, entry: Entry): void {
-  // A snapshot and its signature are no policy under a wrong name.
-  const renamed = /^(?!.*snapshot.*\.json$|.*\.dsse\.json$)(.+)\.(?:yml|json|ya?ml\..*|YAML|YML)$/.exec(
-    entry.name,
-  )?.[1];
-  const help =
-    renamed === undefined
-      ? 'policy files end in `.yaml`; move other files out of the folder'
-      : `did you mean \`${renamed}.yaml\`?`;
-  report(walk, 'FILE_IGNORED', entry.path, { message: 'is not read', help });
 }
 
 async function readSource(walk: Walk, real: string, path: string): Promise<void> {

@@ -26,7 +26,7 @@ describe('check', () => {
   });
 
   test('every mistake with its place and its line underlined, a summary, and exit 3', async () => {
-    const cwd = await makeFolder({ ...POLICY, 'grants/broken.yaml': BROKEN, 'grants/ignored.yml': '' });
+    const cwd = await makeFolder({ ...POLICY, 'grants/broken.yaml': BROKEN, 'grants/ignored.txt': '' });
     const run = await runCli(['check', '.'], { cwd });
     expect([run.status, run.stderr]).toEqual([3, '']);
     const lines = run.stdout.split('\n');
@@ -36,7 +36,7 @@ describe('check', () => {
       '     |              ^^^^^^^^^^^^^',
       '  help: did you mean `resource:read`?',
     ]);
-    expect(run.stdout).toMatch(/^grants\/ignored\.yml:1:1 warning FILE_IGNORED is not read$/m);
+    expect(run.stdout).toMatch(/^grants\/ignored\.txt:1:1 warning FILE_IGNORED the file is not read$/m);
     expect(lines.at(-2)).toBe('2 errors, 1 warning in 4 files');
   });
 

@@ -41,20 +41,39 @@ test('bytes are passed on as they are', async () => {
   expect(files[0]?.bytes).toEqual(Buffer.from(bytes));
 });
 
-describe('warnings', () => {
-  test.each([
-    ['grants/team.yml', 'did you mean `team.yaml`?'],
-    ['grants.json', 'did you mean `grants.yaml`?'],
-    ['team.yaml.bak', 'did you mean `team.yaml`?'],
-    ['snapshot.json', 'policy files end in `.yaml`; move other files out of the folder'],
-    ['snapshot.json.dsse.json', 'policy files end in `.yaml`; move other files out of the folder'],
-    ['notes.txt', 'policy files end in `.yaml`; move other files out of the folder'],
-    ['yaml', 'policy files end in `.yaml`; move other files out of the folder'],
-  ])('%s is not read, and that is said', async (path, help) => {
+const MOVE = 'policy files end in `.yaml`; move other files out of the folder';
+test.each(['snapshot.json', 'v1.snapshot.json', 'snapshot.json.dsse.json', 'notes.txt', 'yaml'])(
+  '%s is not read, and that is a warning',
+  async (path) => {
     const { files, diagnostics } = await readFolder(await makeFolder({ [path]: 'x' }), 'x');
     expect(files).toEqual([]);
-    expect(diagnostics).toMatchObject([{ code: 'FILE_IGNORED', severity: 'warning', file: path, help }]);
-  });
+    expect(diagnostics).toMatchObject([{ code: 'FILE_IGNORED', severity: 'warning', file: path, help: MOVE }]);
+  },
+);
+
+test.each([
+  ['guardrails/duties.yml', 'duties.yaml'],
+  ['duties.YAML', 'duties.yaml'],
+  ['duties.Yml', 'duties.yaml'],
+  ['duties.json', 'duties.yaml'],
+  ['duties.yaml.txt', 'duties.yaml'],
+  ['duties.yaml.bak', 'duties.yaml'],
+  ['duties.yaml.orig', 'duties.yaml'],
+  ['duties.yaml~', 'duties.yaml'],
+  ['#duties.yaml#', 'duties.yaml'],
+  ['duties.yaml (copy)', 'duties.yaml'],
+  ['grants-snapshot.yml', 'grants-snapshot.yaml'],
+])('%s looks like policy, and is an error', async (path, meant) => {
+  const { files, diagnostics, unread } = await readFolder(await makeFolder({ [path]: 'x' }), 'x');
+  const help = `rename it to \`${meant}\`, or move it out of the folder`;
+  expect(files).toEqual([]);
+  expect(diagnostics).toMatchObject([{ code: 'FILE_MISNAMED', severity: 'error', file: path, help }]);
+  expect(unread.length).toBe(1);
+});
+
+test('a folder that is called like a file beside policy is read', async () => {
+  const folder = await makeFolder({ 'notes.md/a.yaml': '', 'LICENSE/b.yaml': '', '.git/c.yml': '', 'README.md': '' });
+  expect(await read(folder)).toEqual({ files: ['LICENSE/b.yaml', 'notes.md/a.yaml'], found: [] });
 });
 
 describe('links', () => {

@@ -6,9 +6,18 @@ export const TEXT_PAGES = {
     severity: 'warning',
     title: 'a file is not read',
     explanation:
-      'Only files whose names end in `.yaml` are policy. Any other file is named here, so that a grant in `team.yml` is not believed to be in force. Other names that begin with a dot, `*.md`, `CODEOWNERS` and `LICENSE` are left alone silently.',
-    wrong: 'grants/team.yml',
+      'Only files whose names end in `.yaml` are policy. Any other file is named here, so that nobody believes that it is read. Other names that begin with a dot, `*.md`, `CODEOWNERS` and `LICENSE` are left alone silently.',
+    wrong: 'grants/team.txt',
     right: 'grants/team.yaml',
+    shows: 'words',
+  },
+  FILE_MISNAMED: {
+    severity: 'error',
+    title: 'a file that looks like policy under another name',
+    explanation:
+      'A guardrail in `duties.yml` guards nothing, since only `*.yaml` is read. So `*.yml`, `*.YAML`, `*.json` and copies such as `team.yaml.bak`, `team.yaml~` or `team.yaml.txt` are refused: rename the file, or move it out of the folder.',
+    wrong: 'guardrails/duties.yml',
+    right: 'guardrails/duties.yaml',
     shows: 'words',
   },
   FILE_SYMLINK: {

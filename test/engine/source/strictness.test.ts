@@ -190,4 +190,21 @@ describe('help', () => {
       ['GRANT_WINDOW', message],
     ]);
   });
+
+  test.each([
+    [
+      'an actor',
+      'tests:\n  - { name: t, actor: { identities: [staff] }, allow: [resource:read /x] }\n',
+      'a role cannot stand here',
+    ],
+    [
+      'an identity',
+      grant('identity: staff').replace('role: staff, ', ''),
+      'to name a role, write `role: …` in place of `identity`',
+    ],
+    ['a member', 'roles:\n  a: { members: [staff] }\n', 'to name a role, write `{ role: … }`'],
+  ])('for a role as %s is one that works', (_, text, help) => {
+    const found = readExample(text).diagnostics.find(({ code }) => code === 'IDENTITY_INVALID');
+    expect(found?.help).toBe(`write \`provider:subject\`; ${help}`);
+  });
 });
