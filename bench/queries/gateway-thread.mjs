@@ -4,6 +4,7 @@
 // through knex as a handler's would, prepared, or straight to the driver as the gateway's does.
 import { parentPort, workerData } from 'node:worker_threads';
 import express from 'express';
+import pg from 'pg';
 import { compilePolicy } from '../../dist/engine/compiler.js';
 import { canonicalize, instantOf, loadSnapshot, scopeSetOf } from '../../dist/engine/index.js';
 import { createKey } from '../../dist/server/auth/api-keys.js';
@@ -11,9 +12,9 @@ import { makeKeyAuthenticator } from '../../dist/server/auth/authenticate.js';
 import { makeFingerprinter } from '../../dist/server/auth/fingerprint.js';
 import { startGateway } from '../../dist/server/compose.js';
 import { openDatabase } from '../../dist/server/db/database.js';
-import { runNamed } from '../../dist/server/db/run-named.js';
 import { startHttpServer } from '../../dist/server/http/http-server.js';
 import { makeIdSource } from '../../dist/server/ports.js';
+import { PLANNER_SETTINGS, SCHEMA } from '../../dist/server/db/session-settings.js';
 import { itemsJson } from '../../dist/server/query/page-statement.js';
 
 const { url, actors, fillers } = workerData;
@@ -95,7 +96,19 @@ async function throughKnex({ knex: { text, values }, name }) {
   return rows;
 }
 
-const straight = ({ text, values, name }) => runNamed(db.knex, { text, values, name });
+const pool = new pg.Pool({
+  connectionString: url,
+  max: 8,
+  onConnect: (client) =>
+    client.query(
+      [['search_path', SCHEMA], ...PLANNER_SETTINGS].map(([name, value]) => `SET ${name} = ${value}`).join('; '),
+    ),
+});
+
+async function straight({ text, values, name }) {
+  const { rows } = await pool.query({ text, values, name });
+  return rows;
+}
 
 async function answer(request, response, run) {
   JSON.parse((await bodyOf(request)).toString('utf8'));
@@ -135,6 +148,7 @@ parentPort.on('message', async (message) => {
     await gateway.close();
     await authenticator.close();
     await bare.drain();
+    await pool.end();
     await db.close();
     parentPort.close();
   }

@@ -1,5 +1,6 @@
 // The statements that are compared: ours as the gateway runs them, and the baselines, written by hand and as well as we can.
 // All give the same columns for the same records; every page is checked against the physical limit's.
+import pg from 'pg';
 import { sql } from '../../dist/server/db/sql.js';
 import { sortColumns } from '../../dist/server/query/order.js';
 import { pageOutput } from '../../dist/server/query/page-statement.js';
@@ -40,18 +41,23 @@ function numbered({ text, bindings }) {
 export async function ourStatement(db, { query, envelope, roots, visible = visibleOf(roots), secret, actorId }) {
   const plan = parseQuery(envelope, query.kind);
   const predicate = rowPredicate(visible);
-  const seen = [];
-  const listen = ({ sql, bindings }) => seen.push({ text: sql, values: bindings });
   const run = () =>
     query.kind === 'count'
       ? countRecords(db, { predicate, plan })
       : listPage(db, { predicate, plan, cursors: { secret, actorId, visibility: visibilityDigest(visible) } });
   await run();
-  db.knex.on('query', listen);
+  // What the driver is given.
+  const seen = [];
+  const { query: send } = pg.Client.prototype;
+  pg.Client.prototype.query = function (...parameters) {
+    const [{ text, values }] = parameters;
+    if (values !== undefined) seen.push({ text, values });
+    return send.apply(this, parameters);
+  };
   try {
     await run();
   } finally {
-    db.knex.off('query', listen);
+    pg.Client.prototype.query = send;
   }
   if (seen.length !== 1) throw new Error(`a warm query sends one statement, not ${seen.length}`);
   return seen[0];

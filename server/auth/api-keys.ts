@@ -12,7 +12,7 @@ import {
   scopeSetOf,
 } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
-import { preparedRowsOf, sql } from '../db/sql.js';
+import { sql } from '../db/sql.js';
 import { TABLES } from '../db/tables.js';
 import { formatKey, hashSecret, makeKeyText } from './key-text.js';
 
@@ -87,8 +87,7 @@ export type FoundKeys = (id: string) => StoredKey | null;
 
 /** The keys of these ids as they are stored now. */
 export async function findKeys(db: Database, ids: readonly string[]): Promise<FoundKeys> {
-  const rows = await preparedRowsOf<{ readonly id: string }>(
-    db.knex,
+  const rows = await db.vital<{ readonly id: string }>(
     sql`SELECT id, actor, secret_hash, identities, scopes, restrictions, admin, created_at, expires_at, revoked_at,
       last_used_at FROM api_keys WHERE id = ANY(${ids}::text[])`,
   );

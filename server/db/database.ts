@@ -1,9 +1,15 @@
-// The door to the store. Everything above sees an ordinary knex on the PostgreSQL dialect; whether the server is the
-// embedded engine or a PostgreSQL of the operator's makes no difference to it (design 7).
-import type { Knex } from 'knex';
-import { createKnex } from './connection.js';
+// The door to the store. Everything above sees the same, whether the server is the embedded engine or a PostgreSQL of the operator's.
+//
+// There are three pools, so that none can take the connections of another: `read` for the statements of requests, knex for everything
+// that writes or takes a transaction, and `vital` for keys and health, which have to answer also while queries take all they can.
+import knex, { type Knex } from 'knex';
+import { VITAL } from './embedded/session.js';
 import { embeddedSource } from './embedded/source.js';
 import { externalSource, probeExternal } from './external.js';
+import { makeListener, type NotificationHandler, type Subscription } from './listen.js';
+import { type ConnectionSource, StorePool } from './pool.js';
+import { makeReader, type Reader } from './prepared.js';
+import { inTransaction, type TransactionOptions } from './transaction.js';
 
 export type DatabaseConfig =
   /** `dataDir` is the folder of the gateway's data; the store is in `store/` below it. */
@@ -17,8 +23,10 @@ export type OnWait = (message: string) => void;
 interface Limits {
   /** Milliseconds a statement may take, 3,000 unless said; 0 is no limit (for migrations and loading). */
   readonly statementTimeout?: number;
-  /** Connections of this process, 8 unless said. */
+  /** Connections of this process for queries, 8 unless said, and at most as many for what writes. */
   readonly maxConnections?: number;
+  /** Connections for transactions and everything else that knex runs, 4 unless said. */
+  readonly maxWriters?: number;
   /** Milliseconds a transaction may idle before it is rolled back and its connection ended, 10,000 unless said. */
   readonly idleInTransaction?: number;
   /** Of an embedded store. */
@@ -27,8 +35,17 @@ interface Limits {
 
 export interface Database {
   readonly kind: 'embedded' | 'external';
+  /** For what writes, and for migrations. */
   readonly knex: Knex;
-  /** Resolves if the store answers; rejects with what `toStoreProblem` understands. */
+  /** Rows for requests: prepared where statements come again, stopped by a signal. */
+  readonly read: Reader;
+  /** As `read`, on connections that queries cannot take: for keys and health alone. */
+  readonly vital: Reader;
+  /** As `inTransaction`. */
+  transaction<T>(work: (transaction: Knex.Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /** Calls the handler for each NOTIFY of the channel, by whichever process, until it is closed; it outlives lost connections. */
+  listen(channel: string, handler: NotificationHandler): Promise<Subscription>;
+  /** Resolves if the store answers; rejects with what `storeFailure` understands. */
   ping(): Promise<void>;
   /** Ends the connections; an embedded store that this process owns is closed cleanly and handed to whoever asks next. */
   close(): Promise<void>;
@@ -36,7 +53,11 @@ export interface Database {
 
 const STATEMENT_TIMEOUT = 3_000;
 const MAX_CONNECTIONS = 8;
+const MAX_WRITERS = 4;
+const MAX_VITAL = 2;
 const IDLE_IN_TRANSACTION = 10_000;
+/** Milliseconds that connections in use have to come back when the store is closed. */
+const CLOSE_PATIENCE = 5_000;
 
 /**
  * Opens the store and waits until it answers; an embedded store is created where there is none.
@@ -45,36 +66,70 @@ const IDLE_IN_TRANSACTION = 10_000;
 export async function openDatabase(config: DatabaseConfig): Promise<Database> {
   const limits = {
     statementTimeout: config.statementTimeout ?? STATEMENT_TIMEOUT,
-    maxConnections: config.maxConnections ?? MAX_CONNECTIONS,
     idleInTransaction: config.idleInTransaction ?? IDLE_IN_TRANSACTION,
   };
+  const { maxConnections = MAX_CONNECTIONS, maxWriters = Math.min(MAX_WRITERS, maxConnections) } = config;
   if (config.kind === 'external') {
-    const options = { url: config.url, ...limits };
-    const source = externalSource(options);
-    await probeExternal(options);
-    return database('external', createKnex(source), () => Promise.resolve());
+    const source = externalSource({ url: config.url, ...limits });
+    await probeExternal(source);
+    return database(config.kind, { source, maxConnections, maxWriters, closeStore: () => Promise.resolve() });
   }
-  const embedded = embeddedSource({
-    dataDir: config.dataDir,
-    ...limits,
-    ...(config.onWait === undefined ? {} : { onWait: config.onWait }),
-  });
+  const { onWait } = config;
+  const embedded = embeddedSource({ dataDir: config.dataDir, ...limits, ...(onWait === undefined ? {} : { onWait }) });
   await embedded.start();
-  return database('embedded', createKnex(embedded.source), embedded.close);
+  return database(config.kind, { source: embedded.source, maxConnections, maxWriters, closeStore: embedded.close });
 }
 
-function database(kind: Database['kind'], db: Knex, closeStore: () => Promise<void>): Database {
+interface Parts {
+  readonly source: ConnectionSource;
+  readonly maxConnections: number;
+  readonly maxWriters: number;
+  readonly closeStore: () => Promise<void>;
+}
+
+function database(kind: Database['kind'], { source, maxConnections, maxWriters, closeStore }: Parts): Database {
+  const readers = new StorePool(source, { max: maxConnections });
+  const writers = new StorePool(source, { max: maxWriters });
+  const vitals = new StorePool(source, { max: MAX_VITAL, name: VITAL });
+  const db = knex({
+    client: 'pg',
+    version: '15', // of the SQL to write, so that knex asks no server
+    connectionPool: writers,
+    compileSqlOnError: false, // an error's message must not hold values
+    log: { warn: ignoreNoise, error: warn, deprecate: warn },
+  });
+  const listener = makeListener(source);
   let closing: Promise<void> | null = null;
   const close = async (): Promise<void> => {
+    await listener.close();
     await db.destroy();
+    await Promise.race([Promise.all([readers, writers, vitals].map((pool) => pool.end())), patience()]);
     await closeStore();
   };
   return {
     kind,
     knex: db,
-    ping: async () => {
-      await db.raw('select 1');
-    },
+    read: makeReader(readers),
+    vital: makeReader(vitals),
+    transaction: (work, options) => inTransaction(db, work, options),
+    listen: (channel, handler) => listener.listen(channel, handler),
+    ping: () => vitals.run('select 1'),
     close: () => (closing ??= close()),
   };
+}
+
+function patience(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, CLOSE_PATIENCE).unref();
+  });
+}
+
+/** knex warns of each failed migration, with its SQL; the caller gets it as an error. All else is a mistake of ours. */
+function ignoreNoise(message: unknown): void {
+  const text = String(message);
+  if (!/^(?:migration file "[^"]*" failed|migration failed with error:)/.test(text)) warn(text);
+}
+
+function warn(message: unknown): void {
+  process.emitWarning(String(message), { code: 'BAILIWICK_STORE' });
 }

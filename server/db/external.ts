@@ -1,9 +1,9 @@
 // The external store: a PostgreSQL server named by DATABASE_URL. The URL holds a password, so it is kept out of every
 // object that might be printed and of every error.
 import pg from 'pg';
-import type { ConnectionSource } from './connection.js';
+import { StoreClient } from './client.js';
 import { codeOf, reasonOf } from './failures.js';
-import { openClient } from './open-client.js';
+import type { ConnectionSource } from './pool.js';
 import { PLANNER_SETTINGS, SCHEMA } from './session-settings.js';
 import { StoreError } from './store-error.js';
 
@@ -11,7 +11,6 @@ export interface ExternalOptions {
   readonly url: string;
   /** Milliseconds; 0 is no limit. */
   readonly statementTimeout: number;
-  readonly maxConnections: number;
   /** Milliseconds. */
   readonly idleInTransaction: number;
 }
@@ -22,62 +21,97 @@ const CONNECT_TIMEOUT = 5_000;
 const GRACE = 500;
 
 export function externalSource(options: ExternalOptions): ConnectionSource {
-  const { statementTimeout, maxConnections } = options;
-  client(options); // refuses a wrong URL now, not at the first request
+  const { statementTimeout } = options;
+  const config = configOf(options); // refuses a wrong URL now, not at the first request
   return {
-    connect: () => connect(options),
-    maxConnections,
+    config: () => config,
+    greeting: GREETING,
+    reach: (attempt) => attempt(),
     acquireTimeout: ACQUIRE_TIMEOUT,
     deadline: statementTimeout === 0 ? 0 : statementTimeout + GRACE,
   };
 }
 
-/** A first connection, so that a wrong address or password is told at start and by a code of its own. */
-export async function probeExternal(options: ExternalOptions): Promise<void> {
-  try {
-    const connection = await connect(options);
-    await connection.end();
-  } catch (error) {
-    if (error instanceof StoreError) throw error;
-    const refused = /^(?:28|3D|42)/.test(codeOf(error) ?? '');
-    throw new StoreError(
-      refused ? 'store.refused' : 'store.unreachable',
-      `the PostgreSQL at ${placeOf(options)} ${refused ? 'refuses us' : 'cannot be reached'}: ${reasonOf(error)}`,
-      { cause: error },
-    );
-  }
-}
-
 /** By the server's names. The schema is set on a connection, and is not its default: that says where earlier releases kept their tables. */
-const SETTINGS = [['search_path', SCHEMA], ...PLANNER_SETTINGS]
+const GREETING = [['search_path', SCHEMA], ...PLANNER_SETTINGS]
   .map(([name, value]) => `SET ${name} = ${value}`)
   .join('; ');
 
-function connect(options: ExternalOptions): Promise<pg.Client> {
-  const connection = client(options);
-  return openClient(connection, () => connection.query(SETTINGS));
+/** A first connection, so that a wrong address or password is told at start and by a code of its own. */
+export async function probeExternal(source: ConnectionSource): Promise<void> {
+  const client = new StoreClient(source.config(), source.deadline);
+  try {
+    await client.connect();
+    await client.run(GREETING);
+    client.throwIfLost();
+  } catch (error) {
+    if (error instanceof StoreError) throw error;
+    throw whyRefused(error, placeOf(client));
+  } finally {
+    client.end().catch(() => undefined);
+  }
 }
 
-function client({ url, statementTimeout, idleInTransaction }: ExternalOptions): pg.Client {
+function configOf({ url, statementTimeout, idleInTransaction }: ExternalOptions): pg.ClientConfig {
   if (!/^postgres(?:ql)?:\/\//.test(url))
     throw new StoreError('store.url', 'the database URL does not begin with postgres:// or postgresql://');
+  const sslmode = /[?&]sslmode=([^&#]*)/.exec(url)?.[1];
+  if (sslmode !== undefined && !SSL_MODES.has(sslmode)) {
+    throw new StoreError('store.tls', `sslmode in the database URL is none of ${[...SSL_MODES].join(', ')}`);
+  }
+  const config: pg.ClientConfig = {
+    connectionString: url,
+    application_name: 'bailiwick',
+    connectionTimeoutMillis: CONNECT_TIMEOUT,
+    idle_in_transaction_session_timeout: idleInTransaction,
+    keepAlive: true,
+    ...(statementTimeout === 0 ? {} : { statement_timeout: statementTimeout }),
+  };
   try {
-    return new pg.Client({
-      connectionString: url,
-      application_name: 'bailiwick',
-      connectionTimeoutMillis: CONNECT_TIMEOUT,
-      idle_in_transaction_session_timeout: idleInTransaction,
-      keepAlive: true,
-      ...(statementTimeout === 0 ? {} : { statement_timeout: statementTimeout }),
-    });
-  } catch {
+    Reflect.construct(pg.Client, [config]);
+    return config;
+  } catch (error) {
     // no cause: the driver's error quotes the URL, or a key file
+    if (codeOf(error) !== null && /[?&]ssl(?:rootcert|cert|key)=/.test(url)) {
+      throw new StoreError(
+        'store.tls',
+        `a file that the database URL names for TLS cannot be read (${String(codeOf(error))})`,
+      );
+    }
     throw new StoreError('store.url', 'the database URL is not one that the driver understands');
   }
 }
 
+const SSL_MODES: ReadonlySet<string> = new Set([
+  'disable',
+  'allow',
+  'prefer',
+  'require',
+  'verify-ca',
+  'verify-full',
+  'no-verify',
+]);
+
 /** Where the store is, for messages: host and database, nothing secret. */
-function placeOf(options: ExternalOptions): string {
-  const { host, port, database } = client(options);
+function placeOf({ host, port, database }: StoreClient): string {
   return `${host}:${String(port)}, database ${database ?? "of the user's name"}`;
+}
+
+/** A wrong certificate, password or address, each with what to do about it. */
+function whyRefused(error: unknown, place: string): StoreError {
+  const code = codeOf(error) ?? '';
+  const reason = reasonOf(error);
+  if (/certificate|self.signed|^ERR_TLS|^CERT_|^DEPTH_|UNABLE_TO_|SSL/.test(`${code} ${reason}`)) {
+    return new StoreError('store.tls', `TLS with the PostgreSQL at ${place} failed: ${reason}`, { cause: error });
+  }
+  if (/password/.test(reason)) {
+    const what = code.startsWith('28') ? reason : 'it asks for a password, and the database URL has none';
+    return new StoreError('store.refused', `the PostgreSQL at ${place} refuses us: ${what}`, { cause: error });
+  }
+  const refused = /^(?:28|3D|42)/.test(code);
+  return new StoreError(
+    refused ? 'store.refused' : 'store.unreachable',
+    `the PostgreSQL at ${place} ${refused ? 'refuses us' : 'cannot be reached'}: ${reason}`,
+    { cause: error },
+  );
 }

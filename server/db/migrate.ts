@@ -9,7 +9,6 @@ import { MIGRATIONS } from './migrations/migrations.js';
 import { SCHEMA } from './session-settings.js';
 import { type Fragment, rowsOf, sql } from './sql.js';
 import { StoreError } from './store-error.js';
-import { inTransaction } from './transaction.js';
 
 const TABLE = 'schema_migrations';
 
@@ -23,7 +22,7 @@ const LOCK = 7_214_903;
 export async function migrate(db: Database): Promise<readonly string[]> {
   // Most starts find nothing to do and take no lock.
   if ((await pendingMigrations(db)).length === 0) return [];
-  return inTransaction(db.knex, async (transaction) => {
+  return db.transaction(async (transaction) => {
     await transaction.raw("SELECT set_config('statement_timeout', ?, true)", ['0']);
     // On the embedded store a transaction has the engine to itself, and this lock is granted at once.
     await transaction.raw('SELECT pg_advisory_xact_lock(?)', [LOCK]);
@@ -39,7 +38,7 @@ export async function migrate(db: Database): Promise<readonly string[]> {
 
 /** The names of the migrations that this store lacks, in order. Throws `store.version` for a newer store. */
 export async function pendingMigrations(db: Database): Promise<readonly string[]> {
-  return pendingOf((await inTransaction(db.knex, findStore)).applied);
+  return pendingOf((await db.transaction(findStore)).applied);
 }
 
 interface FoundStore {

@@ -1,9 +1,6 @@
 // SQL as values. A fragment is made by the `sql` tag alone: its text is what stands in our source, everything interpolated
 // is another fragment or becomes a binding. So no text of a request can reach a statement (security.md 6.3).
 import type { Knex } from 'knex';
-import { isStore } from './connection.js';
-import { runNamed } from './run-named.js';
-import { makeStatementNames, type StatementNames } from './statement-names.js';
 
 /** Nobody else has it, and no text that is parsed can carry it: what bears it was made here. */
 const brand: unique symbol = Symbol('sql');
@@ -65,42 +62,24 @@ export function numbered(index: number): Fragment {
   return make(`k${String(index)}`, []);
 }
 
-/** Runs a statement and gives its rows. Every statement of ours has a binding, so the protocol takes only one at a time. */
+/** Runs a statement in a transaction, or by itself, and gives its rows. Every statement of ours has a binding, so the protocol takes only one at a time. */
 export async function rowsOf<Row>(knex: Knex, statement: Fragment): Promise<readonly Row[]> {
   if (statement.bindings.length === 0) throw new Error('a statement without bindings');
   const result = await knex.raw<{ readonly rows: readonly Row[] }>(statement.text, statement.bindings.map(toKnex));
   return result.rows;
 }
 
-/**
- * As `rowsOf`, for a statement of requests: the server reads and plans it once a connection if it comes again. A filter stands in it
- * many times; where it binds much that is sent once, under no name, or a list of the longest would become hundreds of megabytes.
- */
-export async function preparedRowsOf<Row>(knex: Knex, statement: Fragment): Promise<readonly Row[]> {
-  if (statement.bindings.length === 0) throw new Error('a statement without bindings');
-  if (!isStore(knex)) return rowsOf(knex, statement);
-  const named = bindsLittle(statement) ? namesOf(knex)(statement.text) : null;
-  return named === null
-    ? runNamed<Row>(knex, { name: '', ...sharingValues(statement) })
-    : runNamed<Row>(knex, { ...named, values: statement.bindings });
-}
-
-/** Characters that may be sent again for each place where they stand. */
-const LITTLE = 100_000;
-
-function bindsLittle({ bindings }: Fragment): boolean {
-  let characters = 0;
-  for (const binding of bindings) {
-    for (const value of Array.isArray(binding) ? binding : [binding]) {
-      characters += 8 + (typeof value === 'string' ? value.length : 0);
-      if (characters > LITTLE) return false;
-    }
-  }
-  return true;
+/** `$1`, `$2`, … for the question marks, as knex does it: one behind a backslash is an operator's. */
+export function placeholders(text: string): string {
+  let count = 0;
+  return text.replaceAll(/\\?\?/g, (mark) => (mark === '?' ? `$${String((count += 1))}` : '?'));
 }
 
 /** `$1`, `$2`, … for the question marks: the same one where a value stands again as the same type. */
-function sharingValues({ text, bindings }: Fragment): { readonly text: string; readonly values: readonly Binding[] } {
+export function sharingValues({ text, bindings }: Fragment): {
+  readonly text: string;
+  readonly values: readonly Binding[];
+} {
   const values: Binding[] = [];
   const places = new Map<string, Map<Binding, number>>();
   let count = 0;
@@ -115,16 +94,6 @@ function sharingValues({ text, bindings }: Fragment): { readonly text: string; r
     return `$${String(place)}${type ?? ''}`;
   });
   return { text: shared, values };
-}
-
-const namesByStore = new WeakMap<Knex, StatementNames>();
-
-function namesOf(knex: Knex): StatementNames {
-  const known = namesByStore.get(knex);
-  if (known !== undefined) return known;
-  const made = makeStatementNames();
-  namesByStore.set(knex, made);
-  return made;
 }
 
 /** knex's types know lists of texts, the driver also ones with NULLs. */

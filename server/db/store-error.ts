@@ -5,6 +5,9 @@ const ADVICE = {
   'store.url': 'give DATABASE_URL as postgres://user:password@host:5432/database',
   'store.unreachable': 'check that PostgreSQL runs there and that host, port and network are right',
   'store.refused': 'check user, password, database name and pg_hba.conf',
+  'store.tls':
+    'give sslmode (disable, require, verify-full, …) and, for a certificate of your own authority, sslrootcert=<file> in DATABASE_URL',
+  'store.full': 'free space on its disk; the gateway goes on by itself',
   'store.locked': 'stop the process that uses the folder, or give this one a folder of its own with --data-dir',
   'store.folder': 'give a folder that this user may read and write with --data-dir',
   'store.socket': 'set TMPDIR to a short path on a local disk that this user may write',

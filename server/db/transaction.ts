@@ -1,14 +1,41 @@
 // Transactions that are known to have committed. PostgreSQL answers COMMIT of a failed transaction with the command
 // ROLLBACK and no error, and knex calls that success (an acknowledged write would be lost): here it is an error.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
+import { sqlStateOf } from './failures.js';
 import { StoreError } from './store-error.js';
+
+export interface TransactionOptions {
+  /** How many times it is begun again where the store gave it up for the sake of another; `work` must bear that. None unless said. */
+  readonly retry?: number;
+}
+
+/** serialization_failure and deadlock_detected: nothing was done, and the same may succeed now. */
+const RETRIED: ReadonlySet<string> = new Set(['40001', '40P01']);
+/** Milliseconds, about, before the first time; longer each time. */
+const RETRY_AFTER = 10;
 
 /**
  * Runs `work` in one transaction and returns what it returns, once COMMIT has said that it committed.
  * An error of `work` rolls back and is thrown as it is. Use savepoints or ON CONFLICT for failures that `work` expects:
  * after any other caught failure nothing can be committed, and `StoreError` `store.not_committed` is thrown.
  */
-export async function inTransaction<T>(db: Knex, work: (transaction: Knex.Transaction) => Promise<T>): Promise<T> {
+export async function inTransaction<T>(
+  db: Knex,
+  work: (transaction: Knex.Transaction) => Promise<T>,
+  { retry = 0 }: TransactionOptions = {},
+): Promise<T> {
+  for (let times = 0; ; times += 1) {
+    try {
+      return await once(db, work);
+    } catch (error) {
+      if (times >= retry || !RETRIED.has(sqlStateOf(error) ?? '')) throw error;
+      await sleep(RETRY_AFTER * 2 ** times * (0.5 + Math.random()));
+    }
+  }
+}
+
+async function once<T>(db: Knex, work: (transaction: Knex.Transaction) => Promise<T>): Promise<T> {
   const transaction = await db.transaction();
   // knex hands out a transaction whose BEGIN has failed as well; this throws the reason
   if (transaction.isCompleted()) await transaction.executionPromise;

@@ -2,7 +2,6 @@
 // while the last one is stored. A bad line is told and skipped; what else its batch holds is stored all the same.
 import type { Instant } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
-import { inTransaction } from '../db/transaction.js';
 import { isBlank } from '../json.js';
 import { makeDigestCounter } from './digest-counter.js';
 import { type BatchSize, LOAD_LIMITS } from './limits.js';
@@ -131,12 +130,15 @@ interface StoreContext extends LoadOptions {
   readonly way: Way;
 }
 
+/** How often a batch is begun again that the store gave up for the sake of somebody else's writing. */
+const RETRY = 5;
+
 /** Stores the rows of a batch; where PostgreSQL refuses a value, half of them and then the other, down to the one row. */
 async function store(db: Database, rows: readonly LoadRow[], context: StoreContext): Promise<StoredBatch> {
   const [row] = rows;
   if (row === undefined) return { outcomes: new Map(), namespaces: [], implied: 0, way: context.way };
   try {
-    const stored = await inTransaction(db.knex, (trx) => storeBatch(trx, rows, context));
+    const stored = await db.transaction((trx) => storeBatch(trx, rows, context), { retry: RETRY });
     remember(context.known, stored.namespaces);
     return stored;
   } catch (error) {

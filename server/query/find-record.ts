@@ -5,7 +5,7 @@
 // neither properties nor anything else that can be large, so that time does not tell a record that is invisible from none.
 import { canonicalize, type Family, type NamespacePath } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
-import { preparedRowsOf, sql, type Fragment } from '../db/sql.js';
+import { sql, type Fragment } from '../db/sql.js';
 import { familyCode } from '../db/tables.js';
 import { recordJson } from './projection.js';
 import { visibleRanges, visibleRows, type RowPredicate } from './row-predicate.js';
@@ -33,24 +33,33 @@ export function isRecordId(text: string): boolean {
  * The namespace of a record, archived or not; null where there is none of this family. A stored path that is none of ours is
  * taken for none: nobody can be allowed anything there (design 2.3, step 1). Says nothing about who may know.
  */
-export async function namespaceOfRecord(db: Database, key: RecordKey): Promise<NamespacePath | null> {
-  const [row] = await preparedRowsOf<{ readonly path: string | null }>(db.knex, locateStatement(key));
+export async function namespaceOfRecord(
+  db: Database,
+  key: RecordKey,
+  signal?: AbortSignal,
+): Promise<NamespacePath | null> {
+  const [row] = await db.read<{ readonly path: string | null }>(locateStatement(key), { signal });
   const stored = canonicalize(row?.path);
   return stored.ok ? stored.path : null;
 }
 
 /** The record of that id, archived or not, if it is visible. */
 export async function findRecord(db: Database, request: RecordRequest): Promise<FoundRecord | null> {
-  return firstOf(db, recordStatement(request));
+  return firstOf(db, recordStatement(request), request.signal);
 }
 
 /** The record of the namespace that the predicate opens, archived or not; null where there is none. */
-export async function findNamespace(db: Database, predicate: RowPredicate): Promise<FoundRecord | null> {
-  return firstOf(db, namespaceStatement(predicate));
+export async function findNamespace(
+  db: Database,
+  predicate: RowPredicate,
+  signal?: AbortSignal,
+): Promise<FoundRecord | null> {
+  return firstOf(db, namespaceStatement(predicate), signal);
 }
 
 interface RecordRequest extends RecordKey {
   readonly predicate: RowPredicate;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** One row in any case: a row more or less takes time, too. Exported for its tests, like the two below. */
@@ -76,7 +85,7 @@ function shown(family: Family, rows: Fragment): Fragment {
   return sql`SELECT ${recordJson(family, null)} AS json, x.revision AS revision FROM ${rows} AS x`;
 }
 
-async function firstOf(db: Database, statement: Fragment): Promise<FoundRecord | null> {
-  const [row] = await preparedRowsOf<FoundRecord>(db.knex, statement);
+async function firstOf(db: Database, statement: Fragment, signal?: AbortSignal): Promise<FoundRecord | null> {
+  const [row] = await db.read<FoundRecord>(statement, { signal });
   return row ?? null;
 }

@@ -2,7 +2,8 @@
 // a row predicate (design 7, README.md).
 import type { NamespacePath } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
-import { preparedRowsOf, sql, type Fragment } from '../db/sql.js';
+import type { ReadOptions } from '../db/prepared.js';
+import { sql, type Fragment } from '../db/sql.js';
 import { storedPath } from '../db/tables.js';
 import { isEverything } from './condition.js';
 import { openCursor, sealCursor, type CursorBinding } from './cursor.js';
@@ -33,6 +34,8 @@ export interface ListRequest {
   readonly plan: QueryPlan;
   /** Whom and what the cursors of this query belong to. */
   readonly cursors: CursorBinding;
+  /** Of the client that waits for it. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -52,8 +55,8 @@ function placeOf(cursor: string, plan: QueryPlan, binding: CursorBinding): Posit
 }
 
 async function readPage(db: Database, request: ListRequest, after: Position | null): Promise<RecordPage> {
-  const { predicate, plan, cursors } = request;
-  const rows = await readRows(db, { predicate, plan, after });
+  const { predicate, plan, cursors, signal } = request;
+  const rows = await readRows(db, { predicate, plan, after }, { signal });
   const last = rows.find(({ at }) => at !== null)?.at ?? null;
   const more = rows.some((row) => row.more);
   const next = more && last !== null ? sealCursor(positionOf(last, plan), { plan, binding: cursors }) : null;
@@ -61,12 +64,12 @@ async function readPage(db: Database, request: ListRequest, after: Position | nu
 }
 
 /** Most pages are small, and most of what a page of large records costs is to write them. */
-async function readRows(db: Database, wanted: Wanted): Promise<readonly PageRow[]> {
-  const rows = await preparedRowsOf<PageRow>(db.knex, pageOf(wanted));
+async function readRows(db: Database, wanted: Wanted, options: ReadOptions): Promise<readonly PageRow[]> {
+  const rows = await db.read<PageRow>(pageOf(wanted), options);
   if (!isTooLarge(rows)) return rows;
   const request = ordered(wanted);
   // Whatever is gathered has been read so already.
-  return request.order === null ? rows : preparedRowsOf<PageRow>(db.knex, largePageStatement(request));
+  return request.order === null ? rows : db.read<PageRow>(largePageStatement(request), options);
 }
 
 function positionOf(json: string, { orderBy }: QueryPlan): Position {
@@ -100,9 +103,9 @@ function countOf(wanted: Wanted): Fragment {
 /** How many visible records the plan's conditions hold for. */
 export async function countRecords(
   db: Database,
-  request: { readonly predicate: RowPredicate; readonly plan: QueryPlan },
+  { predicate, plan, signal }: Omit<ListRequest, 'cursors'>,
 ): Promise<number> {
-  const rows = await preparedRowsOf<{ readonly count: string }>(db.knex, countOf({ ...request, after: null }));
+  const rows = await db.read<{ readonly count: string }>(countOf({ predicate, plan, after: null }), { signal });
   return Number(rows[0]?.count ?? 0);
 }
 
@@ -114,10 +117,10 @@ export function countStatement(request: { readonly predicate: RowPredicate; read
 }
 
 /** Whether there is a record of this namespace, archived or not. Says nothing about who may know. */
-export async function namespaceExists(db: Database, path: NamespacePath): Promise<boolean> {
-  const rows = await preparedRowsOf<{ readonly found: number }>(
-    db.knex,
+export async function namespaceExists(db: Database, path: NamespacePath, signal?: AbortSignal): Promise<boolean> {
+  const rows = await db.read<{ readonly found: number }>(
     sql`SELECT 1 AS found FROM records WHERE family = 0 AND path = ${storedPath(path)}::text LIMIT 1`,
+    { signal },
   );
   return rows.length > 0;
 }

@@ -2,6 +2,7 @@
 // not notice one of them is blind.
 import type { Knex } from 'knex';
 import type { Database } from '../../server/db/database.js';
+import type { Fragment } from '../../server/db/sql.js';
 import { type Answer, type Ask, openDoors } from './query-doors.js';
 
 export interface BrokenDoors {
@@ -11,21 +12,14 @@ export interface BrokenDoors {
 
 type Statement = readonly [text: string, bindings: readonly Knex.RawBinding[]];
 
-/** The store with every raw statement changed on its way. */
+/** The store with every statement of a query changed on its way. */
 export function rewriting(db: Database, rewrite: (statement: Statement) => Statement | Promise<Statement>): Database {
-  const run = async (statement: Statement): Promise<unknown> => {
-    const [text, bindings] = await rewrite(statement);
-    return db.knex.raw(text, bindings);
+  const read: Database['read'] = async <Row>({ text, bindings }: Fragment) => {
+    const [changed, values] = await rewrite([text, bindings as readonly Knex.RawBinding[]]);
+    const { rows } = await db.knex.raw<{ readonly rows: readonly Row[] }>(changed, values);
+    return rows;
   };
-  const raw = (...statement: Statement): Promise<unknown> => {
-    const running = run(statement);
-    // A prepared statement's name belongs to another text.
-    return Object.assign(running, { options: () => running });
-  };
-  const knex = new Proxy(db.knex, {
-    get: (target, name): unknown => (name === 'raw' ? raw : Reflect.get(target, name)),
-  });
-  return { ...db, knex };
+  return { ...db, read };
 }
 
 /** In bindings the end of an exact namespace is its stored path and a space; that of a subtree ends in the next character. */

@@ -57,15 +57,11 @@ export class Scheduler {
   enqueue(session: Session, unit: Unit): void {
     if (session !== this.#owner && session.queue.length === 0) {
       if (this.#waiting.length >= MAX_WAITING_UNITS) {
-        // Its client takes for closed what it asked to close.
-        for (const statement of unit.closed) this.#orphans.push(closeStatement(statement));
-        session.send(
-          errorFrame('ERROR', '53300', `more than ${String(MAX_WAITING_UNITS)} clients wait for the embedded store`),
-        );
-        session.send(READY_IDLE);
+        const message = `more than ${String(MAX_WAITING_UNITS)} clients wait for the embedded store`;
+        this.#refuse(session, unit, ['53300', message]);
         return;
       }
-      this.#waiting.push(session);
+      this.#wait(session);
     }
     session.queue.push(unit);
     this.#schedule();
@@ -74,6 +70,15 @@ export class Scheduler {
   /** A client that is sending is not idle. */
   touched(session: Session): void {
     if (session === this.#owner) this.#idleTimer?.refresh();
+  }
+
+  /** Withdraws what a client has sent and what is not begun; what runs runs to its end. */
+  cancel(id: number): void {
+    const session = this.#waiting.find((waiting) => waiting.id === id);
+    const unit = session?.queue.shift();
+    if (session === undefined || unit === undefined) return;
+    if (session.queue.length === 0) this.#waiting.splice(this.#waiting.indexOf(session), 1);
+    this.#refuse(session, unit, ['57014', 'canceling statement due to user request']);
   }
 
   /** Rolls back what the client left open and forgets what it prepared and listened to. */
@@ -113,6 +118,19 @@ export class Scheduler {
     }
   }
 
+  /** Keys and health go before queries, which may take long; among themselves all in the order in which they came. */
+  #wait(session: Session): void {
+    const at = session.isVital ? this.#waiting.findIndex((other) => !other.isVital) : -1;
+    this.#waiting.splice(at < 0 ? this.#waiting.length : at, 0, session);
+  }
+
+  #refuse(session: Session, unit: Unit, [code, message]: readonly [code: string, message: string]): void {
+    // Its client takes for closed what it asked to close.
+    for (const statement of unit.closed) this.#orphans.push(closeStatement(statement));
+    session.send(errorFrame('ERROR', code, message));
+    session.send(READY_IDLE);
+  }
+
   /** One unit per turn of the event loop, so that sockets are read in between. */
   #schedule(): void {
     if (this.#scheduled) return;
@@ -145,7 +163,7 @@ export class Scheduler {
     this.#notify(answer.notifications);
     if (answer.status === STATUS.idle) {
       this.#release();
-      if (session.queue.length > 0) this.#waiting.push(session);
+      if (session.queue.length > 0) this.#wait(session);
     } else {
       this.#idleTimer = setTimeout(() => {
         session.end('25P03', `idle in a transaction for ${String(this.#options.idleLimit)} ms`);

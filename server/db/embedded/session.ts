@@ -35,7 +35,12 @@ export interface SessionHost {
   /** The client sent something. */
   readonly touched: (session: Session) => void;
   readonly leave: (session: Session) => void;
+  /** A client wants what this one has sent not to be begun. */
+  readonly cancel: (id: number) => void;
 }
+
+/** What a client calls itself of which nobody should have to wait for queries (`application_name`). */
+export const VITAL = 'bailiwick keys and health';
 
 /** Collected before it is run, so it is held in memory. Loaders send less at a time. */
 const MAX_COPY_BYTES = 256 * 1024 * 1024;
@@ -46,6 +51,8 @@ export class Session {
   readonly queue: Unit[] = [];
   /** Milliseconds that the client says it waits for a statement; 0 is for ever. */
   statementTimeout = 0;
+  /** Whether it goes before the others. */
+  isVital = false;
   /** Prepared statements, by the names they have in the engine. */
   readonly statements = new Set<string>();
   readonly channels = new Set<string>();
@@ -121,13 +128,15 @@ export class Session {
           0,
           Number.parseInt(startupParameter(message, 'statement_timeout') ?? '0', 10) || 0,
         );
+        this.isVital = startupParameter(message, 'application_name') === VITAL;
         this.#host.greet(this);
         return;
       case STARTUP.ssl:
       case STARTUP.gss:
         this.send(Buffer.from('N'));
         return;
-      case STARTUP.cancel: // the engine cannot cancel
+      case STARTUP.cancel: // the engine cannot stop what it has begun
+        if (message.length >= 12) this.#host.cancel(message.readInt32BE(8));
         this.#socket.end();
         this.#leave();
         return;

@@ -4,10 +4,10 @@
 import { mkdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
-import type { ConnectionSource } from '../connection.js';
+import type pg from 'pg';
+import { StoreClient } from '../client.js';
 import { reasonOf } from '../failures.js';
-import { openClient } from '../open-client.js';
+import type { ConnectionSource } from '../pool.js';
 import { StoreError } from '../store-error.js';
 import { HEARTBEAT_LOST, createLockFolder, readLock, takeLock } from './owner-lock.js';
 import type { LockRecord } from './owner-lock.js';
@@ -19,7 +19,6 @@ export interface EmbeddedOptions {
   readonly dataDir: string;
   /** Milliseconds; 0 is no limit. */
   readonly statementTimeout: number;
-  readonly maxConnections: number;
   /** Milliseconds; what the process that owns the folder says holds for all its clients. */
   readonly idleInTransaction: number;
   /** Told once if a start waits for another process; what for, in a line without its end. */
@@ -40,13 +39,16 @@ const REACH_TIMEOUT = HEARTBEAT_LOST + 10_000;
 const RETRY = 50;
 /** A start that waits for another process says so after this long (ms). */
 const PATIENCE = 2_000;
+/** What the driver's pool says when a request has waited for too long. */
+const NONE_FREE = 'timeout exceeded when trying to connect';
 
 export function embeddedSource(options: EmbeddedOptions): EmbeddedStore {
   const store = new Store(options);
   return {
     source: {
-      connect: () => store.connect(),
-      maxConnections: options.maxConnections,
+      config: () => store.config(),
+      greeting: null,
+      reach: (attempt) => store.reach(attempt),
       acquireTimeout: ACQUIRE_TIMEOUT,
       deadline: options.statementTimeout,
     },
@@ -59,8 +61,7 @@ export function embeddedSource(options: EmbeddedOptions): EmbeddedStore {
       };
       let notice = setTimeout(tell, PATIENCE);
       try {
-        const connection = await store.connect();
-        await connection.end();
+        await store.reach(() => probe(store.config()));
       } finally {
         clearTimeout(notice);
       }
@@ -72,6 +73,8 @@ export function embeddedSource(options: EmbeddedOptions): EmbeddedStore {
 class Store {
   readonly #options: EmbeddedOptions;
   #owner: Owner | null = null;
+  /** Of whoever owned the store when it was last looked for; null once a connection has failed. */
+  #socketDir: string | null = null;
   /** One look for the owner at a time, shared by all who need a connection. */
   #locating: Promise<string> | null = null;
   #closed = false;
@@ -83,19 +86,27 @@ class Store {
   }
 
   /** Tries until it is through: owners come and go. Throws `StoreError`. */
-  async connect(): Promise<pg.Client> {
+  async reach<T>(attempt: () => Promise<T>): Promise<T> {
     const until = performance.now() + REACH_TIMEOUT;
     for (;;) {
-      const socketDir = await (this.#locating ??= this.#locate().finally(() => {
-        this.#locating = null;
-      }));
+      if (this.#closed) throw new StoreError('store.closed', 'the store has been closed');
+      if (this.#socketDir === null) await this.#find();
       try {
-        return await openClient(this.#client(socketDir));
+        return await attempt();
       } catch (error) {
+        // Connections there are, but none is free.
+        if (reasonOf(error) === NONE_FREE) throw error;
+        this.#socketDir = null;
         if (performance.now() > until) throw this.#outOfReach(error);
         await sleep(RETRY);
       }
     }
+  }
+
+  async #find(): Promise<void> {
+    this.#socketDir = await (this.#locating ??= this.#locate().finally(() => {
+      this.#locating = null;
+    }));
   }
 
   /** What a connection that is not there yet waits for, if that is another process. */
@@ -110,10 +121,11 @@ class Store {
     await this.#owner?.close();
   }
 
-  #client(socketDir: string): pg.Client {
+  /** Where the owner is that was found last. */
+  config(): pg.ClientConfig {
     const { statementTimeout } = this.#options;
-    return new pg.Client({
-      host: socketDir,
+    return {
+      host: this.#socketDir ?? '/nowhere',
       port: SOCKET_PORT,
       user: 'bailiwick',
       database: 'postgres',
@@ -121,7 +133,7 @@ class Store {
       ssl: false,
       application_name: 'bailiwick',
       ...(statementTimeout === 0 ? {} : { statement_timeout: statementTimeout }),
-    });
+    };
   }
 
   /** The folder of the owner's socket, after becoming the owner if there is none. */
@@ -178,6 +190,17 @@ class Store {
         cause: error,
       },
     );
+  }
+}
+
+/** Whether the store answers. */
+async function probe(config: pg.ClientConfig): Promise<void> {
+  const client = new StoreClient(config, 0);
+  try {
+    await client.connect();
+    client.throwIfLost();
+  } finally {
+    client.end().catch(() => undefined);
   }
 }
 

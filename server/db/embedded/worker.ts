@@ -96,6 +96,9 @@ async function serve(): Promise<void> {
       leave: (gone) => {
         scheduler.leave(gone);
       },
+      cancel: (id) => {
+        scheduler.cancel(id);
+      },
     });
     scheduler.add(session);
   });

@@ -25,13 +25,15 @@ function spelled(error: unknown): string {
 
 describe('a database URL', () => {
   test.each([
-    ['no URL', 'hunter2-nonsense'],
-    ['of another database', 'mysql://admin:hunter2@localhost/db'],
-    ['with a broken port', 'postgres://admin:hunter2@localhost:99999999/db'],
-    ['with a key file that is not there', 'postgres://admin:hunter2@localhost/db?sslkey=/nowhere/hunter2'],
-  ])('%s is refused without being quoted', async (_, url) => {
+    ['no URL', 'hunter2-nonsense', 'store.url'],
+    ['of another database', 'mysql://admin:hunter2@localhost/db', 'store.url'],
+    ['with a broken port', 'postgres://admin:hunter2@localhost:99999999/db', 'store.url'],
+    ['with a key file that is not there', 'postgres://admin:hunter2@localhost/db?sslkey=/nowhere/hunter2', 'store.tls'],
+    ['with a CA file that is not there', 'postgres://admin:hunter2@localhost/db?sslrootcert=/nowhere/ca', 'store.tls'],
+    ['with an unknown sslmode', 'postgres://admin:hunter2@localhost/db?sslmode=bogus', 'store.tls'],
+  ])('%s is refused without being quoted', async (_, url, code) => {
     const error = await failure(openDatabase({ kind: 'external', url }));
-    expect(error).toMatchObject({ name: 'StoreError', code: 'store.url' });
+    expect(error).toMatchObject({ name: 'StoreError', code });
     expect(spelled(error)).not.toContain('hunter2');
   });
 
@@ -125,7 +127,7 @@ if (findPostgres() === null) {
       const sleeper = patient.knex.raw('select pg_sleep(3)').then(() => 'slept');
       await new Promise((resolve) => setTimeout(resolve, 50));
       const begun = performance.now();
-      const error = await failure(patient.ping());
+      const error = await failure(patient.knex.raw('select 1'));
       expect(toStoreProblem(error)).toMatchObject({ code: 'db.unavailable' });
       expect(performance.now() - begun).toBeLessThan(2_500);
       expect(await sleeper).toBe('slept');
@@ -139,9 +141,11 @@ if (findPostgres() === null) {
       const sleeper = narrow.knex.raw('select pg_sleep(0.6)');
       const first = sleeper.then(() => undefined);
       await new Promise((resolve) => setTimeout(resolve, 50));
-      const waiting = Array.from({ length: 64 }, () => narrow.ping());
+      const waiting = Array.from({ length: 64 }, async () => {
+        await narrow.knex.raw('select 1');
+      });
       await new Promise((resolve) => setImmediate(resolve));
-      const error = await failure(narrow.ping());
+      const error = await failure(Promise.resolve(narrow.knex.raw('select 1')));
       expect(error).toMatchObject({ code: 'store.busy' });
       expect(performance.now() - begun).toBeLessThan(2_000);
       await Promise.all([first, ...waiting]);

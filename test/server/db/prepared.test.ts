@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../../server/db/database.js';
 import { openDatabase } from '../../../server/db/database.js';
-import { literal, preparedRowsOf, sql, type Fragment } from '../../../server/db/sql.js';
-import { makePreparedNames, makeStatementNames, type StatementNames } from '../../../server/db/statement-names.js';
+import { literal, sql, type Fragment } from '../../../server/db/sql.js';
+import { makeStatementNames, type StatementNames } from '../../../server/db/prepared.js';
 import { type OpenedStore, testStores } from '../../support/stores.js';
 
 const text = (index: number, length = 4_000): string => `text ${String(index)}`.padEnd(length);
@@ -69,17 +69,6 @@ describe('the names of statements', () => {
   });
 });
 
-describe('what a connection has prepared', () => {
-  it('is closed where it was longest unused, when others need its room', () => {
-    const prepared = makePreparedNames();
-    const of = (name: string): readonly string[] => prepared({ name, text: 'x'.repeat(60_000) });
-    expect([of('a'), of('b'), of('a'), of('a')]).toEqual([[], [], [], []]);
-    expect(of('c')).toEqual(['b']);
-    expect(of('b')).toEqual(['a']);
-    expect(of('c')).toEqual([]);
-  });
-});
-
 /** Of `index` alone, and about 8,000 characters. */
 function statement(index: number): Fragment {
   const places = Array.from({ length: 400 }, (_, place) => literal(place + index));
@@ -102,13 +91,10 @@ for (const store of testStores()) {
     });
 
     async function preparedThere(): Promise<readonly { readonly name: string; readonly statement: string }[]> {
-      const { rows } = await db.knex.raw<{
-        readonly rows: readonly { readonly name: string; readonly statement: string }[];
-      }>("SELECT name, statement FROM pg_prepared_statements WHERE name LIKE '%bailiwick %'");
-      return rows;
+      return db.read(sql`SELECT name, statement FROM pg_prepared_statements WHERE name LIKE ${'%bailiwick %'}::text`);
     }
 
-    const run = async (index: number): Promise<unknown> => (await preparedRowsOf(db.knex, statement(index)))[0];
+    const run = async (index: number): Promise<unknown> => (await db.read(statement(index)))[0];
 
     it('are closed for others, and prepared anew when they come again, with the same answers', async () => {
       const length = statement(0).text.length;
@@ -133,8 +119,8 @@ for (const store of testStores()) {
     it('go on after a failure of one of them', async () => {
       const divide = (by: number): Fragment => sql`SELECT 1 / ${by}::int AS n`;
       for (let times = 0; times < 5; times += 1) {
-        await expect(preparedRowsOf(db.knex, divide(0))).rejects.toThrow();
-        expect(await preparedRowsOf(db.knex, divide(1))).toEqual([{ n: 1 }]);
+        await expect(db.read(divide(0))).rejects.toThrow();
+        expect(await db.read(divide(1))).toEqual([{ n: 1 }]);
       }
     });
   });

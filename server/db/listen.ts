@@ -1,0 +1,115 @@
+// What other processes announce by NOTIFY, on a connection that does nothing else. It comes back by itself when it is lost; what was
+// announced meanwhile is not heard, so the handler is called once for each time that it has begun to listen.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StoreClient } from './client.js';
+import type { ConnectionSource } from './pool.js';
+
+/** `payload` is null when something may have been missed: at the beginning, and after a connection was lost. */
+export type NotificationHandler = (payload: string | null) => void;
+
+export interface Listener {
+  readonly listen: (channel: string, handler: NotificationHandler) => Promise<Subscription>;
+  readonly close: () => Promise<void>;
+}
+
+export interface Subscription {
+  readonly close: () => Promise<void>;
+}
+
+const RETRY = 500;
+/** A dead connection that says nothing is found out by asking. Milliseconds. */
+const PULSE = 15_000;
+
+export function makeListener(source: ConnectionSource): Listener {
+  const open = new Set<Subscription>();
+  return {
+    listen: async (channel, handler) => {
+      const subscription = await subscribe(source, channel, handler);
+      const close = async (): Promise<void> => {
+        open.delete(tracked);
+        await subscription.close();
+      };
+      const tracked = { close };
+      open.add(tracked);
+      return tracked;
+    },
+    close: async () => {
+      await Promise.all([...open].map(({ close }) => close()));
+    },
+  };
+}
+
+/** Rejects where the first attempt fails; later ones are made until one succeeds. */
+async function subscribe(
+  source: ConnectionSource,
+  channel: string,
+  handler: NotificationHandler,
+): Promise<Subscription> {
+  const closing = new AbortController();
+  const { signal } = closing;
+  const isClosed = (): boolean => signal.aborted;
+  let client: StoreClient | null = null;
+  const begin = async (): Promise<void> => {
+    const next = await source.reach(() => listening(source, channel, handler));
+    if (isClosed()) {
+      await next.end();
+      return;
+    }
+    client = next;
+    const pulse = setInterval(() => {
+      next.run('select 1').catch(() => undefined);
+    }, PULSE);
+    pulse.unref();
+    let isOver = false;
+    const over = (): void => {
+      clearInterval(pulse);
+      if (!isOver) void again();
+      isOver = true;
+    };
+    next.on('end', over);
+    next.unref();
+    if (next.isLost) over();
+    handler(null);
+  };
+  const again = async (): Promise<void> => {
+    client = null;
+    while (!isClosed()) {
+      await sleep(RETRY, undefined, { signal, ref: false }).catch(() => undefined);
+      if (isClosed()) return;
+      try {
+        await begin();
+        return;
+      } catch {
+        continue; // the store is away
+      }
+    }
+  };
+  await begin();
+  return {
+    close: async () => {
+      closing.abort();
+      await client?.end();
+    },
+  };
+}
+
+async function listening(
+  source: ConnectionSource,
+  channel: string,
+  handler: NotificationHandler,
+): Promise<StoreClient> {
+  const client = new StoreClient(source.config(), source.deadline);
+  client.on('notification', (message: { readonly channel: string; readonly payload?: string }) => {
+    if (message.channel === channel) handler(message.payload ?? '');
+  });
+  try {
+    await client.connect();
+    if (source.greeting !== null) await client.run(source.greeting);
+    await client.run(`LISTEN "${channel.replaceAll('"', '""')}"`);
+    client.throwIfLost();
+    return client;
+  } catch (error) {
+    client.end().catch(() => undefined);
+    throw error;
+  }
+}

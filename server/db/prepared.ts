@@ -1,0 +1,158 @@
+// Statements of requests, on a pool of their own and straight to the driver. Those that come again and again are prepared, so that
+// the server reads and plans them once a connection. A statement's text holds no value of a request, so that few texts do the work
+// of all. What a plan takes in the server follows from the length of its text, about 200 bytes a character on each connection, so
+// their length together is what is bounded: for the names that are given, where whatever was longest unused goes first, and on each
+// connection, which is replaced when it has prepared that much.
+import { makeRecent } from '../recent.js';
+import type { StoreClient } from './client.js';
+import type { StorePool } from './pool.js';
+import { type Binding, type Fragment, placeholders, sharingValues } from './sql.js';
+
+export interface ReadOptions {
+  /** Stops the statement, or does not begin it; the reader then rejects with its reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Runs one statement outside of any transaction and gives its rows, or rejects with the driver's error as it is. */
+export type Reader = <Row>(statement: Fragment, options?: ReadOptions) => Promise<readonly Row[]>;
+
+/** As the server reads it, with `$1`, `$2`, …. */
+interface NamedText {
+  readonly name: string;
+  readonly text: string;
+}
+
+export type StatementNames = (text: string) => NamedText | null;
+
+/** Characters of all texts that have a name, and of all that a connection has prepared; and of one. */
+const PREPARED = 160_000;
+const LONGEST = 40_000;
+const WATCHED = 256;
+const TIMES = 3;
+
+/**
+ * Names for one store: from the third time that a text is seen lately on. A name never passes to another text, as a connection
+ * knows by it what it has prepared.
+ */
+export function makeStatementNames(): StatementNames {
+  const names = makeRecent<NamedText>(PREPARED);
+  const seen = makeRecent<number>(Infinity, WATCHED);
+  let given = 0;
+  return (text) => {
+    const known = names.get(text);
+    if (known !== undefined) return known;
+    if (text.length > LONGEST) return null;
+    const times = (seen.get(text) ?? 0) + 1;
+    seen.put(text, times % TIMES, 0);
+    if (times < TIMES) return null;
+    given += 1;
+    const named = { name: `bailiwick ${String(given)}`, text: placeholders(text) };
+    names.put(text, named, text.length);
+    return named;
+  };
+}
+
+export function makeReader(pool: StorePool): Reader {
+  const names = makeStatementNames();
+  return async <Row>(statement: Fragment, { signal }: ReadOptions = {}) => {
+    if (statement.bindings.length === 0) throw new Error('a statement without bindings');
+    const query = queryOf(statement, names);
+    signal?.throwIfAborted();
+    const client = await pool.connect();
+    try {
+      signal?.throwIfAborted();
+      return (await stoppable(client, query, signal)) as readonly Row[];
+    } finally {
+      client.release(client.isLost || isFull(client, query));
+    }
+  };
+}
+
+interface Query {
+  /** None: prepared for this once. */
+  readonly name?: string;
+  readonly text: string;
+  readonly values: readonly Binding[];
+  readonly rowMode: 'array';
+}
+
+/** A filter stands in it many times; where it binds much that is sent once, under no name, or a list of the longest would become hundreds of megabytes. */
+function queryOf(statement: Fragment, names: StatementNames): Query {
+  const named = bindsLittle(statement) ? names(statement.text) : null;
+  if (named === null) return { ...sharingValues(statement), rowMode: 'array' };
+  return { ...named, values: statement.bindings, rowMode: 'array' };
+}
+
+/** Characters that may be sent again for each place where they stand. */
+const LITTLE = 100_000;
+
+function bindsLittle({ bindings }: Fragment): boolean {
+  let characters = 0;
+  for (const binding of bindings) {
+    for (const value of Array.isArray(binding) ? binding : [binding]) {
+      characters += 8 + (typeof value === 'string' ? value.length : 0);
+      if (characters > LITTLE) return false;
+    }
+  }
+  return true;
+}
+
+/** The connection is not used for anything else before a statement that is to be stopped has ended, and the server knows. */
+async function stoppable(
+  client: StoreClient,
+  query: Query,
+  signal: AbortSignal | undefined,
+): Promise<readonly unknown[]> {
+  const stopping: Promise<void>[] = [];
+  const stop = (): void => {
+    stopping.push(client.cancel());
+  };
+  signal?.addEventListener('abort', stop, { once: true });
+  try {
+    return await run(client, query);
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', stop);
+    await Promise.all(stopping);
+  }
+}
+
+interface Answer {
+  readonly fields: readonly { readonly name: string }[];
+  readonly rows: readonly (readonly unknown[])[];
+}
+
+function run(client: StoreClient, query: Query): Promise<readonly unknown[]> {
+  return new Promise((resolve, reject) => {
+    client.query(query, (error: Error | null, answer: Answer) => {
+      if (error === null) resolve(rowsOf(answer));
+      else reject(error);
+    });
+  });
+}
+
+/** The driver's own rows are objects of the slow kind. */
+function rowsOf({ fields, rows }: Answer): readonly unknown[] {
+  return rows.map((values) => {
+    const row: Record<string, unknown> = {};
+    fields.forEach(({ name }, index) => {
+      row[name] = values[index];
+    });
+    return row;
+  });
+}
+
+const preparedOn = new WeakMap<StoreClient, { readonly names: Set<string>; characters: number }>();
+
+/** Whether a connection, after this statement, has prepared as much as one may. */
+function isFull(client: StoreClient, { name, text }: Query): boolean {
+  if (name === undefined) return false;
+  const prepared = preparedOn.get(client) ?? { names: new Set(), characters: 0 };
+  preparedOn.set(client, prepared);
+  if (prepared.names.has(name)) return false;
+  prepared.names.add(name);
+  prepared.characters += text.length;
+  return prepared.characters > PREPARED - LONGEST;
+}
