@@ -3,7 +3,7 @@ import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { escapeText } from '../../server/cli/render/escape.js';
-import { runCli } from '../support/run-cli.js';
+import { runCli, spawnCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
 import { BROKEN, FAILING, PASSING, POLICY } from './policies.js';
 
@@ -27,7 +27,7 @@ describe('check', () => {
 
   test('every mistake with its place and its line underlined, a summary, and exit 3', async () => {
     const cwd = await makeFolder({ ...POLICY, 'grants/broken.yaml': BROKEN, 'grants/ignored.txt': '' });
-    const run = await runCli(['check', '.'], { cwd });
+    const run = await spawnCli(['check', '.'], { cwd });
     expect([run.status, run.stderr]).toEqual([3, '']);
     const lines = run.stdout.split('\n');
     const at = lines.findIndex((line) => line.startsWith('grants/broken.yaml:5:14 error SCOPE_UNKNOWN '));

@@ -3,13 +3,13 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { fromRoot } from '../support/root.js';
-import { CLI, runCli } from '../support/run-cli.js';
+import { CLI, runCli, spawnCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
 
 const VERBS = ['check', 'compile', 'decide', 'inspect', 'serve', 'local', 'migrate', 'load', 'keys'];
 
 test('without a verb: the help, on stderr, and exit 2', async () => {
-  const run = await runCli([]);
+  const run = await spawnCli([]);
   expect(run.status).toBe(2);
   expect(run.stdout).toBe('');
   for (const verb of VERBS) expect(run.stderr).toMatch(new RegExp(`^  ${verb}\\b`, 'm'));
@@ -37,7 +37,7 @@ test.each([...VERBS, 'keys create', 'keys list', 'keys revoke'])(
 
 test('--version prints the version of the package', async () => {
   const manifest = JSON.parse(readFileSync(fromRoot('package.json'), 'utf8')) as { version: string };
-  expect(await runCli(['--version'])).toEqual({ status: 0, stdout: `${manifest.version}\n`, stderr: '' });
+  expect(await spawnCli(['--version'])).toEqual({ status: 0, stdout: `${manifest.version}\n`, stderr: '' });
 });
 
 describe('wrong usage is exit 2, with what was probably meant', () => {

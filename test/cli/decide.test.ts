@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { runCli } from '../support/run-cli.js';
+import { runCli, spawnCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
 import { FAILING, PASSING, POLICY } from './policies.js';
 
@@ -220,7 +220,7 @@ describe('decide', () => {
 
   test('a line over the limit and a line that is no UTF-8', async () => {
     const lines = Buffer.concat([Buffer.from(`"${'x'.repeat(1024 * 1024)}"\n`), Buffer.from([0x22, 0xff, 0x22, 0x0a])]);
-    const run = await runCli(['decide', 'snapshot.json'], { cwd, stdin: lines });
+    const run = await spawnCli(['decide', 'snapshot.json'], { cwd, stdin: lines });
     expect(run.status).toBe(2);
     expect(
       run.stdout

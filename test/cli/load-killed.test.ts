@@ -6,9 +6,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase, type Database, type DatabaseConfig } from '../../server/db/database.js';
-import { migrate } from '../../server/db/migrate.js';
-import { CLI, runCli } from '../support/run-cli.js';
+import { CLI, spawnCli } from '../support/run-cli.js';
 import { testStores, type OpenedStore } from '../support/stores.js';
+import { times } from '../support/test-runs.js';
 import { makeFolder } from '../support/temp-folder.js';
 
 function lineOf(index: number): string {
@@ -38,8 +38,13 @@ function isOwner(dataDir: string, pid: number | undefined): boolean {
   return readdirSync(folder).some((name) => readFileSync(join(folder, name), 'utf8').includes(`"pid":${String(pid)},`));
 }
 
-/** Several batches on the store; a run that is killed stores some, and has more to wait for. */
-const LINES = { embedded: 3_200, postgres: 45_000 } as const;
+/** More than a batch of the store each time; a run that is killed stores some, and has more to wait for. */
+const LINES = {
+  embedded: times({ usual: 1_300, deep: 3_200 }),
+  postgres: times({ usual: 24_000, deep: 45_000 }),
+} as const;
+/** How much of it the runs that are killed are given. */
+const GIVEN = [0.5, 0.9].slice(-times({ usual: 1, deep: 2 }));
 
 interface Content {
   readonly records: number;
@@ -74,7 +79,6 @@ for (const store of testStores()) {
       dataset = join(await makeFolder({ 'all.jsonl': texts.join('') }), 'all.jsonl');
       for (let index = 0; index < 2; index += 1) {
         const one = await store.open();
-        await migrate(one.database);
         // The command opens it by itself.
         await one.database.close();
         opened.push(one);
@@ -111,12 +115,12 @@ for (const store of testStores()) {
     it('ends as one run does', async () => {
       const [whole, killed] = opened.map(({ config }) => config);
       if (whole === undefined || killed === undefined) throw new Error('no stores');
-      expect(await runCli(argumentsFor(whole, dataset))).toMatchObject({ status: 0 });
+      expect(await spawnCli(argumentsFor(whole, dataset))).toMatchObject({ status: 0 });
       const expected = await contentOf(whole);
       expect(expected).toMatchObject({ records: lines, counted: lines });
 
       let stored = 0;
-      for (const part of [0.5, 0.9]) {
+      for (const part of GIVEN) {
         const records = await killHalfway(killed, Math.floor(lines * part));
         expect(records).toBeGreaterThan(stored);
         expect(records).toBeLessThan(lines);
@@ -124,7 +128,7 @@ for (const store of testStores()) {
         stored = records;
       }
 
-      const last = await runCli(argumentsFor(killed, dataset));
+      const last = await spawnCli(argumentsFor(killed, dataset));
       expect(last).toMatchObject({ status: 0 });
       expect(JSON.parse(last.stdout)).toMatchObject({ loaded: lines - stored, unchanged: stored });
       expect(await contentOf(killed)).toEqual(expected);

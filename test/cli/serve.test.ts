@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { makeFolder } from '../support/temp-folder.js';
-import { CLI, runCli } from '../support/run-cli.js';
+import { CLI, spawnCli } from '../support/run-cli.js';
 import { call } from '../support/gateway.js';
 import { newDataDir } from '../support/stores.js';
 
@@ -58,8 +58,8 @@ async function start(...args: readonly string[]): Promise<Served> {
   return { child, ready, port: Number(new URL(String(ready['url'])).port), ended };
 }
 
-function bailiwick(...args: readonly string[]): ReturnType<typeof runCli> {
-  return runCli([...args, '--data-dir', dataDir]);
+function bailiwick(...args: readonly string[]): ReturnType<typeof spawnCli> {
+  return spawnCli([...args, '--data-dir', dataDir]);
 }
 
 describe('serve', () => {

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { runCli } from '../support/run-cli.js';
+import { runCli, spawnCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
 
 const LINES = [
@@ -23,7 +23,7 @@ describe('on one store', () => {
       'again.jsonl': [LINES[0], ...BAD, LINES[1], given('two')].join('\n'),
     });
 
-    const first = await runCli(['migrate', '--format', 'json'], { cwd });
+    const first = await spawnCli(['migrate', '--format', 'json'], { cwd });
     expect([first.status, first.stderr]).toEqual([0, '']);
     const { applied } = JSON.parse(first.stdout) as { applied: string[] };
     expect(applied.length).toBeGreaterThan(0);
@@ -62,7 +62,7 @@ describe('on one store', () => {
     });
     expect(report.faults.map((fault) => fault.line)).toEqual([2, 4, 6]);
 
-    expect(await runCli(['load', '-', '--replace'], { cwd, stdin: `${given('two')}\n${LINES[2] ?? ''}` })).toEqual({
+    expect(await spawnCli(['load', '-', '--replace'], { cwd, stdin: `${given('two')}\n${LINES[2] ?? ''}` })).toEqual({
       status: 0,
       stdout: '2 lines: 0 loaded, 1 replaced, 1 unchanged\n',
       stderr: '',

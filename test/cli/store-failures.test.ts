@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { findPostgres, runSql, startPostgres, type TestPostgres } from '../support/postgres.js';
-import { runCli } from '../support/run-cli.js';
+import { spawnCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
 
 const LINE = '{"family":"resource","namespace":"/labs/canary-value","name":"lens"}\n';
@@ -43,8 +43,8 @@ if (!available)
   const asClerk = (database: string): string => urlOf(database).replace('postgres@', 'clerk@');
   const sql = (database: string, ...statements: readonly string[]): Promise<void> =>
     runSql(urlOf(database), ...statements);
-  const run = (args: readonly string[], url: string, env: object = {}): ReturnType<typeof runCli> =>
-    runCli([...args], { cwd, env: { DATABASE_URL: url, ...env } });
+  const run = (args: readonly string[], url: string, env: object = {}): ReturnType<typeof spawnCli> =>
+    spawnCli([...args], { cwd, env: { DATABASE_URL: url, ...env } });
 
   test.each([
     ['load', ['load', 'records.jsonl'], () => asClerk('whole'), 'store.rights'],
@@ -72,7 +72,7 @@ if (!available)
   test('a connection ended during load says to run it again, which goes on', async () => {
     const blocker = new pg.Client({ connectionString: urlOf('whole') });
     await blocker.connect();
-    await blocker.query('BEGIN; LOCK TABLE records IN ACCESS EXCLUSIVE MODE');
+    await blocker.query('BEGIN; LOCK TABLE bailiwick.records IN ACCESS EXCLUSIVE MODE');
     const loading = run(['load', 'records.jsonl'], urlOf('whole'));
     try {
       let ended = 0;

@@ -1,11 +1,9 @@
 // Agreement on generated worlds (design 2.4, 7): the records that `decide` allows one by one, and the slow evaluator matches,
 // are what all pages hold together, whatever their size, in one order; and what is counted.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Actor, ALL_SCOPES, LOCAL_ACTOR, ROOT, unrestrictedPolicy } from '../../engine/index.js';
-import { migrate } from '../../server/db/migrate.js';
 import { oracleVisible } from '../engine/oracle/oracle.js';
-import { anyInstant, IDENTITIES, pathOf, policyOf, STRANGER, UNIVERSE } from '../engine/oracle/worlds.js';
+import { pathOf, UNIVERSE } from '../engine/oracle/worlds.js';
 import { type Json, selected } from '../server/query/oracle/evaluate.js';
 import { LEAKING, LOSING } from '../support/broken-doors.js';
 import {
@@ -17,41 +15,16 @@ import {
   openDoors,
   openHttpDoors,
 } from '../support/query-doors.js';
-import { anyContext, anyFamily, type Envelope, envelopeOf, EVERYTHING, noteUse } from '../support/query-envelopes.js';
+import { type Envelope, EVERYTHING, noteUse } from '../support/query-envelopes.js';
 import { expectedOf, isOpen, mayRead } from '../support/query-oracle.js';
-import { readInShapes, type Shape } from '../support/query-shapes.js';
-import { anyQueryWorld, compiled, likelyActor, PLACES, type QueryWorld, settle } from '../support/query-worlds.js';
-import { type OpenedStore, testStores } from '../support/stores.js';
+import { PLACES, type QueryWorld } from '../support/query-worlds.js';
+import { describeOnStores } from '../support/stores.js';
 import { shrinkingFor, stopwatch, testRuns } from '../support/test-runs.js';
+import { type Case, onScenes, type Scene, SHRINKING } from './agreement-scenes.js';
 
 const SIZES = [1, 2, 3, 5, 16, 53, 100];
 /** A size that would need more pages than this for an answer is left to smaller answers. */
 const MAX_PAGES = 24;
-/** Milliseconds for which a failing case is made smaller. */
-const SHRINKING = 400_000;
-
-interface Case {
-  readonly asker: Asker;
-  readonly envelope: Envelope;
-}
-
-interface Scene extends QueryWorld {
-  readonly cases: readonly Case[];
-}
-
-const scene: fc.Arbitrary<Scene> = anyQueryWorld.chain((world) => {
-  const policy = compiled(world.set);
-  const envelope = anyFamily(world).chain((family) => envelopeOf(family, anyContext(world)));
-  const one = fc.record({ actor: likelyActor, at: anyInstant, envelope });
-  return fc.array(one, { minLength: 4, maxLength: 14, size: 'max' }).map((asked) => ({
-    ...world,
-    cases: asked.map(({ actor, at, envelope: wanted }) => ({
-      asker: { actor, at, policy: actor.kind === 'local' ? unrestrictedPolicy() : policy },
-      envelope: wanted,
-    })),
-  }));
-});
-
 /** What was met on the way: a comparison of empty answers would prove nothing. */
 function newTally() {
   return {
@@ -177,146 +150,62 @@ interface Judging {
   readonly lanes: number;
 }
 
-/** One who sees much in many pieces: some namespaces, and what is below others. */
-const PIECEMEAL = compiled(
-  policyOf(
-    [],
-    [...['/', '/a', '/a/b'], ...['/a/a', '/a/bb', '/a/b/a', '/b/a', '/b/z', '/a-b', '/a0']].map((place, index) => ({
-      principal: { kind: 'identity', identity: IDENTITIES[0] ?? STRANGER },
-      namespace: pathOf(place),
-      scopes: ALL_SCOPES,
-      inherit: index >= 3,
-      notBefore: null,
-      expires: null,
-      reason: null,
-      place: null,
-    })),
-  ),
-);
+describeOnStores('agreement', (store) => {
+  let http: HttpDoors;
+  let doors: Ask;
+  const lanes = store.name === 'postgres' ? 4 : 1;
 
-/** The same question; one to which nothing is invisible, which is one range from the root; and one of many ranges. */
-function alsoAsOthers(one: Case, crowd: readonly string[]): readonly Case[] {
-  const { asker, envelope } = one;
-  if (envelope.family === 'process-run') return [one];
-  const everywhere: Envelope = { ...envelope, namespace: ROOT, reach: 'subtree' };
-  const everybody = { ...asker, actor: LOCAL_ACTOR, policy: unrestrictedPolicy() };
-  const somebody: Actor = {
-    kind: 'request',
-    identities: IDENTITIES,
-    credentialScopes: ALL_SCOPES,
-    namespaceRestrictions: null,
-  };
-  return [
-    one,
-    { asker: everybody, envelope: everywhere },
-    { asker: { ...asker, actor: somebody, policy: PIECEMEAL }, envelope: everywhere },
-    // Where there is a crowd, all of it.
-    ...(crowd.length > 0 && asker.actor.kind !== 'local'
-      ? [{ asker: { ...asker, actor: somebody }, envelope: everywhere }]
-      : []),
-  ];
-}
-
-for (const store of testStores()) {
-  describe(`on the ${store.name} store`, () => {
-    let opened: OpenedStore;
-    let http: HttpDoors;
-    let doors: Ask;
-    const lanes = store.name === 'postgres' ? 4 : 1;
-
-    beforeAll(async () => {
-      opened = await store.open();
-      await migrate(opened.database);
-      doors = await openDoors(opened.database);
-      http = await openHttpDoors(opened.database);
-    });
-    afterAll(async () => {
-      await http.close();
-      await opened.dispose();
-    });
-
-    const property = (judging: (one: Scene) => Promise<void>): fc.IAsyncProperty<[Scene]> =>
-      fc.asyncProperty(scene, async (one) => {
-        await settle(opened.database, one.records);
-        await judging(one);
-      });
-
-    it('pages of every size, counts and single decisions agree', async () => {
-      const tally = newTally();
-      const runs = testRuns(store.name === 'postgres' ? 240 : 60);
-      const told = stopwatch(`agreement at the doors on ${store.name}`, runs);
-      await fc.assert(
-        property((one) => judgeAll(doors, one, { tally, lanes })),
-        shrinkingFor(SHRINKING, runs),
-      );
-      told(tally.cases, tally.statements, { ...tally, turned: [...tally.turned], used: tally.used.size });
-      expectPlausible(tally, runs.numRuns);
-    }, 600_000);
-
-    it('every shape of a statement gives the same records', async () => {
-      const read = new Map<Shape, number>([
-        ['gather', 0],
-        ['merge at once', 0],
-        ['merge in two phases', 0],
-        ['merge with a window', 0],
-      ]);
-      const runs = testRuns(30);
-      const told = stopwatch(`agreement of shapes on ${store.name}`, runs);
-      await fc.assert(
-        property(async ({ records, cases, crowd }) => {
-          for (const { asker, envelope } of cases.flatMap((one) => alsoAsOthers(one, crowd))) {
-            const ids = expectedOf(records, asker, envelope).map(({ id }) => id);
-            for (const size of [2, 53]) {
-              for (const { shape, ids: found } of await readInShapes(opened.database, asker, {
-                body: envelope,
-                size,
-              })) {
-                expect({ shape, size, ids: found }).toEqual({ shape, size, ids });
-                if (ids.length > 0) read.set(shape, (read.get(shape) ?? 0) + 1);
-              }
-            }
-          }
-        }),
-        shrinkingFor(SHRINKING, runs),
-      );
-      const times = [...read.values()];
-      const all = times.reduce((sum, one) => sum + one, 0);
-      told(all, all, [...read]);
-      expect(Math.min(...times)).toBeGreaterThan(runs.numRuns / 10);
-    }, 600_000);
-
-    it('over HTTP answers are those of the doors', async () => {
-      const tally = newTally();
-      const runs = testRuns(4);
-      const told = stopwatch(`agreement over HTTP on ${store.name}`, runs);
-      const both: Ask = async (asker, kind, body) => {
-        const answer = await http.ask(asker, kind, body);
-        const { status, text } = await doors(asker, kind, body);
-        expect({ status: answer.status, text: answer.text }).toEqual({ status, text });
-        return answer;
-      };
-      await fc.assert(
-        property((one) => judgeAll(both, one, { tally, lanes: 1 })),
-        shrinkingFor(SHRINKING, runs),
-      );
-      told(tally.cases, tally.statements, { ...tally, turned: [...tally.turned], used: tally.used.size });
-    }, 600_000);
-
-    it.each([...LEAKING, ...LOSING].map((broken) => [broken.what, broken] as const))(
-      'sees %s',
-      async (_, { open }) => {
-        const ask = await open(opened.database);
-        const judging = { tally: newTally(), lanes: 1 };
-        const result = await fc.check(
-          property((one) => judgeAll(ask, one, judging)),
-          { ...testRuns(0), numRuns: 60, plugins: [fc.unbiased()], endOnFailure: true },
-        );
-        expect(result.failed).toBe(true);
-      },
-      120_000,
-    );
+  beforeAll(async () => {
+    doors = await openDoors(store.db);
+    http = await openHttpDoors(store.db);
   });
-}
+  afterAll(async () => {
+    await http.close();
+  });
+
+  it('pages of every size, counts and single decisions agree', async () => {
+    const tally = newTally();
+    const runs = testRuns(store.name === 'postgres' ? { usual: 60, deep: 240 } : { usual: 20, deep: 60 });
+    const told = stopwatch(`agreement at the doors on ${store.name}`, runs);
+    await fc.assert(
+      onScenes(store.db, (one) => judgeAll(doors, one, { tally, lanes })),
+      shrinkingFor(SHRINKING, runs),
+    );
+    told(tally.cases, tally.statements, { ...tally, turned: [...tally.turned], used: tally.used.size });
+    expectPlausible(tally, runs.numRuns);
+  }, 600_000);
+
+  it('over HTTP answers are those of the doors', async () => {
+    const tally = newTally();
+    const runs = testRuns(4);
+    const told = stopwatch(`agreement over HTTP on ${store.name}`, runs);
+    const both: Ask = async (asker, kind, body) => {
+      const answer = await http.ask(asker, kind, body);
+      const { status, text } = await doors(asker, kind, body);
+      expect({ status: answer.status, text: answer.text }).toEqual({ status, text });
+      return answer;
+    };
+    await fc.assert(
+      onScenes(store.db, (one) => judgeAll(both, one, { tally, lanes: 1 })),
+      shrinkingFor(SHRINKING, runs),
+    );
+    told(tally.cases, tally.statements, { ...tally, turned: [...tally.turned], used: tally.used.size });
+  }, 600_000);
+
+  it.each([...LEAKING, ...LOSING].map((broken) => [broken.what, broken] as const))(
+    'sees %s',
+    async (_, { open }) => {
+      const ask = await open(store.db);
+      const judging = { tally: newTally(), lanes: 1 };
+      const result = await fc.check(
+        onScenes(store.db, (one) => judgeAll(ask, one, judging)),
+        { ...testRuns(0), numRuns: 60, plugins: [fc.unbiased()], endOnFailure: true },
+      );
+      expect(result.failed).toBe(true);
+    },
+    120_000,
+  );
+});
 
 /** Neither all nor nothing was visible, every size turned pages, and everything that an envelope can say was said. */
 function expectPlausible(tally: Tally, worlds: number): void {

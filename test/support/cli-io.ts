@@ -9,7 +9,12 @@ export interface MadeIo {
 }
 
 export function makeIo(
-  given: { readonly env?: CliIo['env']; readonly terminal?: boolean; readonly stdin?: string } = {},
+  given: {
+    readonly env?: CliIo['env'];
+    readonly cwd?: string | undefined;
+    readonly terminal?: boolean;
+    readonly stdin?: string | Uint8Array | undefined;
+  } = {},
 ): MadeIo {
   const terminal = given.terminal ?? false;
   const stdout = new PassThrough({ highWaterMark: 1 << 26 });
@@ -19,7 +24,7 @@ export function makeIo(
     stdout,
     stderr,
     env: given.env ?? {},
-    cwd: process.cwd(),
+    cwd: given.cwd ?? process.cwd(),
     isTerminal: { stdin: terminal, stdout: terminal, stderr: terminal },
     setStatus: () => undefined,
   };

@@ -1,5 +1,10 @@
-// Runs the compiled command line as a child process, the way a user would.
+// Runs the command line: inside the test, as a rule, which takes no time; and as a child process, the way a user would, where
+// the process itself is what is tested.
 import { spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { main } from '../../server/cli/main.js';
+import { makeIo } from './cli-io.js';
 import { fromRoot } from './root.js';
 
 export interface CliRun {
@@ -16,10 +21,26 @@ export interface CliOptions {
 
 export const CLI = fromRoot('dist/server/cli/main.js');
 
-/** Ends when the child does; settings of the test's own environment do not reach it. */
-export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
-  const { PATH = '', HOME = '', TMPDIR } = process.env;
-  const env = { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...options.env };
+let loading: Promise<void> | null = null;
+
+/** Verbs import several modules at once; jest's own loader fails where these share one that it has not linked yet. */
+async function loadVerbs(): Promise<void> {
+  const folder = fromRoot('dist/server/cli');
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
+  for (const file of files) if (file.endsWith('.js')) await import(join(folder, file));
+}
+
+/** Settings of the test's own environment do not reach it. */
+export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
+  await (loading ??= loadVerbs());
+  const made = makeIo({ env: { ...inherited(), ...options.env }, cwd: options.cwd, stdin: options.stdin });
+  const status = await main(args, made.io);
+  return { status, stdout: made.stdout(), stderr: made.stderr() };
+}
+
+/** The same as a process of its own; ends when that does. */
+export function spawnCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
+  const env = { ...inherited(), ...options.env };
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [CLI, ...args], { cwd: options.cwd, env });
     const out: Buffer[] = [];
@@ -34,4 +55,9 @@ export function runCli(args: readonly string[], options: CliOptions = {}): Promi
     child.stdin.on('error', () => undefined);
     child.stdin.end(options.stdin ?? '');
   });
+}
+
+function inherited(): Readonly<Record<string, string>> {
+  const { PATH = '', HOME = '', TMPDIR } = process.env;
+  return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }) };
 }
