@@ -41,10 +41,11 @@ export function makeHolderSets(tables: PolicyTables, holders: HolderClasses, lim
     let inOrder = true;
     for (let k = 0; k < classes.length; k += 1) {
       const holder = classes[k] ?? 0;
+      const start = identities.start[holder] ?? 0;
       const end = identities.start[holder + 1] ?? 0;
-      for (let i = identities.start[holder] ?? 0; i < end; i += 1) {
+      for (let i = start; i < end; i += 1) {
         const row = identities.rows[i] ?? 0;
-        inOrder &&= last < row;
+        if (row < last) inOrder = false;
         last = row;
         rows[count] = row;
         count += 1;

@@ -6,7 +6,7 @@ import type { GrantRef } from '../../model/decision.js';
 import { formatIdentity, GROUP_SUFFIX, type Identity } from '../../model/identity.js';
 import type { Instant } from '../../model/instant.js';
 import { invariant } from '../../model/invariant.js';
-import { ROOT } from '../../model/namespace.js';
+import { ROOT, sortPaths } from '../../model/namespace.js';
 import { nearest } from '../../diagnostics/nearest.js';
 import { type ScopeName, SCOPES } from '../../model/scope.js';
 import { makeFold } from '../cells/fold.js';
@@ -85,9 +85,9 @@ export function unknownPart(policy: Policy, { provider, subject }: Identity): Un
 
 /** Over the namespaces of these principals' grants alone: where others have grants is nothing to this identity. */
 function rightsOf(policy: PreparedPolicy, principals: Int32Array): Rights {
-  const all = makeRights(policy, makeNodes([]));
+  const all = makeRights(policy, makeNodes());
   const paths = [...principals].flatMap((principal) =>
     Array.from(grantsOf(all, principal), (grant) => policy.paths[policy.tables.grants.namespace[grant] ?? 0] ?? ROOT),
   );
-  return makeRights(policy, makeNodes(paths));
+  return makeRights(policy, makeNodes(sortPaths(paths)));
 }

@@ -1,7 +1,7 @@
 // Which grants matter to whom near a place: the grants of a set of principals that count in one subtree, those inherited
 // from above included. Everything here is rows and numbers of one loaded policy over one list of nodes.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
-import { ROOT, type NamespacePath } from '../../model/namespace.js';
+import type { NamespacePath } from '../../model/namespace.js';
 import { firstFrom } from '../../model/row-lists.js';
 import { endOf, type Nodes, rowsAbove } from './nodes.js';
 
@@ -31,11 +31,11 @@ export interface Rights {
   readonly rowOfGrant: Int32Array;
 }
 
-/** The namespaces that grants name. */
-export function namedPaths(policy: PreparedPolicy): ReadonlySet<NamespacePath> {
-  const paths = new Set<NamespacePath>();
-  for (const row of policy.tables.grants.namespace) paths.add(policy.paths[row] ?? ROOT);
-  return paths;
+/** The namespaces that grants name, in path order. */
+export function namedPaths(policy: PreparedPolicy): readonly NamespacePath[] {
+  const named = new Uint8Array(policy.paths.length);
+  for (const row of policy.tables.grants.namespace) named[row] = 1;
+  return policy.paths.filter((_, row) => named[row] === 1);
 }
 
 export function makeRights(policy: PreparedPolicy, nodes: Nodes): Rights {

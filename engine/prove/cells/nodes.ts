@@ -1,6 +1,6 @@
 // The namespace nodes of exact answers (interfaces.md, Cells): the root and every namespace that a grant names, in path
 // order, so that a subtree is one run of rows. Every other path behaves as its nearest node at or above it, from below.
-import { type NamespacePath, parentOf, ROOT, sortPaths } from '../../model/namespace.js';
+import { comparePaths, type NamespacePath, parentOf, ROOT } from '../../model/namespace.js';
 import { childrenThatFit } from '../../model/namespace-tree.js';
 
 /** Rows of nodes are in path order; row 0 is the root. */
@@ -17,9 +17,9 @@ export interface Nodes {
   readonly classesBefore: Float64Array;
 }
 
-/** Sorts, drops repetitions, and adds the root. */
-export function makeNodes(named: Iterable<NamespacePath>): Nodes {
-  const paths = sortPaths([ROOT, ...named]);
+/** Of the root and what is in any of these lists, each of which is in path order. */
+export function makeNodes(...lists: readonly (readonly NamespacePath[])[]): Nodes {
+  const paths = lists.reduce(mergePaths, [ROOT]);
   const rowOf = new Map(paths.map((path, row) => [path, row]));
   const parent = new Int32Array(paths.length).fill(-1);
   const end = new Int32Array(paths.length).fill(paths.length);
@@ -41,6 +41,18 @@ export function makeNodes(named: Iterable<NamespacePath>): Nodes {
     classesBefore[row + 1] = (classesBefore[row] ?? 0) + 1 + below;
   });
   return { paths, rowOf, parent, end, hasBelow, classesBefore };
+}
+
+function mergePaths(a: readonly NamespacePath[], b: readonly NamespacePath[]): readonly NamespacePath[] {
+  const merged: NamespacePath[] = [];
+  for (let i = 0, k = 0; i < a.length || k < b.length;) {
+    const [left, right] = [a[i], b[k]];
+    const order = left === undefined ? 1 : right === undefined ? -1 : comparePaths(left, right);
+    if (order <= 0) i += 1;
+    if (order >= 0) k += 1;
+    merged.push((order <= 0 ? left : right) ?? ROOT);
+  }
+  return merged;
 }
 
 function isBelow(path: NamespacePath, node: NamespacePath): boolean {

@@ -42,9 +42,18 @@ export interface DiffReport {
   readonly visited: { readonly groups: number; readonly nodes: number };
 }
 
-/** Both must be compiled policies. Takes time and memory about linear in what the identities concerned hold near changes. */
+/**
+ * Both must be compiled policies whose decision digests are theirs. Takes time and memory about linear in what the identities
+ * concerned hold near changes.
+ */
 export function diffPolicies(old: Policy, changed: Policy): DiffReport {
-  return comparePolicies(prepared(old), prepared(changed));
+  const report = comparePolicies(prepared(old), prepared(changed));
+  // Worked out in two ways that have nothing in common but the tables.
+  invariant(
+    report.equal === (old.decisions === changed.decisions),
+    'no cell differs exactly if the decision digests are equal',
+  );
+  return report;
 }
 
 function prepared(policy: Policy): PreparedPolicy {

@@ -32,7 +32,7 @@ export interface PolicyPair {
 }
 
 export function makePair(old: PreparedPolicy, changed: PreparedPolicy): PolicyPair {
-  const nodes = makeNodes(unionOf(namedPaths(old), namedPaths(changed)));
+  const nodes = makeNodes(namedPaths(old), namedPaths(changed));
   const roles = mergeRows(old.tables.roles.name.length, changed.tables.roles.name.length, (a, b) =>
     compareTexts(old.tables.roles.name[a] ?? '', changed.tables.roles.name[b] ?? ''),
   );
@@ -60,12 +60,6 @@ export function makePair(old: PreparedPolicy, changed: PreparedPolicy): PolicyPa
     identities: identities.count,
     roles: roles.count,
   };
-}
-
-function unionOf<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): ReadonlySet<T> {
-  const all = new Set(a);
-  for (const item of b) all.add(item);
-  return all;
 }
 
 interface Place {

@@ -2,7 +2,7 @@
 // found there, in rows and numbers.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { EngineLimits } from '../../limits.js';
-import type { NamespacePath } from '../../model/namespace.js';
+import { type NamespacePath, sortPaths } from '../../model/namespace.js';
 import type { PolicyPerson } from '../../model/policy-set.js';
 import { makeReach, makeTexts } from '../cells/identity-groups.js';
 import { makeRights, namedPaths, type Rights } from '../cells/holdings.js';
@@ -56,7 +56,7 @@ export interface WorldOf {
 }
 
 export function makeWorld({ policy, people, more, limits }: WorldOf): World {
-  const nodes = makeNodes([...namedPaths(policy), ...more]);
+  const nodes = makeNodes(namedPaths(policy), sortPaths(more));
   return {
     policy,
     limits,

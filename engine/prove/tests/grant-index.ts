@@ -1,71 +1,53 @@
-// Who holds which grants, read straight from a policy's declarations: used to know when answers about an actor can change,
-// and to say why a test failed. Never used to decide.
+// The grants that a test's actor holds, with the places where they were written: used to know when answers about an actor can
+// change, and to say why a test failed. Never used to decide.
+import { compileTables } from '../../compile/compile-tables.js';
 import type { GrantRef } from '../../model/decision.js';
 import type { Identity } from '../../model/identity.js';
 import { type Instant, instantOf, windowOf } from '../../model/instant.js';
 import { isWithin, type NamespacePath } from '../../model/namespace.js';
+import { compareTexts } from '../../model/order.js';
 import type { PolicyGrant, PolicySet } from '../../model/policy-set.js';
-
-/** Lists by exact (provider, subject) pair. */
-type ByIdentity<T> = Map<string, Map<string, T[]>>;
+import { firstFrom, listRows, type RowLists, rowsOf } from '../../model/row-lists.js';
+import type { PolicyTables } from '../../model/tables.js';
+import { makeMembership, type Membership, withRolesAbove } from '../cells/membership.js';
 
 export interface GrantIndex {
   readonly grants: readonly PolicyGrant[];
-  readonly rolesByIdentity: ByIdentity<string>;
-  /** The roles that name a role as a member. */
-  readonly rolesByMember: ReadonlyMap<string, readonly string[]>;
-  readonly grantsByIdentity: ByIdentity<PolicyGrant>;
-  readonly grantsByRole: ReadonlyMap<string, readonly PolicyGrant[]>;
+  readonly membership: Membership;
+  /** Positions in `grants`. */
+  readonly byPrincipal: RowLists;
 }
 
-/** One pass over the policy. */
 export function indexGrants(set: PolicySet): GrantIndex {
-  const rolesByIdentity: ByIdentity<string> = new Map();
-  const rolesByMember = new Map<string, string[]>();
-  for (const role of set.roles) {
-    for (const member of role.members) {
-      if (member.kind === 'role') push(rolesByMember, member.role, role.name);
-      else pushIdentity(rolesByIdentity, member.identity, role.name);
-    }
-  }
-  const grantsByIdentity: ByIdentity<PolicyGrant> = new Map();
-  const grantsByRole = new Map<string, PolicyGrant[]>();
-  for (const grant of set.grants) {
-    if (grant.principal.kind === 'role') push(grantsByRole, grant.principal.role, grant);
-    else pushIdentity(grantsByIdentity, grant.principal.identity, grant);
-  }
-  return { grants: set.grants, rolesByIdentity, rolesByMember, grantsByIdentity, grantsByRole };
-}
-
-function push<T>(map: Map<string, T[]>, key: string, value: T): void {
-  const list = map.get(key);
-  if (list === undefined) map.set(key, [value]);
-  else list.push(value);
-}
-
-function pushIdentity<T>(map: ByIdentity<T>, identity: Identity, value: T): void {
-  let subjects = map.get(identity.provider);
-  if (subjects === undefined) {
-    subjects = new Map();
-    map.set(identity.provider, subjects);
-  }
-  push(subjects, identity.subject, value);
+  const { tables, grantRows } = compileTables(set);
+  const principals = grantRows.map((row) => tables.grants.principal[row] ?? 0);
+  const count = tables.roles.name.length + tables.identities.subject.length;
+  return { grants: set.grants, membership: makeMembership(tables), byPrincipal: listRows(principals, count) };
 }
 
 /** Every grant that one of the identities holds, itself or through roles, whatever its time. */
-export function grantsHeldBy(index: GrantIndex, identities: readonly Identity[]): ReadonlySet<PolicyGrant> {
+export function grantsHeldBy(
+  { grants, membership, byPrincipal }: GrantIndex,
+  identities: readonly Identity[],
+): ReadonlySet<PolicyGrant> {
+  const named = identities.flatMap((identity) => principalOf(membership.tables, identity) ?? []);
   const held = new Set<PolicyGrant>();
-  const roles = new Set<string>();
-  for (const { provider, subject } of identities) {
-    for (const grant of index.grantsByIdentity.get(provider)?.get(subject) ?? []) held.add(grant);
-    for (const role of index.rolesByIdentity.get(provider)?.get(subject) ?? []) roles.add(role);
-  }
-  // A set is walked in order of insertion, also over what is added meanwhile: the closure over nested roles.
-  for (const role of roles) {
-    for (const grant of index.grantsByRole.get(role) ?? []) held.add(grant);
-    for (const outer of index.rolesByMember.get(role) ?? []) roles.add(outer);
+  for (const principal of withRolesAbove(membership, named)) {
+    for (const position of rowsOf(byPrincipal, principal)) {
+      const grant = grants[position];
+      if (grant !== undefined) held.add(grant);
+    }
   }
   return held;
+}
+
+/** Null for one that the policy does not name. */
+function principalOf({ providers, identities, roles }: PolicyTables, { provider, subject }: Identity): number | null {
+  const order = (row: number): number =>
+    compareTexts(providers[identities.provider[row] ?? 0] ?? '', provider) ||
+    compareTexts(identities.subject[row] ?? '', subject);
+  const row = firstFrom(identities.subject.length, (at) => order(at) >= 0);
+  return row < identities.subject.length && order(row) === 0 ? roles.name.length + row : null;
 }
 
 /** A stretch of time in which nothing changes. */
