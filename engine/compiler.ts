@@ -12,6 +12,7 @@ import { compareTexts } from './model/order.js';
 import { makeDiagnostic, makeSink } from './diagnostics/report.js';
 import { rangeOf } from './model/span.js';
 import { decodeCompiled } from './snapshot/decode.js';
+import { digestChecks } from './snapshot/checks.js';
 import { digestCells } from './snapshot/digest-cells.js';
 import { type CompiledSnapshot, sealSnapshot } from './snapshot/seal.js';
 import { readDocument, type SourceFile, unreadDocument } from './source/read-document.js';
@@ -130,7 +131,10 @@ export function compilePolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMI
     const found = `the rights of identities would change more than ${groupDigits(limits.intervals)} times`;
     return tooLarge(`${found}, counted in every namespace where they do`, INTERVALS_HELP);
   }
-  const snapshot = sealSnapshot({ tables, holders, changes: digests.changes }, digests.decisions);
+  const snapshot = sealSnapshot(
+    { tables, holders, checks: digestChecks(set), changes: digests.changes },
+    digests.decisions,
+  );
   if (snapshot.bytes.length > limits.snapshotBytes) {
     return tooLarge(`the snapshot would have more than ${groupDigits(limits.snapshotBytes)} bytes`, EXPANDED_HELP);
   }

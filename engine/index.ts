@@ -82,6 +82,7 @@ export {
   type ScopeSet,
   scopeSetOf,
 } from './model/scope.js';
+export type { CheckSum, PolicyChecks } from './model/checks.js';
 export type { SnapshotCounts } from './model/tables.js';
 export type { SnapshotFault, SnapshotFaultCode } from './snapshot/decode.js';
 export { visibilityDigest } from './snapshot/visibility-digest.js';

@@ -10,7 +10,8 @@ export type LoadResult =
 export function openSnapshot(decoded: DecodeResult): LoadResult {
   if (!decoded.ok) return decoded;
   const { snapshot } = decoded;
-  const { tables, digest, decisions, format } = snapshot;
-  const facts = { kind: 'compiled', name: tables.name, digest, decisions, format, counts: countsOf(tables) } as const;
+  const { tables, checks, digest, decisions, format } = snapshot;
+  const counts = countsOf(tables);
+  const facts = { kind: 'compiled', name: tables.name, digest, decisions, format, counts, checks } as const;
   return { ok: true, policy: makePolicy(facts, preparePolicy(snapshot)) };
 }

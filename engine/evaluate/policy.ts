@@ -1,4 +1,5 @@
 // A loaded policy as callers hold it: facts to read, and nothing of what it decides with.
+import type { PolicyChecks } from '../model/checks.js';
 import { invariant } from '../model/invariant.js';
 import type { SnapshotCounts } from '../model/tables.js';
 import { buildTable, openBuilt } from '../table/build.js';
@@ -19,6 +20,8 @@ export interface Policy {
   /** Of the snapshot file. */
   readonly format: number;
   readonly counts: SnapshotCounts;
+  /** What it was compiled under; null where the file does not say (format 1), and for the unrestricted policy. */
+  readonly checks: PolicyChecks | null;
 }
 
 export type PolicyFacts = Omit<Policy, typeof brand>;

@@ -1,6 +1,7 @@
 // The columns of the file back to tables, checked so far that everything which reads tables may rely on them: order, no
 // repetition, ranges, nothing that dangles, nothing that is not used, no cycle, limits.
 import type { EngineLimits } from '../limits.js';
+import { CHECK_KINDS } from '../model/checks.js';
 import { GROUP_SUFFIX, isName, subjectFault } from '../model/identity.js';
 import { FIRST_INSTANT, LAST_INSTANT, windowOf } from '../model/instant.js';
 import { canonicalize, NAMESPACE_LIMITS } from '../model/namespace.js';
@@ -14,6 +15,7 @@ import { nestingFault } from './role-nesting.js';
 export function decodeTables(body: SnapshotBody, limits: EngineLimits): PolicyTables | string {
   return (
     sizeFault(body, limits) ??
+    checksFault(body) ??
     textFault(body) ??
     identityFault(body) ??
     memberFault(body) ??
@@ -92,6 +94,13 @@ function total(counts: readonly number[]): number {
   let sum = 0;
   for (const count of counts) sum += count;
   return sum;
+}
+
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+
+function checksFault({ checks }: SnapshotBody): string | null {
+  const sums = checks === undefined ? [] : CHECK_KINDS.map((kind) => checks[kind]);
+  return sums.every(({ digest }) => DIGEST.test(digest)) ? null : 'checks: not a digest';
 }
 
 function sizeFault(body: SnapshotBody, limits: EngineLimits): string | null {

@@ -1,12 +1,13 @@
 // Bytes of a snapshot file to tables that may be relied on (design 4, "Loading"). Any bytes give an answer; nothing of a
 // file is used before all of it has been checked: seal, shape, canonical form, order, ranges, limits, decision digest.
 import { ENGINE_LIMITS, type EngineLimits } from '../limits.js';
+import type { PolicyChecks } from '../model/checks.js';
 import { groupHolders, type HolderClasses } from '../model/holders.js';
 import type { PolicyTables } from '../model/tables.js';
 import { decodeTables } from './decode-tables.js';
 import { deepFreeze } from './deep-freeze.js';
 import { digestCells } from './digest-cells.js';
-import { SNAPSHOT_FIELDS, SNAPSHOT_FORMAT, type SnapshotDocument } from './document.js';
+import { FIELDS_OF_FORMAT, SNAPSHOT_FORMAT, type SnapshotDocument } from './document.js';
 import { type Digest, digestOf } from './hash.js';
 import { isSameData } from './same-data.js';
 import type { CompiledSnapshot } from './seal.js';
@@ -31,6 +32,8 @@ export interface SnapshotFault {
 export interface VerifiedSnapshot {
   readonly tables: PolicyTables;
   readonly holders: HolderClasses;
+  /** Null in format 1, which does not say. */
+  readonly checks: PolicyChecks | null;
   readonly format: number;
   /** The snapshot digest. */
   readonly digest: Digest;
@@ -73,7 +76,11 @@ export function decodeSnapshot(bytes: Uint8Array, limits: EngineLimits = ENGINE_
 export function decodeCompiled({ bytes, decisions, worked }: CompiledSnapshot): DecodeResult {
   const opened = openDocument(bytes, ENGINE_LIMITS);
   if (!opened.ok) return opened;
-  if (opened.decisions !== decisions || !isSameData(opened.tables, worked.tables)) {
+  if (
+    opened.decisions !== decisions ||
+    !isSameData(opened.tables, worked.tables) ||
+    !isSameData(opened.checks, worked.checks)
+  ) {
     return refuse('snapshot.content', 'the file does not hold what was compiled');
   }
   return { ok: true, snapshot: verifiedOf(opened, { ...worked, decisions }) };
@@ -82,6 +89,7 @@ export function decodeCompiled({ bytes, decisions, worked }: CompiledSnapshot): 
 interface OpenedDocument {
   readonly ok: true;
   readonly tables: PolicyTables;
+  readonly checks: PolicyChecks | null;
   readonly format: number;
   readonly digest: Digest;
   /** What the file says they are. */
@@ -89,10 +97,10 @@ interface OpenedDocument {
 }
 
 function verifiedOf(
-  { tables, format, digest }: OpenedDocument,
+  { tables, checks, format, digest }: OpenedDocument,
   { holders, decisions, changes }: Pick<VerifiedSnapshot, 'holders' | 'decisions' | 'changes'>,
 ): VerifiedSnapshot {
-  return { tables, holders, format, digest, decisions, changes };
+  return { tables, holders, checks, format, digest, decisions, changes };
 }
 
 /** Everything but the decision digest. */
@@ -103,11 +111,12 @@ function openDocument(bytes: Uint8Array, limits: EngineLimits): OpenedDocument |
   if (typeof text !== 'string') return { ok: false, fault: text };
   const parsed = parseJson(text);
   const format = formatOf(parsed);
-  if (format !== null && format !== SNAPSHOT_FORMAT) {
-    const reads = String(SNAPSHOT_FORMAT);
-    return refuse('snapshot.format', `the file has format ${String(format)}, this program reads format ${reads}`);
+  const fields = FIELDS_OF_FORMAT.get(format ?? SNAPSHOT_FORMAT);
+  if (fields === undefined) {
+    const reads = [...FIELDS_OF_FORMAT.keys()].join(' and ');
+    return refuse('snapshot.format', `the file has format ${String(format)}, this program reads formats ${reads}`);
   }
-  const wrong = shapeFault(parsed, SNAPSHOT_FIELDS);
+  const wrong = shapeFault(parsed, fields);
   if (wrong !== null)
     return refuse('snapshot.shape', `the file does not have the fields of its format: ${wrong || 'no object'}`);
   // Exactly the shape of the table that the type was written from.
@@ -117,7 +126,8 @@ function openDocument(bytes: Uint8Array, limits: EngineLimits): OpenedDocument |
   const { snapshot } = document;
   const tables = decodeTables(snapshot, limits);
   if (typeof tables === 'string') return refuse('snapshot.content', tables);
-  return { ok: true, tables, format: snapshot.format, digest: digestOf(bytes), decisions: snapshot.decisions };
+  const { checks = null, format: written, decisions } = snapshot;
+  return { ok: true, tables, checks, format: written, digest: digestOf(bytes), decisions };
 }
 
 const HEAD = '{"seal":"';

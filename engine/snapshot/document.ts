@@ -1,8 +1,9 @@
-// The snapshot file, format 1, as JSON has it. Every field stands in one table, which says what it holds and which digests
-// answer for it; loading checks shapes by the same table, so no field can exist that nobody has classified.
+// The snapshot file as JSON has it. Every field stands in one table, which says what it holds and which digests answer for it;
+// loading checks shapes by the same table, so no field can exist that nobody has classified.
+import type { PolicyChecks } from '../model/checks.js';
 
-/** Raised by any change of what a field means; older files then say so instead of being misread. */
-export const SNAPSHOT_FORMAT = 1;
+/** Raised by any change of what fields there are or mean, so that no file is misread. Compiling writes this one. */
+export const SNAPSHOT_FORMAT = 2;
 
 /** A few rows of a long column: `row` as distances from the one before (the first from 0), `at` the values. */
 export interface SparseColumn {
@@ -12,6 +13,8 @@ export interface SparseColumn {
 
 /** Keys stand in code unit order, as they do in the file. */
 export interface SnapshotBody {
+  /** Absent in format 1. */
+  readonly checks?: PolicyChecks;
   /** The decision digest. */
   readonly decisions: string;
   readonly files: readonly string[];
@@ -87,9 +90,12 @@ export interface FieldTable {
 const sealed = (holds: FieldHolds): Field => ({ holds, digests: 'sealed' });
 const decided = (holds: FieldHolds): Field => ({ holds, digests: 'decided' });
 
+const CHECK_SUM = { count: sealed('count'), digest: sealed('text') } as const;
+
 export const SNAPSHOT_FIELDS = {
   seal: { holds: 'text', digests: 'file' },
   snapshot: {
+    checks: { guardrails: CHECK_SUM, people: CHECK_SUM, tests: CHECK_SUM },
     decisions: sealed('text'),
     files: sealed('texts'),
     format: sealed('count'),
@@ -113,6 +119,14 @@ export const SNAPSHOT_FIELDS = {
     segments: decided('texts'),
   },
 } as const satisfies FieldTable;
+
+const { checks: _, ...WITHOUT_CHECKS } = SNAPSHOT_FIELDS.snapshot;
+
+/** The fields of every format that is read. Past decisions are replayed on their own snapshots, so none is dropped. */
+export const FIELDS_OF_FORMAT: ReadonlyMap<number, FieldTable> = new Map<number, FieldTable>([
+  [1, { ...SNAPSHOT_FIELDS, snapshot: WITHOUT_CHECKS }],
+  [SNAPSHOT_FORMAT, SNAPSHOT_FIELDS],
+]);
 
 export function isField(entry: Field | FieldTable): entry is Field {
   return typeof entry.holds === 'string';

@@ -1,13 +1,18 @@
 // Tables to the columns of the file: sorted columns as distances or counts, rare values as sparse lists. Every object has its
 // keys in code unit order, which is how the file has them.
 import { FIRST_INSTANT } from '../model/instant.js';
+import type { CheckSum, PolicyChecks } from '../model/checks.js';
 import type { PolicyTables } from '../model/tables.js';
 import type { Digest } from './hash.js';
 import { SNAPSHOT_FORMAT, type SnapshotBody, type SparseColumn } from './document.js';
 
-export function toSnapshotBody(tables: PolicyTables, decisions: Digest): SnapshotBody {
+export function toSnapshotBody(
+  tables: PolicyTables,
+  { checks, decisions }: { readonly checks: PolicyChecks; readonly decisions: Digest },
+): SnapshotBody {
   const { grants, identities, members, namespaces, roles } = tables;
   return {
+    checks: { guardrails: toSum(checks.guardrails), people: toSum(checks.people), tests: toSum(checks.tests) },
     decisions,
     files: tables.files,
     format: SNAPSHOT_FORMAT,
@@ -38,6 +43,10 @@ export function toSnapshotBody(tables: PolicyTables, decisions: Digest): Snapsho
     roles: { file: [...roles.file], line: [...roles.line], name: roles.name },
     segments: tables.segments,
   };
+}
+
+function toSum({ count, digest }: CheckSum): CheckSum {
+  return { count, digest };
 }
 
 function rowsWhere(column: Iterable<number>, holds: (value: number) => boolean): readonly number[] {

@@ -1,4 +1,5 @@
 // Tables to the bytes of a snapshot file: the document and its seal, one canonical text.
+import type { PolicyChecks } from '../model/checks.js';
 import type { HolderClasses } from '../model/holders.js';
 import { countsOf, type SnapshotCounts, type PolicyTables } from '../model/tables.js';
 import { toSnapshotBody } from './encode.js';
@@ -19,6 +20,7 @@ export interface CompiledSnapshot {
 export interface CompiledCells {
   readonly tables: PolicyTables;
   readonly holders: HolderClasses;
+  readonly checks: PolicyChecks;
   /** See `CellDigests.changes`. */
   readonly changes: readonly (Digest | null)[];
 }
@@ -29,7 +31,7 @@ export interface CompiledCells {
  */
 export function sealSnapshot(worked: CompiledCells, decisions: Digest): CompiledSnapshot {
   const { tables } = worked;
-  const body = JSON.stringify(toSnapshotBody(tables, decisions));
+  const body = JSON.stringify(toSnapshotBody(tables, { checks: worked.checks, decisions }));
   // The seal is of everything in the file but itself.
   const bytes = new TextEncoder().encode(`{"seal":"${digestOf(body)}","snapshot":${body}}`);
   return { bytes, digest: digestOf(bytes), decisions, counts: countsOf(tables), worked };

@@ -115,10 +115,15 @@ describe('inspect', () => {
     expect([file.status, folder.stdout, stdin.stdout]).toEqual([0, file.stdout, file.stdout]);
     expect(JSON.parse(file.stdout)).toEqual({
       policy: 'facility',
-      format: 1,
+      format: 2,
       snapshot: compiled['snapshot'],
       decisions: compiled['decisions'],
       counts: compiled['counts'],
+      checks: {
+        guardrails: { count: expect.any(Number), digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) },
+        people: { count: 0, digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) },
+        tests: { count: expect.any(Number), digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) },
+      },
     });
   });
 

@@ -30,6 +30,7 @@ const DIGEST = expect.stringMatching(/^sha256:[0-9a-f]{64}$/);
 const TEXT = expect.any(String);
 const NUMBER = expect.any(Number);
 const LIST = expect.any(Array);
+const CHECK_SUM = { count: NUMBER, digest: DIGEST };
 const SIDE = { snapshot: DIGEST, decisions: DIGEST };
 const COUNTS = { identities: NUMBER, roles: NUMBER, grants: NUMBER, namespaces: NUMBER };
 const TESTS = { passed: NUMBER, failed: 0, failures: [] };
@@ -157,8 +158,9 @@ export const VERBS: readonly Verb[] = [
     shape: {
       ...SIDE,
       policy: TEXT,
-      format: 1,
+      format: 2,
       counts: COUNTS,
+      checks: { guardrails: CHECK_SUM, people: CHECK_SUM, tests: CHECK_SUM },
       namespaces: expect.arrayContaining([{ namespace: '/', digest: DIGEST }]),
     },
   },

@@ -7,9 +7,11 @@ import { canonicalize, loadSnapshot, type Policy } from '../../engine/index.js';
 import type { PolicySet } from '../../engine/model/policy-set.js';
 import { decodeTables } from '../../engine/snapshot/decode-tables.js';
 import { digestOf } from '../../engine/snapshot/hash.js';
+import { digestChecks } from '../../engine/snapshot/checks.js';
 import { toSnapshotBody } from '../../engine/snapshot/encode.js';
 import { compileTables } from '../../engine/compile/compile-tables.js';
 import { ENGINE_LIMITS } from '../../engine/limits.js';
+import { FULL } from './full-policy.js';
 
 const FIRST = '0000-01-01T00:00:00Z';
 const LAST = '9999-12-31T23:59:59.999Z';
@@ -98,7 +100,7 @@ it('a snapshot has one spelling of it, and comes back as it was', () => {
       `${grant(`, expires: ${FIRST}`)}  - { id: b, identity: orcid:x, namespace: /, scopes: [resource:read], notBefore: ${FIRST} }\n`,
     ),
   );
-  const body = toSnapshotBody(tables, digestOf(''));
+  const body = toSnapshotBody(tables, { checks: digestChecks(FULL), decisions: digestOf('') });
   expect([body.grants.notBefore, body.grants.expires.at]).toEqual([
     { row: [], at: [] },
     [FIRST_INSTANT, Date.UTC(2027, 0)],

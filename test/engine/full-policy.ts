@@ -1,7 +1,7 @@
 // A policy in which every field of the snapshot format holds something, and ways to look into the file it compiles to.
 import { compilePolicy } from '../../engine/compiler.js';
 import { ALL_SCOPES, instantOf, type ScopeSet } from '../../engine/index.js';
-import type { Place, PolicyGrant, PolicySet } from '../../engine/model/policy-set.js';
+import type { Place, PolicyGrant, PolicySet, PolicyTest } from '../../engine/model/policy-set.js';
 import { type Field, type FieldTable, isField, SNAPSHOT_FIELDS } from '../../engine/snapshot/document.js';
 import { pathOf } from './oracle/worlds.js';
 
@@ -22,6 +22,18 @@ const GRANT: PolicyGrant = {
   expires: instantOf(1_800_000_000_000),
   reason: null,
   place: place('grants/labs.yaml', 7),
+};
+
+const TEST: PolicyTest = {
+  name: 'bob reads',
+  identities: [BOB],
+  credentialScopes: ALL_SCOPES,
+  namespaceRestrictions: null,
+  at: null,
+  allow: [{ scope: 'resource:read', namespace: pathOf('/labs'), place: null }],
+  deny: [],
+  sees: [],
+  place: null,
 };
 
 /** Every field of the format holds something. */
@@ -61,9 +73,22 @@ export const FULL: PolicySet = {
       expires: null,
     },
   ],
-  tests: [],
-  people: [],
-  guardrails: [],
+  people: [{ name: 'bob', identities: [BOB], place: null }],
+  tests: [TEST],
+  guardrails: [
+    {
+      id: 'apart',
+      description: null,
+      rule: {
+        kind: 'separate',
+        sides: [16 as ScopeSet, 32 as ScopeSet],
+        under: pathOf('/labs'),
+        to: null,
+        except: { roles: ['crew'], identities: [] },
+      },
+      place: null,
+    },
+  ],
 };
 
 export function compile(set: PolicySet): {

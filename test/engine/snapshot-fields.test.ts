@@ -16,7 +16,14 @@ describe('the fields of the format', () => {
 
   const [crew, leads] = FULL.roles;
   const [first, second] = FULL.grants;
-  if (crew === undefined || leads === undefined || first === undefined || second === undefined)
+  const [guardrail] = FULL.guardrails;
+  if (
+    crew === undefined ||
+    leads === undefined ||
+    first === undefined ||
+    second === undefined ||
+    guardrail === undefined
+  )
     throw new Error('FULL is full');
   const withFirst = (change: Partial<PolicyGrant>): PolicySet => ({
     ...FULL,
@@ -28,6 +35,12 @@ describe('the fields of the format', () => {
   /** For every field an edit of the policy that changes it; more fields than one may change. */
   const EDITS = new Map<string, PolicySet>([
     ['seal', { ...FULL, name: 'other' }],
+    ['snapshot.checks.guardrails.count', { ...FULL, guardrails: [] }],
+    ['snapshot.checks.guardrails.digest', { ...FULL, guardrails: [{ ...guardrail, id: 'together' }] }],
+    ['snapshot.checks.people.count', { ...FULL, people: [] }],
+    ['snapshot.checks.people.digest', { ...FULL, people: [{ name: 'bób', identities: [EVE], place: null }] }],
+    ['snapshot.checks.tests.count', { ...FULL, tests: [] }],
+    ['snapshot.checks.tests.digest', { ...FULL, tests: FULL.tests.map((test) => ({ ...test, at: instantOf(0) })) }],
     ['snapshot.decisions', withFirst({ scopes: 2 as ScopeSet })],
     ['snapshot.files', withFirst({ place: place('grants/zzz.yaml', 7) })],
     ['snapshot.grants.exact', withFirst({ inherit: false })],

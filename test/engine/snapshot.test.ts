@@ -10,6 +10,7 @@ import type { SnapshotBody } from '../../engine/snapshot/document.js';
 import type { Identity } from '../../engine/model/identity.js';
 import type { PolicySet } from '../../engine/model/policy-set.js';
 import { testRuns } from '../support/test-runs.js';
+import { digestChecks } from '../../engine/snapshot/checks.js';
 import { compile, FULL, LEAVES, valueAt } from './full-policy.js';
 import { world } from './oracle/worlds.js';
 
@@ -112,11 +113,12 @@ describe('loading', () => {
       name: 'full',
       digest,
       decisions,
-      format: 1,
+      format: 2,
       counts: { identities: 2, roles: 2, grants: 2, namespaces: 3 },
+      checks: digestChecks(FULL),
     });
-    expect([Object.isFrozen(policy), Object.isFrozen(policy.counts)]).toEqual([true, true]);
-    expect(Reflect.ownKeys(policy)).toEqual(['kind', 'name', 'digest', 'decisions', 'format', 'counts']);
+    expect([policy, policy.counts, policy.checks, policy.checks?.guardrails].map(Object.isFrozen)).not.toContain(false);
+    expect(Reflect.ownKeys(policy)).toEqual(['kind', 'name', 'digest', 'decisions', 'format', 'counts', 'checks']);
   });
 
   it('does not depend on the bytes after it has read them', () => {
@@ -208,21 +210,27 @@ describe('loading', () => {
   const body = (): Record<string, unknown> =>
     structuredClone(bodyOf(compile(FULL).text)) as unknown as Record<string, unknown>;
   it.each<[string, string, (text: Record<string, unknown>) => unknown]>([
-    ['snapshot.format', 'another format', (b) => ({ ...b, format: 2 })],
+    ['snapshot.format', 'another format', (b) => ({ ...b, format: 3 })],
+    ['snapshot.shape', 'a field that its format does not have', (b) => ({ ...b, format: 1 })],
+    [
+      'snapshot.content',
+      'a digest that is none',
+      (b) => JSON.stringify(b).replace(/("people":\{"count":\d+,"digest":"sha256:).{64}/, '$1'),
+    ],
     ['snapshot.shape', 'one field more', (b) => ({ ...b, zzz: 1 })],
     ['snapshot.shape', 'fields in another order', (b) => Object.fromEntries(Object.entries(b).reverse())],
     ['snapshot.shape', 'no object', () => []],
     [
       'snapshot.not_canonical',
       'a repeated key',
-      (b) => JSON.stringify(b).replace('"format":1', '"format":1,"format":1'),
+      (b) => JSON.stringify(b).replace('"format":2', '"format":2,"format":2'),
     ],
     [
       'snapshot.not_canonical',
       'a number with a fraction of nothing',
-      (b) => JSON.stringify(b).replace('"format":1', '"format":1.0'),
+      (b) => JSON.stringify(b).replace('"format":2', '"format":2.0'),
     ],
-    ['snapshot.not_canonical', 'white space', (b) => JSON.stringify(b).replace('"format":1', '"format": 1')],
+    ['snapshot.not_canonical', 'white space', (b) => JSON.stringify(b).replace('"format":2', '"format": 2')],
     ['snapshot.not_canonical', 'an escape', (b) => JSON.stringify(b).replace('"name":"full"', '"name":"\\u0066ull"')],
     [
       'snapshot.decisions',

@@ -25,12 +25,13 @@ export function registerInspect(program: Command, io: CliIo): void {
   ]);
   withJson(command, [
     '{"policy","format","snapshot","decisions","counts":{"identities","roles","grants","namespaces"},',
+    '"checks":{"guardrails":{"count","digest"},"people":{…},"tests":{…}} or null in format 1,',
     '"namespaces"?:[{"namespace","digest"}]}',
   ]);
 }
 
 async function inspect(io: CliIo, path: string, { namespaces, format }: Options): Promise<void> {
-  const [{ namespaceDigests }, { openPolicy }, { renderCounts }, { escapeText }] = await Promise.all([
+  const [{ namespaceDigests }, { openPolicy }, { renderChecks, renderCounts }, { escapeText }] = await Promise.all([
     import('../../../engine/index.js'),
     import('../open-policy.js'),
     import('../render/counts.js'),
@@ -38,9 +39,9 @@ async function inspect(io: CliIo, path: string, { namespaces, format }: Options)
   ]);
   const { policy } = await openPolicy(io, path);
   const listed = namespaces === undefined ? null : namespaceDigests(policy);
-  const { name, digest, decisions, counts } = policy;
+  const { name, digest, decisions, counts, checks } = policy;
   if (format === 'json') {
-    const facts = { policy: name, format: policy.format, snapshot: digest, decisions, counts };
+    const facts = { policy: name, format: policy.format, snapshot: digest, decisions, counts, checks };
     await writeJson(io, listed === null ? facts : { ...facts, namespaces: listed });
     return;
   }
@@ -50,6 +51,7 @@ async function inspect(io: CliIo, path: string, { namespaces, format }: Options)
     `snapshot  ${digest}`,
     `decisions ${decisions}`,
     renderCounts(counts),
+    renderChecks(checks),
     ...(listed ?? []).map((entry) => `${entry.digest} ${entry.namespace}`),
   ];
   await write(io.stdout, `${lines.join('\n')}\n`);

@@ -1,0 +1,15 @@
+// What a policy was compiled under: its guardrails and tests, and the people whom they speak of. They change no decision, so
+// a snapshot states no more of them than how many they are and a digest that tells whether they are the same.
+
+/** In the order of the file. */
+export const CHECK_KINDS = ['guardrails', 'people', 'tests'] as const;
+
+export type CheckKind = (typeof CHECK_KINDS)[number];
+
+export interface CheckSum {
+  readonly count: number;
+  /** `sha256:…` of their normal form. */
+  readonly digest: string;
+}
+
+export type PolicyChecks = { readonly [Kind in CheckKind]: CheckSum };
