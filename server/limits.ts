@@ -45,6 +45,15 @@ export const RATE_LIMITS = Object.freeze({
   buckets: 10_000,
 });
 
+export const LOG_LIMITS = Object.freeze({
+  /** Of lines that wait to be written; more are dropped and counted. */
+  bufferCharacters: 4 * 1024 * 1024,
+  /** How soon a reader that took nothing is tried again, in milliseconds. */
+  retryInterval: 50,
+  /** How long the end of the process waits for the last lines, in milliseconds. */
+  flushTimeout: 1_000,
+});
+
 export const POLICY_LIMITS = Object.freeze({
   /** Activations that are remembered. */
   history: 100,

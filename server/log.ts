@@ -3,6 +3,7 @@
 // and what tenants could read in a shared log is one of those others).
 import type { Writable } from 'node:stream';
 import { pino } from 'pino';
+import { makeLogDestination } from './log-destination.js';
 import type { Logger } from './ports.js';
 
 export interface LogOptions {
@@ -11,14 +12,14 @@ export interface LogOptions {
 }
 
 export interface ClosableLogger extends Logger {
-  /** Hands over everything that is buffered. */
-  readonly flush: () => void;
+  /** Resolves when everything that is buffered is handed over, or cannot be. */
+  readonly flush: () => Promise<void>;
 }
 
 const STDERR = 2;
 
 export function makeLogger(options: LogOptions = {}): ClosableLogger {
-  const destination = options.destination ?? pino.destination({ fd: STDERR, sync: false, minLength: 0 });
+  const own = options.destination === undefined ? makeLogDestination(STDERR) : null;
   const log = pino(
     {
       base: null,
@@ -26,7 +27,7 @@ export function makeLogger(options: LogOptions = {}): ClosableLogger {
       formatters: { level: (label) => ({ level: label }) },
       serializers: { error: describeError },
     },
-    destination,
+    options.destination ?? own ?? undefined,
   );
   return {
     info: (fields, message) => {
@@ -38,9 +39,7 @@ export function makeLogger(options: LogOptions = {}): ClosableLogger {
     error: (fields, message) => {
       log.error(fields, message);
     },
-    flush: () => {
-      if ('flushSync' in destination) destination.flushSync();
-    },
+    flush: async () => own?.flush(),
   };
 }
 

@@ -242,11 +242,13 @@ function stackOf(error: unknown): string {
 async function run(): Promise<void> {
   const { stdin, stdout, stderr, env } = process;
   // A reader that goes away is no failure: what is written after that goes nowhere, and streaming verbs stop.
-  const ignoreClosedPipe = (error: NodeJS.ErrnoException): void => {
-    if (error.code !== 'EPIPE') throw error;
-  };
-  stdout.on('error', ignoreClosedPipe);
-  stderr.on('error', ignoreClosedPipe);
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') return;
+    const message = `the output cannot be written (${error.code ?? 'unknown reason'})`;
+    throw new CliFailure(EXIT.usage, { code: 'cli.unwritable', message }, { cause: error });
+  });
+  // Messages that nobody can be given change no result.
+  stderr.on('error', () => undefined);
   const isTerminal = { stdin: isatty(0), stdout: isatty(1), stderr: isatty(2) };
   const argv = process.argv.slice(2);
   const io = { stdin, stdout, stderr, env, cwd: '/', isTerminal };

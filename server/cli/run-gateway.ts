@@ -82,7 +82,7 @@ async function run(io: CliIo, { config, mode, format }: RunOptions): Promise<voi
       await db.close();
     }
   } finally {
-    log.flush();
+    await log.flush();
     termination.stop();
   }
 }
