@@ -81,7 +81,7 @@ dead: setup ## unused files, exports and dependencies
 
 docs: build ## write what is generated: the pages of diagnostic codes, what commands print, the editor schemas
 	node dist/server/cli/main.js codes --format markdown > engine/docs/diagnostics.md
-	node fixtures/examples/write.mjs
+	node fixtures/examples/write.mjs && node dist/server/cli/main.js config example > server/docs/bailiwick.example.yaml
 	for kind in policy sections; do node dist/server/cli/main.js schema $$kind > policies/.schema/$$kind.json; done
 
 docs-check: build ## refuse what `make docs` would change

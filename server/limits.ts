@@ -55,6 +55,10 @@ export const LOG_LIMITS = Object.freeze({
 });
 
 export const POLICY_LIMITS = Object.freeze({
+  /** Folders inside one another in a policy. */
+  folderDepth: 32,
+  /** Bytes of a snapshot file, as the engine has it: more are not even read. */
+  snapshotBytes: 400 * 1024 * 1024,
   /** Activations that are remembered. */
   history: 100,
 });
@@ -66,4 +70,12 @@ export const KEY_LIMITS = Object.freeze({
   lastUsedInterval: 60_000,
   /** How long requests wait for the end of the look-up before theirs, which they then share, in milliseconds. */
   lookUpPatience: 10,
+});
+
+/** Of the command line; those of policies are the engine's and `POLICY_LIMITS`. */
+export const CLI_LIMITS = Object.freeze({
+  /** Bytes of one line of requests. */
+  requestBytes: 1024 * 1024,
+  /** Arrays and objects inside one another in a line of requests. */
+  requestDepth: 16,
 });

@@ -19,7 +19,7 @@ export function makeLogDestination(fd: number): LogDestination {
   /** The last line that got through did so in part: what comes next starts a new one. */
   let isTorn = false;
   let isWriting = false;
-  let whenIdle: (() => void)[] = [];
+  const whenIdle: (() => void)[] = [];
 
   const pump = (): void => {
     if (isWriting) return;

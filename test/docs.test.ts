@@ -9,6 +9,7 @@ import { refreshExamples } from './support/shown-examples.js';
 describe('generated documents', () => {
   test.each([
     { file: 'engine/docs/diagnostics.md', args: ['codes', '--format', 'markdown'] },
+    { file: 'server/docs/bailiwick.example.yaml', args: ['config', 'example'] },
     { file: 'policies/.schema/policy.json', args: ['schema', 'policy'] },
     { file: 'policies/.schema/sections.json', args: ['schema', 'sections'] },
   ])('$file is up to date', async ({ file, args }) => {

@@ -1,5 +1,6 @@
 // The options by which a verb is told who asks and with what credential (design 5). No engine here: help needs none.
 import type { Command } from 'commander';
+import { collect, requiredOption } from './options.js';
 
 /** What commander makes of them: repeated flags in their order. */
 export interface ActorOptions {
@@ -10,20 +11,15 @@ export interface ActorOptions {
 
 export function withActorOptions(command: Command): Command {
   return command
-    .requiredOption('--as <identity>', 'who asks, as `provider:subject`; repeat it for several identities', collect)
-    .option(
-      '--credential-scopes <scopes>',
-      'the scopes that the credential carries (default: all ten); an empty text is none',
-      collect,
+    .addOption(
+      requiredOption('--as <identity>', 'who asks, as `provider:subject`; repeat it for several identities').argParser(
+        collect,
+      ),
     )
+    .option('--credential-scopes <scopes>', 'scopes the credential carries (default: all ten; "" for none)', collect)
     .option(
       '--restrict <namespaces>',
-      'the namespaces that the credential is restricted to (default: not at all); an empty text is to none',
+      'namespaces the credential is limited to (default: unlimited; "" for none)',
       collect,
     );
-}
-
-/** For flags that may be repeated. */
-function collect(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, text];
 }

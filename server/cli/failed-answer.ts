@@ -16,6 +16,7 @@ const FIELDS: ReadonlyMap<string, object> = new Map<string, object>([
   ['test', { passed: 0, failed: 0, failures: [], results: [] }],
   ['verify', { ok: false, signatures: [] }],
   ['load', { ok: false }],
+  ['config check', { ok: false, file: null, settings: [], faults: [] }],
 ]);
 
 /** The object; `report` is what the failure itself has to say. */

@@ -1,6 +1,8 @@
 // A command that cannot do what it was asked: an exit status, a code for machines and one line for people. Thrown by
 // commands, shown in one place (main.ts), so that every verb fails in the same form (interfaces.md, command line).
-import type { ExitStatus } from './exit-codes.js';
+import { type ConfigFault, configFaultsText } from '../config/index.js';
+import { EXIT, type ExitStatus } from './exit-codes.js';
+import { escapeText } from './render/escape.js';
 
 export interface FailureDetail {
   /** How to put it right, one line. */
@@ -34,4 +36,11 @@ export class CliFailure extends Error {
 export function addReport(error: unknown, found: object): unknown {
   if (!(error instanceof CliFailure)) return error;
   return new CliFailure(error.status, error, { ...error.detail, report: { ...found, ...error.detail.report } });
+}
+
+/** Settings that cannot be used: every one with its place. */
+export function configFailure(faults: readonly ConfigFault[]): CliFailure {
+  const text = faults.map((fault) => `  ${escapeText(fault.place)}: ${escapeText(fault.message)}`).join('\n');
+  const failure = { code: 'config.invalid', message: configFaultsText(faults) };
+  return new CliFailure(EXIT.usage, failure, { text, report: { faults } });
 }

@@ -52,7 +52,7 @@ export function readKeyFlags(flags: KeyFlags, now: Instant): NewKey {
 
 function readActor(actor: string, faults: string[]): string {
   const fault = subjectFault(actor);
-  if (fault !== null) faults.push(`--actor: ${SUBJECT_FAULTS.get(fault) ?? 'is not a plain text'}`);
+  if (fault !== null) faults.push(`--actor: ${SUBJECT_FAULTS.get(fault) ?? 'is not plain text'}`);
   return actor;
 }
 
@@ -68,13 +68,13 @@ const SUBJECT_FAULTS: ReadonlyMap<string, string> = new Map([
 
 function readIdentities({ identity = [], admin }: KeyFlags, faults: string[]): readonly Identity[] {
   if (identity.length === 0 && admin !== true)
-    faults.push('--identity: is needed, `provider:subject`: a key without one can do nothing');
+    faults.push('--identity: at least one is needed, as `provider:subject`; a key without one can do nothing');
   if (identity.length > KEY_LIMITS.identities) faults.push(`--identity: more than ${String(KEY_LIMITS.identities)}`);
   const read = new Map<string, Identity>();
   for (const text of identity) {
     const result = parseIdentity(text);
     if (result.ok) read.set(text, result.identity);
-    else faults.push(`--identity \`${text}\`: ${SUBJECT_FAULTS.get(result.fault) ?? 'is no identity'}`);
+    else faults.push(`--identity \`${text}\`: ${SUBJECT_FAULTS.get(result.fault) ?? 'is not an identity'}`);
   }
   return [...read.values()];
 }
@@ -86,7 +86,7 @@ function readScopes(given: readonly string[] | undefined, faults: string[]): New
     if (isScopeName(name)) continue;
     const meant = nearest(name, SCOPES);
     faults.push(
-      `--scope \`${name}\`: is no scope${meant === null ? `; they are ${SCOPES.join(', ')}` : `; did you mean \`${meant}\`?`}`,
+      `--scope \`${name}\`: is not a scope${meant === null ? `; they are ${SCOPES.join(', ')}` : `; did you mean \`${meant}\`?`}`,
     );
   }
   return scopeSetOf(names.filter(isScopeName));

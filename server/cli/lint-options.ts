@@ -2,10 +2,10 @@
 import type { Command } from 'commander';
 import type { LintCode, LintLevel } from '../../engine/compiler.js';
 import { parseDuration } from '../config/index.js';
-import type { LintRequest } from './check-policy.js';
+import type { LintRequest } from '../policy/check-policy.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
-import { instantOption } from './options.js';
+import { collect, instantOption } from './options.js';
 
 export interface LintFlags {
   readonly strict?: true;
@@ -27,10 +27,10 @@ export function withLint(command: Command, clock: LintClock): Command {
     .option(
       '--level <code=level>',
       'how serious a rule of lint is: off, info, warning or error; may be repeated',
-      (value: string, before: readonly string[] | undefined) => [...(before ?? []), value],
+      collect,
     )
-    .option('--at <instant>', `warn of grants that have expired by then, as RFC 3339${from}`)
-    .option('--soon <duration>', `warn of grants that expire within it from ${at} on (${SOON})`);
+    .option('--at <instant>', `warn about grants that have expired by then, as RFC 3339${from}`)
+    .option('--soon <duration>', `also warn about grants that expire within this time from ${at} (default: ${SOON})`);
 }
 
 export async function lintRequest(flags: LintFlags, clock: LintClock): Promise<LintRequest> {

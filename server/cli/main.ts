@@ -4,70 +4,19 @@
 import { realpathSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
-import { Command, CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/index.js';
 import { sqlStateOf } from '../db/failures.js';
-import { registerCheck } from './commands/check.js';
-import { registerCodes } from './commands/codes.js';
-import { registerCompile } from './commands/compile.js';
-import { registerDecide } from './commands/decide.js';
-import { registerDiff } from './commands/diff.js';
-import { registerExplain } from './commands/explain.js';
-import { registerFmt } from './commands/fmt.js';
-import { registerInit } from './commands/init.js';
-import { registerInspect } from './commands/inspect.js';
-import { registerKeygen } from './commands/keygen.js';
-import { registerKeys } from './commands/keys.js';
-import { registerLoad } from './commands/load.js';
-import { registerLocal } from './commands/local.js';
-import { registerMigrate } from './commands/migrate.js';
-import { registerSchema } from './commands/schema.js';
-import { registerServe } from './commands/serve.js';
-import { registerSign } from './commands/sign.js';
-import { registerTest } from './commands/test.js';
-import { registerVerify } from './commands/verify.js';
-import { registerVisible } from './commands/visible.js';
-import { registerWhatCan } from './commands/what-can.js';
-import { registerWhoCan } from './commands/who-can.js';
-import { EXIT, EXIT_MEANINGS, type ExitStatus } from './exit-codes.js';
+import { EXIT, type ExitStatus } from './exit-codes.js';
 import { failedAnswer } from './failed-answer.js';
-import { CliFailure } from './failure.js';
+import { CliFailure, configFailure } from './failure.js';
 import { type CliIo, write, writeJson } from './io.js';
 import { escapeText } from './render/escape.js';
-import { programVersion } from './version.js';
+import { makeProgram, verbOf } from './program.js';
+import { usageFailure } from './usage-failure.js';
 
 /** Formats in which a command that fails altogether says so too. */
 const REPORT_FORMATS: ReadonlySet<string> = new Set(['sarif', 'github', 'junit']);
-
-const HELP = '`bailiwick help <verb>` shows its arguments, options and examples.';
-
-type Register = (program: Command, io: CliIo) => void;
-
-/** In the order of the help text. */
-const VERBS: readonly Register[] = [
-  registerInit,
-  registerCheck,
-  registerCompile,
-  registerFmt,
-  registerTest,
-  registerDecide,
-  registerExplain,
-  registerWhoCan,
-  registerWhatCan,
-  registerVisible,
-  registerDiff,
-  registerInspect,
-  registerVerify,
-  registerKeygen,
-  registerSign,
-  registerCodes,
-  registerSchema,
-  registerServe,
-  registerLocal,
-  registerMigrate,
-  registerLoad,
-  registerKeys,
-];
 
 /** Runs one command line (without `node` and the script) and says how the process should end. */
 export async function main(argv: readonly string[], io: Omit<CliIo, 'setStatus'>): Promise<ExitStatus> {
@@ -87,70 +36,18 @@ export async function main(argv: readonly string[], io: Omit<CliIo, 'setStatus'>
   }
 }
 
-function makeProgram(io: CliIo): Command {
-  const program = new Command('bailiwick')
-    .description(
-      'Policy as data, compiled into decision tables, and a gateway whose queries return only what the actor may see.',
-    )
-    .version(programVersion(), '--version', 'print the version')
-    .exitOverride()
-    .configureOutput({
-      writeOut: (text) => void io.stdout.write(text),
-      writeErr: (text) => void io.stderr.write(text),
-      // Errors are shown by showFailure, with what the user typed escaped.
-      outputError: () => undefined,
-    })
-    // With their arguments in that list there would be no room for what they do, on 80 columns.
-    .configureHelp({ subcommandTerm: (command) => command.name() })
-    .helpCommand(false)
-    .addHelpText('after', `\n${HELP}\n${statusTable()}`);
-  for (const register of VERBS) register(program, io);
-  registerHelp(program);
-  return program;
-}
-
-function registerHelp(program: Command): void {
-  program
-    .command('help')
-    .description('show the help of a verb')
-    .argument('[verb...]')
-    .action((verbs: readonly string[]) => {
-      let command = program;
-      for (const verb of verbs) {
-        const found = command.commands.find((candidate) => candidate.name() === verb);
-        if (found === undefined)
-          throw new CliFailure(EXIT.usage, { code: 'cli.usage', message: `there is no verb \`${verb}\`` });
-        command = found;
-      }
-      command.outputHelp();
-    });
-}
-
-function statusTable(): string {
-  return `\nExit status:\n${[...EXIT_MEANINGS].map(([status, meaning]) => `  ${String(status)}  ${meaning}`).join('\n')}`;
-}
-
 /** What is known of a command line that failed. */
 interface Asked {
   readonly format: string;
   /** Whether anybody asked for it, or the verb prints it anyway. */
   readonly by: 'user' | 'default';
-  /** Such as `keys create`; empty where it names none. */
-  readonly verb: string;
+  readonly verb: ReturnType<typeof verbOf>;
 }
 
 /** Also where the command line could not be parsed. */
 function askedOf(program: Command, argv: readonly string[]): Asked {
-  const names: string[] = [];
-  let command = program;
-  for (const name of argv) {
-    const found = command.commands.find((candidate) => candidate.name() === name);
-    if (found === undefined) break;
-    command = found;
-    names.push(name);
-  }
-  const verb = names.join(' ');
-  const option = command.options.find(({ long }) => long === '--format');
+  const verb = verbOf(program, argv);
+  const option = verb.command.options.find(({ long }) => long === '--format');
   const format = typedFormat(argv);
   if (format !== undefined) return { format, by: 'user', verb };
   const usual: unknown = option?.defaultValue;
@@ -171,11 +68,11 @@ async function showFailure(error: unknown, io: CliIo, { format, by, verb }: Aske
   if (failure === 'shown') return EXIT.usage;
   const { text, help, report } = failure.detail;
   const { code, message } = failure;
-  if (format === 'json') await writeJson(io, failedAnswer(verb, { code, message, report }));
+  if (format === 'json') await writeJson(io, failedAnswer(verb.path, { code, message, report }));
   // Who did not ask for JSON may be a person.
   if (format !== 'json' || by === 'default') {
-    if (text !== undefined) await write(io.stderr, text.endsWith('\n') ? text : `${text}\n`);
     await write(io.stderr, `error: ${escapeText(message)}\n`);
+    if (text !== undefined) await write(io.stderr, text.endsWith('\n') ? text : `${text}\n`);
     if (help !== undefined) await write(io.stderr, `  help: ${escapeText(help)}\n`);
   }
   if (REPORT_FORMATS.has(format)) {
@@ -188,17 +85,10 @@ async function showFailure(error: unknown, io: CliIo, { format, by, verb }: Aske
 }
 
 /** `shown` is help that was asked for by saying nothing: it is on stderr already. */
-async function toFailure(error: unknown, verb: string): Promise<CliFailure | 'shown'> {
+async function toFailure(error: unknown, verb: Asked['verb']): Promise<CliFailure | 'shown'> {
   if (error instanceof CliFailure) return error;
   if (error instanceof CommanderError) return error.code === 'commander.help' ? 'shown' : usageFailure(error, verb);
-  if (error instanceof ConfigError) {
-    const text = error.faults.map((fault) => `${escapeText(fault.place)}: ${escapeText(fault.message)}`).join('\n');
-    return new CliFailure(
-      EXIT.usage,
-      { code: 'config.invalid', message: error.message },
-      { text, report: { faults: error.faults } },
-    );
-  }
+  if (error instanceof ConfigError) return configFailure(error.faults);
   const { storeFailure } = await import('./open-store.js');
   const told = await storeFailure(error);
   if (told instanceof CliFailure) return told;
@@ -213,15 +103,6 @@ async function toFailure(error: unknown, verb: string): Promise<CliFailure | 'sh
       cause: error,
     },
   );
-}
-
-/** Commander's message is `error: <what>` and perhaps a line `(Did you mean <name>?)`. */
-function usageFailure(error: CommanderError, verb: string): CliFailure {
-  const [what = '', suggestion] = error.message.replace(/^error: /, '').split(/\n(?=\(Did you mean [^\n]*\?\)$)/);
-  const help =
-    suggestion?.replace(/^\(Did you mean (.*)\?\)$/, 'did you mean `$1`?') ??
-    `see \`bailiwick help${verb === '' ? '' : ` ${verb}`}\``;
-  return new CliFailure(EXIT.usage, { code: 'cli.usage', message: what }, { help });
 }
 
 /** The database's own words quote SQL and values, so they are said nowhere. */

@@ -1,5 +1,5 @@
 // What `keys create|list|revoke` do in the store (design 5, 8). Refuses to know how the commands are declared.
-import { formatIdentity, formatInstant, scopeNames } from '../../engine/index.js';
+import { formatIdentity, formatInstant, type Instant, scopeNames } from '../../engine/index.js';
 import { type ApiKey, createKey, listKeys, revokeKey } from '../auth/api-keys.js';
 import { isKeyId } from '../auth/key-text.js';
 import type { SettingName } from '../config/index.js';
@@ -12,6 +12,7 @@ import { type KeyFlags, readKeyFlags } from './key-flags.js';
 import { openStore } from './open-store.js';
 import { configOf, type Format } from './options.js';
 import { escapeText } from './render/escape.js';
+import { renderTable } from './render/table.js';
 
 export type KeysOptions = Readonly<Partial<Record<SettingName, string>>> & { readonly format: Format };
 
@@ -19,7 +20,7 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
   const now = systemClock.now();
   const fields = readKeyFlags(options, now);
   const { text, key } = await withStore(io, options, (db) => createKey(db, fields, now));
-  const { id, ...rest } = showKey(key);
+  const { id, ...rest } = showKey(key, now);
   if (options.format === 'json') {
     await writeJson(io, { id, key: text, ...rest });
     return;
@@ -29,14 +30,12 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
 }
 
 export async function listKeysCommand(io: CliIo, options: KeysOptions): Promise<void> {
-  const keys = (await withStore(io, options, listKeys)).map(showKey);
+  const keys = (await withStore(io, options, listKeys)).map((key) => showKey(key, systemClock.now()));
   if (options.format === 'json') await writeJson(io, { keys });
   else
     await write(
       io.stdout,
-      keys.length === 0
-        ? 'no keys; `bailiwick keys create` makes one\n'
-        : keys.map((key) => `${summary(key)}\n`).join('\n'),
+      keys.length === 0 ? 'no keys; `bailiwick keys create` makes one\n' : renderTable(HEADINGS, keys.map(rowOf)),
     );
 }
 
@@ -65,6 +64,8 @@ async function withStore<T>(io: CliIo, options: KeysOptions, work: (db: Database
   }
 }
 
+type KeyStatus = 'active' | 'expired' | 'revoked' | 'replace';
+
 /** A key as `keys list` prints it (interfaces.md, command line). */
 interface ShownKey {
   readonly id: string;
@@ -73,13 +74,15 @@ interface ShownKey {
   readonly scopes: readonly string[] | null;
   readonly restrictions: readonly string[] | null;
   readonly admin: boolean;
+  /** `replace`: made for the admin listener and for data; each door will refuse it. */
+  readonly status: KeyStatus;
   readonly expires: string | null;
   readonly revokedAt: string | null;
   readonly lastUsedAt: string | null;
   readonly createdAt: string;
 }
 
-function showKey(key: ApiKey): ShownKey {
+function showKey(key: ApiKey, now: Instant): ShownKey {
   const instant = (at: ApiKey['expires']): string | null => (at === null ? null : formatInstant(at));
   return {
     id: key.id,
@@ -88,11 +91,34 @@ function showKey(key: ApiKey): ShownKey {
     scopes: key.scopes === null ? null : scopeNames(key.scopes),
     restrictions: key.restrictions === null ? null : [...key.restrictions].sort(),
     admin: key.admin,
+    status: statusOf(key, now),
     expires: instant(key.expires),
     revokedAt: instant(key.revokedAt),
     lastUsedAt: instant(key.lastUsedAt),
     createdAt: formatInstant(key.createdAt),
   };
+}
+
+function statusOf(key: ApiKey, now: Instant): KeyStatus {
+  if (key.revokedAt !== null) return 'revoked';
+  if (key.expires !== null && key.expires <= now) return 'expired';
+  const hasData = key.identities.length > 0 || key.scopes !== null || key.restrictions !== null;
+  return key.admin && hasData ? 'replace' : 'active';
+}
+
+const HEADINGS = ['ID', 'ACTOR', 'IDENTITIES', 'SCOPES', 'NAMESPACES', 'EXPIRES', 'LAST USED', 'STATUS'];
+
+function rowOf(key: ShownKey): readonly string[] {
+  return [
+    key.id,
+    key.actor,
+    key.admin && key.identities.length === 0 ? '(admin)' : key.identities.join(','),
+    key.scopes === null ? 'all' : key.scopes.join(',') || 'none',
+    key.restrictions === null ? 'all' : key.restrictions.join(',') || 'none',
+    key.expires ?? 'never',
+    key.lastUsedAt ?? 'never',
+    key.status === 'replace' ? 'replace: for admin and for data' : key.status,
+  ].map((cell) => escapeText(cell));
 }
 
 function summary(key: ShownKey): string {

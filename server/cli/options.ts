@@ -34,6 +34,19 @@ export async function instantOption(text: string | undefined): Promise<Instant> 
   });
 }
 
+/** The heading in help under which required options stand; all that are missing are refused at once. */
+export const REQUIRED = 'Required options:';
+
+/** An option without which the verb does nothing. */
+export function requiredOption(flags: string, description: string): Option {
+  return new Option(flags, description).helpGroup(REQUIRED);
+}
+
+/** For flags that may be repeated. */
+export function collect(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
+}
+
 /** `[what it does, the command line]` pairs under the help of a verb. */
 export function withExamples(command: Command, examples: readonly (readonly [string, string])[]): Command {
   const lines = examples.map(([what, line]) => `  # ${what}\n  $ ${line}`);

@@ -4,6 +4,7 @@ import { type Gateway, type GatewayMode, startGateway } from '../compose.js';
 import { type Config, type SettingName, storeOf } from '../config/index.js';
 import { isLoopbackName } from '../http/host-guard.js';
 import { makeLogger } from '../log.js';
+import type { PolicySource } from '../policy/active-policy.js';
 import { isNodeSupported } from '../node-support.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
@@ -33,14 +34,22 @@ export async function serve(io: CliIo, options: GatewayCommandOptions): Promise<
       { help: 'set `authentication.keys.enabled: true`' },
     );
   }
-  const { policy } = await openPolicy(io, config.policy);
+  // As it was typed, so that a refusal names what the user knows.
+  const { policy, source } = await openPolicy(io, options.policy ?? config.policy);
   if (!isNodeSupported(process.versions.node) && !isLoopbackName(config.listen.host)) {
     await write(
       io.stderr,
       `warning: Node ${process.versions.node} does not have every security fix; serve a network with 22.23.4, 24.22.1, 26.12.1 or newer\n`,
     );
   }
-  await run(io, { config, mode: { kind: 'serve', policy }, format: options.format });
+  if (!isLoopbackName(config.listen.host)) {
+    await write(
+      io.stderr,
+      'warning: keys travel in clear text to this address: put a proxy with TLS in front of it, or listen on 127.0.0.1\n',
+    );
+  }
+  const from: PolicySource = source === 'stdin' ? { kind: source } : { kind: source, path: config.policy };
+  await run(io, { config, mode: { kind: 'serve', policy, source: from }, format: options.format });
 }
 
 /** As `serve`, for the unrestricted single user of this machine. */

@@ -5,7 +5,7 @@ import { open, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
-import { codeOf } from './path-failure.js';
+import { codeOf } from '../policy/path-fault.js';
 
 const MODE = 0o644;
 

@@ -6,15 +6,19 @@ export interface ConfigFault {
   readonly message: string;
 }
 
+export function configFaultsText(faults: readonly ConfigFault[]): string {
+  return faults.length === 1
+    ? 'the configuration has an error'
+    : `the configuration has ${String(faults.length)} errors`;
+}
+
 /** All faults of a configuration; the message of each is safe to print. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly faults: readonly ConfigFault[];
 
   constructor(faults: readonly ConfigFault[]) {
-    super(
-      faults.length === 1 ? 'the configuration has an error' : `the configuration has ${String(faults.length)} errors`,
-    );
+    super(configFaultsText(faults));
     this.faults = faults;
   }
 }

@@ -2,17 +2,23 @@
 // that help costs nothing of it.
 import type { Config, SettingName } from './settings.js';
 import { CONFIG_FILE_ROWS, ROWS } from './settings.js';
-import type { ConfigSources } from './load-config.js';
+import type { ConfigReading, ConfigSources } from './load-config.js';
 
-export type { ConfigSources } from './load-config.js';
+export type { ConfigFault } from './config-error.js';
+export type { ChosenSetting, ConfigSources } from './load-config.js';
 
-export { ConfigError } from './config-error.js';
+export { ConfigError, configFaultsText } from './config-error.js';
 export type { Config, RateLimits, SettingName } from './settings.js';
 export { type Address, parseDuration } from './value-types.js';
 
 /** Reads all sources; throws `ConfigError` with every fault. */
 export async function loadConfig(sources: ConfigSources): Promise<Config> {
   return (await import('./load-config.js')).loadConfig(sources);
+}
+
+/** As `loadConfig`, with all faults as values, and where each setting comes from. */
+export async function readConfig(sources: ConfigSources): Promise<ConfigReading> {
+  return (await import('./load-config.js')).readConfig(sources);
 }
 
 /** The store that a configuration names. */

@@ -228,7 +228,7 @@ describe('explain', () => {
         '  passed  canonicalize       /labs/optics/run-7 is a canonical path',
         '  passed  restriction        the credential is not restricted to namespaces',
         '  failed  no_matching_grant  no grant in force at 2027-01-01T00:00:00.000Z gives orcid:bob resource:write at /labs/optics/run-7',
-        'help: each of these would allow it, and opens so many other cells',
+        'help: any one of these changes would allow it (first column: other accesses it also grants)',
         '  0  grant resource:write at /labs/optics/run-7 alone (`inherit: false`) to orcid:bob',
         '  3  add orcid:bob to role `staff`',
         '',
@@ -295,7 +295,7 @@ describe('explain', () => {
       ...AT,
     );
     expect(stdout.split('\n').slice(4, 6)).toEqual([
-      'help: each of these would allow it, and opens so many other cells',
+      'help: any one of these changes would allow it (first column: other accesses it also grants)',
       '  0  declare the provider `gitlab` in policy.yaml and grant resource:read at / alone (`inherit: false`) to gitlab:bo',
     ]);
   });

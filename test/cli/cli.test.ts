@@ -6,7 +6,19 @@ import { fromRoot } from '../support/root.js';
 import { CLI, runCli, spawnCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
 
-const VERBS = ['check', 'compile', 'decide', 'inspect', 'serve', 'local', 'migrate', 'load', 'keys'];
+const VERBS = [
+  'check',
+  'compile',
+  'decide',
+  'inspect',
+  'serve',
+  'local',
+  'migrate',
+  'load',
+  'keys',
+  'config',
+  'version',
+];
 
 test('without a verb: the help, on stderr, and exit 2', async () => {
   const run = await spawnCli([]);
@@ -24,7 +36,7 @@ test('help on stdout, and exit 0', async () => {
   }
 });
 
-test.each([...VERBS, 'keys create', 'keys list', 'keys revoke'])(
+test.each([...VERBS, 'keys create', 'keys list', 'keys revoke', 'config check', 'completion'])(
   '`help %s` has examples that name the verb',
   async (verb) => {
     const run = await runCli(['help', ...verb.split(' ')]);
@@ -42,34 +54,38 @@ test('--version prints the version of the package', async () => {
 
 describe('wrong usage is exit 2, with what was probably meant', () => {
   test.each<[string, readonly string[], string, string]>([
-    ['an unknown verb', ['chek'], "unknown command 'chek'", 'did you mean `check`?'],
-    ['an unknown option', ['check', '.', '--formt', 'json'], "unknown option '--formt'", 'did you mean `--format`?'],
-    ['a missing argument', ['check'], "missing required argument 'dir'", 'see `bailiwick help check`'],
+    ['an unknown verb', ['chek'], 'there is no verb `chek`', 'did you mean `check`?'],
     [
-      'a missing option',
-      ['compile', '.'],
-      "required option '-o, --output <file>' not specified",
-      'see `bailiwick help compile`',
+      'an unknown option',
+      ['check', '.', '--formt', 'json'],
+      'there is no option `--formt`',
+      'did you mean `--format`?',
     ],
+    ['a missing argument', ['check'], '`<dir>` is missing', 'see `bailiwick help check`'],
+    ['a missing option', ['compile', '.'], '`-o, --output <file>` is missing', 'see `bailiwick help compile`'],
     [
       'a wrong choice',
       ['check', '.', '--format', 'xml'],
-      "option '--format <format>' argument 'xml' is invalid. Allowed choices are text, json, sarif, github, junit.",
+      '`xml` is not a value of `--format <format>`',
+      'write one of text, json, sarif, github, junit',
+    ],
+    ['too many arguments', ['check', 'a', 'b'], 'too many arguments: 2 instead of 1', 'see `bailiwick help check`'],
+    ['a verb below a verb', ['keys', 'revoke'], '`<key-id>` is missing', 'see `bailiwick help keys revoke`'],
+    ['no verb', ['--formt'], 'there is no option `--formt`', 'see `bailiwick help`'],
+    ['a verb that is far from any', ['delete'], 'there is no verb `delete`', 'see `bailiwick help`'],
+    [
+      'a short option that is like no other',
+      ['check', '.', '--foo'],
+      'there is no option `--foo`',
       'see `bailiwick help check`',
     ],
+    ['a misspelt verb below a verb', ['keys', 'lst'], 'there is no verb `keys lst`', 'did you mean `list`?'],
     [
-      'too many arguments',
-      ['check', 'a', 'b'],
-      "too many arguments for 'check'. Expected 1 argument but got 2.",
-      'see `bailiwick help check`',
+      'all missing options at once',
+      ['explain', '.'],
+      '`--as <identity>`, `--scope <scope>`, `--namespace <path>` are missing',
+      'see `bailiwick help explain`',
     ],
-    [
-      'a verb below a verb',
-      ['keys', 'revoke'],
-      "missing required argument 'key-id'",
-      'see `bailiwick help keys revoke`',
-    ],
-    ['no verb', ['--formt'], "unknown option '--formt'", 'see `bailiwick help`'],
     ['help for no verb', ['help', 'nothing'], 'there is no verb `nothing`', ''],
   ])('%s', async (_name, args, message, help) => {
     const run = await runCli(args);

@@ -12,11 +12,11 @@ const present = existsSync(REAL);
 if (!present) process.stderr.write('the real input is not on this machine: it is not tried\n');
 
 /** Of the gateway and its data; they have tests of their own. */
-const OTHER_VERBS = ['help', 'keys', 'load', 'local', 'migrate', 'serve'];
+const OTHER_VERBS = ['completion', 'config', 'help', 'keys', 'load', 'local', 'migrate', 'serve'];
 
 it('knows every verb', async () => {
   const { stdout } = await runIn('/', ['--help']);
-  const commands = /Commands:\n(.*?)\n\n/s.exec(stdout)?.[1] ?? '';
+  const commands = /\nAuthor policies:\n(.*)\n\n`bailiwick help <verb>`/s.exec(stdout)?.[1] ?? '';
   const verbs = [...commands.matchAll(/^ {2}([a-z-]+)/gm)].map(([, verb]) => verb);
   expect(verbs.sort()).toEqual([...VERBS.map(({ verb }) => verb), ...OTHER_VERBS].sort());
 });

@@ -26,6 +26,8 @@ const UNVERIFIED = { ok: false, signatures: [] };
 const DAMAGED = { file: 'damaged.json', sha256: DIGEST };
 const NOTHING = {};
 
+const UNCONFIGURED = { ok: false, file: null, settings: expect.any(Array) };
+
 /** What is typed, exit status, and everything that the object says beside `error`. */
 const FAILURES: readonly (readonly [args: readonly string[], status: number, fields: object])[] = [
   [['check', 'none'], 2, UNCHECKED],
@@ -95,6 +97,14 @@ const FAILURES: readonly (readonly [args: readonly string[], status: number, fie
   [['serve', '--config', 'none.yaml'], 2, { faults: [expect.any(Object)] }],
   [['serve'], 2, NOTHING],
   [['local', '--listen', '0.0.0.0:1'], 2, NOTHING],
+  [['config', 'check', '--listen', 'x'], 2, { ...UNCONFIGURED, faults: [expect.any(Object)] }],
+  [
+    ['config', 'check', '--config', 'none.yaml'],
+    2,
+    { ...UNCONFIGURED, file: expect.any(String), faults: [expect.any(Object)] },
+  ],
+  [['version', 'x'], 2, NOTHING],
+  [['completion', 'tcsh'], 2, NOTHING],
   [['nonsense'], 2, NOTHING],
 ];
 
@@ -133,7 +143,7 @@ describe('what fails says in JSON', () => {
 
   it('of every verb', async () => {
     const { stdout } = await runIn('/', ['--help']);
-    const commands = /Commands:\n(.*?)\n\n/s.exec(stdout)?.[1] ?? '';
+    const commands = /\nAuthor policies:\n(.*)\n\n`bailiwick help <verb>`/s.exec(stdout)?.[1] ?? '';
     const verbs = [...commands.matchAll(/^ {2}([a-z-]+)/gm)].map(([, verb]) => verb);
     const tried = new Set(FAILURES.map(([[verb]]) => verb));
     expect(verbs.filter((verb) => !tried.has(verb))).toEqual(['help']);

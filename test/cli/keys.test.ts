@@ -2,6 +2,8 @@ import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { main } from '../../server/cli/main.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
+import { instantOf, parseIdentity } from '../../engine/index.js';
+import { createKey } from '../../server/auth/api-keys.js';
 import { makeIo } from '../support/cli-io.js';
 import { newDataDir } from '../support/stores.js';
 
@@ -50,15 +52,7 @@ describe('keys create', () => {
     const ran = await keys(
       ...[...ADA, '--identity', 'github:Ada'],
       ...['--scope', 'resource:read,namespace:read', '--scope', 'process-run:write'],
-      ...[
-        '--restrict',
-        'labs/optics/,/labs/cryo',
-        '--expires',
-        '2999-01-01T00:00:00+01:00',
-        '--admin',
-        '--format',
-        'json',
-      ],
+      ...['--restrict', 'labs/optics/,/labs/cryo', '--expires', '2999-01-01T00:00:00+01:00', '--format', 'json'],
     );
     expect(ran.json()).toEqual({
       id: expect.stringMatching(/^[0-9a-z]{16}$/),
@@ -67,7 +61,8 @@ describe('keys create', () => {
       identities: ['github:Ada', 'orcid:0000-0002-1825-0097'],
       scopes: ['namespace:read', 'process-run:write', 'resource:read'],
       restrictions: ['/labs/cryo', '/labs/optics'],
-      admin: true,
+      admin: false,
+      status: 'active',
       expires: '2998-12-31T23:00:00.000Z',
       revokedAt: null,
       lastUsedAt: null,
@@ -88,15 +83,18 @@ describe('keys create', () => {
     ['no identity', ['create', '--actor', 'ada'], '--identity'],
     ['an identity without a provider', [...ADA, '--identity', 'ada'], 'provider:subject'],
     ['an identity with white space', [...ADA, '--identity', 'orcid: a'], 'white space'],
-    ['a text that is no scope', [...ADA, '--scope', 'resource:delete'], 'is no scope'],
+    ['a text that is no scope', [...ADA, '--scope', 'resource:delete'], 'is not a scope'],
     ['a misspelt scope', [...ADA, '--scope', 'resource:raed'], 'did you mean `resource:read`'],
-    ['a pattern', [...ADA, '--scope', 'resource:*'], 'is no scope'],
-    ['an empty scope', [...ADA, '--scope', ''], 'is no scope'],
-    ['a scope list with a gap', [...ADA, '--scope', 'resource:read,,'], 'is no scope'],
+    ['a pattern', [...ADA, '--scope', 'resource:*'], 'is not a scope'],
+    ['an empty scope', [...ADA, '--scope', ''], 'is not a scope'],
+    ['a scope list with a gap', [...ADA, '--scope', 'resource:read,,'], 'is not a scope'],
     ['scopes and none', [...ADA, '--scope', 'resource:read', '--scope-none'], 'cannot be used with'],
     ['a path that is no path', [...ADA, '--restrict', '/labs//optics'], 'not a namespace'],
     ['an empty path', [...ADA, '--restrict', ''], 'not a namespace'],
     ['restrictions and none', [...ADA, '--restrict', '/labs', '--restrict-none'], 'cannot be used with'],
+    ['an admin key with an identity', [...ADA, '--admin'], 'cannot be used with'],
+    ['an admin key with scopes', ['create', '--actor', 'a', '--admin', '--scope-none'], 'cannot be used with'],
+    ['an admin key with namespaces', ['create', '--actor', 'a', '--admin', '--restrict', '/a'], 'cannot be used with'],
     ['a time without offset', [...ADA, '--expires', '2999-01-01'], '--expires'],
     ['a time of the year 10000', [...ADA, '--expires', '9999-12-31T23:59:59-23:59'], '--expires'],
     ['a time that has passed', [...ADA, '--expires', '2020-01-01T00:00:00Z'], 'has passed'],
@@ -141,6 +139,23 @@ describe('keys list and revoke', () => {
     const text = (await keys('list')).stdout;
     expect(text).toContain(String(id));
     expect(text).not.toContain(String(key).slice(-43));
+  });
+
+  it('is a table, which says what is to be replaced', async () => {
+    const now = instantOf(Date.now());
+    const fields = { scopes: null, restrictions: null, expires: null, admin: true };
+    const ada = parseIdentity('orcid:ada');
+    const identities = ada.ok ? [ada.identity] : [];
+    const both = await createKey(held, { ...fields, actor: 'root-and-ada', identities }, now);
+    const pure = (await keys('create', '--actor', 'root', '--admin', '--format', 'json')).json();
+    expect(pure).toMatchObject({ admin: true, identities: [], status: 'active' });
+    const lines = (await keys('list')).stdout.trimEnd().split('\n');
+    expect(lines[0]).toMatch(/^ID {16}ACTOR +IDENTITIES +SCOPES +NAMESPACES +EXPIRES +LAST USED +STATUS$/);
+    expect(lines.find((line) => line.startsWith(both.key.id))).toMatch(/ orcid:ada +all +all .* replace: /);
+    expect(lines.find((line) => line.startsWith(String(pure['id'])))).toMatch(/ root +\(admin\) .* active$/);
+    expect((await keys('list', '--format', 'json')).json()['keys']).toContainEqual(
+      expect.objectContaining({ id: both.key.id, admin: true, status: 'replace' }),
+    );
   });
 
   it('revokes for ever, once', async () => {

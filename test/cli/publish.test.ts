@@ -6,7 +6,7 @@ import { chmod, copyFile, readFile, stat, symlink, truncate, writeFile } from 'n
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, test } from '@jest/globals';
 import { ENGINE_LIMITS } from '../../engine/compiler.js';
-import { CLI_LIMITS } from '../../server/cli/limits.js';
+import { POLICY_LIMITS } from '../../server/limits.js';
 import { main } from '../../server/cli/main.js';
 import { makeIo } from '../support/cli-io.js';
 import { makeFolder } from '../support/temp-folder.js';
@@ -174,7 +174,7 @@ describe('verify', () => {
       decisions: expect.stringMatching(/^sha256:/),
       signatures: [],
     });
-    expect((await run('verify', 's.json')).stdout).toMatch(/^whole; who published it was not asked/m);
+    expect((await run('verify', 's.json')).stdout).toMatch(/^intact; publisher not verified/m);
     expect((await run('verify', 's.json', '--environment', 'production')).status).toBe(2);
   });
 
@@ -193,7 +193,7 @@ describe('verify', () => {
       }),
     ]);
     expect((await run('verify', 's.json', ...signed)).stdout).toMatch(
-      /^ {2}ok {2}ana sha256:[0-9a-f]{64}\n(.*\n)*whole and published$/m,
+      /^ {2}ok {2}ana sha256:[0-9a-f]{64}\n(.*\n)*intact and published$/m,
     );
   });
 
@@ -256,7 +256,7 @@ describe('verify', () => {
     await writeFile(at('huge.json'), '');
     await truncate(at('huge.json'), 5 * 1024 ** 3);
     expect((await run('verify', 'huge.json')).status).toBe(8);
-    expect(CLI_LIMITS.snapshotBytes).toBe(ENGINE_LIMITS.snapshotBytes);
+    expect(POLICY_LIMITS.snapshotBytes).toBe(ENGINE_LIMITS.snapshotBytes);
   });
 
   test.each([

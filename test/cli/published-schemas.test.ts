@@ -2,7 +2,7 @@
 // everything that can be wrong with a policy, and over texts that could break a format.
 import { readdirSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { checkPolicy } from '../../server/cli/check-policy.js';
+import { checkPolicy } from '../../server/policy/check-policy.js';
 import { EXIT } from '../../server/cli/exit-codes.js';
 import { renderFailureFor } from '../../server/cli/render/failure-formats.js';
 import { renderGithub } from '../../server/cli/render/github.js';
@@ -37,7 +37,9 @@ interface Reports {
 
 /** Not in the policy folder, so that places are absolute and URIs are not. */
 async function reportsOn(folder: string, cwd = fromRoot('.')): Promise<Reports> {
-  const report = await checkPolicy({ folder, shown: folder, lint: LINT });
+  const result = await checkPolicy({ folder, lint: LINT });
+  if (result.kind === 'path') throw new Error(result.fault.kind);
+  const { report } = result;
   const locator = makeLocator(cwd, folder);
   return {
     sarif: renderSarif(report, locator, '1.2.3'),

@@ -4,11 +4,12 @@ import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { ENGINE_LIMITS } from '../../engine/compiler.js';
-import { readFolder } from '../../server/cli/read-folder.js';
+import { readPolicyFolder } from '../support/policy-folder.js';
 import { makeFolder } from '../support/temp-folder.js';
+import { runIn } from './verb-table.js';
 
 async function read(folder: string): Promise<{ files: readonly string[]; found: readonly string[] }> {
-  const { files, diagnostics } = await readFolder(folder, 'policies');
+  const { files, diagnostics } = await readPolicyFolder(folder);
   return {
     files: files.map((file) => file.path),
     found: diagnostics.map((diagnostic) => `${diagnostic.severity} ${diagnostic.code} ${diagnostic.file}`).sort(),
@@ -37,7 +38,7 @@ test('every `.yaml` below is read, in code unit order of the whole path; what th
 
 test('bytes are passed on as they are', async () => {
   const bytes = Uint8Array.from([0xef, 0xbb, 0xbf, 0xff, 0x0d, 0x0a]);
-  const { files } = await readFolder(await makeFolder({ 'a.yaml': bytes }), 'x');
+  const { files } = await readPolicyFolder(await makeFolder({ 'a.yaml': bytes }));
   expect(files[0]?.bytes).toEqual(Buffer.from(bytes));
 });
 
@@ -45,7 +46,7 @@ const MOVE = 'policy files end in `.yaml`; move other files out of the folder';
 test.each(['snapshot.json', 'v1.snapshot.json', 'snapshot.json.dsse.json', 'notes.txt', 'yaml'])(
   '%s is not read, and that is a warning',
   async (path) => {
-    const { files, diagnostics } = await readFolder(await makeFolder({ [path]: 'x' }), 'x');
+    const { files, diagnostics } = await readPolicyFolder(await makeFolder({ [path]: 'x' }));
     expect(files).toEqual([]);
     expect(diagnostics).toMatchObject([{ code: 'FILE_IGNORED', severity: 'warning', file: path, help: MOVE }]);
   },
@@ -64,7 +65,7 @@ test.each([
   ['duties.yaml (copy)', 'duties.yaml'],
   ['grants-snapshot.yml', 'grants-snapshot.yaml'],
 ])('%s looks like policy, and is an error', async (path, meant) => {
-  const { files, diagnostics, unread } = await readFolder(await makeFolder({ [path]: 'x' }), 'x');
+  const { files, diagnostics, unread } = await readPolicyFolder(await makeFolder({ [path]: 'x' }));
   const help = `rename it to \`${meant}\`, or move it out of the folder`;
   expect(files).toEqual([]);
   expect(diagnostics).toMatchObject([{ code: 'FILE_MISNAMED', severity: 'error', file: path, help }]);
@@ -170,5 +171,9 @@ test.each([
   ['below a file', 'policy.yaml/x', 'cli.not_found'],
 ])('a path that is %s is a usage error', async (_name, path, code) => {
   const folder = await makeFolder({ 'policy.yaml': 'a' });
-  await expect(readFolder(join(folder, path), path)).rejects.toMatchObject({ status: 2, code });
+  const { status, stdout } = await runIn(folder, ['check', path, '--format', 'json']);
+  expect([status, JSON.parse(stdout)]).toEqual([
+    2,
+    expect.objectContaining({ error: expect.objectContaining({ code }) }),
+  ]);
 });

@@ -203,6 +203,12 @@ export const VERBS: readonly Verb[] = [
     shape: { codes: expect.arrayContaining([expect.objectContaining({ code: 'ROLE_CYCLE' })]) },
   },
   {
+    verb: 'version',
+    takes: 'nothing',
+    args: () => ['version'],
+    shape: { version: TEXT, node: TEXT, platform: TEXT },
+  },
+  {
     verb: 'schema',
     takes: 'nothing',
     args: () => ['schema', 'sections'],

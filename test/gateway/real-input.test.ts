@@ -21,7 +21,7 @@ import {
   type ScopeName,
 } from '../../engine/index.js';
 import { createKey } from '../../server/auth/api-keys.js';
-import { readFolder } from '../../server/cli/read-folder.js';
+import { readPolicyFolder } from '../support/policy-folder.js';
 import { readLines } from '../../server/cli/read-lines.js';
 import { type Gateway, startGateway } from '../../server/compose.js';
 import { migrate } from '../../server/db/migrate.js';
@@ -56,7 +56,7 @@ const [store] = testStores();
   let records: readonly StoredRecord[];
 
   beforeAll(async () => {
-    const read = await readFolder(join(FOLDER, 'policy'), 'policy');
+    const read = await readPolicyFolder(join(FOLDER, 'policy'));
     const result = readPolicy(read.files);
     expect(result.diagnostics).toEqual([]);
     if (result.policy === null) throw new Error('the policy is refused');

@@ -29,14 +29,14 @@ export function registerCheck(program: Command, io: CliIo): void {
 async function check(io: CliIo, dir: string, options: Options): Promise<void> {
   const { format } = options;
   const lint = await lintRequest(options, 'now');
-  const [{ checkVisibly }, { renderCheck, toJson }, { paintFor }, { writeLargeJson }] = await Promise.all([
-    import('../check-visibly.js'),
+  const [{ checkVisibly, statusOf }, { renderCheck, toJson }, { paintFor }, { writeLargeJson }] = await Promise.all([
+    import('../open-policy.js'),
     import('../render/report.js'),
     import('../render/palette.js'),
     import('../write-large-json.js'),
   ]);
   const report = await checkVisibly(io, dir, { lint });
-  io.setStatus(report.status);
+  io.setStatus(statusOf(report));
   if (format === 'json') await writeLargeJson(io, Object.entries(toJson(report)));
   else if (format === 'text') await write(io.stdout, renderCheck(report, paintFor(io, 'stdout')));
   else {

@@ -1,12 +1,12 @@
 // `bailiwick compile <dir> -o <file>`: all of `check`, then one snapshot file, whole or not at all.
 import type { Command } from 'commander';
 import type { CompiledSnapshot } from '../../../engine/compiler.js';
-import type { CheckReport } from '../check-policy.js';
+import type { CheckReport } from '../../policy/check-policy.js';
 import { EXIT } from '../exit-codes.js';
 import { addReport, CliFailure } from '../failure.js';
 import { type CliIo, pathOf, write } from '../io.js';
 import { type LintFlags, lintRequest, withLint } from '../lint-options.js';
-import { type ReportFormat, reportFormatOption, withExamples } from '../options.js';
+import { type ReportFormat, reportFormatOption, withExamples, requiredOption } from '../options.js';
 
 interface Options extends LintFlags {
   readonly output: string;
@@ -19,7 +19,9 @@ export function registerCompile(program: Command, io: CliIo): void {
       .command('compile')
       .description('check a policy folder and write its snapshot; print both digests')
       .argument('<dir>', 'policy folder')
-      .requiredOption('-o, --output <file>', 'where the snapshot goes; `-` is stdout, and messages then go to stderr')
+      .addOption(
+        requiredOption('-o, --output <file>', 'where the snapshot goes; `-` is stdout, and messages then go to stderr'),
+      )
       .addOption(reportFormatOption()),
     'none',
   ).action((dir: string, options: Options) => compile(io, dir, options));
@@ -41,10 +43,10 @@ async function compile(io: CliIo, dir: string, options: Options): Promise<void> 
       message: `with \`-o -\` stdout is the snapshot, so \`--format ${format}\` has no place`,
     });
   }
-  const { checkVisibly } = await import('../check-visibly.js');
+  const { checkVisibly, statusOf } = await import('../open-policy.js');
   const report = await checkVisibly(io, dir, { lint: await lintRequest(options, 'none') });
-  io.setStatus(report.status);
-  const written = report.status === EXIT.ok && report.compiled !== null ? report.compiled.snapshot : null;
+  io.setStatus(statusOf(report));
+  const written = report.verdict === 'ok' && report.compiled !== null ? report.compiled.snapshot : null;
   if (written !== null) {
     try {
       await writeSnapshot(io, written.bytes, { output, folder: pathOf(io, dir), sources: report.files });
@@ -87,7 +89,7 @@ async function print(io: CliIo, report: CheckReport, { output, format, dir }: Pr
     import('../render/report.js'),
     import('../render/palette.js'),
   ]);
-  const snapshot = report.status === EXIT.ok ? (report.compiled?.snapshot ?? null) : null;
+  const snapshot = report.verdict === 'ok' ? (report.compiled?.snapshot ?? null) : null;
   if (format === 'json') {
     const facts = snapshot === null ? {} : { file: output, ...factsOf(snapshot) };
     const { writeLargeJson } = await import('../write-large-json.js');

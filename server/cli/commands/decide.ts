@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
 import { type CliIo, isClosed, write } from '../io.js';
-import { CLI_LIMITS } from '../limits.js';
+import { CLI_LIMITS } from '../../limits.js';
 import { type Format, formatOption, instantOption, withExamples } from '../options.js';
 import { renderAnswer } from '../render/answer.js';
 

@@ -50,8 +50,9 @@ async function diff(
   if (paths.old === '-' && paths.changed === '-') {
     throw new CliFailure(EXIT.usage, { code: 'cli.usage', message: 'the two policies cannot both come from stdin' });
   }
-  const [{ diffPolicies }, { LARGE, openPolicy }, { startProgress }, render] = await Promise.all([
+  const [{ diffPolicies }, { LARGE }, { openPolicy }, { startProgress }, render] = await Promise.all([
     import('../../../engine/compiler.js'),
+    import('../../policy/open-policy.js'),
     import('../open-policy.js'),
     import('../render/progress.js'),
     import('../render/diff.js'),

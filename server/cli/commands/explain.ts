@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { type ActorOptions, withActorOptions } from '../actor-options.js';
 import { type CliIo, write, writeJson } from '../io.js';
-import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
+import { type Format, formatOption, instantOption, withExamples, withJson, requiredOption } from '../options.js';
 
 interface Options extends ActorOptions {
   readonly scope: string;
@@ -16,8 +16,8 @@ export function registerExplain(program: Command, io: CliIo): void {
   const command = withActorOptions(program.command('explain'))
     .description('explain one decision: every step, the grants, and for a denial each edit that would allow it')
     .argument('<policy>', 'policy folder or snapshot file')
-    .requiredOption('--scope <scope>', 'what is asked, such as `resource:read`')
-    .requiredOption('--namespace <path>', 'where the record lives')
+    .addOption(requiredOption('--scope <scope>', 'what is asked, such as `resource:read`'))
+    .addOption(requiredOption('--namespace <path>', 'where the record lives'))
     .option('--context <path>', 'where it is asked from (default: the namespace itself)')
     .option('--at <instant>', 'the time asked about, as RFC 3339 (default: now)')
     .addOption(formatOption())

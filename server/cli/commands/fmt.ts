@@ -68,13 +68,15 @@ async function fmt(io: CliIo, dir: string, { check, format }: Options): Promise<
 }
 
 async function formatFolder(io: CliIo, dir: string, mode: 'check' | 'write'): Promise<Outcome> {
-  const [{ formatFile, sortDiagnostics }, { readFolder }, { replaceFile }] = await Promise.all([
+  const [{ formatFile, sortDiagnostics }, { readFolder }, { replaceFile }, { pathFailure }] = await Promise.all([
     import('../../../engine/compiler.js'),
-    import('../read-folder.js'),
+    import('../../policy/read-folder.js'),
     import('../replace-file.js'),
+    import('../path-failure.js'),
   ]);
   const folder = pathOf(io, dir);
-  const reading = await readFolder(folder, dir);
+  const reading = await readFolder(folder);
+  if (reading.kind === 'path') throw pathFailure(reading.fault, dir);
   const diagnostics = [...reading.diagnostics];
   const sources = new Map<string, string>();
   const changed: string[] = [];

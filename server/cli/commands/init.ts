@@ -24,7 +24,7 @@ export function registerInit(program: Command, io: CliIo): void {
 async function init(io: CliIo, dir: string, format: Format): Promise<void> {
   const [{ starterFiles }, { codeOf }] = await Promise.all([
     import('../starter-policy.js'),
-    import('../path-failure.js'),
+    import('../../policy/path-fault.js'),
   ]);
   const folder = pathOf(io, dir);
   const unusable = (code: string, message: string): CliFailure =>

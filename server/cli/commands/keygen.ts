@@ -1,7 +1,7 @@
 // `bailiwick keygen -o <file>`: a key pair for signing snapshots (design 4, "Publication").
 import type { Command } from 'commander';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
-import { type Format, formatOption, withExamples } from '../options.js';
+import { type Format, formatOption, withExamples, requiredOption } from '../options.js';
 
 interface Options {
   readonly output: string;
@@ -12,9 +12,11 @@ export function registerKeygen(program: Command, io: CliIo): void {
   const command = program
     .command('keygen')
     .description('make an Ed25519 key pair for signing snapshots')
-    .requiredOption(
-      '-o, --output <file>',
-      'the private key, for its owner alone; the public one goes beside it as `<file>.pub`',
+    .addOption(
+      requiredOption(
+        '-o, --output <file>',
+        'the private key, for its owner alone; the public one goes beside it as `<file>.pub`',
+      ),
     )
     .addOption(formatOption())
     .action((options: Options) => keygen(io, options));

@@ -4,7 +4,7 @@ import type { SettingName } from '../../config/index.js';
 import type { CliIo } from '../io.js';
 import type { KeyFlags } from '../key-flags.js';
 import type { KeysOptions } from '../manage-keys.js';
-import { formatOption, withExamples, withSettings } from '../options.js';
+import { collect, formatOption, withExamples, withSettings, requiredOption } from '../options.js';
 
 const STORE_SETTINGS: readonly SettingName[] = ['config', 'dataDir', 'databaseUrl'];
 
@@ -24,15 +24,15 @@ export function registerKeys(program: Command, io: CliIo): void {
 }
 
 function registerCreate(keys: Command, io: CliIo): void {
-  const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [
-    ...(before ?? []),
-    value,
-  ];
   const command = keys
     .command('create')
     .description('make a key and print it, once: only its hash is stored')
-    .requiredOption('--actor <id>', 'whom the key stands for; cursors and the log name it')
-    .addOption(new Option('--identity <provider:subject>', 'whose grants it uses; repeat for more').argParser(collect))
+    .addOption(requiredOption('--actor <id>', 'actor id of this key, used in logs and cursors'))
+    .addOption(
+      new Option('--identity <provider:subject>', 'whose grants it uses, at least one; repeat for more').argParser(
+        collect,
+      ),
+    )
     .addOption(
       new Option(
         '--scope <scope>',
@@ -46,8 +46,16 @@ function registerCreate(keys: Command, io: CliIo): void {
       ),
     )
     .addOption(new Option('--restrict-none', 'in no namespace at all').conflicts('restrict'))
-    .option('--expires <time>', 'no longer valid from then on, as in 2027-06-30T00:00:00Z')
-    .option('--admin', 'may also use the admin listener')
+    .option('--expires <instant>', 'no longer valid from then on, as in 2027-06-30T00:00:00Z')
+    .addOption(
+      new Option('--admin', 'for the admin listener alone, without identities, scopes or namespaces').conflicts([
+        'identity',
+        'scope',
+        'scopeNone',
+        'restrict',
+        'restrictNone',
+      ]),
+    )
     .addOption(formatOption())
     .action(async (options: KeysOptions & KeyFlags) => {
       await (await import('../manage-keys.js')).createKeyCommand(io, options);

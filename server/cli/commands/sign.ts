@@ -1,7 +1,7 @@
 // `bailiwick sign <snapshot>`: a signed statement beside a snapshot, or one more signature of it (design 4, "Publication").
 import { type Command, Option } from 'commander';
 import type { CliIo } from '../io.js';
-import { formatOption, withExamples } from '../options.js';
+import { formatOption, withExamples, requiredOption } from '../options.js';
 import type { SignOptions } from '../sign-snapshot.js';
 
 export function registerSign(program: Command, io: CliIo): void {
@@ -9,12 +9,12 @@ export function registerSign(program: Command, io: CliIo): void {
     .command('sign')
     .description('say which environment a snapshot is for, as which generation and until when, and sign that')
     .argument('<snapshot>', 'snapshot file (`-` is stdin); it is verified whole first')
-    .requiredOption('--key <file>', 'private key of `bailiwick keygen`, readable by its owner alone')
-    .requiredOption('--environment <name>', 'where the snapshot may serve, such as `production`')
-    .requiredOption('--generation <number>', 'rises with each publication; gateways never go back')
-    .requiredOption('--expires <time>', 'the statement counts until then, as in 2027-06-30T00:00:00Z')
-    .option('--issued <time>', 'when it was issued (default: now, or as in the statement that is signed once more)')
-    .addOption(new Option('--at <time>').hideHelp().conflicts('issued'))
+    .addOption(requiredOption('--key <file>', 'private key of `bailiwick keygen`, readable by its owner alone'))
+    .addOption(requiredOption('--environment <name>', 'where the snapshot may serve, such as `production`'))
+    .addOption(requiredOption('--generation <number>', 'rises with each publication; gateways never go back'))
+    .addOption(requiredOption('--expires <instant>', 'the statement counts until then, as in 2027-06-30T00:00:00Z'))
+    .option('--issued <instant>', 'when it was issued (default: now, or as in the statement that is signed once more)')
+    .addOption(new Option('--at <instant>').hideHelp().conflicts('issued'))
     .option('-o, --output <file>', 'where the statement goes; `-` is stdout (default: `<snapshot>.dsse.json`)')
     .addOption(formatOption())
     .action(async (snapshot: string, options: SignOptions) => {

@@ -1,7 +1,7 @@
 // `bailiwick test <dir>`: the tests of a policy alone, and which grants they speak for.
 import { type Command, Option } from 'commander';
 import type { GrantCoverage } from '../../../engine/compiler.js';
-import type { CheckReport } from '../check-policy.js';
+import type { CheckReport } from '../../policy/check-policy.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
 import { type CliIo, pathOf, write } from '../io.js';
@@ -26,7 +26,7 @@ export function registerTest(program: Command, io: CliIo): void {
     .description('run the tests of a policy folder, and say which grants they cover')
     .argument('<dir>', 'policy folder')
     .option('--run <regex>', 'only tests whose names match')
-    .option('--coverage', 'list the grants that carry nothing which a test expects')
+    .option('--coverage', 'list grants that no test exercises')
     .option('--threshold <percent>', 'exit with 4 if fewer grants are covered; implies --coverage')
     .addOption(
       new Option('--format <format>', 'how results are printed').choices(['text', 'json', 'junit']).default('text'),
@@ -42,15 +42,15 @@ export function registerTest(program: Command, io: CliIo): void {
 async function test(io: CliIo, dir: string, options: Options): Promise<void> {
   const pattern = parsePattern(options.run);
   const threshold = parseThreshold(options.threshold);
-  const [{ checkVisibly }, { coverGrants, coveredPercent }, { errorOf }] = await Promise.all([
-    import('../check-visibly.js'),
+  const [{ checkVisibly, statusOf }, { coverGrants, coveredPercent }, { errorOf }] = await Promise.all([
+    import('../open-policy.js'),
     import('../../../engine/compiler.js'),
     import('../render/report.js'),
   ]);
   const report = await checkVisibly(io, dir, { onlyTests: pattern });
   const { compiled, tests } = report;
   if (compiled === null) {
-    io.setStatus(report.status);
+    io.setStatus(statusOf(report));
     await print(io, dir, { report, coverage: null, requirements: [], error: errorOf(report), options });
     return;
   }

@@ -16,7 +16,7 @@ export function registerVerify(program: Command, io: CliIo): void {
     .option('--statement <file>', 'the signed statement (default: `<snapshot>.dsse.json`)')
     .option('--environment <name>', 'it must be for this environment')
     .option('--minimum-generation <number>', 'it must be of this generation or a later one')
-    .option('--at <time>', 'it must be in force then, as in 2027-01-01T00:00:00Z (default: now)')
+    .option('--at <instant>', 'it must be in force then, as in 2027-01-01T00:00:00Z (default: now)')
     .addOption(formatOption())
     .action(async (snapshot: string, options: VerifyOptions) => {
       await (await import('../verify-snapshot.js')).verifySnapshot(io, snapshot, options);

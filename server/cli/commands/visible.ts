@@ -6,7 +6,7 @@ import { type ActorOptions, withActorOptions } from '../actor-options.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
-import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
+import { type Format, formatOption, instantOption, withExamples, withJson, requiredOption } from '../options.js';
 import type { AskingActor } from '../read-actor.js';
 
 const FAMILY_NAMES: readonly Family[] = [
@@ -30,8 +30,8 @@ export function registerVisible(program: Command, io: CliIo): void {
   const command = withActorOptions(program.command('visible'))
     .description('say what an actor sees: nothing, everything, or exactly which namespaces and subtrees')
     .argument('<policy>', 'policy folder or snapshot file')
-    .addOption(new Option('--family <family>', 'what kind of records').choices(FAMILY_NAMES).makeOptionMandatory())
-    .requiredOption('--namespace <path>', 'where the actor asks from')
+    .addOption(requiredOption('--family <family>', 'what kind of records').choices(FAMILY_NAMES))
+    .addOption(requiredOption('--namespace <path>', 'where the actor asks from'))
     .addOption(new Option('--reach <reach>', 'how far (default: lineage; exact for process runs)').choices(REACHES))
     .option('--at <instant>', 'the time asked about, as RFC 3339 (default: now)')
     .addOption(formatOption())

@@ -94,7 +94,7 @@ function renderEdits({ edits, noEdit = '' }: Explanation, paint: Paint): string 
     const where = grant?.file === undefined ? '' : ` (${escapeText(grant.file)}:${String(grant.line ?? 1)})`;
     return `  ${(cells[i] ?? '').padStart(width)}  ${escapeText(text)}${where}\n`;
   });
-  return `${paint('info', 'help')}: each of these would allow it, and opens so many other cells\n${lines.join('')}`;
+  return `${paint('info', 'help')}: any one of these changes would allow it (first column: other accesses it also grants)\n${lines.join('')}`;
 }
 
 /** The object of interfaces.md. */

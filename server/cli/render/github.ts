@@ -1,7 +1,7 @@
 // Workflow commands of GitHub Actions: each problem is an annotation on its line. GitHub drops a message of more than 65,535
 // bytes, so each is kept far below that, with all that its problem has as JSON.
 import type { Severity } from '../../../engine/compiler.js';
-import type { CheckReport } from '../check-policy.js';
+import type { CheckReport } from '../../policy/check-policy.js';
 import { count } from './count.js';
 import { escapeText } from './escape.js';
 import type { Locator } from './locate.js';

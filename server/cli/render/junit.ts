@@ -1,7 +1,7 @@
 // JUnit XML for test reports: files, policy tests and guardrails are test cases, what is wrong with them failures.
 import type { Diagnostic } from '../../../engine/compiler.js';
 import { groupDigits } from '../../../engine/index.js';
-import type { CheckReport } from '../check-policy.js';
+import type { CheckReport } from '../../policy/check-policy.js';
 import { escapeText } from './escape.js';
 import { renderViolations } from './guardrails.js';
 import type { Locator } from './locate.js';

@@ -8,7 +8,7 @@ import type {
   Related,
   Severity,
 } from '../../../engine/compiler.js';
-import type { CheckReport } from '../check-policy.js';
+import type { CheckReport } from '../../policy/check-policy.js';
 import { renderViolations } from './guardrails.js';
 import { plain } from './palette.js';
 import { renderTestFailures } from './test-failures.js';

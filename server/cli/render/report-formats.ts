@@ -1,5 +1,5 @@
 // A report of `check` or `compile` for another program: one entry for each format.
-import type { CheckReport } from '../check-policy.js';
+import type { CheckReport } from '../../policy/check-policy.js';
 import { type CliIo, pathOf } from '../io.js';
 import type { ReportFormat } from '../options.js';
 import { programVersion } from '../version.js';

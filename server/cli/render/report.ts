@@ -1,8 +1,7 @@
 // What `check` and `compile` found, in every format: one table of renderers over one plain report, so that a further format
 // is one more entry.
 import type { Diagnostic } from '../../../engine/compiler.js';
-import type { CheckReport } from '../check-policy.js';
-import { EXIT } from '../exit-codes.js';
+import type { CheckReport } from '../../policy/check-policy.js';
 import { count, countOf } from './count.js';
 import { renderDiagnostics, summarize } from './diagnostics.js';
 import { guardrailsJson, renderViolations } from './guardrails.js';
@@ -43,14 +42,14 @@ export function renderCheck(report: CheckReport, paint: Paint): string {
 
 /** Why a report is not ok, as failures everywhere say it; null where it is. */
 export function errorOf(report: CheckReport): { readonly code: string; readonly message: string } | null {
-  switch (report.status) {
-    case EXIT.ok:
+  switch (report.verdict) {
+    case 'ok':
       return null;
-    case EXIT.policyInvalid:
+    case 'invalid':
       return { code: 'policy.invalid', message: summarize(report.diagnostics, report.files.length) };
-    case EXIT.testsFailed:
+    case 'tests_failed':
       return { code: 'policy.tests_failed', message: `${count(report.tests.failed, 'policy test')} failed` };
-    default:
+    case 'guardrails_violated':
       return {
         code: 'policy.guardrail_violated',
         message: `${count(report.guardrails.violated, 'guardrail')} violated`,
@@ -73,5 +72,5 @@ function summaryOf(report: CheckReport, paint: Paint): string {
         : `${count(guardrails.held, 'guardrail')} held`
       : `${countOf(guardrails.violated, guardrails.held + guardrails.violated, 'guardrail')} violated`,
   ];
-  return paint(report.status === EXIT.ok ? 'good' : 'error', parts.filter((part) => part !== '').join(', '));
+  return paint(report.verdict === 'ok' ? 'good' : 'error', parts.filter((part) => part !== '').join(', '));
 }

@@ -2,7 +2,8 @@
 // notifications of an execution that was not successful.
 import { createHash } from 'node:crypto';
 import { codePage, type ProblemCode, type Range, type Severity } from '../../../engine/compiler.js';
-import type { CheckReport } from '../check-policy.js';
+import type { CheckReport } from '../../policy/check-policy.js';
+import { statusOf } from '../open-policy.js';
 import { EXIT_MEANINGS, type ExitStatus } from '../exit-codes.js';
 import { count } from './count.js';
 import { type Locator, URI_BASES } from './locate.js';
@@ -18,7 +19,7 @@ export function renderSarif(report: CheckReport, locator: Locator, version: stri
   const notifications = unread
     ? [`the policy could not be read whole (${count(errors, 'error')}): its tests and guardrails were not run`]
     : [];
-  return log({ problems, locator, version, status: report.status, notifications, sources: report.sources });
+  return log({ problems, locator, version, status: statusOf(report), notifications, sources: report.sources });
 }
 
 /** A command that failed before there was anything to report. */

@@ -21,7 +21,7 @@ export function renderVerification({ policy, signed }: Verification, paint: Pain
     `policy    ${escapeText(policy.name)}: ${renderCounts(policy.counts)}`,
   ];
   if (signed === null) {
-    lines.push(`${paint('good', 'whole')}; who published it was not asked (\`--keyring\`)`);
+    lines.push(`${paint('good', 'intact')}; publisher not verified (use --keyring)`);
     return `${lines.join('\n')}\n`;
   }
   const { keyring, statement, signatures, faults } = signed;
@@ -36,7 +36,7 @@ export function renderVerification({ policy, signed }: Verification, paint: Pain
   lines.push(`signed by ${String(signatures.filter(({ ok }) => ok).length)}, ${needed}`);
   for (const signature of signatures) lines.push(`  ${signatureLine(signature, paint)}`);
   for (const fault of faults) lines.push(paint('error', escapeText(fault.message)));
-  if (faults.length === 0) lines.push(paint('good', 'whole and published'));
+  if (faults.length === 0) lines.push(paint('good', 'intact and published'));
   return `${lines.join('\n')}\n`;
 }
 

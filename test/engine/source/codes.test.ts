@@ -21,7 +21,7 @@ import {
   runPolicyTests,
 } from '../../../engine/compiler.js';
 import { instantOf } from '../../../engine/index.js';
-import { readFolder as readRealFolder } from '../../../server/cli/read-folder.js';
+import { readPolicyFolder } from '../../support/policy-folder.js';
 import { fromRoot } from '../../support/root.js';
 import { makeFolder } from '../../support/temp-folder.js';
 import { POLICY, readFolder, ROLES, textUnder } from './support.js';
@@ -157,7 +157,7 @@ describe('a folder that no checkout can hold', () => {
       process.stderr.write(`${code} is not shown: this machine or user cannot make such a file\n`);
       return;
     }
-    const { diagnostics } = await readRealFolder(folder, folder);
+    const { diagnostics } = await readPolicyFolder(folder);
     expect(diagnostics.map((one) => [one.code, one.file, typeof one.help])).toEqual([[code, file, 'string']]);
   });
 });

@@ -16,15 +16,15 @@ import {
   runPolicyTests,
   sortDiagnostics,
 } from '../../engine/compiler.js';
-import type { Policy } from '../../engine/index.js';
-import { EXIT, type ExitStatus } from './exit-codes.js';
-import { CliFailure } from './failure.js';
-import { readFolder } from './read-folder.js';
-import { count } from './render/count.js';
+import { InvariantError, type Policy } from '../../engine/index.js';
+import type { PathFault } from './path-fault.js';
+import { type FolderReading, readFolder } from './read-folder.js';
+
+/** Where several are true, the first of them after `ok`. */
+export type Verdict = 'ok' | 'invalid' | 'tests_failed' | 'guardrails_violated';
 
 export interface CheckReport {
-  /** 0, 3, 4 or 5. */
-  readonly status: ExitStatus;
+  readonly verdict: Verdict;
   /** The name of the policy, or null where it could not be read. */
   readonly policy: string | null;
   /** Paths of the files that were read, relative to the folder. */
@@ -53,13 +53,20 @@ const NO_GUARDRAILS: GuardrailReport = Object.freeze({ held: 0, violated: 0, vio
 /** Bytes of policy that are checked within a second anywhere. */
 const LARGE = 2 * 1024 * 1024;
 
+/** What is about to be done, to how many. */
+export interface Phase {
+  readonly kind: 'reading' | 'linting' | 'compiling' | 'testing' | 'proving';
+  readonly count: number;
+}
+
+export type CheckResult =
+  { readonly kind: 'checked'; readonly report: CheckReport } | { readonly kind: 'path'; readonly fault: PathFault };
+
 export interface CheckRequest {
   /** Absolute. */
   readonly folder: string;
-  /** How the user named it. */
-  readonly shown: string;
   /** Told what is about to be done, where it may take more than a second. */
-  readonly onPhase?: (phase: string) => void;
+  readonly onPhase?: (phase: Phase) => void;
   /** Verbs that only use a policy do not lint it. */
   readonly lint?: LintRequest;
   /** Given: only tests whose names match are run, and no guardrails are checked. */
@@ -71,12 +78,18 @@ export interface LintRequest extends LintOptions {
   readonly failOn: 'errors' | 'warnings';
 }
 
-/** Checks one folder. Throws `CliFailure` where there is none. */
-export async function checkPolicy({ folder, shown, ...request }: CheckRequest): Promise<CheckReport> {
-  const reading = await readFolder(folder, shown);
+/** Checks one folder. */
+export async function checkPolicy({ folder, ...request }: CheckRequest): Promise<CheckResult> {
+  const reading = await readFolder(folder);
+  return reading.kind === 'path' ? reading : { kind: 'checked', report: checkFiles(reading, request) };
+}
+
+function checkFiles(reading: FolderReading, request: Omit<CheckRequest, 'folder'>): CheckReport {
   const bytes = reading.files.reduce((sum, file) => sum + file.bytes.length, 0);
-  const onPhase = (bytes < LARGE ? undefined : request.onPhase) ?? ((): void => undefined);
-  onPhase(`reading ${count(reading.files.length, 'file')}`);
+  const onPhase = (kind: Phase['kind'], count: number): void => {
+    if (bytes >= LARGE) request.onPhase?.({ kind, count });
+  };
+  onPhase('reading', reading.files.length);
   const sourceFiles = [...reading.files, ...reading.unread.map((path) => ({ path, bytes: null }))];
   const { diagnostics: found, policy: set, sources, outlines } = readPolicy(sourceFiles);
   const read = {
@@ -85,15 +98,15 @@ export async function checkPolicy({ folder, shown, ...request }: CheckRequest): 
     diagnostics: sortDiagnostics([...reading.diagnostics, ...found]),
     sources,
   };
-  const refused = { status: EXIT.policyInvalid, tests: NO_TESTS, guardrails: NO_GUARDRAILS, compiled: null };
+  const refused = { verdict: 'invalid', tests: NO_TESTS, guardrails: NO_GUARDRAILS, compiled: null } as const;
   const readErrors = read.diagnostics.filter(isError);
   if (set === null || readErrors.length > 0) return { ...read, ...refused, invalidating: readErrors };
   const { lint } = request;
-  if (lint !== undefined) onPhase(`linting ${count(set.grants.length, 'grant')}`);
+  if (lint !== undefined) onPhase('linting', set.grants.length);
   const linted = lint === undefined ? [] : lintPolicy({ policy: set, sources, outlines }, lint);
   const diagnostics = sortDiagnostics([...read.diagnostics, ...linted]);
   const invalidates = (one: Diagnostic): boolean => isError(one) || (lint?.failOn === 'warnings' && isLasting(one));
-  onPhase(`compiling ${count(set.grants.length, 'grant')}`);
+  onPhase('compiling', set.grants.length);
   const result = compilePolicy(set);
   if (!result.ok) {
     const all = sortDiagnostics([...diagnostics, ...result.diagnostics]);
@@ -102,21 +115,21 @@ export async function checkPolicy({ folder, shown, ...request }: CheckRequest): 
   const handle = load(result.snapshot);
   const { onlyTests } = request;
   const selected = onlyTests === undefined ? set.tests : set.tests.filter((test) => onlyTests.test(test.name));
-  onPhase(`running ${count(selected.length, 'test')}`);
+  onPhase('testing', selected.length);
   const tests = runPolicyTests(set, handle, selected);
-  if (onlyTests === undefined) onPhase(`checking ${count(set.guardrails.length, 'guardrail')}`);
+  if (onlyTests === undefined) onPhase('proving', set.guardrails.length);
   const guardrails = onlyTests === undefined ? checkGuardrails(set, handle) : NO_GUARDRAILS;
   const invalidating = diagnostics.filter(invalidates);
-  const status =
+  const verdict =
     invalidating.length > 0
-      ? EXIT.policyInvalid
+      ? 'invalid'
       : tests.failed > 0
-        ? EXIT.testsFailed
+        ? 'tests_failed'
         : guardrails.violated > 0
-          ? EXIT.guardrailViolated
-          : EXIT.ok;
+          ? 'guardrails_violated'
+          : 'ok';
   const compiled = { set, snapshot: result.snapshot, handle };
-  return { ...read, diagnostics, invalidating, status, tests, guardrails, compiled };
+  return { ...read, diagnostics, invalidating, verdict, tests, guardrails, compiled };
 }
 
 /** A warning that does not come and go with the clock. */
@@ -131,10 +144,5 @@ function isError(diagnostic: Diagnostic): boolean {
 function load(snapshot: CompiledSnapshot): Policy {
   const loaded = openCompiled(snapshot);
   if (loaded.ok) return loaded.policy;
-  const message = `the compiled snapshot does not load: ${loaded.fault.code}: ${loaded.fault.message}`;
-  throw new CliFailure(
-    EXIT.unexpected,
-    { code: 'cli.unexpected', message },
-    { help: 'this is a bug of bailiwick: please report it with the policy' },
-  );
+  throw new InvariantError(`the compiled snapshot does not load: ${loaded.fault.code}: ${loaded.fault.message}`);
 }

@@ -13,10 +13,8 @@ import {
   type SourceFile,
 } from '../../engine/compiler.js';
 import { groupDigits } from '../../engine/index.js';
-import { EXIT } from './exit-codes.js';
-import { CliFailure } from './failure.js';
-import { CLI_LIMITS } from './limits.js';
-import { codeOf, fileFailure } from './path-failure.js';
+import { POLICY_LIMITS } from '../limits.js';
+import { codeOf, type PathFault, pathFaultOf } from './path-fault.js';
 
 export interface FolderReading {
   /** In code unit order of their paths. */
@@ -26,10 +24,15 @@ export interface FolderReading {
   readonly unread: readonly string[];
 }
 
-/** Reads the folder at an absolute path; `shown` is how the user named it. Throws `CliFailure` where there is no such folder. */
-export async function readFolder(folder: string, shown: string): Promise<FolderReading> {
+export type FolderResult =
+  ({ readonly kind: 'read' } & FolderReading) | { readonly kind: 'path'; readonly fault: PathFault };
+
+/** Reads the folder at an absolute path. */
+export async function readFolder(folder: string): Promise<FolderResult> {
+  const root = await openFolder(folder);
+  if (typeof root !== 'string') return { kind: 'path', fault: root };
   const walk: Walk = {
-    root: await openFolder(folder, shown),
+    root,
     files: [],
     diagnostics: [],
     unread: [],
@@ -38,7 +41,7 @@ export async function readFolder(folder: string, shown: string): Promise<FolderR
   };
   await visitFolder(walk, walk.root, '', [walk.root]);
   walk.files.sort((a, b) => (a.path < b.path ? -1 : 1));
-  return { files: walk.files, diagnostics: walk.diagnostics, unread: walk.unread };
+  return { kind: 'read', files: walk.files, diagnostics: walk.diagnostics, unread: walk.unread };
 }
 
 interface Walk {
@@ -52,15 +55,12 @@ interface Walk {
   stopped: boolean;
 }
 
-async function openFolder(folder: string, shown: string): Promise<string> {
+async function openFolder(folder: string): Promise<string | PathFault> {
   try {
     const facts = await stat(folder);
-    if (!facts.isDirectory())
-      throw new CliFailure(EXIT.usage, { code: 'cli.not_a_folder', message: `\`${shown}\` is not a folder` });
-    return await realpath(folder);
+    return facts.isDirectory() ? await realpath(folder) : { kind: 'not_a_folder' };
   } catch (error) {
-    if (error instanceof CliFailure) throw error;
-    throw fileFailure(error, shown);
+    return pathFaultOf(error);
   }
 }
 
@@ -121,9 +121,9 @@ async function visitEntry(walk: Walk, entry: Entry, above: readonly string[]): P
         message: 'is a symbolic link to a folder that it is in',
         help: REMOVE_LINK,
       });
-    else if (above.length > CLI_LIMITS.folderDepth)
+    else if (above.length > POLICY_LIMITS.folderDepth)
       report(walk, 'FILE_UNREADABLE', entry.path, {
-        message: `is nested deeper than ${groupDigits(CLI_LIMITS.folderDepth)} folders`,
+        message: `is nested deeper than ${groupDigits(POLICY_LIMITS.folderDepth)} folders`,
         help: 'move it up',
       });
     else await visitFolder(walk, resolved.real, entry.path, [...above, resolved.real]);

@@ -1,0 +1,143 @@
+// `bailiwick completion <shell>`: a script by which a shell completes verbs, options and their values, from the same table of
+// commands that help is made of.
+import { type Command, Argument } from 'commander';
+import { type CliIo, write } from '../io.js';
+import { withExamples } from '../options.js';
+
+type Shell = 'bash' | 'zsh' | 'fish';
+const SHELLS: readonly Shell[] = ['bash', 'zsh', 'fish'];
+
+export function registerCompletion(program: Command, io: CliIo): void {
+  const command = program
+    .command('completion')
+    .description('print the script by which a shell completes bailiwick')
+    .addArgument(new Argument('<shell>', 'whose script').choices(SHELLS))
+    .action((shell: Shell) => write(io.stdout, scriptFor(shell, wordsOf(program, ''))));
+  withExamples(command, [
+    ['for this bash', 'source <(bailiwick completion bash)'],
+    ['for every zsh', 'bailiwick completion zsh > "${fpath[1]}/_bailiwick"'],
+    ['for every fish', 'bailiwick completion fish > ~/.config/fish/completions/bailiwick.fish'],
+  ]);
+}
+
+/** What may follow a verb, which is empty for the program itself. */
+interface Words {
+  readonly verb: string;
+  readonly description: string;
+  readonly verbs: readonly string[];
+  readonly options: readonly {
+    readonly long: string;
+    readonly description: string;
+    readonly values: readonly string[];
+  }[];
+  /** Of its first argument, where they are known. */
+  readonly values: readonly string[];
+}
+
+function wordsOf(command: Command, verb: string): readonly Words[] {
+  const inner = command.commands.flatMap((one) => wordsOf(one, verb === '' ? one.name() : `${verb} ${one.name()}`));
+  const options = command.options
+    .filter(({ hidden, long }) => !hidden && long !== undefined)
+    .map(({ long, description, argChoices }) => ({ long: long ?? '', description, values: argChoices ?? [] }));
+  const own = {
+    verb,
+    description: command.description(),
+    verbs: command.commands.map((one) => one.name()),
+    options: [...options, { long: '--help', description: 'show help', values: [] }],
+    values: command.registeredArguments[0]?.argChoices ?? [],
+  };
+  return [own, ...inner];
+}
+
+function scriptFor(shell: Shell, all: readonly Words[]): string {
+  switch (shell) {
+    case 'bash':
+      return bashScript(all);
+    case 'zsh':
+      return zshScript(all);
+    case 'fish':
+      return fishScript(all);
+  }
+}
+
+/** Cases of a shell: by verb what follows it, by verb and option the values; the rest are file names. */
+function casesOf(all: readonly Words[]): string {
+  const lists = all.flatMap(({ verb, verbs, options, values }) => [
+    `    '${verb} -') list='${options.map(({ long }) => long).join(' ')}' ;;`,
+    ...(verbs.length + values.length === 0 ? [] : [`    '${verb}') list='${[...verbs, ...values].join(' ')}' ;;`]),
+    ...options
+      .filter((option) => option.values.length > 0)
+      .map((option) => `    '${verb} ${option.long}') list='${option.values.join(' ')}' ;;`),
+  ]);
+  return lists.join('\n');
+}
+
+const nestedOf = (all: readonly Words[]): string =>
+  all
+    .filter(({ verb, verbs }) => verb !== '' && verbs.length > 0)
+    .map(({ verb }) => verb)
+    .join('|');
+
+const optionsWithValues = (all: readonly Words[]): string =>
+  [
+    ...new Set(all.flatMap(({ options }) => options.filter(({ values }) => values.length > 0).map(({ long }) => long))),
+  ].join('|');
+
+/** Sets `list` from `verb`, `prev` and `cur`, in words that bash and zsh share. */
+function sharedScript(all: readonly Words[]): string {
+  return `  local key=$verb list=
+  case "$prev" in ${optionsWithValues(all)}) key="$verb $prev" ;; *) case "$cur" in -*) key="$verb -" ;; esac ;; esac
+  case "$key" in
+${casesOf(all)}
+  esac`;
+}
+
+function bashScript(all: readonly Words[]): string {
+  return `# bash completion of bailiwick: source <(bailiwick completion bash)
+_bailiwick() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} verb=
+  [ "$COMP_CWORD" -gt 1 ] && verb=\${COMP_WORDS[1]}
+  case "$verb" in ${nestedOf(all)}) [ "$COMP_CWORD" -gt 2 ] && verb="$verb \${COMP_WORDS[2]}" ;; esac
+${sharedScript(all)}
+  COMPREPLY=($(compgen -W "$list" -- "$cur"))
+}
+complete -o default -F _bailiwick bailiwick
+`;
+}
+
+function zshScript(all: readonly Words[]): string {
+  return `#compdef bailiwick
+_bailiwick() {
+  local cur=\${words[CURRENT]} prev=\${words[CURRENT-1]} verb= second=\${words[3]}
+  [ "$CURRENT" -gt 2 ] && verb=\${words[2]}
+  case "$verb" in ${nestedOf(all)}) [ "$CURRENT" -gt 3 ] && verb="$verb $second" ;; esac
+${sharedScript(all)}
+  if [ -n "$list" ]; then compadd -- \${=list}; else _files; fi
+}
+if [ "$funcstack[1]" = _bailiwick ]; then _bailiwick "$@"; else compdef _bailiwick bailiwick; fi
+`;
+}
+
+function fishScript(all: readonly Words[]): string {
+  const lines = all.flatMap(({ verb, verbs, options, values }) => {
+    const names = verb.split(' ').filter((name) => name !== '');
+    const conditions = names.map((name) => `__fish_seen_subcommand_from ${name}`);
+    const own = [...conditions, ...(verbs.length === 0 ? [] : [`not __fish_seen_subcommand_from ${verbs.join(' ')}`])];
+    const when = quote(own.join('; and '));
+    const describe = (name: string): string =>
+      quote(all.find((one) => one.verb === [...names, name].join(' '))?.description ?? '');
+    return [
+      ...verbs.map((name) => `complete -c bailiwick -n ${when} -f -a ${name} -d ${describe(name)}`),
+      ...(values.length === 0 ? [] : [`complete -c bailiwick -n ${when} -f -a ${quote(values.join(' '))}`]),
+      ...options.map(({ long, description, values: choices }) => {
+        const value = choices.length === 0 ? '' : ` -x -a ${quote(choices.join(' '))}`;
+        return `complete -c bailiwick -n ${when} -l ${long.slice(2)} -d ${quote(description)}${value}`;
+      }),
+    ];
+  });
+  return `# fish completion of bailiwick\n${lines.join('\n')}\n`;
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}

@@ -1,0 +1,65 @@
+// `bailiwick config check|example`: every setting and where it comes from, and a file to begin with.
+import type { Command } from 'commander';
+import type { ChosenSetting, SettingName } from '../../config/index.js';
+import { CliFailure, configFailure } from '../failure.js';
+import { type CliIo, write, writeJson } from '../io.js';
+import { type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
+import { escapeText } from '../render/escape.js';
+import { renderTable } from '../render/table.js';
+
+type Options = Readonly<Partial<Record<SettingName, string>>> & { readonly format: Format };
+
+export function registerConfig(program: Command, io: CliIo): void {
+  const config = program.command('config').description('settings: check them, or print an example file');
+  registerConfigCheck(config, io);
+  const example = config
+    .command('example')
+    .description('print a `bailiwick.yaml` with every setting, its default and what it does')
+    .action(async () => write(io.stdout, (await import('../../config/example.js')).exampleConfig()));
+  withExamples(example, [['a file to begin with', 'bailiwick config example > bailiwick.yaml']]);
+  withExamples(config, [
+    ['what a gateway would run with, and why', 'bailiwick config check'],
+    ['a file to begin with', 'bailiwick config example > bailiwick.yaml'],
+  ]);
+}
+
+function registerConfigCheck(config: Command, io: CliIo): void {
+  const command = config
+    .command('check')
+    .description('read all settings as `serve` would; list each with its source, or every error with its place')
+    .addOption(formatOption())
+    .action((options: Options) => checkConfig(io, options));
+  withSettings(command, ['config', 'policy', 'dataDir', 'databaseUrl', 'listen']);
+  withExamples(command, [
+    ['what a gateway would run with, and why', 'bailiwick config check'],
+    ['a file before it is deployed', 'bailiwick config check --config etc/bailiwick.yaml --format json'],
+  ]);
+  withJson(command, [
+    '{"ok","file","settings":[{"key","value","source","place"}],"faults":[{"place","message"}]}',
+    '`source` is flag, environment, file or default; `place` is null for a default. A secret has no value, but "secret": true.',
+  ]);
+}
+
+async function checkConfig(io: CliIo, options: Options): Promise<void> {
+  const { readConfig } = await import('../../config/index.js');
+  const { faults, file, settings } = await readConfig({ flags: options, env: io.env, cwd: io.cwd });
+  const report = { ok: faults.length === 0, file, settings: settings.map(settingJson), faults };
+  if (faults.length > 0) {
+    const failure = configFailure(faults);
+    throw new CliFailure(failure.status, failure, { ...failure.detail, report });
+  }
+  if (options.format === 'json') {
+    await writeJson(io, report);
+    return;
+  }
+  const rows = settings.map((one) => [
+    one.key,
+    one.isSecret ? '(secret)' : one.written === null ? '-' : escapeText(String(one.written)),
+    one.place === null ? 'default' : escapeText(one.place),
+  ]);
+  await write(io.stdout, renderTable(['SETTING', 'VALUE', 'SOURCE'], rows));
+}
+
+function settingJson({ key, written, isSecret, level, place }: ChosenSetting): object {
+  return { key, value: written, source: level, place, ...(isSecret ? { secret: true } : {}) };
+}

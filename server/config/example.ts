@@ -1,0 +1,33 @@
+// The example of `bailiwick.yaml`, from the table of settings: every setting with its default, and as a comment what has none
+// or excludes another one. It loads as it stands, and says what no file would say.
+import type { Setting, Table } from './setting.js';
+import { SETTINGS } from './settings.js';
+
+const HEADER = `# Settings of bailiwick, with their defaults. Made by \`bailiwick config example\`; \`bailiwick config check\` says where each
+# one comes from. A flag wins over a variable, a variable over this file. Relative paths start at the folder of this file.
+`;
+
+export function exampleConfig(): string {
+  return `${HEADER}${linesOf(SETTINGS, '').join('\n')}\n`;
+}
+
+function linesOf(table: Table, indent: string): readonly string[] {
+  return Object.entries(table).flatMap(([name, member]): readonly string[] => {
+    const gap = indent === '' ? [''] : [];
+    if (member.kind === 'later') return [];
+    if (member.kind === 'setting') return [...gap, ...settingLines(name, member, indent)];
+    return [...gap, `${indent}# ${member.doc}`, `${indent}${name}:`, ...linesOf(member.members, `${indent}  `)];
+  });
+}
+
+function settingLines(
+  name: string,
+  { doc, default: usual, example, flag, env, secretFile }: Setting<unknown>,
+  indent: string,
+): readonly string[] {
+  const variables = [...(flag === undefined ? [] : [flag.split(' ')[0] ?? '']), ...(env ?? [])];
+  const from = variables.length === 0 ? '' : ` (${variables.join(', ')})`;
+  const line = usual === null ? `${indent}#${name}: ${example ?? ''}` : `${indent}${name}: ${String(usual)}`;
+  const file = secretFile === undefined ? [] : [`${indent}#${name}File: secrets/${name}`];
+  return [`${indent}# ${doc}${from}`, line, ...file];
+}
