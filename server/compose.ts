@@ -1,31 +1,104 @@
-// The composition root of the gateway: the only place that wires store, credentials, policy, routes and socket together.
+// The composition root of the gateway, in two steps: services of a configuration and its ports, then any number of listeners on
+// them, each with its routes and its guard. The only place that wires store, credentials, policy, routes and sockets together.
 import { unrestrictedPolicy } from '../engine/index.js';
-import { type Authenticator, makeKeyAuthenticator, makeLocalAuthenticator } from './auth/authenticate.js';
+import { makeRegistry } from './auth/authenticator.js';
 import { makeFingerprinter } from './auth/fingerprint.js';
+import { makeKeyAuthenticators } from './auth/key-authenticator.js';
+import { makeLocalAuthenticator } from './auth/local-authenticator.js';
 import type { Address, RateLimits } from './config/index.js';
 import type { Database } from './db/database.js';
 import { readSecrets } from './db/secrets.js';
 import { makeApp } from './http/app.js';
-import { anyHost, type HostGuard, isLoopback, loopbackHost, noHost } from './http/host-guard.js';
-import { startHttpServer } from './http/http-server.js';
+import { anyHost, type HostGuard, isLoopback, loopbackHost } from './http/host-guard.js';
+import { bindTcp, type Bound } from './http/http-server.js';
+import { type At, type TcpAt, urlOf } from './http/listen-at.js';
+import type { Services } from './http/pipeline.js';
 import { makeRateLimiter } from './http/rate-limit.js';
+import { makeRequestLog } from './http/request-log.js';
+import type { Route } from './http/route.js';
 import { makeRoutes } from './http/routes.js';
-import { type Gatekeeper, makeFloodNotice } from './http/serve-request.js';
 import { type ActivePolicy, type Candidate, makeActivePolicy } from './policy/active-policy.js';
 import { type Clock, type Logger, makeIdSource, systemClock } from './ports.js';
+
+export { bindTcp } from './http/http-server.js';
 
 /** `serve`: every request is authenticated and decided by `policy`. `local`: one unrestricted user, on loopback only. */
 export type GatewayMode = ({ readonly kind: 'serve' } & Candidate) | { readonly kind: 'local' };
 
-export interface GatewayOptions {
+export interface ServicesOptions {
   readonly mode: GatewayMode;
-  /** Open and migrated; closed by whoever opened it, after the gateway. */
+  /** Open and migrated; closed by whoever opened it, after the services. */
   readonly db: Database;
-  /** Port 0 takes any free one. */
-  readonly listen: Address;
   readonly rate: RateLimits;
   readonly log: Logger;
   readonly clock?: Clock;
+}
+
+export interface GatewayServices extends Services {
+  /** Every route of the API. */
+  readonly routes: readonly Route[];
+  /** Once no listener uses them any more. */
+  readonly close: () => Promise<void>;
+}
+
+export async function makeServices(options: ServicesOptions): Promise<GatewayServices> {
+  const { mode, db, rate, log, clock = systemClock } = options;
+  const secrets = await readSecrets(db);
+  const fingerprint = makeFingerprinter(secrets.fingerprint);
+  const keys = makeKeyAuthenticators({ db, fingerprint, log });
+  const actors = makeRegistry([mode.kind === 'local' ? makeLocalAuthenticator(fingerprint) : keys.actors]);
+  const admins = makeRegistry([keys.admins]);
+  return {
+    actors,
+    admins,
+    policies: makeActivePolicy(mode.kind === 'local' ? { policy: unrestrictedPolicy() } : mode, { clock, log }),
+    limiters: {
+      perActor: makeRateLimiter(rate.perActor),
+      perAddress: makeRateLimiter(rate.perAddress),
+      unauthenticated: makeRateLimiter(rate.unauthenticated),
+      unproven: makeRateLimiter(rate.unauthenticated),
+    },
+    clock,
+    nextId: makeIdSource(),
+    log: makeRequestLog(log),
+    routes: makeRoutes({ db, cursorKey: secrets.cursor }),
+    close: async () => {
+      await Promise.all([actors.close(), admins.close()]);
+    },
+  };
+}
+
+export interface ListenerOptions<Where extends At> {
+  readonly routes: readonly Route[];
+  readonly guard: HostGuard;
+  /** What was bound is this listener's from now on. */
+  readonly at: Bound<Where>;
+}
+
+export interface Listener<Where extends At = At> {
+  readonly at: Where;
+  readonly url: string;
+  /** Refuses what comes, ends what is in flight, then closes; safe to call twice. */
+  readonly close: () => Promise<void>;
+}
+
+/** Answers requests at an address. Several listeners may share services. */
+export function listen<Where extends At>(
+  services: Services,
+  { routes, guard, at: bound }: ListenerOptions<Where>,
+): Listener<Where> {
+  bound.serve({
+    app: makeApp(routes, { services, guard, isClosing: bound.isClosing }),
+    currentDigest: () => services.policies.current().policy.digest,
+    nextId: services.nextId,
+    onRefused: services.log.refused,
+  });
+  return { at: bound.at, url: urlOf(bound.at), close: bound.close };
+}
+
+export interface GatewayOptions extends ServicesOptions {
+  /** An address to take, or one that was taken before. */
+  readonly listen: Address | Bound<TcpAt>;
 }
 
 export interface Gateway {
@@ -37,53 +110,22 @@ export interface Gateway {
   readonly close: () => Promise<void>;
 }
 
-/** Rejects where the address cannot be listened on, or in local mode is reached from other machines. */
+/** Both steps, with one listener. Rejects where the address cannot be taken, or in local mode is reached from other machines. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { mode, db, listen, rate, log, clock = systemClock } = options;
-  const secrets = await readSecrets(db);
-  const policies = makeActivePolicy(mode.kind === 'local' ? { policy: unrestrictedPolicy() } : mode, { clock, log });
-  const authenticator = chooseAuthenticator(options, secrets.fingerprint);
-  let draining = false;
-  // In local mode the port belongs to the answer, and it is known only once there is a socket.
-  let hostGuard: HostGuard = mode.kind === 'local' ? noHost : anyHost;
-  const keeper: Gatekeeper = {
-    authenticator,
-    policies,
-    hostGuard: (host, origin) => {
-      hostGuard(host, origin);
-    },
-    limiters: {
-      perActor: makeRateLimiter(rate.perActor),
-      perAddress: makeRateLimiter(rate.perAddress),
-      unauthenticated: makeRateLimiter(rate.unauthenticated),
-    },
-    clock,
-    nextId: makeIdSource(),
-    log,
-    floodNotice: makeFloodNotice(log),
-    around: { currentDigest: () => policies.current().policy.digest, isDraining: () => draining },
-  };
-  const app = makeApp(makeRoutes({ db, cursorKey: secrets.cursor }), keeper);
-  const server = await startHttpServer({
-    app,
-    listen,
-    currentDigest: keeper.around.currentDigest,
-    nextId: keeper.nextId,
-  });
-  if (mode.kind === 'local') {
-    hostGuard = loopbackHost(server.address.port);
-    if (!isLoopback(server.address.host)) {
-      await server.drain();
-      throw new NotLoopbackError();
-    }
+  const bound = 'serve' in options.listen ? options.listen : await bindTcp(options.listen);
+  const isLocal = options.mode.kind === 'local';
+  try {
+    if (isLocal && !isLoopback(bound.at.host)) throw new NotLoopbackError();
+    const services = await makeServices(options);
+    const guard = isLocal ? loopbackHost(bound.at.port) : anyHost;
+    const listener = listen(services, { routes: services.routes, guard, at: bound });
+    let closing: Promise<void> | null = null;
+    const close = (): Promise<void> => (closing ??= listener.close().then(services.close));
+    return { url: listener.url, address: bound.at, policies: services.policies, close };
+  } catch (error) {
+    await bound.close();
+    throw error;
   }
-  let closing: Promise<void> | null = null;
-  const close = async (): Promise<void> => {
-    draining = true;
-    await server.drain();
-    await authenticator.close();
-  };
-  return { url: urlOf(server.address), address: server.address, policies, close: () => (closing ??= close()) };
 }
 
 /** Local mode was asked to listen where other machines can reach it. */
@@ -93,13 +135,4 @@ export class NotLoopbackError extends Error {
   constructor() {
     super('local mode listens on a loopback address only');
   }
-}
-
-function chooseAuthenticator({ mode, db, log }: GatewayOptions, fingerprintKey: Uint8Array): Authenticator {
-  const fingerprint = makeFingerprinter(fingerprintKey);
-  return mode.kind === 'local' ? makeLocalAuthenticator(fingerprint) : makeKeyAuthenticator({ db, fingerprint, log });
-}
-
-function urlOf({ host, port }: Address): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
 }

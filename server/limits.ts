@@ -12,6 +12,7 @@ export const HTTP_LIMITS = Object.freeze({
   cursorCharacters: 1536 * 1024,
   /** Bytes that a body with a cursor may have beside it and `bodyBytes`: the key `page` with its `after`, and white space. */
   cursorMemberBytes: 1024,
+  idempotencyKeyCharacters: 255,
   /** Arrays and objects inside one another in a body. */
   jsonDepth: 32,
   /** Characters of the request target; a namespace is at most 1,024. */
@@ -22,6 +23,8 @@ export const HTTP_LIMITS = Object.freeze({
   headers: 100,
   /** Characters of an `Authorization` value that are looked at. */
   credentialCharacters: 8192,
+  /** Of the path of a Unix socket; 104 of them, with the zero at the end, are what every system takes. */
+  socketPathBytes: 103,
   /** Sockets open at once. */
   connections: 4096,
   requestsPerSocket: 100_000,
@@ -68,6 +71,8 @@ export const KEY_LIMITS = Object.freeze({
   restrictions: 1_000,
   /** `last_used_at` is written at most so often for one key, in milliseconds. */
   lastUsedInterval: 60_000,
+  /** Keys remembered as good when last presented; the one longest unused is forgotten first. */
+  proven: 10_000,
   /** How long requests wait for the end of the look-up before theirs, which they then share, in milliseconds. */
   lookUpPatience: 10,
 });

@@ -110,6 +110,11 @@ const KINDS = {
     title: 'The route does not take this method',
     help: 'Use one of those in the `Allow` header.',
   },
+  'request.timeout': {
+    status: 408,
+    title: 'The request did not arrive in time',
+    help: 'Send the headers within 8 seconds and the whole request within 15, on a new connection.',
+  },
   'request.too_large': {
     status: 413,
     title: 'The body is too large',
@@ -135,10 +140,20 @@ const KINDS = {
     title: 'This host name is not served here',
     help: 'In local mode, address the gateway as `127.0.0.1`, `[::1]` or `localhost` with its port, and not from the web page of another site.',
   },
+  'request.precondition_required': {
+    status: 428,
+    title: 'The change needs to say which revision it is of',
+    help: 'Read the record, and send the value of its `ETag` as `If-Match`.',
+  },
   'limit.rate': {
     status: 429,
     title: 'Too many requests',
     help: 'Wait for as many seconds as `Retry-After` says, then send fewer at once. `RateLimit` and `RateLimit-Policy` tell the quota.',
+  },
+  'request.headers_too_large': {
+    status: 431,
+    title: 'The headers are too large',
+    help: 'Keep all headers together to 16 KiB.',
   },
   internal: {
     status: 500,

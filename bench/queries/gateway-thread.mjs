@@ -8,11 +8,11 @@ import pg from 'pg';
 import { compilePolicy } from '../../dist/engine/compiler.js';
 import { canonicalize, instantOf, loadSnapshot, scopeSetOf } from '../../dist/engine/index.js';
 import { createKey } from '../../dist/server/auth/api-keys.js';
-import { makeKeyAuthenticator } from '../../dist/server/auth/authenticate.js';
 import { makeFingerprinter } from '../../dist/server/auth/fingerprint.js';
+import { makeKeyAuthenticators } from '../../dist/server/auth/key-authenticator.js';
 import { startGateway } from '../../dist/server/compose.js';
 import { openDatabase } from '../../dist/server/db/database.js';
-import { startHttpServer } from '../../dist/server/http/http-server.js';
+import { bindTcp } from '../../dist/server/http/http-server.js';
 import { makeIdSource } from '../../dist/server/ports.js';
 import { PLANNER_SETTINGS, SCHEMA } from '../../dist/server/db/session-settings.js';
 import { itemsJson } from '../../dist/server/query/page-statement.js';
@@ -80,7 +80,11 @@ for (const { actor } of actors) {
 
 let statement = null;
 let statements = 0;
-const authenticator = makeKeyAuthenticator({ db, fingerprint: makeFingerprinter(new Uint8Array(32)), log: silent });
+const { actors: authenticator } = makeKeyAuthenticators({
+  db,
+  fingerprint: makeFingerprinter(new Uint8Array(32)),
+  log: silent,
+});
 
 function bodyOf(request) {
   return new Promise((resolve, reject) => {
@@ -122,10 +126,12 @@ const app = express();
 app.post('/bare', (request, response) => answer(request, response, throughKnex));
 app.post('/straight', (request, response) => answer(request, response, straight));
 app.post('/keyed', async (request, response) => {
-  await authenticator.authenticate(request.headers.authorization, instantOf(Date.now()));
+  const bearer = request.headers.authorization.slice('Bearer '.length);
+  await authenticator.authenticate({ bearer, certificate: null, address: null }, instantOf(Date.now()));
   await answer(request, response, throughKnex);
 });
-const bare = await startHttpServer({ app, listen, currentDigest: () => '', nextId: makeIdSource() });
+const bare = await bindTcp(listen);
+bare.serve({ app, currentDigest: () => '', nextId: makeIdSource(), onRefused: () => undefined });
 
 parentPort.on('message', async (message) => {
   if (message.kind === 'statement') {
@@ -147,10 +153,10 @@ parentPort.on('message', async (message) => {
   } else {
     await gateway.close();
     await authenticator.close();
-    await bare.drain();
+    await bare.close();
     await pool.end();
     await db.close();
     parentPort.close();
   }
 });
-parentPort.postMessage({ kind: 'ready', url: gateway.url, bareUrl: `http://127.0.0.1:${bare.address.port}`, keys });
+parentPort.postMessage({ kind: 'ready', url: gateway.url, bareUrl: `http://127.0.0.1:${bare.at.port}`, keys });

@@ -33,6 +33,11 @@ export function parseKey(text: string): KeyText | null {
   return match?.[1] === undefined || match[2] === undefined ? null : { id: match[1], secret: match[2] };
 }
 
+/** Whether a text is meant as a key of ours, right or not. */
+export function isKeyText(text: string): boolean {
+  return text.startsWith(PREFIX);
+}
+
 export function isKeyId(text: string): boolean {
   return ID.test(text);
 }

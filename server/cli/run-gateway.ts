@@ -1,6 +1,6 @@
 // `serve` and `local` as processes: what they need is checked and opened, they listen, say so, and end in order when they are
 // told to (design 5, 6).
-import { type Gateway, type GatewayMode, startGateway } from '../compose.js';
+import { bindTcp, type Gateway, type GatewayMode, startGateway } from '../compose.js';
 import { type Config, type SettingName, storeOf } from '../config/index.js';
 import { isLoopbackName } from '../http/host-guard.js';
 import { makeLogger } from '../log.js';
@@ -80,9 +80,14 @@ async function run(io: CliIo, { config, mode, format }: RunOptions): Promise<voi
   // The process's own standard error is written beside the event loop, so that a slow reader of the log stops no request.
   const log = makeLogger(io.stderr === process.stderr ? {} : { destination: io.stderr });
   try {
-    const db = await openStore(io, config);
+    // Before the store is made or migrated: an address that is taken leaves nothing behind.
+    const address = await takeAddress(config.listen);
+    const db = await openStore(io, config).catch(async (error: unknown) => {
+      await address.close();
+      throw error;
+    });
     try {
-      const gateway = await listen({ mode, db, listen: config.listen, rate: config.limits.rate, log });
+      const gateway = await startGateway({ mode, db, listen: address, rate: config.limits.rate, log });
       await announce(io, gateway, { config, mode, format });
       const signal = await termination.requested;
       log.info({ signal }, 'shutting down');
@@ -96,13 +101,12 @@ async function run(io: CliIo, { config, mode, format }: RunOptions): Promise<voi
   }
 }
 
-async function listen(options: Parameters<typeof startGateway>[0]): Promise<Gateway> {
+async function takeAddress({ host, port }: Config['listen']): ReturnType<typeof bindTcp> {
   try {
-    return await startGateway(options);
+    return await bindTcp({ host, port });
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? LISTEN_FAULTS.get(String(error.code)) : undefined;
     if (reason === undefined) throw error;
-    const { host, port } = options.listen;
     const where = `${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
     throw new CliFailure(
       EXIT.precondition,

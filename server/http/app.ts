@@ -1,30 +1,46 @@
-// The Express app: the declared routes, one entry for each path, and nothing else. Express finds the path; everything after
-// that is serve-request.ts.
-import express, { type ErrorRequestHandler, type Express } from 'express';
+// The Express app of one door: the declared routes, one entry for each path, and nothing else. Express finds the path and catches
+// what it cannot read; everything after that is pipeline.ts. It takes the messages of a listener, or anything that is as much.
+import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express';
+import type { Incoming, Outgoing, Outlet } from './message.js';
 import { pathTemplate } from './path-template.js';
+import { type Door, refuseUnroutable, type RoutesOfPath, serve } from './pipeline.js';
 import type { Route } from './route.js';
-import { type Gatekeeper, serveRequest, serveUnroutable } from './serve-request.js';
 
-export function makeApp(routes: readonly Route[], keeper: Gatekeeper): Express {
+export function makeApp(routes: readonly Route[], door: Door): Express {
   const app = express();
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
   app.set('query parser', false);
   app.set('etag', false);
   app.disable('x-powered-by');
-  for (const [path, byMethod] of byPath(routes)) {
-    app.all(pathTemplate(path).pattern, (request, response) => serveRequest(keeper, byMethod, { request, response }));
+  const answer = async (found: RoutesOfPath | null, request: Request, response: Response): Promise<void> => {
+    outletOf(response).deliver(await serve(door, found, incomingOf(request)));
+  };
+  for (const [path, found] of byPath(routes)) {
+    app.all(pathTemplate(path).pattern, (request, response) => answer(found, request, response));
   }
-  app.use((request, response) => serveRequest(keeper, null, { request, response }));
+  app.use((request, response) => answer(null, request, response));
   // Express knows an error handler by its four parameters.
   const onError: ErrorRequestHandler = (error: unknown, request, response, _next) => {
-    serveUnroutable(keeper, { request, response }, error);
+    outletOf(response).deliver(refuseUnroutable(door, incomingOf(request), error));
   };
   app.use(onError);
   return app;
 }
 
-function byPath(routes: readonly Route[]): ReadonlyMap<string, ReadonlyMap<string, Route>> {
+/** Hands a request to the app, which its types say only for Node's own messages. Express notes on both what it finds. */
+export function dispatch(app: Express, incoming: Incoming, outlet: Outlet): void {
+  Reflect.apply(app, undefined, [incoming, outlet]);
+}
+
+/** Does one request without a socket. */
+export function handle(app: Express, incoming: Incoming): Promise<Outgoing> {
+  return new Promise((resolve) => {
+    dispatch(app, { ...incoming }, { deliver: resolve });
+  });
+}
+
+function byPath(routes: readonly Route[]): ReadonlyMap<string, RoutesOfPath> {
   const paths = new Map<string, Map<string, Route>>();
   for (const route of routes) {
     const methods = paths.get(route.path) ?? new Map<string, Route>();
@@ -32,4 +48,22 @@ function byPath(routes: readonly Route[]): ReadonlyMap<string, ReadonlyMap<strin
     paths.set(route.path, methods.set(route.method, route));
   }
   return paths;
+}
+
+function incomingOf(request: Request): Incoming {
+  if (isIncoming(request)) return request;
+  throw new TypeError('a request that no door has made');
+}
+
+function isIncoming(request: object): request is Incoming {
+  return 'readBody' in request && 'peer' in request;
+}
+
+function outletOf(response: Response): Outlet {
+  if (isOutlet(response)) return response;
+  throw new TypeError('a response that no door has made');
+}
+
+function isOutlet(response: object): response is Outlet {
+  return 'deliver' in response;
 }

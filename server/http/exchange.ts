@@ -1,23 +1,26 @@
-// One request and its answer: what is known of it as the work goes on, and the only two ways out (an answer, a problem). Every
-// answer, also of a refusal, carries the policy's digest, a request id and the headers that keep it out of caches (design 6).
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Instant, Policy } from '../../engine/index.js';
-import type { RequestActor } from '../auth/request-actor.js';
+// One request on its way to an answer: what is known of it as the work goes on, and the answers that it can end in. Each of
+// them, also a refusal, carries the policy's digest, a request id and the headers that keep it out of caches.
+import type { Instant } from '../../engine/index.js';
+import type { Active } from '../policy/active-policy.js';
 import { type ApiProblem, PROBLEMS_PATH } from '../problem.js';
+import type { Incoming, Outgoing } from './message.js';
+import type { Headers } from './request-head.js';
 
 export interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly incoming: Incoming;
+  readonly headers: Headers;
+  /** Made here. What the gateway does for the request is done under this one. */
   readonly requestId: string;
+  /** The client's own, where it is a valid one: its answer bears it. */
+  readonly clientId: string | null;
   /** The clock, read once. */
   readonly at: Instant;
   /** For durations, in milliseconds. */
   readonly startedAt: number;
-  /** Whether the client waits for leave to send its body. */
-  awaitsLeave: boolean;
-  actor: RequestActor | null;
+  /** Who was authenticated, once somebody was. */
+  actor: { readonly id: string } | null;
   /** The policy once it is pinned; nothing replaces it then. */
-  policy: Policy | null;
+  active: Active | null;
 }
 
 /** What a route answers: a JSON text. */
@@ -34,39 +37,39 @@ export interface Page {
   readonly html: string;
 }
 
-export interface Surroundings {
-  /** Digest of the policy in force, for answers that pinned none. */
-  readonly currentDigest: () => string;
-  readonly isDraining: () => boolean;
-}
-
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** The client's id if it is one, else a fresh one (interfaces.md, Problems). */
-export function chooseRequestId(given: string | string[] | undefined, fresh: () => string): string {
-  return typeof given === 'string' && CLIENT_REQUEST_ID.test(given) ? given : fresh();
+/** The id that a client gave its request, if it is a valid one. */
+export function clientIdOf(headers: Headers): string | null {
+  const given = headers.get('x-request-id');
+  return given !== undefined && CLIENT_REQUEST_ID.test(given) ? given : null;
 }
 
-export function sendAnswer(exchange: Exchange, answer: Answer | Page, around: Surroundings): void {
+export function toOutgoing(exchange: Exchange, answer: Answer | Page, currentDigest: string): Outgoing {
   const { status } = answer;
-  if ('html' in answer) {
-    send(
-      exchange,
-      { status, text: answer.html, contentType: 'text/html; charset=utf-8', headers: PAGE_HEADERS },
-      around,
-    );
-  } else {
-    const { json, headers = [] } = answer;
-    send(exchange, { status, text: json, contentType: 'application/json', headers }, around);
-  }
+  return 'html' in answer
+    ? make(
+        exchange,
+        { status, text: answer.html, type: 'text/html; charset=utf-8', headers: PAGE_HEADERS },
+        currentDigest,
+      )
+    : make(
+        exchange,
+        { status, text: answer.json, type: 'application/json', headers: answer.headers ?? [] },
+        currentDigest,
+      );
 }
 
 /** A page loads nothing and runs nothing, whatever should ever get into it. */
 const PAGE_HEADERS = Object.freeze(['Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'"]);
 
-export function sendProblem(exchange: Exchange, problem: ApiProblem, around: Surroundings): void {
-  const text = problemText(problem, exchange.requestId);
-  send(exchange, { status: problem.status, text, contentType: PROBLEM_TYPE, headers: problemHeaders(problem) }, around);
+export function toRefusal(exchange: Exchange, problem: ApiProblem, currentDigest: string): Outgoing {
+  const text = problemText(problem, exchange.clientId ?? exchange.requestId);
+  return make(
+    exchange,
+    { status: problem.status, text, type: PROBLEM_TYPE, headers: problemHeaders(problem) },
+    currentDigest,
+  );
 }
 
 export const PROBLEM_TYPE = 'application/problem+json';
@@ -102,28 +105,28 @@ const CHALLENGES: ReadonlyMap<string, string> = new Map([
   ['auth.invalid', 'Bearer realm="bailiwick", error="invalid_token"'],
 ]);
 
-interface Outgoing {
+interface Content {
   readonly status: number;
   readonly text: string;
-  readonly contentType: string;
+  readonly type: string;
   readonly headers: readonly string[];
 }
 
-function send(exchange: Exchange, outgoing: Outgoing, around: Surroundings): void {
-  const { response, policy, requestId, awaitsLeave } = exchange;
-  const head = [
-    'Content-Type',
-    outgoing.contentType,
-    'Content-Length',
-    String(Buffer.byteLength(outgoing.text)),
-    ...answerHeaders(policy?.digest ?? around.currentDigest(), requestId),
-    ...outgoing.headers,
-  ];
-  // After a refusal, a client without leave may send its body or not: only a new connection is clear about where it ends.
-  if (awaitsLeave || around.isDraining()) head.push('Connection', 'close');
-  response.writeHead(outgoing.status, head);
-  // As a text, which Node writes together with the head.
-  response.end(outgoing.text);
+function make(exchange: Exchange, { status, text, type, headers }: Content, currentDigest: string): Outgoing {
+  const { active, requestId, clientId, actor } = exchange;
+  return {
+    status,
+    headers: [
+      'Content-Type',
+      type,
+      'Content-Length',
+      String(Buffer.byteLength(text)),
+      ...answerHeaders(active?.policy.digest ?? currentDigest, clientId ?? requestId),
+      ...headers,
+    ],
+    text,
+    reader: actor?.id ?? null,
+  };
 }
 
 /** The headers of every answer of this listener. */

@@ -1,4 +1,4 @@
-// Which `Host` a listener answers to (design 6). In local mode it must be the loopback name or address with the port, and a
+// Which `Host` a listener answers to. In local mode it must be the loopback name or address with the port, and a
 // browser's `Origin` must be our own: a web page must not reach the gateway through the user's browser or a rebound name.
 import { isIP } from 'node:net';
 import { ApiProblem } from '../problem.js';
@@ -8,10 +8,6 @@ export type HostGuard = (host: string, origin: string | undefined) => void;
 
 /** Served to the network: any host that could be one. What it says decides nothing. */
 export const anyHost: HostGuard = () => undefined;
-
-export const noHost: HostGuard = () => {
-  throw new ApiProblem('request.host');
-};
 
 export function loopbackHost(port: number): HostGuard {
   const authorities = ['127.0.0.1', '[::1]', 'localhost'].flatMap((name) => [

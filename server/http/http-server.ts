@@ -1,89 +1,114 @@
-// The listening socket: Node's limits and timeouts, requests that are born as Express's, connections that never become a
-// request, and the way to an orderly end.
-import {
-  createServer,
-  IncomingMessage,
-  type RequestListener,
-  type Server,
-  ServerResponse,
-  STATUS_CODES,
-} from 'node:http';
-import type { AddressInfo } from 'node:net';
+// The listening socket: an address, taken before there is anything to serve there, then Node's limits and timeouts, connections
+// that never become a request, and the way to an orderly end.
+import { createServer, type Server, STATUS_CODES } from 'node:http';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Express } from 'express';
 import { HTTP_LIMITS } from '../limits.js';
 import { ApiProblem } from '../problem.js';
+import { dispatch } from './app.js';
+import { connectionOf, openConnection } from './connection.js';
 import { answerHeaders, PROBLEM_TYPE, problemText } from './exchange.js';
+import { bearAsExpress, type GatewayRequest, GatewayResponse, type MessageClasses, messageClasses } from './http-message.js';
+import { type At, listenOnSocket, listenOnTcp, type SocketAt, type TcpAt } from './listen-at.js';
+import type { Refusal } from './request-log.js';
 
-export interface HttpServer {
-  readonly address: { readonly host: string; readonly port: number };
-  /** Takes no new connections, lets requests in flight end, then cuts what is left. */
-  readonly drain: () => Promise<void>;
+/** An address that is ours. Whoever connects before it is served is turned away, as if nobody listened. */
+export interface Bound<Where extends At = At> {
+  /** With the port that was taken. */
+  readonly at: Where;
+  /** To be called once. */
+  readonly serve: (service: HttpService) => void;
+  /** Takes no new connections, lets requests in flight end, then cuts what is left. Safe to call twice. */
+  readonly close: () => Promise<void>;
+  readonly isClosing: () => boolean;
 }
 
-export interface HttpServerOptions {
+export interface HttpService {
   readonly app: Express;
-  readonly listen: { readonly host: string; readonly port: number };
   readonly currentDigest: () => string;
   readonly nextId: () => string;
+  /** Told of each request that was refused before it was one. */
+  readonly onRefused: (refusal: Refusal) => void;
 }
 
-/** Listens; rejects with Node's error where it cannot (`EADDRINUSE`, `EACCES`). */
-export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const server = makeServer(options);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.listen.port, options.listen.host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-  const bound = server.address();
-  const { address, port }: Pick<AddressInfo, 'address' | 'port'> =
-    typeof bound === 'object' && bound !== null ? bound : { address: options.listen.host, port: options.listen.port };
-  return { address: { host: address, port }, drain: () => drain(server) };
+/** Takes an address; port 0 is any free one. Rejects with Node's error where it cannot (`EADDRINUSE`, `EACCES`). */
+export function bindTcp(listen: { readonly host: string; readonly port: number }): Promise<Bound<TcpAt>> {
+  return bind((server) => listenOnTcp(server, listen));
 }
 
-function makeServer({ app, currentDigest, nextId }: HttpServerOptions): Server {
-  // An Express app is a request listener, which its types say only for its own kinds of request.
-  const listener: RequestListener = (request, response) => {
-    app(request as Parameters<Express>[0], response as Parameters<Express>[1]);
+export function bindSocket(path: string): Promise<Bound<SocketAt>> {
+  return bind((server) => listenOnSocket(server, path));
+}
+
+async function bind<Where extends At>(take: (server: HttpServer) => Promise<Where>): Promise<Bound<Where>> {
+  const classes = messageClasses();
+  const server = makeServer(classes);
+  const turnAway = (socket: Socket): void => {
+    socket.destroy();
   };
-  const server = createServer(
-    {
-      ...bornAsExpress(app),
-      maxHeaderSize: HTTP_LIMITS.headerBytes,
-      headersTimeout: HTTP_LIMITS.headersTimeout,
-      requestTimeout: HTTP_LIMITS.requestTimeout,
-      keepAliveTimeout: HTTP_LIMITS.keepAliveTimeout,
-      connectionsCheckingInterval: HTTP_LIMITS.timeoutCheckInterval,
-      // Checked with the other headers, so that this refusal looks like every other.
-      requireHostHeader: false,
-      noDelay: true,
+  server.on('connection', turnAway);
+  const at = await take(server);
+  let closing: Promise<void> | null = null;
+  const isClosing = (): boolean => closing !== null;
+  return {
+    at,
+    isClosing,
+    serve: (service) => {
+      server.off('connection', turnAway);
+      serve(server, classes, { ...service, isClosing });
     },
-    listener,
-  );
+    close: () => (closing ??= drain(server)),
+  };
+}
+
+type HttpServer = Server<typeof GatewayRequest, typeof GatewayResponse>;
+
+function makeServer(classes: MessageClasses): HttpServer {
+  const server = createServer({
+    ...classes,
+    maxHeaderSize: HTTP_LIMITS.headerBytes,
+    headersTimeout: HTTP_LIMITS.headersTimeout,
+    requestTimeout: HTTP_LIMITS.requestTimeout,
+    keepAliveTimeout: HTTP_LIMITS.keepAliveTimeout,
+    connectionsCheckingInterval: HTTP_LIMITS.timeoutCheckInterval,
+    // Checked with the other headers, so that this refusal looks like every other.
+    requireHostHeader: false,
+    noDelay: true,
+  });
   server.maxConnections = HTTP_LIMITS.connections;
   server.maxRequestsPerSocket = HTTP_LIMITS.requestsPerSocket;
-  // Not a number of headers that Node would drop the rest of in silence: bytes bound them here, checkHeaders counts them.
+  // Not a number of headers that Node would drop the rest of in silence: bytes bound them here, readHeaders counts them.
   server.maxHeadersCount = 0;
   server.timeout = HTTP_LIMITS.idleSocketTimeout;
-  server.on('checkContinue', listener);
-  server.on('checkExpectation', listener);
-  const refuse = (socket: Duplex, status: number, problem: ApiProblem | null): void => {
-    refuseSocket(socket, status, { problem, requestId: nextId(), snapshot: currentDigest() });
+  return server;
+}
+
+type OpenService = HttpService & { readonly isClosing: () => boolean };
+
+function serve(server: HttpServer, classes: MessageClasses, service: OpenService): void {
+  const { app } = service;
+  bearAsExpress(classes, app);
+  const listener = (request: GatewayRequest, response: GatewayResponse): void => {
+    dispatch(app, request, response);
   };
+  server.on('connection', (socket) => {
+    openConnection(socket, service.isClosing);
+  });
+  server.on('request', listener);
+  server.on('checkContinue', (request, response) => {
+    request.leave = () => {
+      response.writeContinue();
+    };
+    listener(request, response);
+  });
+  server.on('checkExpectation', listener);
   server.on('connect', (_, socket) => {
-    refuse(socket, 405, new ApiProblem('request.method'));
+    refuse(service, socket, new ApiProblem('request.method'));
   });
   server.on('clientError', (error: ClientError, socket) => {
-    if (error.code === 'HPE_HEADER_OVERFLOW') {
-      const long = error.rawPacket !== undefined && isLongTarget(error.rawPacket);
-      refuse(socket, long ? 414 : 431, long ? new ApiProblem('request.uri_too_long') : null);
-    } else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') refuse(socket, 408, null);
-    else refuse(socket, 400, new ApiProblem('request.malformed'));
+    refuse(service, socket, problemOf(error));
   });
-  return server;
 }
 
 interface ClientError extends Error {
@@ -91,22 +116,11 @@ interface ClientError extends Error {
   readonly rawPacket?: Buffer;
 }
 
-/**
- * Express sets the prototypes of every request and response it sees, which costs more than all its routing (perf-peers.md).
- * These are made with them, so that there is nothing left to set. Derived classes, because only for those does V8 keep the
- * hidden class from one object to the next.
- */
-function bornAsExpress(app: Express): {
-  IncomingMessage: typeof IncomingMessage;
-  ServerResponse: typeof ServerResponse<IncomingMessage>;
-} {
-  class GatewayRequest extends IncomingMessage {}
-  class GatewayResponse extends ServerResponse {}
-  Object.setPrototypeOf(GatewayRequest.prototype, app.request);
-  Object.setPrototypeOf(GatewayResponse.prototype, app.response);
-  Reflect.set(app, 'request', GatewayRequest.prototype);
-  Reflect.set(app, 'response', GatewayResponse.prototype);
-  return { IncomingMessage: GatewayRequest, ServerResponse: GatewayResponse };
+function problemOf({ code, rawPacket }: ClientError): ApiProblem {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new ApiProblem('request.timeout');
+  if (code !== 'HPE_HEADER_OVERFLOW') return new ApiProblem('request.malformed');
+  const isLong = rawPacket !== undefined && isLongTarget(rawPacket);
+  return new ApiProblem(isLong ? 'request.uri_too_long' : 'request.headers_too_large');
 }
 
 /** Whether what overflowed is the request line alone. */
@@ -115,41 +129,54 @@ function isLongTarget(packet: Buffer): boolean {
   return /^[A-Z]+ \S*$/.test(packet.toString('latin1', 0, 64)) && (end < 0 || end > HTTP_LIMITS.targetCharacters);
 }
 
-interface Refusal {
-  /** Null where no code of ours says it: the status alone. */
-  readonly problem: ApiProblem | null;
-  readonly requestId: string;
-  readonly snapshot: string;
-}
-
-/** An answer to what never became a request; the connection ends with it. */
-function refuseSocket(socket: Duplex, status: number, { problem, requestId, snapshot }: Refusal): void {
-  socket.on('error', () => undefined);
-  if (!socket.writable || isAnswering(socket)) {
+/** What cannot be read ends its connection, with an answer where one can be sent that is not taken for that of another request. */
+function refuse(service: OpenService, socket: Duplex, problem: ApiProblem): void {
+  const connection = socket instanceof Socket ? connectionOf(socket) : null;
+  // It has ended once, and has been told so.
+  if (connection === null || connection.fault !== null) return;
+  const current = responseOn(socket);
+  // Nobody can be answered whose connection has broken; whoever waits for it is told by the socket itself.
+  if (socket.destroyed || !socket.writable) {
     socket.destroy();
     return;
   }
-  const body = problem === null ? '' : problemText(problem, requestId);
+  connection.fail(problem);
+  // A request that cannot be read to its end is answered as such, or has been refused already.
+  if (current !== null && !current.req.complete) return;
+  const requestId = service.nextId();
+  service.onRefused({ requestId, address: connection.address, problem });
+  if (current === null) writeRefusal(socket, problem, { requestId, snapshot: service.currentDigest() });
+  // The answer under way, of an earlier request, is the last.
+  else if (current.headersSent) socket.end();
+}
+
+/** The answer that the connection is busy with. */
+function responseOn(socket: Duplex): GatewayResponse | null {
+  const message: unknown = '_httpMessage' in socket ? socket._httpMessage : null;
+  return message instanceof GatewayResponse ? message : null;
+}
+
+function writeRefusal(
+  socket: Duplex,
+  problem: ApiProblem,
+  { requestId, snapshot }: { readonly requestId: string; readonly snapshot: string },
+): void {
+  const body = problemText(problem, requestId);
   const headers = answerHeaders(snapshot, requestId);
   const lines = [
-    `HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}`,
+    `HTTP/1.1 ${String(problem.status)} ${STATUS_CODES[problem.status] ?? ''}`,
     'Connection: close',
+    `Content-Type: ${PROBLEM_TYPE}`,
     `Content-Length: ${String(Buffer.byteLength(body))}`,
   ];
-  if (problem !== null) lines.push(`Content-Type: ${PROBLEM_TYPE}`);
   for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i] ?? ''}: ${headers[i + 1] ?? ''}`);
+  socket.on('error', () => undefined);
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
   // The peer may never close its side.
   setTimeout(() => socket.destroy(), HTTP_LIMITS.discardTimeout).unref();
 }
 
-/** Whether an answer to an earlier request of the connection is on its way, which must not be mixed with another. */
-function isAnswering(socket: Duplex): boolean {
-  const message: unknown = '_httpMessage' in socket ? socket._httpMessage : null;
-  return message instanceof ServerResponse && message.headersSent;
-}
-
-async function drain(server: Server): Promise<void> {
+async function drain(server: HttpServer): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => {
       resolve();

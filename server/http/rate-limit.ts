@@ -1,12 +1,15 @@
 // Token buckets by name (an address, an actor): so many requests a second, with a second's worth in hand. Memory is bounded:
 // the name that has been quiet longest is forgotten first.
 import { RATE_LIMITS } from '../limits.js';
+import { ApiProblem } from '../problem.js';
 
 export interface RateLimiter {
   /** Requests a second. */
   readonly quota: number;
   /** Counts one request: 0 if it may go on, else the whole seconds after which the next may. */
   readonly take: (name: string) => number;
+  /** What `take` would give, without counting anything. */
+  readonly wait: (name: string) => number;
 }
 
 interface Bucket {
@@ -16,25 +19,43 @@ interface Bucket {
 
 /** `quota` 0 is no limit. `now` is in milliseconds and never goes back. */
 export function makeRateLimiter(quota: number, now: () => number = () => performance.now()): RateLimiter {
-  if (quota === 0) return { quota, take: () => 0 };
+  if (quota === 0) return { quota, take: () => 0, wait: () => 0 };
   const capacity = Math.max(1, quota);
   const buckets = new Map<string, Bucket>();
+  const tokensOf = ({ tokens, filledAt }: Bucket, at: number): number =>
+    Math.min(capacity, tokens + ((at - filledAt) / 1000) * quota);
+  const waitFor = (tokens: number): number => (tokens < 1 ? Math.ceil((1 - tokens) / quota) : 0);
   return {
     quota,
+    wait: (name) => {
+      const bucket = buckets.get(name);
+      return bucket === undefined ? 0 : waitFor(tokensOf(bucket, now()));
+    },
     take: (name) => {
       const at = now();
       const bucket = buckets.get(name) ?? { tokens: capacity, filledAt: at };
-      bucket.tokens = Math.min(capacity, bucket.tokens + ((at - bucket.filledAt) / 1000) * quota);
+      bucket.tokens = tokensOf(bucket, at);
       bucket.filledAt = at;
       // Taken out and put back, so that the map's order is that of the last use.
       buckets.delete(name);
       buckets.set(name, bucket);
       if (buckets.size > RATE_LIMITS.buckets) forgetOldest(buckets);
-      if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / quota);
-      bucket.tokens -= 1;
-      return 0;
+      const wait = waitFor(bucket.tokens);
+      if (wait === 0) bucket.tokens -= 1;
+      return wait;
     },
   };
+}
+
+/** The refusal of a request that comes too early by so many seconds. */
+export function tooMany({ quota }: RateLimiter, policy: string, wait: number): ApiProblem {
+  const headers = [
+    'RateLimit-Policy',
+    `"${policy}";q=${String(quota)};w=1`,
+    'RateLimit',
+    `"${policy}";r=0;t=${String(wait)}`,
+  ];
+  return new ApiProblem('limit.rate', { retryAfter: wait, headers });
 }
 
 function forgetOldest(buckets: Map<string, Bucket>): void {
@@ -44,9 +65,9 @@ function forgetOldest(buckets: Map<string, Bucket>): void {
   }
 }
 
-/** The name that an address is counted under: an IPv6 client owns its whole /64, an IPv4 one its address. */
-export function addressName(address: string | undefined): string {
-  if (address === undefined) return 'gone';
+/** The name that an address is counted under: an IPv6 client owns its whole /64, an IPv4 one its address, a Unix socket has none. */
+export function addressName(address: string | null): string {
+  if (address === null) return 'none';
   const v4 = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (v4 !== undefined) return v4;
   const [head = '', tail] = (address.split('%')[0] ?? '').split('::');

@@ -1,5 +1,6 @@
-// Routes as data. Each declares how its access is decided, in a field that cannot be left out, and what it does comes in two
-// halves with the decision between them, so that no route can answer before it was decided (design 6, order of work).
+// Routes as data: one value says everything of a route that the pipeline, the documentation and the tests go by. How its access
+// is decided stands in a field that cannot be left out, and what it does comes in two halves with the decision between them, so
+// that no route can answer before it was decided.
 import {
   canonicalize,
   type Family,
@@ -11,55 +12,104 @@ import {
   type VisibilityRequest,
   type Visible,
 } from '../../engine/index.js';
+import type { JsonSchema } from '../api/schema.js';
+import type { AdminActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
+import type { Active } from '../policy/active-policy.js';
 import { ApiProblem } from '../problem.js';
-import { isRecordId } from '../query/find-record.js';
+import { isRecordId } from '../api/record-schema.js';
 import type { Answer, Page } from './exchange.js';
 import { pathTemplate } from './path-template.js';
 
-export type Method = 'GET' | 'POST';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH';
+export type MediaType = 'application/json' | 'application/merge-patch+json';
+/** In lower case. `if-match` is 428 where it is missing, `idempotency-key` 400. */
+export type NamedHeader = 'if-match' | 'idempotency-key';
+
+/** Query parameters by name; what is not named here is refused. */
+export type QueryInput = Readonly<Record<string, { readonly required: boolean; readonly pattern: RegExp }>>;
+
+export interface BodyInput {
+  readonly types: readonly MediaType[];
+  readonly schema: JsonSchema;
+  readonly maxBytes: number;
+  /** A text of ours that a client sends back inside the body, which has room of its own above `maxBytes`. */
+  readonly carries?: {
+    readonly at: readonly string[];
+    /** For the member itself, without the text. */
+    readonly memberBytes: number;
+    readonly maxBytes: number;
+  };
+}
+
+export interface Input {
+  readonly query?: QueryInput;
+  readonly headers?: readonly NamedHeader[];
+  /** Absent where the route takes no body. */
+  readonly body?: BodyInput;
+}
+
+/** By status, for the answers that are no problems: those have a shape of their own, the same for every route. */
+export type Output = Readonly<Record<number, { readonly type: string; readonly schema: JsonSchema }>>;
 
 /** What a route is given of a request; nothing here reaches the store without a decision. */
-export interface Call {
-  readonly actor: RequestActor;
+export interface Call<Actor> {
+  readonly actor: Actor;
   readonly at: Instant;
   /** As it was sent, without a query string. */
   readonly path: string;
+  readonly query: ReadonlyMap<string, string>;
+  readonly headers: ReadonlyMap<NamedHeader, string>;
+  /** The JSON value of the body; null where the route takes none. */
+  readonly body: unknown;
+  /** Aborted when nobody waits for the answer any more. */
+  readonly gone: AbortSignal;
   /** Takes the policy in force, once; every later call gives the same one. */
-  readonly pinPolicy: () => Policy;
+  readonly pin: () => Active;
 }
 
-export type Route = DecidedRoute | PublicRoute;
+interface Described {
+  readonly method: Method;
+  /** With `{id}` or `{path}` for what it leaves open. */
+  readonly path: string;
+  readonly input: Input;
+  readonly output: Output;
+}
 
 /** Says the same to everybody, without a credential, and has no way to the store or the policy. */
-export interface PublicRoute {
-  readonly method: 'GET';
-  readonly path: string;
+export interface PublicRoute extends Described {
   readonly access: 'public';
-  readonly body: 'none';
-  readonly answer: () => Page;
+  readonly answer: () => Answer | Page;
 }
 
-interface DecidedRoute {
-  readonly method: Method;
-  readonly path: string;
+export interface ActorRoute extends Described {
   /**
    * `self`: any authenticated actor, about itself. `visibility`: what the policy lets it see, or 403. `record`: one record if the
-   * policy lets it be seen where it is, or 404 as if there were none.
+   * policy lets it be seen where it is, or 404 as if there were none. `command`: a write, decided as the policy has it.
    */
-  readonly access: 'self' | 'visibility' | 'record';
-  readonly body: 'none' | 'json';
-  readonly run: (call: Call, body: unknown) => Promise<Answer>;
+  readonly access: 'self' | 'visibility' | 'record' | 'command';
+  readonly run: (call: Call<RequestActor>) => Promise<Answer>;
 }
+
+/** Whoever administers the gateway, which no policy decides about. */
+export interface AdminRoute extends Described {
+  readonly access: 'admin';
+  readonly run: (call: Call<AdminActor>) => Promise<Answer>;
+}
+
+export type Route = PublicRoute | ActorRoute | AdminRoute;
+
+export type Access = Route['access'];
 
 interface SelfRoute {
   readonly method: Method;
   readonly path: string;
+  readonly output: Output;
   readonly answer: (actor: RequestActor) => Answer;
 }
 
-export function selfRoute({ method, path, answer }: SelfRoute): Route {
-  return { method, path, access: 'self', body: 'none', run: (call) => Promise.resolve(answer(call.actor)) };
+export function selfRoute({ answer, ...described }: SelfRoute): ActorRoute {
+  return { ...described, access: 'self', input: {}, run: (call) => Promise.resolve(answer(call.actor)) };
 }
 
 /** A decided query: what the actor may see under the one policy that the answer names. */
@@ -68,25 +118,30 @@ export interface Decided {
   readonly at: Instant;
   readonly policy: Policy;
   readonly visible: Visible;
+  readonly gone: AbortSignal;
 }
 
 interface VisibilityRoute<Plan> {
   readonly method: Method;
   readonly path: string;
-  /** Reads the body, or throws a problem. */
-  readonly parse: (body: unknown) => Plan;
+  readonly body: BodyInput;
+  readonly output: Output;
+  /** Makes a plan of a JSON value that has the body's shape, and throws a problem for any other. */
+  readonly parse: (value: unknown) => Plan;
   readonly visibilityOf: (plan: Plan) => VisibilityRequest;
   readonly answer: (decided: Decided, plan: Plan) => Promise<Answer>;
 }
 
-export function visibilityRoute<Plan>(route: VisibilityRoute<Plan>): Route {
+export function visibilityRoute<Plan>(route: VisibilityRoute<Plan>): ActorRoute {
+  const { method, path, body, output } = route;
   return {
-    method: route.method,
-    path: route.path,
+    method,
+    path,
     access: 'visibility',
-    body: 'json',
-    run: async (call, body) => {
-      const plan = route.parse(body);
+    input: { body },
+    output,
+    run: async (call) => {
+      const plan = route.parse(call.body);
       return route.answer(see(call, route.visibilityOf(plan)), plan);
     },
   };
@@ -96,17 +151,17 @@ interface NamespaceRoute {
   readonly method: Method;
   /** With `{path}` in it. */
   readonly path: string;
+  readonly output: Output;
   readonly answer: (decided: Decided) => Promise<Answer>;
 }
 
-/** A namespace by its path. It is decided there, whether it exists or not: 403 says nothing of that (interfaces.md, HTTP). */
-export function namespaceRoute({ method, path, answer }: NamespaceRoute): Route {
-  const { partOf } = pathTemplate(path);
+/** A namespace by its path. It is decided there, whether it exists or not: 403 says nothing of that. */
+export function namespaceRoute({ answer, ...described }: NamespaceRoute): ActorRoute {
+  const { partOf } = pathTemplate(described.path);
   return {
-    method,
-    path,
+    ...described,
     access: 'visibility',
-    body: 'none',
+    input: {},
     run: async (call) => {
       const named = canonicalize(partOf(call.path));
       if (!named.ok) throw notCanonical();
@@ -119,9 +174,10 @@ interface RecordRoute {
   readonly method: Method;
   /** With `{id}` in it. */
   readonly path: string;
+  readonly output: Output;
   readonly family: Family;
   /** Where the record of that id is, and nothing else of it; null where there is none of the family. */
-  readonly locate: (id: string) => Promise<NamespacePath | null>;
+  readonly locate: (id: string, gone: AbortSignal) => Promise<NamespacePath | null>;
   /** Null where there is none any more. */
   readonly answer: (decided: Decided, id: string) => Promise<Answer | null>;
 }
@@ -130,35 +186,34 @@ interface RecordRoute {
  * A record by its id. Context and target are its own namespace, for every family. An id that is none, that of another family and
  * that of a record which may not be read are one: the same bytes after one look into the store and one decision.
  */
-export function recordRoute({ method, path, family, locate, answer }: RecordRoute): Route {
-  const { partOf } = pathTemplate(path);
+export function recordRoute({ family, locate, answer, ...described }: RecordRoute): ActorRoute {
+  const { partOf } = pathTemplate(described.path);
   return {
-    method,
-    path,
+    ...described,
     access: 'record',
-    body: 'none',
-    run: async ({ actor, at, path: asked, pinPolicy }) => {
-      const policy = pinPolicy();
-      const id = partOf(asked);
+    input: {},
+    run: async ({ actor, at, path, pin, gone }) => {
+      const { policy } = pin();
+      const id = partOf(path);
       if (id === null || !isRecordId(id)) throw notFound('no id');
-      const namespace = await locate(id);
+      const namespace = await locate(id, gone);
       // Decided also where there is nothing, so that it takes as long.
       const request = { family, context: namespace ?? ROOT, reach: 'exact' } as const;
       const visible = visibility(policy, { actor, request, at });
       if (namespace === null) throw notFound('no record of the family');
       if (visible.kind === 'none') throw notFound(visible.step);
-      const found = await answer({ actor, at, policy, visible }, id);
+      const found = await answer({ actor, at, policy, visible, gone }, id);
       if (found === null) throw notFound('gone while it was read');
       return found;
     },
   };
 }
 
-function see({ actor, at, pinPolicy }: Call, request: VisibilityRequest): Decided {
-  const policy = pinPolicy();
+function see({ actor, at, pin, gone }: Call<RequestActor>, request: VisibilityRequest): Decided {
+  const { policy } = pin();
   const visible = visibility(policy, { actor, request, at });
   if (visible.kind === 'none') throw new ApiProblem('authz.denied', { step: visible.step });
-  return { actor, at, policy, visible };
+  return { actor, at, policy, visible, gone };
 }
 
 function notCanonical(): ApiProblem {

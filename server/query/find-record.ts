@@ -22,13 +22,6 @@ export interface RecordKey {
   readonly id: string;
 }
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** Whether a text can be the id of a record at all, of whatever version: datasets bring their own. */
-export function isRecordId(text: string): boolean {
-  return UUID.test(text);
-}
-
 /**
  * The namespace of a record, archived or not; null where there is none of this family. A stored path that is none of ours is
  * taken for none: nobody can be allowed anything there (design 2.3, step 1). Says nothing about who may know.

@@ -8,8 +8,9 @@ import type { Database } from '../../server/db/database.js';
 import { readSecrets } from '../../server/db/secrets.js';
 import { problemText } from '../../server/http/exchange.js';
 import { pathTemplate } from '../../server/http/path-template.js';
-import type { Route } from '../../server/http/route.js';
+import type { NamedHeader, Route } from '../../server/http/route.js';
 import { makeRoutes } from '../../server/http/routes.js';
+import type { Active } from '../../server/policy/active-policy.js';
 import { ApiProblem } from '../../server/problem.js';
 import { type Call, call, openGateway } from './gateway.js';
 
@@ -34,6 +35,7 @@ export type Ask = (asker: Asker, kind: Kind, body: unknown) => Promise<Answer>;
 /** GET of one record. */
 export type Get = (asker: Asker, path: string) => Promise<Answer>;
 
+const NONE: ReadonlyMap<NamedHeader, string> = new Map();
 const REQUEST_ID = 'the-same-for-all';
 
 /** Cursors are sealed as the store's gateway seals them. */
@@ -57,10 +59,23 @@ async function answerOf(
   { actor, at, policy, id }: Asker,
   { path, body }: { readonly path: string; readonly body: unknown },
 ): Promise<Answer> {
-  if (route === undefined || route.access === 'public') throw new Error(`there is no route to ${path}`);
+  if (route === undefined || route.access === 'public' || route.access === 'admin') {
+    throw new Error(`there is no route to ${path}`);
+  }
+  const active: Active = { policy, generation: 1, source: { kind: 'memory' }, statement: null, since: at };
+  const { signal: gone } = new AbortController();
+  const call = {
+    actor: asRequestActor(actor, id),
+    at,
+    path,
+    query: NONE,
+    headers: NONE,
+    body,
+    gone,
+    pin: () => active,
+  };
   try {
-    const caller = { actor: asRequestActor(actor, id), at, path, pinPolicy: () => policy };
-    const { status, json, headers = [] } = await route.run(caller, body);
+    const { status, json, headers = [] } = await route.run(call);
     const named = headers.flatMap((name, index) => (index % 2 === 0 ? [[name.toLowerCase(), headers[index + 1]]] : []));
     return { status, text: json, headers: Object.fromEntries(named) as Answer['headers'] };
   } catch (error) {

@@ -7,7 +7,8 @@ export const problemsPage: PublicRoute = Object.freeze({
   method: 'GET',
   path: PROBLEMS_PATH,
   access: 'public',
-  body: 'none',
+  input: {},
+  output: { 200: { type: 'text/html; charset=utf-8', schema: { type: 'string' } } },
   answer: () => ({ status: 200, html: HTML }),
 });
 
@@ -52,7 +53,8 @@ const HTML = `<!doctype html>
 <h1>Problems</h1>
 <p>Every request that Bailiwick refuses is answered with <code>application/problem+json</code>. Its <code>code</code> is
 one of these and never changes its meaning; <code>errors</code> says where in the body the mistake is, and
-<code>requestId</code> finds the request in the log of the gateway.</p>
+<code>requestId</code> finds the request in the log of the gateway, there as <code>requestId</code>, or as
+<code>clientRequestId</code> if it is one that the client chose.</p>
 </header>
 <nav aria-label="Problems">
 <ul>

@@ -1,18 +1,39 @@
-// POST /api/v1/query and /api/v1/query/count: what the actor may see, and nothing else that is there (design 2.4, 7).
+// POST /api/v1/query and /api/v1/query/count: what the actor may see, and nothing else that is there.
 import { decide, type Policy, ROOT, type VisibilityRequest } from '../../../engine/index.js';
+import { COUNT_SCHEMA, PAGE_SCHEMA } from '../../api/answer-schemas.js';
+import { QUERY_SCHEMAS } from '../../api/query-schema.js';
 import type { Database } from '../../db/database.js';
+import { HTTP_LIMITS } from '../../limits.js';
 import { ApiProblem } from '../../problem.js';
 import { parseQuery } from '../../query/parse-query.js';
 import type { QueryPlan } from '../../query/plan.js';
 import { countRecords, listPage, namespaceExists } from '../../query/records.js';
 import { makeVisibleMemory, type VisibleSet } from '../../query/visible-memory.js';
-import { type Decided, type Route, visibilityRoute } from '../route.js';
+import { type BodyInput, type Decided, type Route, visibilityRoute } from '../route.js';
 
 export interface QueryRoutesOptions {
   readonly db: Database;
   /** Secret of the store that seals cursors. */
   readonly cursorKey: Uint8Array;
 }
+
+/** A page's own cursor comes on top, so that whoever was given one can send it back with the query that it is of. */
+const LIST_BODY: BodyInput = {
+  types: ['application/json'],
+  schema: QUERY_SCHEMAS.query,
+  maxBytes: HTTP_LIMITS.bodyBytes,
+  carries: {
+    at: ['page', 'after'],
+    memberBytes: HTTP_LIMITS.cursorMemberBytes,
+    maxBytes: HTTP_LIMITS.cursorMemberBytes + HTTP_LIMITS.cursorCharacters,
+  },
+};
+
+const COUNT_BODY: BodyInput = {
+  types: ['application/json'],
+  schema: QUERY_SCHEMAS.count,
+  maxBytes: HTTP_LIMITS.bodyBytes,
+};
 
 export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly Route[] {
   const remember = makeVisibleMemory();
@@ -21,6 +42,8 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
   const list = visibilityRoute({
     method: 'POST',
     path: '/api/v1/query',
+    body: LIST_BODY,
+    output: { 200: { type: 'application/json', schema: PAGE_SCHEMA } },
     parse: (body) => parseQuery(body, 'query'),
     visibilityOf: visibilityRequest,
     answer: async (decided, plan) => {
@@ -39,6 +62,8 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
   const count = visibilityRoute({
     method: 'POST',
     path: '/api/v1/query/count',
+    body: COUNT_BODY,
+    output: { 200: { type: 'application/json', schema: COUNT_SCHEMA } },
     parse: (body) => parseQuery(body, 'count'),
     visibilityOf: visibilityRequest,
     answer: async (decided, plan) => {
@@ -56,7 +81,7 @@ function visibilityRequest({ family, namespace, reach }: QueryPlan): VisibilityR
   return { family, context: namespace, reach };
 }
 
-/** Who may read the namespace itself is told that there is none; to everyone else it is as if there were (design 2.4). */
+/** Who may read the namespace itself is told that there is none; to everyone else it is as if there were. */
 async function assertNamespace(db: Database, { actor, at, policy }: Decided, { namespace }: QueryPlan): Promise<void> {
   // The root is always there.
   if (namespace === ROOT) return;

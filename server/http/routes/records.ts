@@ -1,17 +1,19 @@
-// GET of one record: by its id, or of a namespace by its path (design 6, interfaces.md "HTTP"). Archived ones stay readable. A
+// GET of one record: by its id, or of a namespace by its path. Archived ones stay readable. A
 // condition of the client's (`If-None-Match`, `Range`) changes nothing: the answer is always the whole record.
-import { FAMILIES } from '../../../engine/index.js';
+import { FAMILIES, type Family } from '../../../engine/index.js';
+import { recordSchema } from '../../api/record-schema.js';
 import type { Database } from '../../db/database.js';
 import { ApiProblem } from '../../problem.js';
 import { findNamespace, findRecord, type FoundRecord, namespaceOfRecord } from '../../query/find-record.js';
 import { rowPredicate } from '../../query/row-predicate.js';
 import type { Answer } from '../exchange.js';
-import { namespaceRoute, recordRoute, type Route } from '../route.js';
+import { namespaceRoute, type Output, recordRoute, type Route } from '../route.js';
 
 export function makeRecordRoutes(db: Database): readonly Route[] {
   const byPath = namespaceRoute({
     method: 'GET',
     path: '/api/v1/namespaces{path}',
+    output: outputOf('namespace'),
     answer: async ({ visible }) => {
       const found = await findNamespace(db, rowPredicate(visible));
       if (found === null) throw new ApiProblem('namespace.not_found');
@@ -22,6 +24,7 @@ export function makeRecordRoutes(db: Database): readonly Route[] {
     recordRoute({
       method: 'GET',
       path: `/api/v1/${family}s/{id}`,
+      output: outputOf(family),
       family,
       locate: (id) => namespaceOfRecord(db, { family, id }),
       answer: async ({ visible }, id) => {
@@ -31,6 +34,10 @@ export function makeRecordRoutes(db: Database): readonly Route[] {
     }),
   );
   return [byPath, ...byId];
+}
+
+function outputOf(family: Family): Output {
+  return { 200: { type: 'application/json', schema: recordSchema(family) } };
 }
 
 /** The revision is a strong validator: whatever changes a record raises it. */

@@ -46,7 +46,7 @@ test.each([
   ['2001:db8::9', '2001:db8:0:0'],
   ['::1', '0:0:0:0'],
   ['fe80::1%eth0', 'fe80:0:0:0'],
-  [undefined, 'gone'],
+  [null, 'none'],
 ])('%s is counted as %s', (address, name) => {
   expect(addressName(address)).toBe(name);
 });

@@ -14,11 +14,11 @@ afterAll(async () => {
 
 describe('the routes', () => {
   it('are these, each with its access', () => {
-    const listed = makeRoutes({ db: open.db, cursorKey: new Uint8Array(32) }).map(({ method, path, access, body }) => [
+    const listed = makeRoutes({ db: open.db, cursorKey: new Uint8Array(32) }).map(({ method, path, access, input }) => [
       method,
       path,
       access,
-      body,
+      input.body === undefined ? 'none' : 'json',
     ]);
     expect(listed).toEqual([
       ['POST', '/api/v1/query', 'visibility', 'json'],

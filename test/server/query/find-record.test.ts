@@ -1,10 +1,10 @@
 // Single records at the doors of the store: what the statements read, by which index, and that none answers past its predicate.
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { FAMILIES, type Visible } from '../../../engine/index.js';
+import { isRecordId } from '../../../server/api/record-schema.js';
 import {
   findNamespace,
   findRecord,
-  isRecordId,
   locateStatement,
   namespaceOfRecord,
   namespaceStatement,

@@ -1,0 +1,18 @@
+// Who administers the gateway: frozen, made here only, and of another type than whoever queries it, so that no admin can be
+// taken for an actor that a policy decides about, and no actor for an admin.
+declare const minted: unique symbol;
+
+/** The brand keeps every other file from making one. */
+export interface AdminActor {
+  readonly kind: 'admin';
+  /** Stable: of a key the name given with `--actor`. */
+  readonly id: string;
+  /** Names the credential in the log without telling it (fingerprint.ts). */
+  readonly credentialFingerprint: string;
+  readonly [minted]: true;
+}
+
+export function adminOfKey(holder: { readonly id: string; readonly credentialFingerprint: string }): AdminActor {
+  const { id, credentialFingerprint } = holder;
+  return Object.freeze({ kind: 'admin', id, credentialFingerprint }) as AdminActor;
+}

@@ -1,0 +1,63 @@
+// What a request shows of who sends it, who can judge that, and the registry that asks the one authenticator whom it concerns.
+// Each way to authenticate is one authenticator; nothing else in the gateway knows how many there are.
+import type { X509Certificate } from 'node:crypto';
+import type { Instant } from '../../engine/index.js';
+import { HTTP_LIMITS } from '../limits.js';
+import { ApiProblem } from '../problem.js';
+
+export interface Evidence {
+  /** The token of `Authorization: Bearer`: null without that header, empty where it holds no such token. */
+  readonly bearer: string | null;
+  /** The client's certificate once the listener has verified it. */
+  readonly certificate: X509Certificate | null;
+  /** Null where there is none: a Unix socket, or no socket at all. */
+  readonly address: string | null;
+}
+
+/** Makes an actor of one kind from one kind of evidence. */
+export interface Authenticator<Actor> {
+  readonly name: string;
+  /** Whether the evidence is of the kind that this one judges. Asks nobody. */
+  readonly claims: (evidence: Evidence) => boolean;
+  /** Whether judging it takes a look-up of a credential that has not been right before. Asks nobody, and decides nothing. */
+  readonly isUnproven: (evidence: Evidence) => boolean;
+  /** Throws `auth.invalid`, whatever the reason is. */
+  readonly authenticate: (evidence: Evidence, at: Instant) => Promise<Actor>;
+  /** Waits for what is still being noted about credentials. */
+  readonly close: () => Promise<void>;
+}
+
+export type Registry<Actor> = Omit<Authenticator<Actor>, 'name' | 'claims'>;
+
+/** Throws `auth.required` where there is no evidence, `auth.invalid` where not exactly one authenticator claims it. */
+export function makeRegistry<Actor>(authenticators: readonly Authenticator<Actor>[]): Registry<Actor> {
+  const claiming = (evidence: Evidence): Authenticator<Actor> | null => {
+    const claims = authenticators.filter((one) => one.claims(evidence));
+    return claims.length === 1 && claims[0] !== undefined ? claims[0] : null;
+  };
+  return {
+    isUnproven: (evidence) => claiming(evidence)?.isUnproven(evidence) ?? false,
+    authenticate: async (evidence, at) => {
+      const one = claiming(evidence);
+      if (one !== null) return one.authenticate(evidence, at);
+      const isBare = evidence.bearer === null && evidence.certificate === null;
+      throw isBare ? new ApiProblem('auth.required') : notValid('not a credential of one kind');
+    },
+    close: async () => {
+      await Promise.all(authenticators.map((one) => one.close()));
+    },
+  };
+}
+
+/** The one refusal of a credential; `reason` is for the operator's log alone. */
+export function notValid(reason: string): ApiProblem {
+  return new ApiProblem('auth.invalid', { reason });
+}
+
+/** The token of `Bearer <token>`, or an empty text. The scheme's name is case-insensitive (RFC 9110). */
+export function bearerToken(authorization: string | undefined): string | null {
+  if (authorization === undefined) return null;
+  if (authorization.length > HTTP_LIMITS.credentialCharacters) return '';
+  const cut = authorization.indexOf(' ');
+  return cut > 0 && authorization.slice(0, cut).toLowerCase() === 'bearer' ? authorization.slice(cut + 1) : '';
+}

@@ -1,0 +1,133 @@
+// Node's messages as the pipeline takes them: a request that reads its own body, and a response that an answer is delivered to.
+// Also what becomes of a body that nobody wants to read.
+import { IncomingMessage, ServerResponse } from 'node:http';
+import type { Express } from 'express';
+import { HTTP_LIMITS } from '../limits.js';
+import { ApiProblem } from '../problem.js';
+import { connectionOf } from './connection.js';
+import { type Incoming, type Outgoing, type Outlet, type Peer, RequestAborted } from './message.js';
+
+export class GatewayRequest extends IncomingMessage implements Incoming {
+  /** Set while the client waits for leave to send its body. */
+  leave: (() => void) | null = null;
+
+  get peer(): Peer {
+    return connectionOf(this.socket);
+  }
+
+  get gone(): AbortSignal {
+    return connectionOf(this.socket).gone;
+  }
+
+  readBody(most: number): Promise<Uint8Array> {
+    this.leave?.();
+    this.leave = null;
+    return readBytes(this, most);
+  }
+}
+
+export class GatewayResponse extends ServerResponse<GatewayRequest> implements Outlet {
+  deliver({ status, headers, text }: Outgoing): void {
+    const { req } = this;
+    if (!req.complete) discardBody(req);
+    // After a refusal, a client without leave may send its body or not: only a new connection is clear about where it ends.
+    const isLast = req.leave !== null || connectionOf(req.socket).isLast;
+    this.writeHead(status, isLast ? [...headers, 'Connection', 'close'] : [...headers]);
+    // As a text, which Node writes together with the head.
+    this.end(text);
+  }
+}
+
+export interface MessageClasses {
+  readonly IncomingMessage: typeof GatewayRequest;
+  readonly ServerResponse: typeof GatewayResponse;
+}
+
+/** The classes of one server. Derived ones, because only for those does V8 keep the hidden class from one object to the next. */
+export function messageClasses(): MessageClasses {
+  class BornRequest extends GatewayRequest {}
+  class BornResponse extends GatewayResponse {}
+  return { IncomingMessage: BornRequest, ServerResponse: BornResponse };
+}
+
+/**
+ * Express sets the prototypes of every request and response it sees, which costs more than all its routing. These are made with
+ * them, so that there is nothing left to set: what Express adds stands behind what is ours and before what is Node's.
+ */
+export function bearAsExpress(
+  { IncomingMessage: { prototype: request }, ServerResponse: { prototype: response } }: MessageClasses,
+  app: Express,
+): void {
+  for (const [born, ours, express] of [
+    [request, GatewayRequest.prototype, app.request],
+    [response, GatewayResponse.prototype, app.response],
+  ] as const) {
+    Object.defineProperties(born, Object.getOwnPropertyDescriptors(ours));
+    Object.setPrototypeOf(born, express);
+  }
+  Reflect.set(app, 'request', request);
+  Reflect.set(app, 'response', response);
+}
+
+function readBytes(request: GatewayRequest, most: number): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const settle = (finish: () => void): void => {
+      request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
+      connection.reader = null;
+      finish();
+    };
+    const onData = (chunk: Buffer): void => {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > most) refuse(new ApiProblem('request.too_large'));
+    };
+    const onEnd = (): void => {
+      settle(() => {
+        resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length));
+      });
+    };
+    const onGone = (): void => {
+      refuse(new RequestAborted());
+    };
+    const refuse = (reason: Error): void => {
+      settle(() => {
+        reject(reason);
+      });
+    };
+    const connection = connectionOf(request.socket);
+    // What has arrived whole is whole, whatever comes behind it.
+    if (connection.fault !== null && !request.complete) {
+      reject(connection.fault);
+      return;
+    }
+    connection.reader = refuse;
+    request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
+  });
+}
+
+/**
+ * Lets a refused request's body run out, so that the client can read its answer and use the connection again; past a bound
+ * the connection is cut.
+ */
+function discardBody(request: GatewayRequest): void {
+  const { socket } = request;
+  let left = HTTP_LIMITS.discardBytes;
+  const cut = (): void => {
+    socket.destroy();
+  };
+  const timer = setTimeout(cut, HTTP_LIMITS.discardTimeout);
+  // A request that was answered hears no more of its socket, so the socket itself is listened to.
+  const stop = (): void => {
+    clearTimeout(timer);
+    socket.off('close', stop);
+  };
+  request.on('error', () => undefined);
+  request.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) cut();
+  });
+  request.once('end', stop);
+  socket.once('close', stop);
+}

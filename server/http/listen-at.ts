@@ -1,0 +1,80 @@
+// Where a gateway listens, a TCP address or a Unix socket, and how each is taken.
+import { lstatSync, rmSync } from 'node:fs';
+import { connect, type ListenOptions, type Server } from 'node:net';
+import { HTTP_LIMITS } from '../limits.js';
+
+export interface TcpAt {
+  readonly kind: 'tcp';
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A Unix socket that only the process's own user can connect to. */
+export interface SocketAt {
+  readonly kind: 'socket';
+  readonly path: string;
+}
+
+export type At = TcpAt | SocketAt;
+
+/** What a client is told to connect to. */
+export function urlOf(at: At): string {
+  if (at.kind === 'socket') return `unix:${at.path}`;
+  return `http://${at.host.includes(':') ? `[${at.host}]` : at.host}:${String(at.port)}`;
+}
+
+/** Port 0 takes any free one. */
+export async function listenOnTcp(
+  server: Server,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<TcpAt> {
+  await listen(server, { host, port });
+  const bound = server.address();
+  if (typeof bound !== 'object' || bound === null) throw new TypeError('a TCP server without an address');
+  return { kind: 'tcp', host: bound.address, port: bound.port };
+}
+
+/** Rejects with `EADDRINUSE` where somebody listens; a socket that nobody listens on any more is replaced. */
+export async function listenOnSocket(server: Server, path: string): Promise<SocketAt> {
+  // The system would cut what is longer to the address of another socket.
+  if (Buffer.byteLength(path) > HTTP_LIMITS.socketPathBytes) throw systemError('ENAMETOOLONG', path);
+  if (await isAnswered(path)) throw systemError('EADDRINUSE', path);
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true) rmSync(path);
+  // It has its rights from the moment that it is there: the address is taken before `listen` returns.
+  const before = process.umask(0o177);
+  let listening: Promise<void>;
+  try {
+    listening = listen(server, { path });
+  } finally {
+    process.umask(before);
+  }
+  await listening;
+  return { kind: 'socket', path };
+}
+
+function listen(server: Server, options: ListenOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function isAnswered(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => {
+      resolve(false);
+    });
+  });
+}
+
+function systemError(code: string, path: string): Error {
+  return Object.assign(new Error(`${code}: cannot listen on ${path}`), { code });
+}

@@ -1,0 +1,213 @@
+// The order of work, once and for every route: target and headers, route, credential, rate, body, then the route itself (plan,
+// policy pinned once, decision, SQL, projection), then the answer. Whatever is thrown on the way ends in one place. Nothing here
+// knows of sockets.
+import type { Registry } from '../auth/authenticator.js';
+import { bearerToken, type Evidence } from '../auth/authenticator.js';
+import type { AdminActor } from '../auth/admin-actor.js';
+import type { RequestActor } from '../auth/request-actor.js';
+import type { ActivePolicy } from '../policy/active-policy.js';
+import type { Clock, IdSource } from '../ports.js';
+import { ApiProblem } from '../problem.js';
+import { type Answer, clientIdOf, type Exchange, type Page, toOutgoing, toRefusal } from './exchange.js';
+import type { HostGuard } from './host-guard.js';
+import { type Incoming, type Outgoing, RequestAborted } from './message.js';
+import { addressName, type RateLimiter, tooMany } from './rate-limit.js';
+import { readJsonBody, readNoBody } from './request-body.js';
+import { checkTarget, hostOf, readHeaders } from './request-head.js';
+import { readNamedHeaders, readQuery } from './request-inputs.js';
+import type { RequestLog } from './request-log.js';
+import type { Call, Route } from './route.js';
+import { toStoreProblem } from './store-problem.js';
+
+/** What every request needs, whatever it comes through. */
+export interface Services {
+  readonly actors: Registry<RequestActor>;
+  readonly admins: Registry<AdminActor>;
+  readonly policies: ActivePolicy;
+  readonly limiters: Limiters;
+  readonly clock: Clock;
+  readonly nextId: IdSource;
+  readonly log: RequestLog;
+}
+
+export interface Limiters {
+  readonly perActor: RateLimiter;
+  readonly perAddress: RateLimiter;
+  /** Failures of authentication, by address. */
+  readonly unauthenticated: RateLimiter;
+  /** Look-ups of credentials that were never right, by address; asked where the failures are too many. */
+  readonly unproven: RateLimiter;
+}
+
+/** One way in: a listener, or none. */
+export interface Door {
+  readonly services: Services;
+  readonly guard: HostGuard;
+  readonly isClosing: () => boolean;
+}
+
+/** The routes of one path, by method. */
+export type RoutesOfPath = ReadonlyMap<string, Route>;
+
+/** Does one request. `routes` are those of its path; null where there is no such path. Rejects for nothing. */
+export async function serve(door: Door, routes: RoutesOfPath | null, incoming: Incoming): Promise<Outgoing> {
+  const { exchange, fault } = openExchange(door, incoming);
+  try {
+    if (fault !== null) throw fault;
+    const answer = await work(door, routes, exchange);
+    const outgoing = toOutgoing(exchange, answer, digestOf(door));
+    door.services.log.answered(exchange, answer.status);
+    return outgoing;
+  } catch (error) {
+    return fail(door, exchange, error);
+  }
+}
+
+/** Answers a request whose path the router itself could not read: it is none of ours. */
+export function refuseUnroutable(door: Door, incoming: Incoming, error: unknown): Outgoing {
+  return fail(door, openExchange(door, incoming).exchange, new ApiProblem('route.not_found', { cause: error }));
+}
+
+function digestOf({ services }: Door): string {
+  return services.policies.current().policy.digest;
+}
+
+interface Opened {
+  readonly exchange: Exchange;
+  readonly fault: ApiProblem | null;
+}
+
+function openExchange({ services }: Door, incoming: Incoming): Opened {
+  const { headers, fault } = readHeaders(incoming.rawHeaders);
+  const exchange: Exchange = {
+    incoming,
+    headers,
+    requestId: services.nextId(),
+    clientId: clientIdOf(headers),
+    at: services.clock.now(),
+    startedAt: performance.now(),
+    actor: null,
+    active: null,
+  };
+  return { exchange, fault };
+}
+
+async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange): Promise<Answer | Page> {
+  const { services, guard } = door;
+  const { incoming, headers } = exchange;
+  const target = incoming.url ?? '';
+  checkTarget(target);
+  guard(hostOf(headers), headers.get('origin'));
+  const route = chooseRoute(routes, incoming.method);
+  // After method and path, so that an unknown path is that and nothing else.
+  const query = readQuery(target, route.input.query);
+  if (door.isClosing()) throw new ApiProblem('shutting_down', { retryAfter: 1 });
+  if (route.access === 'public') {
+    limit(services.limiters.perAddress, 'address', addressName(incoming.peer.address));
+    readNoBody(headers);
+    return route.answer();
+  }
+  if (route.access === 'admin') {
+    const actor = await identify(services.admins, door, exchange);
+    return route.run(await callOf(route, { actor, query, target }, door, exchange));
+  }
+  const actor = await identify(services.actors, door, exchange);
+  return route.run(await callOf(route, { actor, query, target }, door, exchange));
+}
+
+/** Exact: no method stands for another, and what differs in case, slash or spelling is another path. */
+function chooseRoute(routes: RoutesOfPath | null, method = ''): Route {
+  if (routes === null) throw new ApiProblem('route.not_found');
+  const route = routes.get(method);
+  if (route === undefined) {
+    throw new ApiProblem('request.method', { headers: ['Allow', [...routes.keys()].join(', ')] });
+  }
+  return route;
+}
+
+async function identify<Actor extends { readonly id: string }>(
+  registry: Registry<Actor>,
+  { services }: Door,
+  exchange: Exchange,
+): Promise<Actor> {
+  const { limiters } = services;
+  const { headers, incoming, at } = exchange;
+  const { peer } = incoming;
+  const address = addressName(peer.address);
+  const evidence: Evidence = {
+    bearer: bearerToken(headers.get('authorization')),
+    certificate: peer.certificate,
+    address: peer.address,
+  };
+  // Of an address with too many wrong credentials, so many more are looked up and no others, but for those that were right before.
+  if (limiters.unauthenticated.wait(address) > 0 && registry.isUnproven(evidence)) {
+    limit(limiters.unproven, 'unauthenticated', address);
+  }
+  let actor: Actor;
+  try {
+    actor = await registry.authenticate(evidence, at);
+  } catch (error) {
+    // Only failures are counted here, so nobody is locked out by others who fail from the same address.
+    if (error instanceof ApiProblem && error.status === 401) {
+      limit(limiters.unauthenticated, 'unauthenticated', address);
+    }
+    throw error;
+  }
+  exchange.actor = actor;
+  limit(limiters.perAddress, 'address', address);
+  limit(limiters.perActor, 'actor', actor.id);
+  return actor;
+}
+
+function limit(limiter: RateLimiter, policy: string, name: string): void {
+  const wait = limiter.take(name);
+  if (wait > 0) throw tooMany(limiter, policy, wait);
+}
+
+interface Known<Actor> {
+  readonly actor: Actor;
+  readonly query: ReadonlyMap<string, string>;
+  readonly target: string;
+}
+
+async function callOf<Actor>(
+  { input }: Route,
+  { actor, query, target }: Known<Actor>,
+  { services }: Door,
+  exchange: Exchange,
+): Promise<Call<Actor>> {
+  const { incoming, headers, at } = exchange;
+  const named = readNamedHeaders(headers, input.headers);
+  if (input.body === undefined) readNoBody(headers);
+  const body = input.body === undefined ? null : await readJsonBody(incoming, headers, input.body);
+  const mark = target.indexOf('?');
+  return {
+    actor,
+    at,
+    path: mark < 0 ? target : target.slice(0, mark),
+    query,
+    headers: named,
+    body,
+    gone: incoming.gone,
+    pin: () => (exchange.active ??= services.policies.current()),
+  };
+}
+
+/** A refusal that nobody reads is made all the same, so that every request ends in one way. */
+function fail(door: Door, exchange: Exchange, error: unknown): Outgoing {
+  const { log } = door.services;
+  const problem = toProblem(error);
+  const isGone = error instanceof RequestAborted || exchange.incoming.gone.aborted;
+  // A fault of ours is one whether somebody waits for the answer or not.
+  if (isGone && problem.code !== 'internal') log.abandoned(exchange);
+  else log.answered(exchange, problem.status, problem);
+  return toRefusal(exchange, problem, digestOf(door));
+}
+
+/** Everything that is no refusal of ours, nor the store's, is a fault of ours. */
+function toProblem(error: unknown): ApiProblem {
+  if (error instanceof ApiProblem) return error;
+  // Nobody gets this answer; it must be none that is told as a fault of ours.
+  if (error instanceof RequestAborted) return new ApiProblem('request.malformed', { cause: error });
+  return toStoreProblem(error) ?? new ApiProblem('internal', { cause: error });
+}

@@ -1,0 +1,70 @@
+// What a route takes beside its path and body: the query parameters and headers that it names. Everything else in a query
+// string is refused; every other header means nothing.
+import { HTTP_LIMITS } from '../limits.js';
+import { ApiProblem } from '../problem.js';
+import { malformed, misshapen } from './message.js';
+import type { Headers } from './request-head.js';
+import type { NamedHeader, QueryInput } from './route.js';
+
+/** The parameters that the route names, each at most once. A `?` where it names none is refused, too. */
+export function readQuery(target: string, input: QueryInput = {}): ReadonlyMap<string, string> {
+  const mark = target.indexOf('?');
+  const names = Object.keys(input);
+  if (mark < 0 && names.length === 0) return NONE;
+  if (names.length === 0) throw misshapen('this route takes no query string');
+  const found = new Map<string, string>();
+  for (const part of mark < 0 ? [] : target.slice(mark + 1).split('&')) {
+    const cut = part.indexOf('=');
+    const name = decode(cut < 0 ? part : part.slice(0, cut));
+    if (!Object.hasOwn(input, name)) throw misshapen(`of query parameters this route takes ${names.join(', ')} alone`);
+    if (found.has(name)) throw misshapen(`the query parameter ${name} stands twice`);
+    found.set(name, decode(cut < 0 ? '' : part.slice(cut + 1)));
+  }
+  for (const [name, { required, pattern }] of Object.entries(input)) {
+    const value = found.get(name);
+    if (value === undefined && required) throw misshapen(`the query parameter ${name} is required`);
+    if (value !== undefined && !pattern.test(value)) {
+      throw misshapen(`the query parameter ${name} does not have the documented form`);
+    }
+  }
+  return found;
+}
+
+const NONE: ReadonlyMap<string, string> = new Map();
+
+/** As forms write it: `+` is a space. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw malformed('the query string is not percent-encoded UTF-8');
+  }
+}
+
+/** The headers that the route names; each of them is required. */
+export function readNamedHeaders(
+  headers: Headers,
+  names: readonly NamedHeader[] = [],
+): ReadonlyMap<NamedHeader, string> {
+  if (names.length === 0) return NONE_NAMED;
+  return new Map(names.map((name) => [name, NAMED[name](headers.get(name))]));
+}
+
+const NONE_NAMED: ReadonlyMap<NamedHeader, string> = new Map();
+const STRONG_TAG = /^"[\x21\x23-\x7e]*"$/;
+const VISIBLE = /^[\x21-\x7e]+$/;
+
+const NAMED: Readonly<Record<NamedHeader, (value: string | undefined) => string>> = {
+  'if-match': (value) => {
+    if (value === undefined) throw new ApiProblem('request.precondition_required');
+    if (!STRONG_TAG.test(value)) throw misshapen('If-Match must be one strong entity tag');
+    return value;
+  },
+  'idempotency-key': (value) => {
+    if (value === undefined) throw misshapen('the header Idempotency-Key is required');
+    if (!VISIBLE.test(value) || value.length > HTTP_LIMITS.idempotencyKeyCharacters) {
+      throw misshapen('Idempotency-Key must be 1 to 255 visible ASCII characters');
+    }
+    return value;
+  },
+};

@@ -1,0 +1,56 @@
+// A door of the gateway without a socket: the same pipeline, given messages that were made by hand.
+import { makeApp, handle } from '../../server/http/app.js';
+import { anyHost } from '../../server/http/host-guard.js';
+import type { Incoming, Outgoing } from '../../server/http/message.js';
+import type { Door, Services } from '../../server/http/pipeline.js';
+import type { Route } from '../../server/http/route.js';
+import { ApiProblem } from '../../server/problem.js';
+
+export interface Sent {
+  readonly method?: string;
+  readonly url: string;
+  /** By name; a list is as many headers. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly body?: string;
+  readonly gone?: AbortSignal;
+  readonly address?: string;
+}
+
+export type Ask = (sent: Sent) => Promise<Outgoing & { readonly json: Readonly<Record<string, unknown>> }>;
+
+export function openInProcess(services: Services, routes: readonly Route[], door: Partial<Door> = {}): Ask {
+  const app = makeApp(routes, { services, guard: anyHost, isClosing: () => false, ...door });
+  return async (sent) => {
+    const outgoing = await handle(app, toIncoming(sent));
+    return { ...outgoing, json: JSON.parse(outgoing.text) as Readonly<Record<string, unknown>> };
+  };
+}
+
+function toIncoming({ method = 'GET', url, headers = {}, body, gone, address = '192.0.2.1' }: Sent): Incoming {
+  const given: Readonly<Record<string, string | readonly string[]>> = {
+    host: 'in-process',
+    ...(body === undefined
+      ? {}
+      : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
+    ...headers,
+  };
+  const rawHeaders = Object.entries(given).flatMap(([name, value]) =>
+    typeof value === 'string' ? [name, value] : value.flatMap((one) => [name, one]),
+  );
+  return {
+    method,
+    url,
+    rawHeaders,
+    peer: { address, certificate: null },
+    gone: gone ?? new AbortController().signal,
+    readBody: (most) => {
+      const bytes = Buffer.from(body ?? '');
+      return bytes.length > most ? Promise.reject(new ApiProblem('request.too_large')) : Promise.resolve(bytes);
+    },
+  };
+}
+
+export function headerOf({ headers }: Outgoing, name: string): string | undefined {
+  const at = headers.findIndex((one, index) => index % 2 === 0 && one.toLowerCase() === name);
+  return at < 0 ? undefined : headers[at + 1];
+}
