@@ -131,7 +131,12 @@ app.post('/keyed', async (request, response) => {
   await answer(request, response, throughKnex);
 });
 const bare = await bindTcp(listen);
-bare.serve({ app, currentDigest: () => '', nextId: makeIdSource(), onRefused: () => undefined });
+bare.serve({
+  app: { express: app, take: app },
+  currentDigest: () => '',
+  nextId: makeIdSource(),
+  onRefused: () => undefined,
+});
 
 parentPort.on('message', async (message) => {
   if (message.kind === 'statement') {

@@ -6,7 +6,13 @@ import { pathTemplate } from './path-template.js';
 import { type Door, refuseUnroutable, type RoutesOfPath, serve } from './pipeline.js';
 import type { Route } from './route.js';
 
-export function makeApp(routes: readonly Route[], door: Door): Express {
+export interface App {
+  readonly express: Express;
+  /** Takes one request to its answer. Express notes on both what it finds. */
+  readonly take: (incoming: Incoming, outlet: Outlet) => void;
+}
+
+export function makeApp(routes: readonly Route[], door: Door): App {
   const app = express();
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
@@ -25,18 +31,21 @@ export function makeApp(routes: readonly Route[], door: Door): Express {
     outletOf(response).deliver(refuseUnroutable(door, incomingOf(request), error));
   };
   app.use(onError);
-  return app;
-}
-
-/** Hands a request to the app, which its types say only for Node's own messages. Express notes on both what it finds. */
-export function dispatch(app: Express, incoming: Incoming, outlet: Outlet): void {
-  Reflect.apply(app, undefined, [incoming, outlet]);
+  const take = (incoming: Incoming, outlet: Outlet): void => {
+    // For a target of which Express can read no path at all.
+    const onUnread = (error: unknown): void => {
+      outlet.deliver(refuseUnroutable(door, incoming, error));
+    };
+    // Its types know of Node's own messages alone.
+    Reflect.apply(app, undefined, [incoming, outlet, onUnread]);
+  };
+  return { express: app, take };
 }
 
 /** Does one request without a socket. */
-export function handle(app: Express, incoming: Incoming): Promise<Outgoing> {
+export function handle(app: App, incoming: Incoming): Promise<Outgoing> {
   return new Promise((resolve) => {
-    dispatch(app, { ...incoming }, { deliver: resolve });
+    app.take({ ...incoming }, { deliver: resolve });
   });
 }
 

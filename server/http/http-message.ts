@@ -38,6 +38,11 @@ export class GatewayResponse extends ServerResponse<GatewayRequest> implements O
   }
 }
 
+/** Born as Express's, it is none by its prototypes. */
+export function isGatewayResponse(message: unknown): message is GatewayResponse {
+  return message instanceof ServerResponse && 'deliver' in message;
+}
+
 export interface MessageClasses {
   readonly IncomingMessage: typeof GatewayRequest;
   readonly ServerResponse: typeof GatewayResponse;

@@ -3,13 +3,19 @@
 import { createServer, type Server, STATUS_CODES } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Express } from 'express';
 import { HTTP_LIMITS } from '../limits.js';
 import { ApiProblem } from '../problem.js';
-import { dispatch } from './app.js';
+import type { App } from './app.js';
 import { connectionOf, openConnection } from './connection.js';
 import { answerHeaders, PROBLEM_TYPE, problemText } from './exchange.js';
-import { bearAsExpress, type GatewayRequest, GatewayResponse, type MessageClasses, messageClasses } from './http-message.js';
+import {
+  bearAsExpress,
+  type GatewayRequest,
+  type GatewayResponse,
+  isGatewayResponse,
+  type MessageClasses,
+  messageClasses,
+} from './http-message.js';
 import { type At, listenOnSocket, listenOnTcp, type SocketAt, type TcpAt } from './listen-at.js';
 import type { Refusal } from './request-log.js';
 
@@ -25,7 +31,7 @@ export interface Bound<Where extends At = At> {
 }
 
 export interface HttpService {
-  readonly app: Express;
+  readonly app: App;
   readonly currentDigest: () => string;
   readonly nextId: () => string;
   /** Told of each request that was refused before it was one. */
@@ -88,21 +94,18 @@ type OpenService = HttpService & { readonly isClosing: () => boolean };
 
 function serve(server: HttpServer, classes: MessageClasses, service: OpenService): void {
   const { app } = service;
-  bearAsExpress(classes, app);
-  const listener = (request: GatewayRequest, response: GatewayResponse): void => {
-    dispatch(app, request, response);
-  };
+  bearAsExpress(classes, app.express);
   server.on('connection', (socket) => {
     openConnection(socket, service.isClosing);
   });
-  server.on('request', listener);
+  server.on('request', app.take);
   server.on('checkContinue', (request, response) => {
     request.leave = () => {
       response.writeContinue();
     };
-    listener(request, response);
+    app.take(request, response);
   });
-  server.on('checkExpectation', listener);
+  server.on('checkExpectation', app.take);
   server.on('connect', (_, socket) => {
     refuse(service, socket, new ApiProblem('request.method'));
   });
@@ -153,7 +156,7 @@ function refuse(service: OpenService, socket: Duplex, problem: ApiProblem): void
 /** The answer that the connection is busy with. */
 function responseOn(socket: Duplex): GatewayResponse | null {
   const message: unknown = '_httpMessage' in socket ? socket._httpMessage : null;
-  return message instanceof GatewayResponse ? message : null;
+  return isGatewayResponse(message) ? message : null;
 }
 
 function writeRefusal(

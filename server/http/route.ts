@@ -99,8 +99,6 @@ export interface AdminRoute extends Described {
 
 export type Route = PublicRoute | ActorRoute | AdminRoute;
 
-export type Access = Route['access'];
-
 interface SelfRoute {
   readonly method: Method;
   readonly path: string;

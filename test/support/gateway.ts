@@ -18,6 +18,7 @@ import { type Gateway, type GatewayMode, startGateway } from '../../server/compo
 import type { RateLimits } from '../../server/config/index.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
 import type { Clock, Logger } from '../../server/ports.js';
+import { checkAnswer } from './answer-check.js';
 import { newDataDir } from './stores.js';
 
 /** `[identity, namespace, scopes]`; each becomes a grant `g1`, `g2` and so on. */
@@ -174,8 +175,14 @@ export async function call(
       response.on('error', reject);
       response.on('end', () => {
         const text = Buffer.concat(chunks).toString('utf8');
+        const status = response.statusCode ?? 0;
+        try {
+          checkAnswer({ method, target: path, status, type: response.headers['content-type'], text });
+        } catch (error) {
+          reject(error instanceof Error ? error : new Error(String(error)));
+        }
         resolve({
-          status: response.statusCode ?? 0,
+          status,
           headers: response.headers,
           text,
           json: text === '' ? null : readObject(text),

@@ -1,5 +1,5 @@
 // A door of the gateway without a socket: the same pipeline, given messages that were made by hand.
-import { makeApp, handle } from '../../server/http/app.js';
+import { handle, makeApp } from '../../server/http/app.js';
 import { anyHost } from '../../server/http/host-guard.js';
 import type { Incoming, Outgoing } from '../../server/http/message.js';
 import type { Door, Services } from '../../server/http/pipeline.js';

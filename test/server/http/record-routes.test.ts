@@ -172,7 +172,9 @@ describe('GET of a record by its id', () => {
   it('tells the operator why', async () => {
     await get(pathTo(HIDDEN[1] ?? {}), { headers: { 'x-request-id': 'hidden' } });
     await get(`/resources/${idOf('ff')}`, { headers: { 'x-request-id': 'absent' } });
-    const reasons = ['hidden', 'absent'].map((id) => open.lines.find(({ clientRequestId }) => clientRequestId === id)?.['reason']);
+    const reasons = ['hidden', 'absent'].map(
+      (id) => open.lines.find(({ clientRequestId }) => clientRequestId === id)?.['reason'],
+    );
     expect(reasons).toEqual(['no_matching_grant', 'no record of the family']);
   });
 

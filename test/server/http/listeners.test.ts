@@ -1,0 +1,149 @@
+// Listeners and their sockets: an address that is taken before anything else, a Unix socket beside it on the same services, and
+// requests that end before they are requests.
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { listen, makeServices, startGateway } from '../../../server/compose.js';
+import { anyHost } from '../../../server/http/host-guard.js';
+import { bindSocket, bindTcp } from '../../../server/http/http-server.js';
+import { call, openGateway, openSocket, raw, readToEnd, type TestGateway } from '../../support/gateway.js';
+
+let open: TestGateway;
+let key: string;
+let folder: string;
+
+beforeAll(async () => {
+  open = await openGateway();
+  key = (await open.key()).text;
+  folder = mkdtempSync(join(tmpdir(), 'bailiwick-sockets-'));
+});
+
+afterAll(async () => {
+  await open.dispose();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const rate = { perActor: 0, perAddress: 0, unauthenticated: 0 };
+
+function whoamiAt(socketPath: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ socketPath, path: '/api/v1/whoami', headers: { host: 'localhost' } });
+    request.on('error', reject);
+    request.on('response', (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    request.end();
+  });
+}
+
+describe('an address', () => {
+  it('is taken before it is served, and whoever connects until then is turned away', async () => {
+    const bound = await bindTcp({ host: '127.0.0.1', port: 0 });
+    const early = connect({ host: '127.0.0.1', port: bound.at.port });
+    expect(await readToEnd(early)).toBe('');
+    await expect(bindTcp({ host: '127.0.0.1', port: bound.at.port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    const gateway = await startGateway({ mode: { kind: 'local' }, db: open.db, listen: bound, rate, log: silent });
+    const reply = await call(bound.at.port, { method: 'GET', path: '/api/v1/whoami' });
+    expect([reply.status, gateway.url]).toEqual([200, `http://127.0.0.1:${String(bound.at.port)}`]);
+    await gateway.close();
+  });
+
+  it('is given back by a gateway that cannot start', async () => {
+    const bound = await bindTcp({ host: '0.0.0.0', port: 0 });
+    const started = startGateway({ mode: { kind: 'local' }, db: open.db, listen: bound, rate, log: silent });
+    await expect(started).rejects.toThrow('loopback address only');
+    const again = await bindTcp({ host: '0.0.0.0', port: bound.at.port });
+    await again.close();
+  });
+});
+
+describe('a Unix socket', () => {
+  it('is a listener like any other, for this user alone, with routes of its own', async () => {
+    const path = join(folder, 'one.sock');
+    const services = await makeServices({ mode: { kind: 'local' }, db: open.db, rate, log: silent });
+    const own = services.routes.filter(({ access }) => access === 'self');
+    const listener = listen(services, { routes: own, guard: anyHost, at: await bindSocket(path) });
+    expect([listener.url, statSync(path).mode & 0o777]).toEqual([`unix:${path}`, 0o600]);
+    expect(await whoamiAt(path)).toBe(200);
+    await expect(bindSocket(path)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    expect(await whoamiAt(path)).toBe(200);
+    await listener.close();
+    await services.close();
+    expect(existsSync(path)).toBe(false);
+  });
+
+  it('with a path that the system would cut is refused', async () => {
+    await expect(bindSocket(join(folder, 'x'.repeat(100)))).rejects.toMatchObject({ code: 'ENAMETOOLONG' });
+  });
+});
+
+const HEAD = (more: readonly string[]): string =>
+  ['POST /api/v1/query HTTP/1.1', 'Host: a', `Authorization: Bearer ${key}`, ...more, '', ''].join('\r\n');
+
+function idOf(answer: string): string | undefined {
+  return /X-Request-Id: (\S+)/.exec(answer)?.[1];
+}
+
+describe('a request that never was one', () => {
+  test.each([
+    ['is no HTTP', 'hello\r\n\r\n', 400, 'request.malformed'],
+    ['has too large headers', `GET / HTTP/1.1\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`, 431, 'request.headers_too_large'],
+    ['asks for a tunnel', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 405, 'request.method'],
+    ['has a target that is too long', `GET /${'a'.repeat(20_000)} HTTP/1.1\r\n\r\n`, 414, 'request.uri_too_long'],
+  ])('because it %s is a problem, and a line of the log with its id and address', async (_, bytes, status, code) => {
+    const answer = await raw(open.port, bytes);
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${String(status)} `));
+    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({
+      status,
+      code,
+      requestId: idOf(answer),
+    });
+    const line = open.lines.find(({ requestId }) => requestId === idOf(answer));
+    expect(line).toMatchObject({ level: 'info', message: 'request', status, code, address: '127.0.0.1' });
+  });
+
+  it('because its headers do not end in time is 408', async () => {
+    const socket = await openSocket(open.port);
+    const answered = readToEnd(socket);
+    socket.write('GET /api/v1/whoami HTTP/1.1\r\nHost: a\r\n');
+    const answer = await answered;
+    expect(answer).toMatch(/^HTTP\/1\.1 408 .*"code":"request\.timeout"/s);
+    expect(open.lines.find(({ requestId }) => requestId === idOf(answer))).toMatchObject({ status: 408 });
+  }, 20_000);
+});
+
+describe('a body', () => {
+  it('that does not end in time is 408, told with who sent it', async () => {
+    const socket = await openSocket(open.port);
+    const answered = readToEnd(socket);
+    socket.write(`${HEAD(['Content-Type: application/json', 'Content-Length: 50'])}{"family"`);
+    const answer = await answered;
+    expect(answer).toMatch(/^HTTP\/1\.1 408 .*Connection: close.*"code":"request\.timeout"/s);
+    const line = open.lines.find(({ requestId }) => requestId === idOf(answer));
+    expect(line).toMatchObject({ status: 408, actor: 'ada', path: '/api/v1/query', address: '127.0.0.1' });
+  }, 30_000);
+
+  it('whose chunks are none is 400, told once', async () => {
+    const before = open.lines.length;
+    const answer = await raw(
+      open.port,
+      `${HEAD(['Content-Type: application/json', 'Transfer-Encoding: chunked'])}zz\r\n{}\r\n0\r\n\r\n`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 400 .*"code":"request\.malformed"/s);
+    await sleep(50);
+    expect(open.lines.slice(before).filter(({ status }) => status === 400)).toHaveLength(1);
+  });
+
+  it('followed by what is no request is answered first, and is the last', async () => {
+    const body = '{"family":"resource","namespace":"/"}';
+    const head = HEAD(['Content-Type: application/json', `Content-Length: ${String(body.length)}`]);
+    const answer = await raw(open.port, `${head}${body}no request at all\r\n\r\n`);
+    expect(answer.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 200']);
+  });
+});
