@@ -25,7 +25,7 @@ import { CliFailure } from './failure.js';
 import { type CliIo, pathOf, write, writeJson } from './io.js';
 import { openPolicy } from './open-policy.js';
 import type { Format } from './options.js';
-import { count } from './render/count.js';
+import { count } from './render/text.js';
 import { escapeText } from './render/escape.js';
 import { asFailure } from './signing-failure.js';
 import { readStatementFlags, type StatementValues } from './statement-flags.js';

@@ -2,14 +2,12 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Diagnostic, GuardrailViolation, PolicyTestFailure, Witness } from '../../engine/compiler.js';
 import { canonicalize, groupDigits } from '../../engine/index.js';
-import { count } from '../../server/cli/render/count.js';
+import { count, displayWidth, percentText } from '../../server/cli/render/text.js';
 import { renderDiagnostics, summarize } from '../../server/cli/render/diagnostics.js';
 import { escapeJson, escapeText } from '../../server/cli/render/escape.js';
 import { guardrailsJson, renderViolations } from '../../server/cli/render/guardrails.js';
 import { paintFor, plain } from '../../server/cli/render/palette.js';
-import { percentText } from '../../server/cli/render/percent.js';
 import { renderTestFailures } from '../../server/cli/render/test-failures.js';
-import { displayWidth } from '../../server/cli/render/width.js';
 import { makeIo } from '../support/cli-io.js';
 
 describe('escaping', () => {

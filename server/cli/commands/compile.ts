@@ -102,7 +102,7 @@ async function print(io: CliIo, report: CheckReport, { output, format, dir }: Pr
     return;
   }
   const stream = output === '-' ? 'stderr' : 'stdout';
-  const { renderCounts } = await import('../render/counts.js');
+  const { renderCounts } = await import('../render/text.js');
   const facts =
     snapshot === null
       ? `nothing written to ${output}\n`

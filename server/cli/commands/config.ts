@@ -5,7 +5,6 @@ import { CliFailure, configFailure } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
 import { escapeText } from '../render/escape.js';
-import { renderTable } from '../render/table.js';
 
 type Options = Readonly<Partial<Record<SettingName, string>>> & { readonly format: Format };
 
@@ -52,6 +51,7 @@ async function checkConfig(io: CliIo, options: Options): Promise<void> {
     await writeJson(io, report);
     return;
   }
+  const { renderTable } = await import('../render/text.js');
   const rows = settings.map((one) => [
     one.key,
     one.isSecret ? '(secret)' : one.written === null ? '-' : escapeText(String(one.written)),

@@ -57,7 +57,7 @@ async function fmt(io: CliIo, dir: string, { check, format }: Options): Promise<
     import('../render/diagnostics.js'),
     import('../render/palette.js'),
     import('../render/escape.js'),
-    import('../render/count.js'),
+    import('../render/text.js'),
     import('../../../engine/index.js'),
   ]);
   await write(io.stdout, renderDiagnostics(diagnostics, outcome.sources, paintFor(io, 'stdout')));

@@ -34,7 +34,7 @@ async function inspect(io: CliIo, path: string, { namespaces, format }: Options)
   const [{ namespaceDigests }, { openPolicy }, { renderChecks, renderCounts }, { escapeText }] = await Promise.all([
     import('../../../engine/index.js'),
     import('../open-policy.js'),
-    import('../render/counts.js'),
+    import('../render/text.js'),
     import('../render/escape.js'),
   ]);
   const { policy } = await openPolicy(io, path);

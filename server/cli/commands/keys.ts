@@ -2,8 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { SettingName } from '../../config/index.js';
 import type { CliIo } from '../io.js';
-import type { KeyFlags } from '../key-flags.js';
-import type { KeysOptions } from '../manage-keys.js';
+import type { KeyFlags, KeysOptions } from '../manage-keys.js';
 import { collect, formatOption, withExamples, withSettings, requiredOption } from '../options.js';
 
 const STORE_SETTINGS: readonly SettingName[] = ['config', 'dataDir', 'databaseUrl'];

@@ -25,7 +25,7 @@ async function migrateStore(io: CliIo, options: Options): Promise<void> {
     import('../../db/database.js'),
     import('../../db/migrate.js'),
     import('../open-store.js'),
-    import('../render/count.js'),
+    import('../render/text.js'),
   ]);
   const config = await configOf(io, options);
   // A migration may take as long as it takes.

@@ -7,7 +7,6 @@ import { CliFailure } from '../failure.js';
 import { type CliIo, pathOf, write } from '../io.js';
 import { withExamples } from '../options.js';
 import type { Requirement } from '../render/junit.js';
-import { percentText } from '../render/percent.js';
 
 const NOT_COVERED = 'policy.coverage';
 
@@ -42,11 +41,14 @@ export function registerTest(program: Command, io: CliIo): void {
 async function test(io: CliIo, dir: string, options: Options): Promise<void> {
   const pattern = parsePattern(options.run);
   const threshold = parseThreshold(options.threshold);
-  const [{ checkVisibly, statusOf }, { coverGrants, coveredPercent }, { errorOf }] = await Promise.all([
-    import('../open-policy.js'),
-    import('../../../engine/compiler.js'),
-    import('../render/report.js'),
-  ]);
+  const [{ checkVisibly, statusOf }, { coverGrants, coveredPercent }, { errorOf }, { percentText }] = await Promise.all(
+    [
+      import('../open-policy.js'),
+      import('../../../engine/compiler.js'),
+      import('../render/report.js'),
+      import('../render/text.js'),
+    ],
+  );
   const report = await checkVisibly(io, dir, { onlyTests: pattern });
   const { compiled, tests } = report;
   if (compiled === null) {
@@ -100,7 +102,7 @@ async function print(
     import('../render/diagnostics.js'),
     import('../render/coverage.js'),
     import('../render/palette.js'),
-    import('../render/count.js'),
+    import('../render/text.js'),
   ]);
   const { tests, diagnostics, sources, files, compiled } = report;
   if (format === 'json') {

@@ -17,7 +17,7 @@ import {
   type Instant,
   type Visibility,
 } from '../../../engine/index.js';
-import { count } from './count.js';
+import { count } from './text.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './palette.js';
 import { exactJson, instantJson, patternsOf, regionText } from './region.js';

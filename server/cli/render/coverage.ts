@@ -1,8 +1,7 @@
 // Which grants the tests of a policy cover, for people.
 import { coveredPercent, type GrantCoverage } from '../../../engine/compiler.js';
 import { groupDigits } from '../../../engine/index.js';
-import { countOf } from './count.js';
-import { percentText } from './percent.js';
+import { countOf, percentText } from './text.js';
 import { grantText } from './test-failures.js';
 
 export function renderCoverage(coverage: GrantCoverage): string {

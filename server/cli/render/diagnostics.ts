@@ -1,10 +1,9 @@
 // Diagnostics for people: `file:line:column severity CODE message`, the source line with what is meant underlined, help and
 // related places (design 3.2). Pure: text in, text out; machine formats stand beside this one.
 import type { Diagnostic, Range, Related, Severity } from '../../../engine/compiler.js';
-import { count } from './count.js';
+import { count, displayWidth } from './text.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './palette.js';
-import { displayWidth } from './width.js';
 
 /** Decoded text by file, as `readPolicy` gives it. */
 export type Sources = ReadonlyMap<string, string>;

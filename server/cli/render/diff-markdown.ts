@@ -1,7 +1,7 @@
 // `diff` as the comment of a pull request: who gains and loses in one line, the first rows in a table, the others folded
 // away, and as many of them as a comment has room for. The certificate stands last.
 import type { Cause, DiffReport, DiffRow } from '../../../engine/compiler.js';
-import { count } from './count.js';
+import { count } from './text.js';
 import { certificate, type Compared } from './diff.js';
 import { leftOutText, type ShownRow, shownRows } from './diff-rows.js';
 import { escapeText } from './escape.js';

@@ -1,7 +1,7 @@
 // `diff` on a terminal and as JSON. The certificate stands last: how much was compared, and that nothing else differs.
 import type { Cause, DiffReport, DiffRow } from '../../../engine/compiler.js';
 import { groupDigits } from '../../../engine/index.js';
-import { count } from './count.js';
+import { count } from './text.js';
 import { leftOutText, type ShownRow, shownRows } from './diff-rows.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './palette.js';

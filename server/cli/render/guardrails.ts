@@ -8,7 +8,7 @@ import type {
   WitnessPerson,
 } from '../../../engine/compiler.js';
 import type { GrantRef } from '../../../engine/index.js';
-import { count } from './count.js';
+import { count } from './text.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './palette.js';
 import { instantJson, regionText, shortList, stretchText } from './region.js';

@@ -1,7 +1,7 @@
 // `load` in words: how far it is, and what has come of it.
 import { groupDigits } from '../../../engine/index.js';
 import type { LoadProgress, LoadReport } from '../../load/load-dataset.js';
-import { count } from './count.js';
+import { count } from './text.js';
 
 /** `size` in bytes, null where nobody knows. */
 export function loadProgressText(progress: LoadProgress, milliseconds: number, size: number | null): string {

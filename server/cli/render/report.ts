@@ -2,7 +2,7 @@
 // is one more entry.
 import type { Diagnostic } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/check-policy.js';
-import { count, countOf } from './count.js';
+import { count, countOf } from './text.js';
 import { renderDiagnostics, summarize } from './diagnostics.js';
 import { guardrailsJson, renderViolations } from './guardrails.js';
 import type { Paint } from './palette.js';

@@ -5,7 +5,7 @@ import { codePage, type ProblemCode, type Range, type Severity } from '../../../
 import type { CheckReport } from '../../policy/check-policy.js';
 import { statusOf } from '../open-policy.js';
 import { EXIT_MEANINGS, type ExitStatus } from '../exit-codes.js';
-import { count } from './count.js';
+import { count } from './text.js';
 import { type Locator, URI_BASES } from './locate.js';
 import { type Problem, problemsOf } from './problems.js';
 

@@ -1,7 +1,7 @@
 // Failed policy tests for people: what was expected, what came, the step, and the grants or the nearest miss (design 3.3).
 import type { PolicyTestFailure, PolicyTestReport } from '../../../engine/compiler.js';
 import { formatInstant, type GrantRef } from '../../../engine/index.js';
-import { count } from './count.js';
+import { count } from './text.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './palette.js';
 import { shortList } from './region.js';

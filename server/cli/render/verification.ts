@@ -1,8 +1,7 @@
 // What `verify` found, for people.
 import { formatInstant, type SignatureReport } from '../../../engine/index.js';
 import type { Verification } from '../verify-snapshot.js';
-import { count } from './count.js';
-import { renderCounts } from './counts.js';
+import { count, renderCounts } from './text.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './palette.js';
 
