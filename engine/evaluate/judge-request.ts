@@ -64,7 +64,7 @@ function isHeld({ ground, principals, count }: Asker): boolean {
 }
 
 /** Step 6: what may be read from below is published downwards; process runs and every write stay where they are. */
-function isRelated(scopes: number, context: NamespacePath, target: NamespacePath): boolean {
+export function isRelated(scopes: number, context: NamespacePath, target: NamespacePath): boolean {
   return target === context || ((scopes & READS_FROM_BELOW) !== 0 && isWithin(context, target));
 }
 

@@ -1,6 +1,7 @@
 // One access, step by step: what each step of design 2.3 found, the grants that carry the scope, and for a denial the edits
 // that would allow it. It says what `decide` decides: every verdict here is checked against it by a test.
 import { grantRefs, findGrants } from '../../evaluate/find-grants.js';
+import { isRelated } from '../../evaluate/judge-request.js';
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { AccessStep, GrantRef } from '../../model/decision.js';
@@ -10,7 +11,7 @@ import { formatInstant, type Instant } from '../../model/instant.js';
 import { invariant } from '../../model/invariant.js';
 import { canonicalize, isWithin, type NamespacePath } from '../../model/namespace.js';
 import { nearest } from '../../diagnostics/nearest.js';
-import { isScopeName, scopeBit, type ScopeName, SCOPES } from '../../model/scope.js';
+import { isScopeName, READS_FROM_BELOW, scopeBit, type ScopeName, SCOPES } from '../../model/scope.js';
 import { type Change, type CredentialChange, type Edit, policyEdits } from './edits.js';
 import { principalsOf } from '../cells/identity-groups.js';
 
@@ -80,7 +81,7 @@ export function explain(policy: Policy, request: ExplainRequest): Explanation {
     : [];
   const failed = steps.find(({ passed }) => !passed);
   if (failed === undefined) return { decision: 'allow', steps, grants, edits: [] };
-  const edits = isRelated(access) ? editsFor(prepared, access) : [];
+  const edits = areRelated(access) ? editsFor(prepared, access) : [];
   const why = edits.length > 0 ? {} : { noEdit: noEditText(access) };
   return { decision: 'deny', step: failed.step, steps, grants, edits, ...why };
 }
@@ -193,7 +194,7 @@ const STEPS: readonly ((access: Access) => ExplainedStep)[] = [
   (access) => {
     const { context, target, scope } = access;
     if (context === target) return pass('target_relationship', 'the record is in the namespace that is asked from');
-    if (isRelated(access))
+    if (areRelated(access))
       return pass('target_relationship', `${target} is above ${context}, and this is visible from below`);
     const rule = readsFromBelow(scope)
       ? `${scope} reaches the namespace that is asked from and those above it`
@@ -208,7 +209,7 @@ const STEPS: readonly ((access: Access) => ExplainedStep)[] = [
 /** Whichever step failed: nothing that the policy or the credential says would be enough. */
 function noEditText(access: Access): string {
   const { scope, context, target, held } = access;
-  if (!isRelated(access)) {
+  if (!areRelated(access)) {
     const from = readsFromBelow(scope) ? `from ${target} or from below it` : `from ${target} itself`;
     return `whatever is granted, ${context} has no ${scope} of what is in ${target}; ask ${from}`;
   }
@@ -222,12 +223,13 @@ function listOf(held: readonly Held[], word: 'and' | 'or'): string {
   return texts.length < 2 ? last : `${texts.slice(0, -1).join(', ')} ${word} ${last}`;
 }
 
-function readsFromBelow(scope: ScopeName): boolean {
-  return scope.endsWith(':read') && scope !== 'process-run:read';
+/** Step 6, as `decide` asks it. */
+function areRelated({ scope, context, target }: Access): boolean {
+  return isRelated(scopeBit(scope), context, target);
 }
 
-function isRelated({ scope, context, target }: Access): boolean {
-  return context === target || (readsFromBelow(scope) && isWithin(context, target));
+function readsFromBelow(scope: ScopeName): boolean {
+  return (scopeBit(scope) & READS_FROM_BELOW) !== 0;
 }
 
 /** Of related namespaces, since no edit relates others. Everything that is missing is found, not only what failed first. */
