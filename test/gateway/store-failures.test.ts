@@ -123,7 +123,7 @@ if (findPostgres() === null) {
       client.on('error', () => undefined);
       await client.connect();
       await client.query('BEGIN');
-      await client.query('LOCK TABLE records IN ACCESS EXCLUSIVE MODE');
+      await client.query('LOCK TABLE bailiwick.records IN ACCESS EXCLUSIVE MODE');
       return () => client.end();
     };
     const gatewayBackends = "datname = current_database() AND application_name = 'bailiwick'";
