@@ -47,11 +47,11 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
     parse: (body) => parseQuery(body, 'query'),
     visibilityOf: visibilityRequest,
     answer: async (decided, plan) => {
-      const { actor, policy } = decided;
+      const { actor, policy, gone } = decided;
       const { predicate, digest } = visibleSet(decided, plan);
       const cursors = { secret: cursorKey, actorId: actor.id, visibility: digest };
       const [page] = await Promise.all([
-        listPage(db, { predicate, plan, cursors }),
+        listPage(db, { predicate, plan, cursors, signal: gone }),
         assertNamespace(db, decided, plan),
       ]);
       const next = page.next === null ? 'null' : `"${page.next}"`;
@@ -68,7 +68,7 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
     visibilityOf: visibilityRequest,
     answer: async (decided, plan) => {
       const [total] = await Promise.all([
-        countRecords(db, { predicate: visibleSet(decided, plan).predicate, plan }),
+        countRecords(db, { predicate: visibleSet(decided, plan).predicate, plan, signal: decided.gone }),
         assertNamespace(db, decided, plan),
       ]);
       return { status: 200, json: answerJson(plan, `"count":${String(total)}`, decided.policy) };
@@ -82,12 +82,16 @@ function visibilityRequest({ family, namespace, reach }: QueryPlan): VisibilityR
 }
 
 /** Who may read the namespace itself is told that there is none; to everyone else it is as if there were. */
-async function assertNamespace(db: Database, { actor, at, policy }: Decided, { namespace }: QueryPlan): Promise<void> {
+async function assertNamespace(
+  db: Database,
+  { actor, at, policy, gone }: Decided,
+  { namespace }: QueryPlan,
+): Promise<void> {
   // The root is always there.
   if (namespace === ROOT) return;
   const request = { kind: 'access', scope: 'namespace:read', context: namespace, target: namespace } as const;
   if (decide(policy, { actor, request, at }).decision === 'deny') return;
-  if (!(await namespaceExists(db, namespace))) throw new ApiProblem('namespace.not_found');
+  if (!(await namespaceExists(db, namespace, gone))) throw new ApiProblem('namespace.not_found');
 }
 
 /**

@@ -14,8 +14,8 @@ export function makeRecordRoutes(db: Database): readonly Route[] {
     method: 'GET',
     path: '/api/v1/namespaces{path}',
     output: outputOf('namespace'),
-    answer: async ({ visible }) => {
-      const found = await findNamespace(db, rowPredicate(visible));
+    answer: async ({ visible, gone }) => {
+      const found = await findNamespace(db, rowPredicate(visible), gone);
       if (found === null) throw new ApiProblem('namespace.not_found');
       return whole(found);
     },
@@ -26,9 +26,9 @@ export function makeRecordRoutes(db: Database): readonly Route[] {
       path: `/api/v1/${family}s/{id}`,
       output: outputOf(family),
       family,
-      locate: (id) => namespaceOfRecord(db, { family, id }),
-      answer: async ({ visible }, id) => {
-        const found = await findRecord(db, { predicate: rowPredicate(visible), family, id });
+      locate: (id, gone) => namespaceOfRecord(db, { family, id }, gone),
+      answer: async ({ visible, gone }, id) => {
+        const found = await findRecord(db, { predicate: rowPredicate(visible), family, id, signal: gone });
         return found === null ? null : whole(found);
       },
     }),
