@@ -76,10 +76,9 @@ export function judgeStatement(envelope: Envelope, trust: Trust, expected: Expec
     faults: [{ code, message }],
   });
   if (counted < threshold) {
-    return refuse(
-      'signature.threshold',
-      `${String(counted)} of the ${String(threshold)} keys that are needed have signed`,
-    );
+    const who = counted === 0 ? 'no key has' : counted === 1 ? 'only 1 key has' : `only ${String(counted)} keys have`;
+    const needed = `${String(threshold)} ${threshold === 1 ? 'is' : 'are'} needed`;
+    return refuse('signature.threshold', `too few signatures: ${who} signed, ${needed}`);
   }
   if (envelope.payloadType !== PAYLOAD_TYPE) return refuse('statement.type', 'what was signed is no in-toto statement');
   const statement = decodeStatement(envelope.payload);

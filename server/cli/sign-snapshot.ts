@@ -1,5 +1,5 @@
-// What `sign` does: the snapshot is verified whole, the statement made from what was verified, and signed; a statement that
-// says the same already gets one signature more.
+// What `sign` does: the snapshot is verified whole, and a statement about it signed. A statement that says the same gets one
+// signature more; one that says something else has the signatures of others, and is replaced only when asked.
 import {
   decodeStatement,
   encodeEnvelope,
@@ -7,7 +7,6 @@ import {
   type Envelope,
   type EnvelopeSignature,
   formatInstant,
-  type Instant,
   keyIdOf,
   PAYLOAD_TYPE,
   preAuthEncoding,
@@ -34,18 +33,22 @@ import { writeWhole } from './write-whole.js';
 
 export interface SignOptions {
   readonly key: string;
-  readonly environment: string;
-  readonly generation: string;
-  readonly expires: string;
+  readonly environment?: string;
+  readonly generation?: string;
+  readonly expires?: string;
   readonly issued?: string;
   readonly at?: string;
+  /** A statement to sign once more as it stands, instead of the four fields. */
+  readonly add?: string;
+  readonly replace?: true;
   readonly output?: string;
   readonly format: Format;
 }
 
-/** Throws `CliFailure`: 2 wrong flags or files, 6 an exposed key, 8 a snapshot that is not whole. */
+/** Throws `CliFailure`: 2 wrong flags or files, 6 an exposed key or another statement there, 8 what is not whole. */
 export async function signSnapshot(io: CliIo, path: string, options: SignOptions): Promise<void> {
   const values = readStatementFlags(options);
+  requireFields(options);
   const output = outputOf(path, options);
   const key = await asFailure(readSigningKey({ path: pathOf(io, options.key), shown: options.key }));
   const { policy, source } = await openPolicy(io, path);
@@ -55,8 +58,10 @@ export async function signSnapshot(io: CliIo, path: string, options: SignOptions
       'compile it first: bailiwick compile <dir> -o snapshot.json',
     );
   }
-  const existing = output === '-' ? null : await readExisting(io, output);
-  const statement = statementOf({ snapshot: policy.digest, policy: policy.name }, values, existing);
+  const facts = { snapshot: policy.digest, policy: policy.name };
+  const { statement, existing } = await (options.add === undefined
+    ? composed(io, facts, { values, output, replace: options.replace === true })
+    : taken(io, facts, options.add));
   const { envelope, change } = signWith(key, statement, existing);
   const text = `${encodeEnvelope(envelope)}\n`;
   if (output === '-') await write(io.stdout, text);
@@ -71,7 +76,19 @@ function usage(message: string, help: string): CliFailure {
   return new CliFailure(EXIT.usage, { code: 'cli.usage', message }, { help });
 }
 
-function outputOf(path: string, { output, format }: SignOptions): string {
+const FIELDS = ['environment', 'generation', 'expires'] as const;
+
+function requireFields(options: SignOptions): void {
+  const missing = FIELDS.filter((field) => options[field] === undefined).map((field) => `\`--${field}\``);
+  if (options.add !== undefined || missing.length === 0) return;
+  throw usage(
+    `what the statement is to say is missing: ${missing.join(', ')}`,
+    'or take every field from a statement that is there, with `--add <statement>`',
+  );
+}
+
+function outputOf(path: string, { output, add, format }: SignOptions): string {
+  if (add !== undefined) return add;
   if (output === '-' && format === 'json') {
     throw usage('with `-o -` stdout is the statement, so `--format json` has no place', 'name a file');
   }
@@ -79,6 +96,91 @@ function outputOf(path: string, { output, format }: SignOptions): string {
     throw usage('a snapshot on stdin has no place beside it', 'say where the statement goes, with `-o`');
   }
   return output ?? statementPathOf(path);
+}
+
+type Facts = Pick<PublicationStatement, 'snapshot' | 'policy'>;
+
+/** What is to be signed, and the envelope that it stands in or takes the place of. */
+interface ToSign {
+  readonly statement: PublicationStatement;
+  readonly existing: Envelope | null;
+}
+
+/** The statement that somebody else has made, field by field. */
+async function taken(io: CliIo, facts: Facts, file: string): Promise<ToSign> {
+  const existing = await asFailure(readStatementFile({ path: pathOf(io, file), shown: file }));
+  const statement = existing.payloadType === PAYLOAD_TYPE ? decodeStatement(existing.payload) : null;
+  if (statement === null) {
+    const message = `\`${file}\` is no publication statement of this version`;
+    throw new CliFailure(EXIT.integrity, { code: 'statement.invalid', message });
+  }
+  const differences = differencesOf(statement, { ...statement, ...facts });
+  if (differences.length === 0) return { statement, existing };
+  throw new CliFailure(
+    EXIT.precondition,
+    { code: 'statement.subject', message: `\`${file}\` is a statement about another snapshot` },
+    { help: 'name the snapshot that it is about', ...listed(differences) },
+  );
+}
+
+/** The statement that the flags make. One that is there must say the same, or be given up by name. */
+async function composed(
+  io: CliIo,
+  facts: Facts,
+  { values, output, replace }: { readonly values: StatementValues; readonly output: string; readonly replace: boolean },
+): Promise<ToSign> {
+  const existing = output === '-' ? null : await readExisting(io, output);
+  const there = existing?.payloadType === PAYLOAD_TYPE ? decodeStatement(existing.payload) : null;
+  const asked = statementOf(facts, values);
+  // Whoever signs second says the same statement, its time of issue too.
+  const isTimed = (values.issued ?? values.at) !== null;
+  const differences = there === null ? [] : differencesOf(there, isTimed ? asked : { ...asked, issued: there.issued });
+  const isSame = there !== null && differences.length === 0;
+  const statement = isSame ? there : asked;
+  const fault = statementFault(statement);
+  if (fault !== null) throw usage(`such a statement cannot be signed: ${fault}`, 'see `bailiwick help sign`');
+  if (existing === null || isSame || replace) return { statement, existing };
+  const isAbout = there?.snapshot === statement.snapshot && there.policy === statement.policy;
+  const signatures = count(existing.signatures.length, 'signature');
+  throw new CliFailure(
+    EXIT.precondition,
+    { code: 'statement.differs', message: `\`${output}\` says something else, and has ${signatures}` },
+    {
+      help: `${isAbout ? `to sign what it says, \`--add ${output}\`` : 'to keep it, name another file with `-o`'}; to put yours in its place, \`--replace\``,
+      ...(there === null ? {} : listed(differences)),
+    },
+  );
+}
+
+interface Difference {
+  readonly field: keyof PublicationStatement;
+  readonly there: string;
+  readonly asked: string;
+}
+
+function differencesOf(there: PublicationStatement, asked: PublicationStatement): readonly Difference[] {
+  const [before, after] = [shownFields(there), shownFields(asked)];
+  return before.flatMap(([field, value], index) => {
+    const other = after[index]?.[1] ?? '';
+    return value === other ? [] : [{ field, there: value, asked: other }];
+  });
+}
+
+function shownFields(statement: PublicationStatement): readonly (readonly [keyof PublicationStatement, string])[] {
+  const { snapshot, policy, environment, generation, issued, expires } = statement;
+  return [
+    ['snapshot', snapshot],
+    ['policy', policy],
+    ['environment', environment],
+    ['generation', String(generation)],
+    ['issued', formatInstant(issued)],
+    ['expires', formatInstant(expires)],
+  ];
+}
+
+function listed(differences: readonly Difference[]): { readonly text: string; readonly report: object } {
+  const lines = differences.map(({ field, there, asked }) => `${field}: there ${there}, now ${asked}`);
+  return { text: escapeText(lines.join('\n')), report: { differences } };
 }
 
 /** What is there, to sign it once more or to replace it; a file that is something else is left alone. */
@@ -95,30 +197,16 @@ async function readExisting(io: CliIo, output: string): Promise<Envelope | null>
   }
 }
 
-function statementOf(
-  facts: Pick<PublicationStatement, 'snapshot' | 'policy'>,
-  { environment, generation, expires, issued, at }: StatementValues,
-  existing: Envelope | null,
-): PublicationStatement {
-  const asked = {
+function statementOf(facts: Facts, values: StatementValues): PublicationStatement {
+  const { environment, generation, expires, issued, at } = values;
+  const now = systemClock.now();
+  return {
     ...facts,
     environment: environment ?? '',
     generation: generation ?? 0,
-    expires: expires ?? systemClock.now(),
+    issued: issued ?? at ?? now,
+    expires: expires ?? now,
   };
-  const there = existing === null ? null : decodeStatement(existing.payload);
-  // Whoever signs second says the same statement, its time of issue too.
-  const same =
-    there?.snapshot === asked.snapshot &&
-    there.policy === asked.policy &&
-    there.environment === asked.environment &&
-    there.generation === asked.generation &&
-    there.expires === asked.expires;
-  const time: Instant = issued ?? at ?? (same ? there.issued : systemClock.now());
-  const statement = { ...asked, issued: time };
-  const fault = statementFault(statement);
-  if (fault === null) return statement;
-  throw usage(`such a statement cannot be signed: ${fault}`, 'see `bailiwick help sign`');
 }
 
 /** What became of the statement file. */

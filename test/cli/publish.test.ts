@@ -4,7 +4,7 @@ import { createHash, createPrivateKey, createPublicKey, sign as signBytes, verif
 import { existsSync } from 'node:fs';
 import { chmod, copyFile, readFile, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, it, test } from '@jest/globals';
 import { ENGINE_LIMITS } from '../../engine/compiler.js';
 import { POLICY_LIMITS } from '../../server/limits.js';
 import { main } from '../../server/cli/main.js';
@@ -57,6 +57,7 @@ describe('keygen', () => {
     const made = await run('keygen', '-o', 'new.key', '--format', 'json');
     expect(made.json()).toEqual({
       keyId: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+      name: 'new',
       file: 'new.key',
       publicKeyFile: 'new.key.pub',
       publicKey: (await readFile(at('new.key.pub'), 'utf8')).split('\n')[1],
@@ -65,6 +66,19 @@ describe('keygen', () => {
       0o600, 0o644,
     ]);
     expect(made.stdout).not.toContain((await readFile(at('new.key'), 'utf8')).split('\n')[1]);
+  });
+
+  test.each([
+    ['Ana Ortiz.KEY', 'ana-ortiz'],
+    ['ben.2027.pem', 'ben.2027'],
+    ['.key', 'key'],
+    ['\u{1f511}.key', 'key'],
+  ])('names the key of %s in a keyring after its file', async (file, name) => {
+    const { stdout } = await run('keygen', '-o', file);
+    expect(stdout).toContain(`\n  - name: ${name}\n`);
+    await writeFile(at('named.yaml'), stdout.slice(stdout.indexOf('threshold')));
+    const ran = await check('--keyring', 'named.yaml', '--statement', 'ana.dsse.json');
+    expect(ran.json()).toMatchObject({ error: { code: 'signature.threshold' } });
   });
 
   it('overwrites nothing, and leaves nothing half made', async () => {
@@ -118,12 +132,93 @@ describe('sign', () => {
     });
   });
 
-  it('replaces a statement that says something else, and says so', async () => {
-    await copyFile(at('ana.dsse.json'), at('next.dsse.json'));
-    const next = ['--environment', 'production', '--generation', '8', '--expires', '2999-01-01T00:00:00Z'];
-    const ran = await run('sign', 's.json', '--key', 'ben.key', ...next, '-o', 'next.dsse.json', '--format', 'json');
-    expect(ran.json()).toMatchObject({ change: 'replaced', statement: { generation: 8 } });
-    expect((ran.json()['signatures'] as unknown[]).length).toBe(1);
+  describe('where another statement is', () => {
+    const later = [...FOR.slice(0, -1), '2999-07-01T00:00:00Z'];
+    const again = (name: string, ...args: readonly string[]): Promise<Ran> =>
+      run('sign', 's.json', '--key', 'ben.key', '-o', name, ...args);
+
+    beforeEach(async () => {
+      for (const name of ['next', 'add']) await copyFile(at('ana.dsse.json'), at(`${name}.dsse.json`));
+    });
+
+    it('leaves the signatures of others alone: says what differs and the two ways out', async () => {
+      const before = await readFile(at('next.dsse.json'), 'utf8');
+      const ran = await again('next.dsse.json', ...later);
+      expect(ran).toMatchObject({ status: 6, stdout: '' });
+      expect(ran.stderr).toBe(
+        [
+          'expires: there 2999-01-01T00:00:00.000Z, now 2999-07-01T00:00:00.000Z',
+          'error: `next.dsse.json` says something else, and has 1 signature',
+          '  help: to sign what it says, `--add next.dsse.json`; to put yours in its place, `--replace`',
+          '',
+        ].join('\n'),
+      );
+      const told = await again('next.dsse.json', ...later, '--issued', '2990-01-01T00:00:00Z', '--format', 'json');
+      expect([told.status, told.json()]).toEqual([
+        6,
+        expect.objectContaining({
+          error: { code: 'statement.differs', message: expect.any(String) },
+          differences: [
+            { field: 'issued', there: expect.any(String), asked: '2990-01-01T00:00:00.000Z' },
+            { field: 'expires', there: '2999-01-01T00:00:00.000Z', asked: '2999-07-01T00:00:00.000Z' },
+          ],
+        }),
+      ]);
+      expect(await readFile(at('next.dsse.json'), 'utf8')).toBe(before);
+    });
+
+    it('replaces it with `--replace`, and says so', async () => {
+      const ran = await again('next.dsse.json', ...later, '--replace', '--format', 'json');
+      expect(ran.json()).toMatchObject({ change: 'replaced', statement: { expires: '2999-07-01T00:00:00.000Z' } });
+      expect((ran.json()['signatures'] as unknown[]).length).toBe(1);
+    });
+
+    it('takes every field from it with `--add`', async () => {
+      const ran = await run('sign', 's.json', '--key', 'ben.key', '--add', 'add.dsse.json', '--format', 'json');
+      expect(ran.json()).toMatchObject({
+        file: 'add.dsse.json',
+        change: 'added',
+        statement: { generation: 7, expires: '2999-01-01T00:00:00.000Z' },
+      });
+      expect((await check('--keyring', 'two.yaml', '--statement', 'add.dsse.json')).json()).toMatchObject({ ok: true });
+    });
+
+    test.each([
+      [
+        'a field beside `--add`',
+        2,
+        ['--add', 'add.dsse.json', '--generation', '7'],
+        /'--add <statement>' cannot be used/,
+      ],
+      ['no field and no `--add`', 2, ['--generation', '7'], /`--environment`, `--expires`\n.*`--add <statement>`/],
+      ['to add to what is not there', 2, ['--add', 'none.json'], /`none.json` does not exist/],
+      ['to add to what is no statement', 8, ['--add', 's.json'], /is no signed statement/],
+    ])('refuses %s', async (_name, status, args, words) => {
+      const ran = await run('sign', 's.json', '--key', 'ben.key', ...args);
+      expect([ran.status, ran.stderr]).toEqual([status, expect.stringMatching(words)]);
+    });
+
+    it('adds nothing to a statement about another snapshot, nor to one of another version', async () => {
+      const other = await makeFolder({
+        'p/policy.yaml': POLICY['policy.yaml'],
+        'p/roles.yaml': POLICY['roles.yaml'],
+      });
+      await run('compile', join(other, 'p'), '-o', 'changed.json');
+      const ran = await run('sign', 'changed.json', '--key', 'ben.key', '--add', 'add.dsse.json');
+      expect([ran.status, ran.stderr]).toEqual([
+        6,
+        expect.stringMatching(/^snapshot: there .*\nerror: .* is a statement about another snapshot\n/),
+      ]);
+      const flags = await run('sign', 'changed.json', '--key', 'ben.key', ...FOR, '-o', 'add.dsse.json');
+      expect([flags.status, flags.stderr]).toEqual([6, expect.stringContaining('to keep it, name another file with')]);
+      const payload = Buffer.from('{}').toString('base64');
+      await writeFile(
+        at('add.dsse.json'),
+        JSON.stringify({ payloadType: 'application/json', payload, signatures: [] }),
+      );
+      expect((await run('sign', 's.json', '--key', 'ben.key', '--add', 'add.dsse.json')).status).toBe(8);
+      expect((await again('add.dsse.json', ...FOR)).status).toBe(6);
+    });
   });
 
   test.each([
@@ -245,6 +340,8 @@ describe('verify', () => {
     ]);
     const text = await run('verify', snapshot, ...args);
     expect([text.status, text.stdout]).toEqual([status, expect.not.stringContaining('whole and published')]);
+    expect(text.stdout).toMatch(/^refused: /m);
+    expect(/^refused: too few/m.test(text.stdout)).toBe(code === 'signature.threshold');
   });
 
   it('refuses a snapshot that is not whole with 8, and one too large without reading it', async () => {
@@ -344,8 +441,9 @@ describe('verify', () => {
     await writeFile(at('foreign.dsse.json'), JSON.stringify({ ...foreign, signatures: twice }));
     const refused = await run('verify', 's.json', ...args);
     expect(refused.status).toBe(8);
+    expect(refused.stdout).toMatch(/^signed by 1 of 2 keys: too few, 2 are needed$/m);
     expect(refused.stdout).toMatch(
-      /ok {2}ana sha256:\w+\n {2}no {2}ana sha256:\w+: by the same key again\n1 of the 2 keys/,
+      /ok {2}ana sha256:\w+\n {2}no {2}ana sha256:\w+: by the same key again\nrefused: too few signatures: only 1 key has signed, 2 are needed\n/,
     );
     await writeFile(
       at('foreign.dsse.json'),

@@ -174,7 +174,7 @@ export const VERBS: readonly Verb[] = [
     verb: 'keygen',
     takes: 'nothing',
     args: () => ['keygen', '-o', 'release.key'],
-    shape: { keyId: DIGEST, file: 'release.key', publicKeyFile: 'release.key.pub', publicKey: TEXT },
+    shape: { keyId: DIGEST, name: 'release', file: 'release.key', publicKeyFile: 'release.key.pub', publicKey: TEXT },
   },
   {
     verb: 'sign',

@@ -1,4 +1,5 @@
 // `bailiwick keygen -o <file>`: a key pair for signing snapshots (design 4, "Publication").
+import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, requiredOption } from '../options.js';
@@ -27,7 +28,7 @@ export function registerKeygen(program: Command, io: CliIo): void {
 }
 
 async function keygen(io: CliIo, { output, format }: Options): Promise<void> {
-  const [{ formatPublicKey, keyIdOf }, { makeKeyPair }, { writeKeyPair }, { asFailure }, { escapeText }] =
+  const [{ formatPublicKey, isName, keyIdOf }, { makeKeyPair }, { writeKeyPair }, { asFailure }, { escapeText }] =
     await Promise.all([
       import('../../../engine/index.js'),
       import('../../signing/ed25519.js'),
@@ -40,8 +41,9 @@ async function keygen(io: CliIo, { output, format }: Options): Promise<void> {
   const keyId = keyIdOf(pair.publicKey);
   const publicKey = formatPublicKey(pair.publicKey);
   const publicKeyFile = `${output}.pub`;
+  const name = nameOf(output, isName);
   if (format === 'json') {
-    await writeJson(io, { keyId, file: output, publicKeyFile, publicKey });
+    await writeJson(io, { keyId, name, file: output, publicKeyFile, publicKey });
     return;
   }
   const lines = [
@@ -52,8 +54,19 @@ async function keygen(io: CliIo, { output, format }: Options): Promise<void> {
     'In a keyring, which `verify --keyring` reads:',
     'threshold: 1',
     'keys:',
-    '  - name: release',
+    `  - name: ${name}`,
     `    publicKey: ${publicKey}`,
   ];
   await write(io.stdout, `${lines.join('\n')}\n`);
+}
+
+/** After its file, so that the keys of a keyring have names of their own: `keys/Ana.key` is `ana`. */
+function nameOf(file: string, isName: (text: string) => boolean): string {
+  const name = basename(file)
+    .replace(/\.(?:key|pem)$/i, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[._-]+/, '')
+    .slice(0, 128);
+  return isName(name) ? name : 'key';
 }

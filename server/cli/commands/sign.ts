@@ -10,11 +10,23 @@ export function registerSign(program: Command, io: CliIo): void {
     .description('say which environment a snapshot is for, as which generation and until when, and sign that')
     .argument('<snapshot>', 'snapshot file (`-` is stdin); it is verified whole first')
     .addOption(requiredOption('--key <file>', 'private key of `bailiwick keygen`, readable by its owner alone'))
-    .addOption(requiredOption('--environment <name>', 'where the snapshot may serve, such as `production`'))
-    .addOption(requiredOption('--generation <number>', 'rises with each publication; gateways never go back'))
-    .addOption(requiredOption('--expires <instant>', 'the statement counts until then, as in 2027-06-30T00:00:00Z'))
+    .option('--environment <name>', 'where the snapshot may serve, such as `production`')
+    .option('--generation <number>', 'rises with each publication')
+    .option('--expires <instant>', 'the statement counts until then, as in 2027-06-30T00:00:00Z')
     .option('--issued <instant>', 'when it was issued (default: now, or as in the statement that is signed once more)')
     .addOption(new Option('--at <instant>').hideHelp().conflicts('issued'))
+    .addOption(
+      new Option('--add <statement>', 'sign this statement as it stands: every field is taken from it').conflicts([
+        'environment',
+        'generation',
+        'expires',
+        'issued',
+        'at',
+        'output',
+        'replace',
+      ]),
+    )
+    .option('--replace', 'put the statement in the place of one that says something else, and drop its signatures')
     .option('-o, --output <file>', 'where the statement goes; `-` is stdout (default: `<snapshot>.dsse.json`)')
     .addOption(formatOption())
     .action(async (snapshot: string, options: SignOptions) => {
@@ -27,7 +39,7 @@ export function registerSign(program: Command, io: CliIo): void {
     ],
     [
       'a second signature: the same statement, another key',
-      'bailiwick sign snapshot.json --key ana.key --environment production --generation 7 --expires 2027-07-01T00:00:00Z',
+      'bailiwick sign snapshot.json --key ana.key --add snapshot.json.dsse.json',
     ],
   ]);
 }

@@ -1,5 +1,5 @@
 // What `verify` found, for people.
-import { formatInstant, type SignatureReport } from '../../../engine/index.js';
+import { formatInstant, type Keyring, type SignatureReport } from '../../../engine/index.js';
 import type { Verification } from '../verify-snapshot.js';
 import { count, renderCounts } from './text.js';
 import { escapeText } from './escape.js';
@@ -12,6 +12,12 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['duplicate_key', 'by the same key again'],
 ]);
 const SHOWN_KEY_ID = 71;
+
+interface Counted {
+  readonly keyring: Keyring;
+  /** Keys whose signature counts. */
+  readonly counted: number;
+}
 
 export function renderVerification({ policy, signed }: Verification, paint: Paint): string {
   const lines = [
@@ -31,12 +37,17 @@ export function renderVerification({ policy, signed }: Verification, paint: Pain
       `in force  ${formatInstant(issued)} until ${formatInstant(expires)}`,
     );
   }
-  const needed = `${String(keyring.threshold)} of ${count(keyring.keys.length, 'key')} needed`;
-  lines.push(`signed by ${String(signatures.filter(({ ok }) => ok).length)}, ${needed}`);
+  lines.push(signedLine({ keyring, counted: signatures.filter(({ ok }) => ok).length }, paint));
   for (const signature of signatures) lines.push(`  ${signatureLine(signature, paint)}`);
-  for (const fault of faults) lines.push(paint('error', escapeText(fault.message)));
+  for (const fault of faults) lines.push(paint('error', `refused: ${escapeText(fault.message)}`));
   if (faults.length === 0) lines.push(paint('good', 'intact and published'));
   return `${lines.join('\n')}\n`;
+}
+
+function signedLine({ keyring: { keys, threshold }, counted }: Counted, paint: Paint): string {
+  const by = `signed by ${String(counted)} of ${count(keys.length, 'key')}`;
+  const needed = `${String(threshold)} ${threshold === 1 ? 'is' : 'are'} needed`;
+  return counted < threshold ? paint('error', `${by}: too few, ${needed}`) : `${by}, ${needed}`;
 }
 
 function signatureLine({ ok, name, keyId, reason }: SignatureReport, paint: Paint): string {
