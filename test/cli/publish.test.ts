@@ -147,8 +147,8 @@ describe('sign', () => {
       expect(ran).toMatchObject({ status: 6, stdout: '' });
       expect(ran.stderr).toBe(
         [
-          'expires: there 2999-01-01T00:00:00.000Z, now 2999-07-01T00:00:00.000Z',
           'error: `next.dsse.json` says something else, and has 1 signature',
+          'expires: there 2999-01-01T00:00:00.000Z, now 2999-07-01T00:00:00.000Z',
           '  help: to sign what it says, `--add next.dsse.json`; to put yours in its place, `--replace`',
           '',
         ].join('\n'),
@@ -188,7 +188,7 @@ describe('sign', () => {
         'a field beside `--add`',
         2,
         ['--add', 'add.dsse.json', '--generation', '7'],
-        /'--add <statement>' cannot be used/,
+        /`--add <statement>` cannot be used with `--generation/,
       ],
       ['no field and no `--add`', 2, ['--generation', '7'], /`--environment`, `--expires`\n.*`--add <statement>`/],
       ['to add to what is not there', 2, ['--add', 'none.json'], /`none.json` does not exist/],
@@ -207,7 +207,7 @@ describe('sign', () => {
       const ran = await run('sign', 'changed.json', '--key', 'ben.key', '--add', 'add.dsse.json');
       expect([ran.status, ran.stderr]).toEqual([
         6,
-        expect.stringMatching(/^snapshot: there .*\nerror: .* is a statement about another snapshot\n/),
+        expect.stringMatching(/ is a statement about another snapshot\nsnapshot: there /),
       ]);
       const flags = await run('sign', 'changed.json', '--key', 'ben.key', ...FOR, '-o', 'add.dsse.json');
       expect([flags.status, flags.stderr]).toEqual([6, expect.stringContaining('to keep it, name another file with')]);
