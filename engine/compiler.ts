@@ -57,6 +57,7 @@ export { type Holder, whoCan, type WhoCanRequest } from './prove/ask/who-can.js'
 export type { Region } from './prove/cells/regions.js';
 export type { Witness, WitnessCells } from './prove/guardrails/witness.js';
 export type { WitnessPart, WitnessPerson } from './prove/guardrails/witness-people.js';
+export { areChecksWeaker, type ChecksDiff, diffChecks } from './snapshot/diff-checks.js';
 export type { CompiledSnapshot } from './snapshot/seal.js';
 export { type JsonSchema, type PolicyFileKind, policySchema } from './source/json-schema.js';
 export { nameRefusal } from './source/accept-files.js';

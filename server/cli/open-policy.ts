@@ -1,5 +1,6 @@
 // Policies as verbs name them: opened or checked with progress on a terminal, and what keeps one from being used told with its
 // exit status.
+import type { PolicySet } from '../../engine/compiler.js';
 import { groupDigits, type Policy } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits.js';
 import type { CheckReport, CheckRequest, Phase, Verdict } from '../policy/check-policy.js';
@@ -16,6 +17,8 @@ const MEGABYTE = 1_000_000;
 
 export interface OpenedPolicy {
   readonly policy: Policy;
+  /** What the folder declares; null for a snapshot. */
+  readonly set: PolicySet | null;
   /** The snapshot's exact bytes. */
   readonly bytes: Uint8Array;
   readonly source: 'folder' | 'file' | 'stdin';
@@ -63,7 +66,7 @@ export async function openPolicy(io: CliIo, path: string, purpose: Purpose = 'us
     case 'opened':
       if (opened.report !== null && (opened.report.verdict !== 'ok' || opened.report.diagnostics.length > 0))
         await write(io.stderr, (await renderReport(io, opened.report)).text);
-      return opened;
+      return { ...opened, set: opened.report?.compiled?.set ?? null };
     case 'refused': {
       const { text, error, report } = await renderReport(io, opened.report);
       const message = `the policy \`${path}\` cannot be used: ${error.message}`;

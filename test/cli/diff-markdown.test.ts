@@ -6,7 +6,12 @@ import type { NamespacePath } from '../../engine/index.js';
 import { renderMarkdown } from '../../server/cli/render/diff-markdown.js';
 
 const DIGEST = `sha256:${'0'.repeat(64)}`;
-const COMPARED = { old: { snapshot: DIGEST, decisions: DIGEST }, new: { snapshot: DIGEST, decisions: DIGEST } };
+const SAME = { changed: false };
+const COMPARED = {
+  old: { snapshot: DIGEST, decisions: DIGEST },
+  new: { snapshot: DIGEST, decisions: DIGEST },
+  checks: { kind: 'stated', checks: { guardrails: SAME, people: SAME, tests: SAME } },
+} as const;
 
 function rowsOf(count: number, width: number): readonly DiffRow[] {
   return Array.from({ length: count }, (_, index) => ({

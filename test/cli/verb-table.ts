@@ -149,6 +149,7 @@ export const VERBS: readonly Verb[] = [
       gained: [],
       lost: [],
       cells: { compared: NUMBER, equal: NUMBER, gained: 0, lost: 0 },
+      checks: { guardrails: expect.anything(), people: expect.anything(), tests: expect.anything() },
     },
   },
   {

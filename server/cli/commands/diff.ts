@@ -12,6 +12,7 @@ interface Options {
   readonly exitCode?: true;
   /** Commander reads `--no-…` as the opposite of a flag that is on. */
   readonly newAccess: boolean;
+  readonly weakerChecks: boolean;
   readonly format: DiffFormat;
 }
 
@@ -23,6 +24,10 @@ export function registerDiff(program: Command, io: CliIo): void {
     .argument('<new>', 'policy folder or snapshot file')
     .option('--exit-code', `end with ${String(EXIT.differences)} if any access differs`)
     .option('--no-new-access', `end with ${String(EXIT.differences)} if anyone gains any access`)
+    .option(
+      '--no-weaker-checks',
+      `end with ${String(EXIT.differences)} if a guardrail, test or person was removed or changed; of snapshots, if any differs`,
+    )
     .addOption(
       new Option('--format <format>', 'how results are printed; markdown is made for a pull request')
         .choices(FORMATS)
@@ -32,10 +37,12 @@ export function registerDiff(program: Command, io: CliIo): void {
   withExamples(command, [
     ['what a change of the policy changes', 'bailiwick diff snapshot.json policies'],
     ['a check that lets nobody gain anything', 'bailiwick diff snapshot.json policies --no-new-access'],
+    ['a check that keeps guardrails and tests', 'bailiwick diff main policies --no-weaker-checks'],
     ['the comment of a pull request', 'bailiwick diff main.json policies --format markdown'],
   ]);
   withJson(command, [
-    '{"old":{"snapshot","decisions"},"new":{…},"equal","gained":[Row],"lost":[Row],"cells":{"compared","equal","gained","lost"}}',
+    '{"old":{"snapshot","decisions"},"new":{…},"equal","gained":[Row],"lost":[Row],"cells":{"compared","equal","gained","lost"},',
+    '"checks":{"guardrails":{"added","removed","changed"},"people":{…},"tests":{…}}}; where one is a snapshot {"changed"}',
     'Row: {"namespace","extent","except"?,"identities","scopes","from","until","causes":[{"change","kind","file","line",…}]}',
     'A cause has by its kind: grant: id, principal, fields that changed; member: role, member; role: role.',
     'Counts beyond 2^53 - 1 are texts.',
@@ -45,31 +52,44 @@ export function registerDiff(program: Command, io: CliIo): void {
 async function diff(
   io: CliIo,
   paths: { old: string; changed: string },
-  { exitCode, newAccess, format }: Options,
+  { exitCode, newAccess, weakerChecks, format }: Options,
 ): Promise<void> {
   if (paths.old === '-' && paths.changed === '-') {
     throw new CliFailure(EXIT.usage, { code: 'cli.usage', message: 'the two policies cannot both come from stdin' });
   }
-  const [{ diffPolicies }, { LARGE }, { openPolicy }, { startProgress }, render] = await Promise.all([
-    import('../../../engine/compiler.js'),
-    import('../../policy/open-policy.js'),
-    import('../open-policy.js'),
-    import('../render/progress.js'),
-    import('../render/diff.js'),
-  ]);
-  const { policy: old, bytes: oldBytes } = await openPolicy(io, paths.old, 'study');
-  const { policy: changed, bytes } = await openPolicy(io, paths.changed, 'study').catch((error: unknown) => {
+  const [{ areChecksWeaker, diffChecks, diffPolicies }, { LARGE }, { openPolicy }, { startProgress }, render] =
+    await Promise.all([
+      import('../../../engine/compiler.js'),
+      import('../../policy/open-policy.js'),
+      import('../open-policy.js'),
+      import('../render/progress.js'),
+      import('../render/diff.js'),
+    ]);
+  const { policy: old, set: oldSet, bytes: oldBytes } = await openPolicy(io, paths.old, 'study');
+  const {
+    policy: changed,
+    set,
+    bytes,
+  } = await openPolicy(io, paths.changed, 'study').catch((error: unknown) => {
     throw addReport(error, { old: { snapshot: old.digest, decisions: old.decisions } });
   });
   const progress = startProgress(io);
   if (oldBytes.length + bytes.length >= LARGE) progress.phase('comparing');
   const report = diffPolicies(old, changed);
+  const checks = diffChecks(
+    { digest: old.digest, checks: old.checks, set: oldSet },
+    { digest: changed.digest, checks: changed.checks, set },
+  );
   progress.done();
-  const refused = (exitCode === true && !report.equal) || (!newAccess && report.gained.length > 0);
+  const refused =
+    (exitCode === true && !report.equal) ||
+    (!newAccess && report.gained.length > 0) ||
+    (!weakerChecks && areChecksWeaker(checks));
   io.setStatus(refused ? EXIT.differences : EXIT.ok);
   const compared = {
     old: { snapshot: old.digest, decisions: old.decisions },
     new: { snapshot: changed.digest, decisions: changed.decisions },
+    checks,
   };
   switch (format) {
     case 'json': {

@@ -2,7 +2,7 @@
 // away, and as many of them as a comment has room for. The certificate stands last.
 import type { Cause, DiffReport, DiffRow } from '../../../engine/compiler.js';
 import { count } from './text.js';
-import { certificate, type Compared } from './diff.js';
+import { certificate, checkLines, type Compared, SHOWN_CHECKS } from './diff.js';
 import { leftOutText, type ShownRow, shownRows } from './diff-rows.js';
 import { escapeText } from './escape.js';
 import { patternsOf, shortList, stretchText } from './region.js';
@@ -28,6 +28,10 @@ export function renderMarkdown(report: DiffReport, compared: Compared): string {
     ...(open.length === 0 ? [] : [table(open)]),
     ...(folded.length === 0 ? [] : [`<details><summary>${counted(folded)}</summary>\n`, table(folded), '</details>\n']),
     ...(left.length === 0 ? [] : [`${counted(left)} not shown: \`bailiwick diff\` lists all.\n`]),
+    ...checkLines(compared.checks).map(
+      ({ kind, change, names }) =>
+        `**${kind} ${change}**${names.length === 0 ? '' : `: ${shortList(names.map(code), SHOWN_CHECKS)}`}\n`,
+    ),
     `${certificate(report)}.\n`,
     digests,
   ].join('\n');

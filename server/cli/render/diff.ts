@@ -1,5 +1,5 @@
 // `diff` on a terminal and as JSON. The certificate stands last: how much was compared, and that nothing else differs.
-import type { Cause, DiffReport, DiffRow } from '../../../engine/compiler.js';
+import type { Cause, ChecksDiff, DiffReport, DiffRow } from '../../../engine/compiler.js';
 import { groupDigits } from '../../../engine/index.js';
 import { count } from './text.js';
 import { leftOutText, type ShownRow, shownRows } from './diff-rows.js';
@@ -11,17 +11,23 @@ import { exactJson, instantJson, patternsOf, regionText, shortList, stretchText 
 export interface Compared {
   readonly old: { readonly snapshot: string; readonly decisions: string };
   readonly new: { readonly snapshot: string; readonly decisions: string };
+  readonly checks: ChecksDiff;
 }
 
 /** More of a row are counted in text; JSON lists all. */
 const SHOWN_IDENTITIES = 8;
 const SHOWN_CAUSES = 8;
+export const SHOWN_CHECKS = 8;
 
 export function renderDiff(report: DiffReport, compared: Compared, paint: Paint): string {
   return [
     ...groupRows(shownRows(report.gained)).map((rows) => renderRows(rows, paint('good', '+'), paint)),
     ...groupRows(shownRows(report.lost)).map((rows) => renderRows(rows, paint('error', '-'), paint)),
     report.equal ? `${paint('good', 'no access is gained or lost')}\n` : '',
+    ...checkLines(compared.checks).map(
+      ({ kind, change, names }) =>
+        `${paint(change === 'added' ? 'good' : 'error', kind)} ${change}${names.length === 0 ? '' : `: ${shortList(names.map(escapeText), SHOWN_CHECKS)}`}\n`,
+    ),
     `${certificate(report)}\n`,
     paint('faint', `old ${compared.old.snapshot}\nnew ${compared.new.snapshot}\n`),
   ].join('');
@@ -72,6 +78,23 @@ function causeText(cause: Cause): string {
   }
 }
 
+export interface CheckLine {
+  readonly kind: 'guardrails' | 'people' | 'tests';
+  readonly change: 'added' | 'removed' | 'changed' | 'differ';
+  readonly names: readonly string[];
+}
+
+/** What differs of guardrails, people and tests, a line each; of snapshots only that it does. */
+export function checkLines({ kind: known, checks }: ChecksDiff): readonly CheckLine[] {
+  const kinds = ['guardrails', 'tests', 'people'] as const;
+  if (known === 'stated')
+    return kinds.filter((kind) => checks[kind].changed).map((kind) => ({ kind, change: 'differ', names: [] }));
+  const changes = ['removed', 'changed', 'added'] as const;
+  return kinds.flatMap((kind) =>
+    changes.map((change) => ({ kind, change, names: checks[kind][change] })).filter(({ names }) => names.length > 0),
+  );
+}
+
 /** How much was compared, and that nothing else differs. */
 export function certificate({ cells }: DiffReport): string {
   const { compared, equal, gained, lost } = cells;
@@ -89,5 +112,6 @@ export function diffJson(report: DiffReport, compared: Compared): readonly (read
     ['gained', report.gained.map(rowJson)],
     ['lost', report.lost.map(rowJson)],
     ['cells', { compared: exactJson(all), equal: exactJson(equal), gained: exactJson(gained), lost: exactJson(lost) }],
+    ['checks', compared.checks.checks],
   ];
 }
