@@ -32,7 +32,11 @@ if (!available)
     await sql('postgres', 'ALTER DATABASE reading SET default_transaction_read_only = on');
     await sql('postgres', 'CREATE DATABASE frozen', 'ALTER DATABASE frozen SET default_transaction_read_only = on');
     // May look, so that it is found to be migrated, but not write.
-    await sql('whole', 'GRANT SELECT ON ALL TABLES IN SCHEMA public TO clerk');
+    await sql(
+      'whole',
+      'GRANT USAGE ON SCHEMA bailiwick TO clerk',
+      'GRANT SELECT ON ALL TABLES IN SCHEMA bailiwick TO clerk',
+    );
   }, 60_000);
 
   afterAll(async () => {
