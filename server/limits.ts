@@ -66,6 +66,22 @@ export const POLICY_LIMITS = Object.freeze({
   history: 100,
 });
 
+/** Of the JSON Schemas of templates, and of the values that they judge. */
+export const TEMPLATE_LIMITS = Object.freeze({
+  /** Characters of a schema as JSON, and schemas in it. */
+  schemaCharacters: 256 * 1024,
+  schemaParts: 2_000,
+  /** Schemas that may be applied on the way to one part of a value. */
+  checksPerPart: 500,
+  /** Checks of a whole value: its parts times those. */
+  checks: 10_000_000,
+  /** Arrays and objects inside one another in a value, as in a body. */
+  valueDepth: 32,
+  /** Faults of a value that are reported; a larger value is told its first one only. */
+  faults: 32,
+  partsWithAllFaults: 1_000,
+});
+
 export const KEY_LIMITS = Object.freeze({
   identities: 32,
   restrictions: 1_000,

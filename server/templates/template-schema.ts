@@ -1,0 +1,142 @@
+// A template's JSON Schema (2020-12) as something that judges values: the properties of a resource, the parameters of a run.
+// The schema is a user's, so it is bounded before it is compiled: no other document, no pattern that backtracks, no more
+// work than its size and the value's allow. `load` and commands judge by this one.
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import { RE2JS } from 're2js';
+import { toShapeFault, type ShapeFault } from '../api/shape-fault.js';
+import { pointerTo } from '../json.js';
+import { TEMPLATE_LIMITS } from '../limits.js';
+import { costOf, type SchemaFault } from './schema-graph.js';
+
+export type { SchemaFault } from './schema-graph.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+export interface Template {
+  /** What is wrong with a value, with places in it: empty where it is right. */
+  readonly check: (value: unknown) => readonly ShapeFault[];
+}
+
+export type TemplateResult =
+  { readonly ok: true; readonly template: Template } | { readonly ok: false; readonly fault: SchemaFault };
+
+/** Reads a schema, or says the first thing that is wrong with it. Total: every object gives an answer. */
+export function readTemplate(schema: Json): TemplateResult {
+  if (JSON.stringify(schema).length > TEMPLATE_LIMITS.schemaCharacters) {
+    return refuse('', `has more than ${String(TEMPLATE_LIMITS.schemaCharacters)} characters`);
+  }
+  const measured = costOf(schema);
+  if (!measured.ok) return measured;
+  if (META_SCHEMA.validateSchema(schema) !== true) return refuseShape(META_SCHEMA.errors?.[0]);
+  try {
+    const first = makeAjv('first').compile(schema);
+    return { ok: true, template: { check: makeCheck(schema, { cost: measured.cost, first }) } };
+  } catch (error) {
+    if (error instanceof PatternError) return refuse('', error.message);
+    if (!(error instanceof Error)) throw error;
+    // A keyword that ajv knows and does not accept; its message may quote the schema, which is its author's.
+    return refuse('', `cannot be used: ${error.message}`);
+  }
+}
+
+interface Judge {
+  readonly cost: number;
+  readonly first: ValidateFunction;
+}
+
+function makeCheck(schema: Json, { cost, first }: Judge): Template['check'] {
+  let all: ValidateFunction | null = null;
+  return (value) => {
+    const parts = countParts(value);
+    if (parts * cost > TEMPLATE_LIMITS.checks) {
+      return [{ place: [], message: 'is too large to be checked against the schema of its template' }];
+    }
+    if (first(value)) return [];
+    if (parts > TEMPLATE_LIMITS.partsWithAllFaults) return faultsOf(first);
+    all ??= makeAjv('all').compile(schema);
+    all(value);
+    return faultsOf(all);
+  };
+}
+
+function faultsOf({ errors }: ValidateFunction): readonly ShapeFault[] {
+  return (errors ?? []).slice(0, TEMPLATE_LIMITS.faults).map((error) => toShapeFault(error, []));
+}
+
+/** Objects, lists and values in them. */
+function countParts(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  return Object.values(value).reduce<number>((sum, part) => sum + countParts(part), 1);
+}
+
+/** Judges schemas; has none of its own. */
+const META_SCHEMA = new Ajv2020({ strict: false, validateFormats: false, logger: false });
+
+/** One for each schema: an instance keeps whatever it has compiled. */
+function makeAjv(faults: 'first' | 'all'): Ajv2020 {
+  const ajv = new Ajv2020({
+    allErrors: faults === 'all',
+    // Unknown words are notes of the author's, as the standard has it.
+    strict: false,
+    meta: false,
+    validateSchema: false,
+    validateFormats: false,
+    inlineRefs: false,
+    // Names such as `toString` are members only where the value has them itself.
+    ownProperties: true,
+    multipleOfPrecision: 9,
+    logger: false,
+    code: { regExp: makePattern },
+  });
+  // Compares by keys: the library's own compares each pair.
+  ajv.removeKeyword('uniqueItems');
+  ajv.addKeyword({
+    keyword: 'uniqueItems',
+    type: 'array',
+    schemaType: 'boolean',
+    error: { message: 'must not have the same element twice' },
+    validate: (wanted: boolean, list: readonly unknown[]) => !wanted || isUnique(list),
+  });
+  return ajv;
+}
+
+class PatternError extends Error {
+  override readonly name = 'PatternError';
+}
+
+/** Patterns run in RE2, whose time is linear in the text. */
+const makePattern = Object.assign(
+  (pattern: string): RE2JS => {
+    try {
+      return RE2JS.compile(RE2JS.translateRegExp(pattern));
+    } catch (error) {
+      throw new PatternError('has a pattern that is not supported: no look-around, no back-reference', {
+        cause: error,
+      });
+    }
+  },
+  // For ajv's stand-alone code, which is never made.
+  { code: 'null' },
+);
+
+function isUnique(list: readonly unknown[]): boolean {
+  return new Set(list.map(textOf)).size === list.length;
+}
+
+/** Equal exactly for equal JSON values. */
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(textOf).join()}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}:${textOf(member)}`);
+  return `{${members.sort().join()}}`;
+}
+
+function refuse(pointer: string, message: string): TemplateResult {
+  return { ok: false, fault: { pointer, message } };
+}
+
+function refuseShape(error: ErrorObject | null | undefined): TemplateResult {
+  if (error === undefined || error === null) return refuse('', 'is not a JSON Schema (2020-12)');
+  const { place, message } = toShapeFault(error, []);
+  return refuse(place.reduce<string>(pointerTo, ''), `${message}, as JSON Schema (2020-12) has it`);
+}

@@ -1,0 +1,189 @@
+// Schemas of templates: what they accept of values, what is refused of them, and that no schema makes much work.
+import { describe, expect, it, test } from '@jest/globals';
+import { readTemplate } from '../../../server/templates/template-schema.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+function faultOf(schema: Json): string | null {
+  const result = readTemplate(schema);
+  return result.ok ? null : `${result.fault.pointer}: ${result.fault.message}`;
+}
+
+function checked(schema: Json, value: unknown): readonly string[] {
+  const result = readTemplate(schema);
+  if (!result.ok) throw new Error(`${result.fault.pointer}: ${result.fault.message}`);
+  return result.template.check(value).map(({ place, message }) => `/${place.join('/')} ${message}`);
+}
+
+const list = { $defs: { node: { properties: { next: { $ref: '#/$defs/node' } } } }, $ref: '#/$defs/node' };
+
+describe('a schema is accepted with', () => {
+  test.each<[string, Json]>([
+    ['nothing in it', {}],
+    ['the draft named', { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' }],
+    ['an id of its own', { $id: 'https://example.org/x', $defs: { a: {} }, properties: { a: { $ref: '#/$defs/a' } } }],
+    ['words that are notes', { title: 'x', unit: 'mm', 'x-note': 1 }],
+    ['a format, which is a note', { properties: { a: { format: 'date-time' } } }],
+    ['recursion', list],
+    ['two ways of recursion that no value can take at once', { properties: { a: { $ref: '#' }, b: { $ref: '#' } } }],
+    ['an anchor', { $defs: { a: { $anchor: 'leaf' } }, properties: { x: { $ref: '#leaf' } } }],
+    ['a name that is escaped', { $defs: { 'a/b~c': {} }, $ref: '#/$defs/a~1b~0c' }],
+    [
+      'a name of 100 letters',
+      { $defs: { ['x'.repeat(100)]: {}, [`${'x'.repeat(100)}y`]: {} }, $ref: `#/$defs/${'x'.repeat(100)}y` },
+    ],
+    ['a harmless pattern', { properties: { a: { pattern: '^[a-z]+(-[a-z]+)*$' } } }],
+  ])('%s', (_, schema) => {
+    expect(faultOf(schema)).toBeNull();
+  });
+});
+
+/** Each definition asks for the one before it twice. */
+function doubling(levels: number): Json {
+  const defs: Record<string, Json> = { d0: { type: 'object' } };
+  for (let i = 1; i <= levels; i += 1) {
+    const ref = { $ref: `#/$defs/d${String(i - 1)}` };
+    defs[`d${String(i)}`] = { allOf: [ref, ref] };
+  }
+  return { $defs: defs, $ref: `#/$defs/d${String(levels)}` };
+}
+
+describe('a schema is refused with', () => {
+  test.each<[string, Json, RegExp]>([
+    ['another document', { $ref: 'http://evil.example/x' }, /^\/\$ref: must begin with `#`/],
+    [
+      'another document, deep',
+      { properties: { a: { items: { $ref: 'file:///etc/passwd' } } } },
+      /^\/properties\/a\/items\/\$ref: /,
+    ],
+    ['a reference to nothing', { $ref: '#/$defs/x' }, /^\/\$ref: refers to no schema/],
+    ['a reference to an anchor that is not there', { $ref: '#x' }, /^\/\$ref: refers to no schema/],
+    ['a type that is a number', { type: 42 }, /^\/type: .*2020-12/],
+    ['an unknown type', { properties: { a: { type: 'text' } } }, /^\/properties\/a\/type: /],
+    ['another draft', { $schema: 'http://json-schema.org/draft-07/schema#' }, /^\/\$schema: must be /],
+    ['a look-ahead', { properties: { a: { pattern: '(?=a)' } } }, /pattern that is not supported/],
+    ['a back-reference', { patternProperties: { '(a)\\1': {} } }, /pattern that is not supported/],
+    ['an endless circle', { $ref: '#' }, /refers to itself without end/],
+    [
+      'an endless circle of two',
+      { $defs: { a: { $ref: '#/$defs/b' }, b: { not: { $ref: '#/$defs/a' } } }, $ref: '#/$defs/a' },
+      /without end/,
+    ],
+    ['work that doubles', doubling(20), /more than 500 checks/],
+    [
+      'work that doubles with each level of the value',
+      { anyOf: [{ properties: { a: { $ref: '#' } } }, { additionalProperties: { $ref: '#' } }] },
+      /more than 500 checks/,
+    ],
+    ['a dynamic reference', { $dynamicRef: '#node' }, /^\/\$dynamicRef: is not supported/],
+    ['an id inside', { properties: { a: { $id: 'https://example.org/y' } } }, /^\/properties\/a\/\$id: /],
+    [
+      'a long way',
+      Object.fromEntries([
+        ['$ref', '#/$defs/d600'],
+        [
+          '$defs',
+          Object.fromEntries(
+            Array.from({ length: 601 }, (_, i) => [
+              `d${String(i)}`,
+              i === 0 ? {} : { $ref: `#/$defs/d${String(i - 1)}` },
+            ]),
+          ),
+        ],
+      ]),
+      /more than 500 checks/,
+    ],
+    ['too many parts', { allOf: Array.from({ length: 2_001 }, () => ({})) }, /more than 2000 parts/],
+    ['too many characters', { description: 'x'.repeat(300_000) }, /more than 262144 characters/],
+  ])('%s', (_, schema, message) => {
+    const started = performance.now();
+    expect(faultOf(schema)).toMatch(message);
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
+});
+
+describe('a value', () => {
+  const schema = {
+    type: 'object',
+    required: ['rank'],
+    properties: {
+      rank: { type: 'integer', minimum: 1 },
+      tags: { type: 'array', items: { type: 'string' }, uniqueItems: true },
+    },
+    additionalProperties: false,
+  };
+
+  test.each<[string, unknown, readonly string[]]>([
+    ['that is right', { rank: 1, tags: ['a', 'b'] }, []],
+    ['without what is required', {}, ['/rank is required']],
+    [
+      'with every mistake',
+      { rank: 'no', tags: [1, 'a', 'a'], more: true },
+      [
+        '/more is not known here',
+        '/rank must be a whole number',
+        '/tags/0 must be a string',
+        '/tags must not have the same element twice',
+      ],
+    ],
+    ['with a name of every object', { rank: 1, toString: 1 }, ['/toString is not known here']],
+  ])('%s', (_, value, faults) => {
+    expect([...checked(schema, value)].sort()).toEqual([...faults].sort());
+  });
+
+  it('must have a required member itself', () => {
+    expect(checked({ required: ['toString'] }, {})).toEqual(['/toString is required']);
+  });
+
+  it('is judged deep down a recursive schema', () => {
+    const tree = {
+      $ref: '#/$defs/t',
+      $defs: { t: { properties: { v: { type: 'number' }, kids: { items: { $ref: '#/$defs/t' } } } } },
+    };
+    expect(checked(tree, { v: 1, kids: [{ v: 2 }, { kids: [{ v: 'x' }] }] })).toEqual([
+      '/kids/1/kids/0/v must be a number',
+    ]);
+  });
+
+  it.each([
+    [
+      { a: 1, b: [1, { c: null }] },
+      { b: [1, { c: null }], a: 1 },
+    ],
+    [1, 1.0],
+    [0, -0],
+  ])('%j equals %j for uniqueItems', (a, b) => {
+    expect(checked({ uniqueItems: true }, [a, b])).toHaveLength(1);
+    expect(checked({ uniqueItems: true }, [a, [b], '1', 'a', null])).toEqual([]);
+  });
+
+  it('takes a multiple in decimals', () => {
+    expect(checked({ multipleOf: 0.01 }, 0.07)).toEqual([]);
+    expect(checked({ multipleOf: 0.01 }, 0.075)).toHaveLength(1);
+  });
+
+  it('is judged in bounded time', () => {
+    const started = performance.now();
+    const pattern = { items: { pattern: '^(a+)+$' } };
+    expect(
+      checked(
+        pattern,
+        Array.from({ length: 200 }, () => `${'a'.repeat(200)}b`),
+      ),
+    ).toHaveLength(32);
+    expect(
+      checked(
+        { uniqueItems: true },
+        Array.from({ length: 50_000 }, (_, i) => ({ i })),
+      ),
+    ).toEqual([]);
+    const heavy = { items: { allOf: Array.from({ length: 400 }, () => ({ type: 'number' })) } };
+    expect(
+      checked(
+        heavy,
+        Array.from({ length: 100_000 }, () => 1),
+      ),
+    ).toEqual(['/ is too large to be checked against the schema of its template']);
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+});
