@@ -25,6 +25,8 @@ export const LOAD_LIMITS = Object.freeze({
   }),
   /** Namespaces that are remembered as being there. */
   knownNamespaces: 200_000,
+  /** Templates whose compiled schemas are remembered. */
+  knownTemplates: 1_000,
   /** So many records at once make it worth to tidy the store. */
   tidyFrom: 10_000,
   /** Faults that a report keeps; all of them are counted and told as they are found. */

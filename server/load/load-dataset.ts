@@ -6,6 +6,8 @@ import { isBlank } from '../json.js';
 import { makeDigestCounter } from './digest-counter.js';
 import { type BatchSize, LOAD_LIMITS } from './limits.js';
 import { readRecordLine, type DatasetText, type LineFault, type LoadRow } from './record-line.js';
+import type { KnownTemplates } from './template-rules.js';
+import { makeTrial, type Trial } from './trial.js';
 import { storeBatch, type OnConflict, type StoredBatch, type Way } from './store-batch.js';
 
 export interface LoadCounts {
@@ -34,6 +36,10 @@ export interface LoadOptions {
   readonly onConflict: OnConflict;
   /** The `createdAt` of records whose lines give none, and the `updatedAt` of replaced ones. */
   readonly now: Instant;
+  /** Whether templates' schemas, and the records made from them, are judged as the API judges them; they are unless said. */
+  readonly schemas?: 'checked' | 'unchecked';
+  /** `tried`: everything is judged and nothing stored. */
+  readonly effect?: 'stored' | 'tried';
   /** How many lines make a batch; what suits the store unless said. */
   readonly batch?: BatchSize;
   /** After each batch. */
@@ -55,7 +61,10 @@ export async function loadDataset(
   const tally = makeTally(options);
   const size = options.batch ?? LOAD_LIMITS.batches[db.kind];
   const known = new Set<string>();
-  const count = makeDigestCounter();
+  const { schemas = 'checked', effect = 'stored' } = options;
+  const templates: KnownTemplates | null = schemas === 'checked' ? new Map() : null;
+  const trial = effect === 'tried' ? makeTrial() : null;
+  const reading = { count: makeDigestCounter(), schemas };
   let batch = makeBatch();
   let way: Way = 'direct';
   let storing: Promise<void> = Promise.resolve();
@@ -64,7 +73,7 @@ export async function loadDataset(
     const full = batch;
     batch = makeBatch();
     await storing;
-    storing = store(db, full.rows, { ...options, known, way }).then((stored) => {
+    storing = store(db, full.rows, { ...options, known, templates, trial, way }).then((stored) => {
       way = stored.way;
       tally.add(full, stored);
     });
@@ -77,7 +86,7 @@ export async function loadDataset(
       for (const text of group) {
         batch.read += (text.bytes?.length ?? 0) + 1;
         if (text.bytes !== null && isBlank(text.bytes)) continue;
-        const result = readRecordLine(withoutMark(text), count);
+        const result = readRecordLine(withoutMark(text), reading);
         if (result.ok && meets(batch, result.row)) await flush();
         if (result.ok) put(batch, result.row);
         else batch.faults.push(result.fault);
@@ -127,6 +136,8 @@ function isFull({ rows, faults, bytes }: Batch, size: BatchSize): boolean {
 
 interface StoreContext extends LoadOptions {
   readonly known: Set<string>;
+  readonly templates: KnownTemplates | null;
+  readonly trial: Trial | null;
   readonly way: Way;
 }
 
@@ -138,7 +149,9 @@ async function store(db: Database, rows: readonly LoadRow[], context: StoreConte
   const [row] = rows;
   if (row === undefined) return { outcomes: new Map(), namespaces: [], implied: 0, way: context.way };
   try {
-    const stored = await db.transaction((trx) => storeBatch(trx, rows, context), { retry: RETRY });
+    const stored = await (context.trial === null
+      ? db.transaction((trx) => storeBatch(trx, rows, context), { retry: RETRY })
+      : tryBatch(db, rows, { ...context, trial: context.trial }));
     remember(context.known, stored.namespaces);
     return stored;
   } catch (error) {
@@ -155,6 +168,36 @@ async function store(db: Database, rows: readonly LoadRow[], context: StoreConte
       implied: first.implied + second.implied,
     };
   }
+}
+
+/** Stores the batch, hears what became of it, and takes it back. */
+async function tryBatch(
+  db: Database,
+  rows: readonly LoadRow[],
+  context: StoreContext & { readonly trial: Trial },
+): Promise<StoredBatch> {
+  const { trial, onConflict } = context;
+  const settled = trial.settled(rows, onConflict);
+  let stored: StoredBatch | null = null;
+  try {
+    await db.transaction(async (trx) => {
+      const others = rows.filter((row) => !settled.has(row));
+      stored = await storeBatch(trx, others, context);
+      throw new TakenBack();
+    });
+  } catch (error) {
+    if (!(error instanceof TakenBack)) throw error;
+  }
+  if (stored === null) throw new TypeError('a batch that was taken back before it was stored');
+  const { outcomes, ...rest }: StoredBatch = stored;
+  const all = new Map([...settled, ...outcomes]);
+  trial.remember(all);
+  return { ...rest, outcomes: all };
+}
+
+/** Rolls a transaction back that has done what it was for. */
+class TakenBack extends Error {
+  override readonly name = 'TakenBack';
 }
 
 function refused(row: LoadRow, state: string, way: Way): StoredBatch {

@@ -3,6 +3,7 @@ import { canonicalize, parseInstant, ROOT, type Family, type NamespacePath } fro
 import { checkDatasetLine, TEXT_LIMITS, type DatasetLine } from '../api/dataset-schema.js';
 import { FIRST_STORED, storedPath } from '../db/tables.js';
 import { parseStrictJson, pointerTo } from '../json.js';
+import { readTemplate } from '../templates/template-schema.js';
 import type { DigestCounter } from './digest-counter.js';
 import { LOAD_LIMITS } from './limits.js';
 import { deriveId, nameDigest } from './record-id.js';
@@ -60,8 +61,15 @@ export interface DatasetText {
   readonly bytes: Uint8Array | null;
 }
 
-/** Reads a line that is not blank; `count` knows the names of the lines before. */
-export function readRecordLine({ number, bytes }: DatasetText, count: DigestCounter): RowResult {
+export interface LineReading {
+  /** Knows the names of the lines before. */
+  readonly count: DigestCounter;
+  /** Whether the schema of a template has to be one that can be used. */
+  readonly schemas: 'checked' | 'unchecked';
+}
+
+/** Reads a line that is not blank. */
+export function readRecordLine({ number, bytes }: DatasetText, { count, schemas }: LineReading): RowResult {
   const refuse = (code: string, pointer: string, message: string): RowResult => ({
     ok: false,
     fault: { line: number, code, pointer, message },
@@ -83,10 +91,27 @@ export function readRecordLine({ number, bytes }: DatasetText, count: DigestCoun
     return refuse('request.schema', shape.fault.place.reduce<string>(pointerTo, ''), shape.fault.message);
   }
   const path = canonicalize(shape.line.namespace);
-  if (!path.ok) return refuse('namespace.invalid', '/namespace', 'is not a namespace path');
+  if (!path.ok) return refuse('namespace.invalid', '/namespace', notPath(shape.line.namespace));
   const content = readContent(shape.line, path.path);
   if ('message' in content) return refuse('request.schema', content.pointer, content.message);
+  const schema = schemas === 'checked' ? (shape.line.schema ?? null) : null;
+  const template = schema === null ? null : readTemplate(schema);
+  if (template?.ok === false) {
+    return refuse('record.invalid', `/schema${template.fault.pointer}`, template.fault.message);
+  }
   return { ok: true, row: { line: number, bytes: bytes.length, ...content, ...identify(shape.line, content, count) } };
+}
+
+/** With the path that was most likely meant. */
+function notPath(text: string): string {
+  const meant = canonicalize(
+    text
+      .trim()
+      .toLowerCase()
+      .replaceAll(/[\s_]+/g, '-')
+      .replaceAll(/\/+/g, '/'),
+  );
+  return meant.ok ? `is not a namespace path; did you mean \`${meant.path}\`?` : 'is not a namespace path';
 }
 
 /** Few lines need a look at every value. */

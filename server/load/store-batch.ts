@@ -15,6 +15,8 @@ import { familyCode, storedPath } from '../db/tables.js';
 import { rowsOf, sql, type Fragment } from '../db/sql.js';
 import { deriveId, nameDigest } from './record-id.js';
 import type { LoadRow, Reference } from './record-line.js';
+import { type KnownTemplates, violations } from './template-rules.js';
+import type { Trial } from './trial.js';
 import { createStage, RECORDS, recordValues, STAGE, stageRows, unstage } from './stage.js';
 
 /** What a line does about a record that is stored with other content. */
@@ -33,10 +35,14 @@ export interface StoreOptions {
   readonly now: Instant;
   /** Stored paths of namespaces that are known to be there. */
   readonly known: ReadonlySet<string>;
+  /** Templates that judge the records made from them; null: none is asked. */
+  readonly templates: KnownTemplates | null;
+  /** Of a load that stores nothing: what earlier batches would have stored. */
+  readonly trial: Trial | null;
 }
 
 export interface Refusal {
-  readonly code: 'reference.not_found' | 'record.conflict' | 'record.refused';
+  readonly code: 'reference.not_found' | 'record.conflict' | 'record.refused' | 'record.invalid';
   readonly pointer: string;
   readonly message: string;
 }
@@ -80,7 +86,8 @@ interface Batch {
 }
 
 async function storeFamily(batch: Batch, family: Family, wave: readonly number[]): Promise<void> {
-  const sound = without(wave, await refuseDangling(batch, wave));
+  const attached = without(wave, await refuseDangling(batch, wave));
+  const sound = without(attached, await refuseInvalid(batch, attached));
   if (sound.length === 0) return;
   if (family !== 'namespace' && batch.way === 'direct' && (await copyRecords(batch, sound))) {
     settle(batch, sound, 'loaded');
@@ -114,7 +121,10 @@ async function copyRecords({ trx, rows, options }: Batch, places: readonly numbe
 const UNIQUE_VIOLATION = '23505';
 
 /** Refuses the rows with a reference that points to no record above, of the right family, in the store or on a line before. */
-async function refuseDangling({ trx, rows, outcomes }: Batch, wave: readonly number[]): Promise<readonly number[]> {
+async function refuseDangling(
+  { trx, rows, options, outcomes }: Batch,
+  wave: readonly number[],
+): Promise<readonly number[]> {
   const ids = [...new Set(wave.flatMap((n) => rows[n]?.references.map(({ id }) => id) ?? []))];
   if (ids.length === 0) return [];
   const found = await rowsOf<{ readonly id: string; readonly family: number; readonly path: string }>(
@@ -122,6 +132,10 @@ async function refuseDangling({ trx, rows, outcomes }: Batch, wave: readonly num
     sql`SELECT id, family, path FROM records WHERE id = ANY(${ids}::uuid[])`,
   );
   const targets = new Map(found.map((target) => [target.id, target]));
+  for (const id of ids) {
+    const tried = targets.has(id) ? null : (options.trial?.find(id) ?? null);
+    if (tried !== null) targets.set(id, { id, family: familyCode(tried.family), path: storedPath(tried.namespace) });
+  }
   const fresh = new Map([...outcomes].filter(([, how]) => how === 'loaded').map(([{ id, line }]) => [id, line]));
   return wave.filter((n) => {
     const row = rows[n];
@@ -133,6 +147,22 @@ async function refuseDangling({ trx, rows, outcomes }: Batch, wave: readonly num
     if (row !== undefined && dangling !== undefined) outcomes.set(row, referenceNotFound(dangling));
     return dangling !== undefined;
   });
+}
+
+/** Refuses the rows that their templates' schemas refuse. */
+async function refuseInvalid(
+  { trx, rows, options, outcomes }: Batch,
+  wave: readonly number[],
+): Promise<readonly number[]> {
+  if (options.templates === null) return [];
+  const made = new Map(wave.flatMap((n) => (rows[n]?.template ? [[n, rows[n]] as const] : [])));
+  if (made.size === 0) return [];
+  const found = await violations(trx, made, { known: options.templates, trial: options.trial });
+  for (const [n, violation] of found) {
+    const row = rows[n];
+    if (row !== undefined) outcomes.set(row, violation);
+  }
+  return [...found.keys()];
 }
 
 function referenceNotFound({ pointer, family }: Reference): Refusal {
@@ -199,6 +229,7 @@ async function compareStored(batch: Batch, family: Family, there: readonly numbe
       FROM ${STAGE} WHERE i.n = ANY(${different}::int[]) AND ${match} AND ${replaceable} RETURNING i.n`,
         );
   settle(batch, replaced, 'replaced');
+  for (const n of replaced) options.templates?.delete(batch.rows[n]?.id ?? '');
   for (const n of without(different, replaced)) {
     const row = batch.rows[n];
     if (row !== undefined) batch.outcomes.set(row, conflictOf(row, options.onConflict));

@@ -8,7 +8,7 @@ const ID = '01900000-0000-7000-8000-00000000000a';
 
 function read(value: unknown, count: DigestCounter = makeDigestCounter()): RowResult {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return readRecordLine({ number: 7, bytes: Buffer.from(text, 'utf8') }, count);
+  return readRecordLine({ number: 7, bytes: Buffer.from(text, 'utf8') }, { count, schemas: 'checked' });
 }
 
 function faultOf(result: RowResult): string {
@@ -92,6 +92,17 @@ describe('a line is refused', () => {
       `{"family":"resource","namespace":"/a","name":"x","properties":{"a":${'['.repeat(40)}${']'.repeat(40)}}}`,
       'request.too_deep ',
     ],
+    ['in capitals', { ...resource, namespace: '/Labs' }, 'namespace.invalid /namespace'],
+    [
+      'of a template whose schema reads another document',
+      { family: 'resource-template', namespace: '/a', name: 'x', schema: { properties: { a: { $ref: 'http://x' } } } },
+      'record.invalid /schema/properties/a/$ref',
+    ],
+    [
+      'of a template whose schema is none',
+      { family: 'process-template', namespace: '/a', name: 'x', schema: { type: 42 } },
+      'record.invalid /schema/type',
+    ],
     ['of an unknown family', { ...resource, family: 'gadget' }, 'request.schema /family'],
     ['of a family called like a thing of JavaScript', { ...resource, family: 'constructor' }, 'request.schema /family'],
     ['without namespace', { family: 'resource', name: 'x' }, 'request.schema /namespace'],
@@ -128,13 +139,20 @@ describe('a line is refused', () => {
 
   it('that is not UTF-8, or too long', () => {
     const count = makeDigestCounter();
-    expect(faultOf(readRecordLine({ number: 1, bytes: Buffer.from([0x7b, 0xff, 0x7d]) }, count))).toBe(
-      'request.invalid_unicode ',
-    );
-    expect(faultOf(readRecordLine({ number: 1, bytes: null }, count))).toBe('request.too_large ');
-    expect(faultOf(readRecordLine({ number: 1, bytes: Buffer.alloc(LOAD_LIMITS.lineBytes + 1, 0x20) }, count))).toBe(
+    expect(
+      faultOf(readRecordLine({ number: 1, bytes: Buffer.from([0x7b, 0xff, 0x7d]) }, { count, schemas: 'checked' })),
+    ).toBe('request.invalid_unicode ');
+    expect(faultOf(readRecordLine({ number: 1, bytes: null }, { count, schemas: 'checked' }))).toBe(
       'request.too_large ',
     );
+    expect(
+      faultOf(
+        readRecordLine(
+          { number: 1, bytes: Buffer.alloc(LOAD_LIMITS.lineBytes + 1, 0x20) },
+          { count, schemas: 'checked' },
+        ),
+      ),
+    ).toBe('request.too_large ');
   });
 
   it('that grows too large when its numbers are written out', () => {

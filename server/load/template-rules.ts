@@ -1,0 +1,77 @@
+// What templates ask of the records of a batch: each resource and run whose template has a schema is judged by it, by the code
+// that judges what comes by the API. Compiled schemas are kept from batch to batch, bounded in number.
+import type { Knex } from 'knex';
+import { rowsOf, sql } from '../db/sql.js';
+import { pointerTo } from '../json.js';
+import { readTemplate, type TemplateResult } from '../templates/template-schema.js';
+import { LOAD_LIMITS } from './limits.js';
+import type { LoadRow } from './record-line.js';
+import type { Trial } from './trial.js';
+
+/** Of templates by their ids; null: the template asks for nothing. */
+export type KnownTemplates = Map<string, TemplateResult | null>;
+
+export interface Templates {
+  readonly known: KnownTemplates;
+  readonly trial: Trial | null;
+}
+
+export interface Violation {
+  readonly code: 'record.invalid';
+  readonly pointer: string;
+  readonly message: string;
+}
+
+/** The rows that their templates refuse, by their places. The templates must be in the store by now. */
+export async function violations(
+  trx: Knex,
+  rows: ReadonlyMap<number, LoadRow>,
+  { known, trial }: Templates,
+): Promise<ReadonlyMap<number, Violation>> {
+  await learn(trx, [...rows.values()], { known, trial });
+  const found = new Map<number, Violation>();
+  for (const [n, row] of rows) {
+    const violation = row.template === null ? null : judge(row, known.get(row.template) ?? null);
+    if (violation !== null) found.set(n, violation);
+  }
+  return found;
+}
+
+async function learn(trx: Knex, rows: readonly LoadRow[], { known, trial }: Templates): Promise<void> {
+  const wanted = new Set(rows.flatMap(({ template }) => (template === null || known.has(template) ? [] : [template])));
+  if (wanted.size === 0) return;
+  if (known.size + wanted.size > LOAD_LIMITS.knownTemplates) {
+    known.clear();
+    for (const { template } of rows) if (template !== null) wanted.add(template);
+  }
+  const ids = [...wanted];
+  const stored = await rowsOf<{ readonly id: string; readonly schema: Json | null }>(
+    trx,
+    sql`SELECT id, schema FROM records WHERE id = ANY(${ids}::uuid[])`,
+  );
+  for (const { id, schema } of stored) known.set(id, schema === null ? null : readTemplate(schema));
+  for (const id of ids) {
+    const schema = known.has(id) ? undefined : trial?.schemaOf(id);
+    if (schema !== undefined) known.set(id, schema === null ? null : readTemplate(JSON.parse(schema) as Json));
+  }
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+function judge({ family, properties, parameters }: LoadRow, template: TemplateResult | null): Violation | null {
+  if (template === null) return null;
+  if (!template.ok) {
+    const message = `the schema of this template cannot be used: ${template.fault.pointer} ${template.fault.message}`;
+    return { code: 'record.invalid', pointer: '/template', message };
+  }
+  const [root, text] = family === 'process-run' ? ['/parameters', parameters] : ['/properties', properties];
+  const faults = template.template.check(JSON.parse(text ?? '{}'));
+  const [first] = faults;
+  if (first === undefined) return null;
+  const more = faults.length === 1 ? '' : `, and ${String(faults.length - 1)} more`;
+  return {
+    code: 'record.invalid',
+    pointer: first.place.reduce<string>(pointerTo, root),
+    message: `${first.message}, as the template asks${more}`,
+  };
+}

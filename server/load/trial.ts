@@ -1,0 +1,63 @@
+// A load that stores nothing: each batch is stored in a transaction that is rolled back, so the store says what it would say.
+// What it would have held by then is remembered here: later lines refer to it, repeat it or contradict it.
+import { hash } from 'node:crypto';
+import type { Family, NamespacePath } from '../../engine/index.js';
+import type { LoadRow } from './record-line.js';
+import type { OnConflict, Outcome } from './store-batch.js';
+
+interface Tried {
+  readonly family: Family;
+  readonly namespace: NamespacePath;
+  readonly content: string;
+}
+
+export interface Trial {
+  /** Rows about records of earlier batches, with what becomes of them; the others are for the store to judge. */
+  readonly settled: (rows: readonly LoadRow[], onConflict: OnConflict) => ReadonlyMap<LoadRow, Outcome>;
+  readonly remember: (outcomes: ReadonlyMap<LoadRow, Outcome>) => void;
+  /** The record of this id that an earlier batch would have stored. */
+  readonly find: (id: string) => Pick<Tried, 'family' | 'namespace'> | null;
+  /** JSON text of a template's schema, of earlier batches; undefined where there is no such template. */
+  readonly schemaOf: (id: string) => string | null | undefined;
+}
+
+export function makeTrial(): Trial {
+  const tried = new Map<string, Tried>();
+  const schemas = new Map<string, string | null>();
+  const settle = (row: LoadRow, onConflict: OnConflict): Outcome | null => {
+    const before = tried.get(keyOf(row));
+    if (before === undefined) return null;
+    if (before.content === contentOf(row)) return 'unchanged';
+    if (onConflict === 'replace' && before.family === row.family) return 'replaced';
+    const message = 'a line before has other content for the same record';
+    return { code: 'record.conflict', pointer: row.given ? '/id' : '', message };
+  };
+  return {
+    settled: (rows, onConflict) =>
+      new Map(
+        rows.flatMap((row) => {
+          const outcome = settle(row, onConflict);
+          return outcome === null ? [] : [[row, outcome] as const];
+        }),
+      ),
+    remember: (outcomes) => {
+      for (const [row, outcome] of outcomes) {
+        if (outcome !== 'loaded' && outcome !== 'replaced') continue;
+        const { family, namespace } = row;
+        tried.set(keyOf(row), { family, namespace, content: contentOf(row) });
+        if (family === 'namespace') tried.set(row.id, { family, namespace, content: contentOf(row) });
+        if (family.endsWith('-template')) schemas.set(row.id, row.schema);
+      }
+    },
+    find: (id) => tried.get(id) ?? null,
+    schemaOf: (id) => schemas.get(id),
+  };
+}
+
+function keyOf({ family, id, path }: LoadRow): string {
+  return family === 'namespace' ? path : id;
+}
+
+function contentOf({ line, bytes, references, ...content }: LoadRow): string {
+  return hash('sha256', JSON.stringify(content), 'base64url');
+}
