@@ -97,18 +97,36 @@ const OWN: Readonly<Record<Family, { readonly properties: object; readonly requi
     },
   });
 
+interface LineSchema {
+  readonly type: 'object';
+  readonly required: readonly string[];
+  readonly properties: Readonly<Record<string, unknown>>;
+  readonly additionalProperties: false;
+}
+
+function lineSchema(family: Family): LineSchema {
+  return {
+    type: 'object',
+    required: ['namespace', ...OWN[family].required],
+    properties: { ...COMMON, ...OWN[family].properties },
+    additionalProperties: false,
+  };
+}
+
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: false });
 const VALIDATORS: ReadonlyMap<Family, ValidateFunction<DatasetLine>> = new Map(
-  FAMILIES.map((family) => [
-    family,
-    ajv.compile<DatasetLine>({
-      type: 'object',
-      required: ['namespace', ...OWN[family].required],
-      properties: { ...COMMON, ...OWN[family].properties },
-      additionalProperties: false,
-    }),
-  ]),
+  FAMILIES.map((family) => [family, ajv.compile<DatasetLine>(lineSchema(family))]),
 );
+
+/** A line as editors know it. */
+export const DATASET_LINE_SCHEMA = Object.freeze({
+  type: 'object',
+  required: ['family', 'namespace'],
+  oneOf: FAMILIES.map((family) => {
+    const { required, properties, ...rest } = lineSchema(family);
+    return { ...rest, required, properties: { ...properties, family: { const: family } } };
+  }),
+});
 
 /** The line, or the first thing that is wrong with its shape. */
 export function checkDatasetLine(

@@ -3,6 +3,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { FAMILIES } from '../../engine/index.js';
 import { toShapeFault, type ShapeFault } from './shape-fault.js';
+import { WHERE_SCHEMA } from './where-schema.js';
 
 export type QueryKind = 'query' | 'count';
 
@@ -61,6 +62,13 @@ export const QUERY_SCHEMAS = Object.freeze({
     additionalProperties: false,
   },
   count: { type: 'object', required: REQUIRED, properties: COMMON, additionalProperties: false },
+});
+
+/** A query as editors know it, conditions included. */
+export const QUERY_DOCUMENT_SCHEMA = Object.freeze({
+  ...QUERY_SCHEMAS.query,
+  properties: { ...QUERY_SCHEMAS.query.properties, where: { $ref: '#/$defs/group' } },
+  ...WHERE_SCHEMA,
 });
 
 // A right body passes the whole schema. Of a wrong one each part is asked by itself and stops at its first fault: all parts

@@ -1,18 +1,33 @@
-// The JSON Schemas that editors take: of the files of a policy folder, and of the gateway's settings.
+// The JSON Schemas that editors take: of the files of a policy folder, the gateway's settings, dataset lines and queries.
 import { policySchema } from '../../engine/compiler.js';
+import { DATASET_LINE_SCHEMA } from '../api/dataset-schema.js';
+import { QUERY_DOCUMENT_SCHEMA } from '../api/query-schema.js';
 import { CONFIG_SCHEMA } from '../config/config-schema.js';
 
-export type SchemaKind = 'policy' | 'sections' | 'config';
+export type SchemaKind = 'policy' | 'sections' | 'config' | 'dataset' | 'query';
 
 /** The kinds whose schemas stand in the `.schema/` of a policy folder. */
 const FOLDER_KINDS = ['policy', 'sections'] as const;
 
 const FOLDER = '.schema';
 
+const DRAFT_2020 = 'https://json-schema.org/draft/2020-12/schema';
+
 export function schemaOf(kind: SchemaKind): object {
-  return kind === 'config'
-    ? { $schema: 'http://json-schema.org/draft-07/schema#', title: 'Bailiwick: bailiwick.yaml', ...CONFIG_SCHEMA }
-    : policySchema(kind);
+  switch (kind) {
+    case 'config':
+      return {
+        $schema: 'http://json-schema.org/draft-07/schema#',
+        title: 'Bailiwick: bailiwick.yaml',
+        ...CONFIG_SCHEMA,
+      };
+    case 'dataset':
+      return { $schema: DRAFT_2020, title: 'Bailiwick: a line of a dataset', ...DATASET_LINE_SCHEMA };
+    case 'query':
+      return { $schema: DRAFT_2020, title: 'Bailiwick: a query', ...QUERY_DOCUMENT_SCHEMA };
+    default:
+      return policySchema(kind);
+  }
 }
 
 /** As text that is written to a file. */

@@ -12,7 +12,12 @@ import { configOf, type Format, formatOption, withExamples, withSettings } from 
 import { escapeText } from '../render/escape.js';
 import { type Progress, startProgress } from '../render/progress.js';
 
-type Options = Readonly<Partial<Record<SettingName, string>>> & { readonly replace?: true; readonly format: Format };
+type Options = Readonly<Partial<Record<SettingName, string>>> & {
+  readonly replace?: true;
+  readonly dryRun?: true;
+  readonly unchecked?: true;
+  readonly format: Format;
+};
 
 export function registerLoad(program: Command, io: CliIo): void {
   const command = program
@@ -22,11 +27,14 @@ export function registerLoad(program: Command, io: CliIo): void {
     )
     .argument('<dataset>', 'JSON Lines file, lines of at most 1 MiB; `-` is stdin')
     .option('--replace', 'a line whose id is stored with other content replaces it (otherwise it is a bad line)')
+    .option('--dry-run', 'report what would be loaded and every bad line, and store nothing')
+    .option('--unchecked', 'take templates and records that the schemas of templates refuse')
     .addOption(formatOption())
     .action((dataset: string, options: Options) => load(io, dataset, options));
   withSettings(command, ['config', 'dataDir', 'databaseUrl']);
   withExamples(command, [
-    ['a file into the embedded store', 'bailiwick load fixtures/records.jsonl'],
+    ['a file into the embedded store', 'bailiwick load fixtures/records/facility.jsonl'],
+    ['what is wrong with a file, before anything is stored', 'bailiwick load --dry-run records.jsonl'],
     [
       'from another program, into an external PostgreSQL',
       'zcat records.jsonl.gz | DATABASE_URL=postgres://db.example.org/bailiwick bailiwick load -',
@@ -62,6 +70,8 @@ async function load(io: CliIo, dataset: string, options: Options): Promise<void>
     const report = await loadDataset(db, readLines(input, LOAD_LIMITS.lineBytes), {
       onConflict: options.replace === true ? 'replace' : 'report',
       now: instantOf(started),
+      schemas: options.unchecked === true ? 'unchecked' : 'checked',
+      effect: options.dryRun === true ? 'tried' : 'stored',
       onProgress: (now) => {
         progress.update(loadProgressText(now, Date.now() - started, size));
       },
@@ -70,11 +80,13 @@ async function load(io: CliIo, dataset: string, options: Options): Promise<void>
         if (!isClosed(io.stderr)) io.stderr.write(faultText(dataset, fault));
       },
     });
-    await refresh(io, { db, report, progress });
+    if (options.dryRun !== true) await refresh(io, { db, report, progress });
     progress.done();
     if (report.bad > 0) io.setStatus(EXIT.usage);
-    if (options.format === 'json') await writeJson(io, toJson(report, badLinesText(report)));
-    else await write(io.stdout, `${loadReportText(report)}\n`);
+    if (options.unchecked === true) await write(io.stderr, UNCHECKED);
+    const result = { ...report, dryRun: options.dryRun === true };
+    if (options.format === 'json') await writeJson(io, toJson(result, badLinesText(report)));
+    else await write(io.stdout, `${loadReportText(result)}\n`);
   } catch (error) {
     throw await storeFailure(error, 'run it again: it goes on where it stopped');
   } finally {
@@ -83,6 +95,9 @@ async function load(io: CliIo, dataset: string, options: Options): Promise<void>
     await db.close();
   }
 }
+
+const UNCHECKED =
+  'warning: --unchecked: schemas of templates were not checked, nor were records against them; the API may refuse to change such records\n';
 
 interface Loaded {
   readonly db: Database;
@@ -112,7 +127,7 @@ function faultText(dataset: string, fault: LineFault): string {
   return `${escapeText(dataset)}:${String(fault.line)}: ${fault.code} ${escapeText(where + fault.message)}\n`;
 }
 
-function toJson(report: LoadReport, message: string): object {
+function toJson(report: LoadReport & { readonly dryRun: boolean }, message: string): object {
   if (report.bad === 0) return { ok: true, ...report };
   return { ok: false, ...report, error: { code: 'load.bad_lines', message } };
 }

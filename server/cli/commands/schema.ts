@@ -6,12 +6,14 @@ import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, withJson } from '../options.js';
 import type { SchemaKind } from '../schemas.js';
 
-const KINDS: readonly SchemaKind[] = ['policy', 'sections', 'config'];
+const KINDS: readonly SchemaKind[] = ['policy', 'sections', 'config', 'dataset', 'query'];
 
 export function registerSchema(program: Command, io: CliIo): void {
   const command = program
     .command('schema')
-    .description('print the JSON Schema of a kind of file: policy.yaml, any other policy file, or bailiwick.yaml')
+    .description(
+      'print the JSON Schema of policy.yaml, of any other policy file, of bailiwick.yaml, of a dataset line, or of a query',
+    )
     .argument('[kind]', `one of ${KINDS.join(', ')}`, 'sections')
     .addOption(formatOption())
     .action((kind: string, { format }: { readonly format: Format }) => schema(io, kind, format));

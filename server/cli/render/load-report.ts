@@ -20,15 +20,16 @@ function timeText(milliseconds: number): string {
   return minutes < 100 ? `${String(minutes)} min` : `${String(Math.round(minutes / 60))} h`;
 }
 
-export function loadReportText(report: LoadReport): string {
+export function loadReportText(report: LoadReport & { readonly dryRun: boolean }): string {
   const parts = [
     `${groupDigits(report.loaded)} loaded`,
     report.replaced === 0 ? '' : `${groupDigits(report.replaced)} replaced`,
     report.unchanged === 0 ? '' : `${groupDigits(report.unchanged)} unchanged`,
-    report.implied === 0 ? '' : `${count(report.implied, 'namespace')} made on the way`,
+    report.implied === 0 ? '' : `${count(report.implied, 'namespace')} created`,
     report.bad === 0 ? '' : badLinesText(report),
   ];
-  return `${count(report.lines, 'line')}: ${parts.filter((part) => part !== '').join(', ')}`;
+  const counts = `${count(report.lines, 'line')}: ${parts.filter((part) => part !== '').join(', ')}`;
+  return report.dryRun ? `${counts}\ndry run: nothing was stored` : counts;
 }
 
 export function badLinesText(report: LoadReport): string {

@@ -1,0 +1,44 @@
+// What may stand in `where`, as a JSON Schema for editors and for the API's description. The gateway reads conditions itself
+// (server/query/condition.ts), because it knows the fields and says better what is wrong; a test holds the two together.
+
+const value = { type: ['number', 'string', 'boolean'] };
+const ordered = { type: ['number', 'string'] };
+const listOf = (items: object): object => ({ type: 'array', maxItems: 1_000, items });
+
+export const WHERE_SCHEMA = Object.freeze({
+  $defs: {
+    group: {
+      type: 'object',
+      description: 'All of these must hold. A key is a field, or and, or, not.',
+      properties: {
+        and: { type: 'array', items: { $ref: '#/$defs/group' } },
+        or: { type: 'array', items: { $ref: '#/$defs/group' } },
+        not: { $ref: '#/$defs/group' },
+      },
+      additionalProperties: { $ref: '#/$defs/operators' },
+    },
+    operators: {
+      type: 'object',
+      description: 'What must hold of one field.',
+      minProperties: 1,
+      properties: {
+        eq: value,
+        ne: value,
+        lt: ordered,
+        lte: ordered,
+        gt: ordered,
+        gte: ordered,
+        contains: { type: 'string' },
+        startsWith: { type: 'string' },
+        endsWith: { type: 'string' },
+        in: listOf(value),
+        notIn: listOf(value),
+        isNull: { type: 'boolean' },
+        has: ordered,
+        hasAny: listOf(ordered),
+        hasAll: listOf(ordered),
+      },
+      additionalProperties: false,
+    },
+  },
+});

@@ -1,0 +1,59 @@
+// `bailiwick export`: the records of the store as a dataset on stdout, in an order in which `load` takes them.
+import type { Command } from 'commander';
+import type { SettingName } from '../../config/index.js';
+import { EXIT } from '../exit-codes.js';
+import { CliFailure } from '../failure.js';
+import { type CliIo, isClosed, write } from '../io.js';
+import { configOf, withExamples, withSettings } from '../options.js';
+
+export function registerExport(program: Command, io: CliIo): void {
+  const command = program
+    .command('export')
+    .description(
+      'write all records as a dataset, one JSON object a line, to keep them or to `load` them elsewhere. The gateway of an embedded store waits meanwhile',
+    )
+    .action((options: Readonly<Partial<Record<SettingName, string>>>) => exportStore(io, options));
+  withSettings(command, ['config', 'dataDir', 'databaseUrl']);
+  withExamples(command, [
+    ['a copy of the embedded store', 'bailiwick export | gzip > records.jsonl.gz'],
+    [
+      'from the embedded store to a PostgreSQL',
+      'bailiwick export | DATABASE_URL=postgres://db.example.org/bailiwick bailiwick load -',
+    ],
+  ]);
+}
+
+async function exportStore(io: CliIo, options: Readonly<Partial<Record<SettingName, string>>>): Promise<void> {
+  const [{ openStore, storeFailure }, { exportDataset }, { startProgress }, { groupDigits }] = await Promise.all([
+    import('../open-store.js'),
+    import('../../load/export-dataset.js'),
+    import('../render/progress.js'),
+    import('../../../engine/index.js'),
+  ]);
+  const db = await openStore(io, await configOf(io, options), { statementTimeout: 0 });
+  const progress = startProgress(io);
+  try {
+    const { tooLong } = await exportDataset(
+      db,
+      async (text) => {
+        if (!isClosed(io.stdout)) await write(io.stdout, text);
+      },
+      (records) => {
+        progress.update(`${groupDigits(records)} records`);
+      },
+    );
+    const [first] = tooLong;
+    if (first === undefined) return;
+    const more = tooLong.length === 1 ? '' : ` and ${groupDigits(tooLong.length - 1)} more`;
+    throw new CliFailure(
+      EXIT.precondition,
+      { code: 'export.too_long', message: `the record ${first}${more} takes more than 1 MiB as a line` },
+      { help: 'all lines are written, but `load` refuses these: shorten the records first' },
+    );
+  } catch (error) {
+    throw await storeFailure(error, 'run it again');
+  } finally {
+    progress.done();
+    await db.close();
+  }
+}

@@ -1,0 +1,59 @@
+// `load --dry-run`, `load --unchecked` and `export` as a user meets them.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCli } from '../support/run-cli.js';
+
+const template = {
+  family: 'resource-template',
+  namespace: '/fleet',
+  name: 'blade',
+  id: '01900000-0000-7000-8000-000000000001',
+  schema: { required: ['severity'] },
+};
+const inspection = {
+  family: 'resource',
+  namespace: '/fleet/borkum',
+  name: 'b-3',
+  template: template.id,
+  properties: {},
+};
+
+describe('datasets', () => {
+  let cwd: string;
+  const run = (args: readonly string[], stdin = ''): ReturnType<typeof runCli> =>
+    runCli([...args, '--data-dir', 'data'], { cwd, stdin });
+
+  beforeAll(async () => {
+    cwd = await mkdtemp(join(tmpdir(), 'bailiwick-datasets-'));
+    await writeFile(join(cwd, 'fleet.jsonl'), `${JSON.stringify(template)}\n${JSON.stringify(inspection)}\n`);
+  });
+  afterAll(() => rm(cwd, { recursive: true, force: true }));
+
+  it('are tried, loaded unchecked with a warning, exported and loaded again', async () => {
+    const tried = await run(['load', 'fleet.jsonl', '--dry-run']);
+    expect(tried.status).toBe(2);
+    expect(tried.stderr).toBe(
+      'fleet.jsonl:2: record.invalid /properties/severity: is required, as the template asks\n',
+    );
+    expect(tried.stdout).toBe(
+      '2 lines: 1 loaded, 1 namespace created, 1 bad line skipped\ndry run: nothing was stored\n',
+    );
+    expect((await run(['export'])).stdout).toBe('');
+
+    const unchecked = await run(['load', 'fleet.jsonl', '--unchecked', '--format', 'json']);
+    expect(unchecked.status).toBe(0);
+    expect(unchecked.stderr).toMatch(/^warning: --unchecked: schemas of templates were not checked/);
+    expect(JSON.parse(unchecked.stdout)).toMatchObject({ ok: true, loaded: 2, bad: 0, dryRun: false });
+
+    const exported = await run(['export']);
+    expect(exported.status).toBe(0);
+    expect(exported.stdout.split('\n').map((line) => (line === '' ? null : (JSON.parse(line) as object)))).toEqual([
+      expect.objectContaining({ ...template, createdAt: expect.any(String) as string }),
+      expect.objectContaining(inspection),
+      null,
+    ]);
+    expect((await run(['load', '-', '--unchecked'], exported.stdout)).stdout).toBe('2 lines: 0 loaded, 2 unchanged\n');
+  });
+});
