@@ -34,6 +34,7 @@ describe('on one store', () => {
     expect([loaded.status, loaded.stderr]).toEqual([0, '']);
     expect(JSON.parse(loaded.stdout)).toEqual({
       ok: true,
+      dryRun: false,
       lines: 4,
       loaded: 4,
       replaced: 0,
