@@ -5,7 +5,6 @@ import { FAMILIES, type Family } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { rowsOf, sql } from '../db/sql.js';
 import { familyCode } from '../db/tables.js';
-import { inTransaction } from '../db/transaction.js';
 import { LOAD_LIMITS } from './limits.js';
 
 export interface ExportReport {
@@ -22,11 +21,11 @@ export type LineSink = (text: string) => Promise<void>;
  * Revisions, `updatedAt` and `createdBy` have no place in a dataset.
  */
 export function exportDataset(
-  db: Pick<Database, 'knex'>,
+  db: Database,
   sink: LineSink,
   onProgress: (records: number) => void,
 ): Promise<ExportReport> {
-  return inTransaction(db.knex, async (trx) => {
+  return db.transaction(async (trx) => {
     await trx.raw('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
     const tooLong: string[] = [];
     let records = 0;
