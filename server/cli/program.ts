@@ -8,6 +8,7 @@ import { registerConfig } from './commands/config.js';
 import { registerDecide } from './commands/decide.js';
 import { registerDiff } from './commands/diff.js';
 import { registerExplain } from './commands/explain.js';
+import { registerExport } from './commands/export.js';
 import { registerFmt } from './commands/fmt.js';
 import { registerInit } from './commands/init.js';
 import { registerInspect } from './commands/inspect.js';
@@ -46,7 +47,10 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Register[]])[] 
     [registerDecide, registerExplain, registerWhoCan, registerWhatCan, registerVisible, registerDiff, registerInspect],
   ],
   ['Publish them:', [registerVerify, registerKeygen, registerSign]],
-  ['Operate a gateway:', [registerServe, registerLocal, registerMigrate, registerLoad, registerKeys, registerConfig]],
+  [
+    'Operate a gateway:',
+    [registerServe, registerLocal, registerMigrate, registerLoad, registerExport, registerKeys, registerConfig],
+  ],
   ['This program:', [registerVersion, registerCompletion, registerHelp]],
 ];
 
