@@ -45,18 +45,22 @@ async function learn(trx: Knex, rows: readonly LoadRow[], { known, trial }: Temp
     for (const { template } of rows) if (template !== null) wanted.add(template);
   }
   const ids = [...wanted];
-  const stored = await rowsOf<{ readonly id: string; readonly schema: Json | null }>(
+  const stored = await rowsOf<{ readonly id: string; readonly schema: object | null }>(
     trx,
     sql`SELECT id, schema FROM records WHERE id = ANY(${ids}::uuid[])`,
   );
   for (const { id, schema } of stored) known.set(id, schema === null ? null : readTemplate(schema));
   for (const id of ids) {
     const schema = known.has(id) ? undefined : trial?.schemaOf(id);
-    if (schema !== undefined) known.set(id, schema === null ? null : readTemplate(JSON.parse(schema) as Json));
+    if (schema !== undefined) known.set(id, schema === null ? null : readTemplate(parse(schema)));
   }
 }
 
-type Json = Readonly<Record<string, unknown>>;
+function parse(schema: string): object {
+  const value: unknown = JSON.parse(schema);
+  if (typeof value !== 'object' || value === null) throw new TypeError('a schema that is not an object');
+  return value;
+}
 
 function judge({ family, properties, parameters }: LoadRow, template: TemplateResult | null): Violation | null {
   if (template === null) return null;

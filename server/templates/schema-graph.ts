@@ -83,7 +83,7 @@ class Refused extends Error {
 
 /** How many checks one value may cost on the way to its deepest part, or why the schema is not accepted. */
 export function costOf(
-  schema: Json,
+  schema: object,
 ): { readonly ok: true; readonly cost: number } | { readonly ok: false; readonly fault: SchemaFault } {
   try {
     const reading: Reading = { nodes: new Map(), anchors: new Map(), references: [] };

@@ -10,8 +10,6 @@ import { costOf, type SchemaFault } from './schema-graph.js';
 
 export type { SchemaFault } from './schema-graph.js';
 
-type Json = Readonly<Record<string, unknown>>;
-
 export interface Template {
   /** What is wrong with a value, with places in it: empty where it is right. */
   readonly check: (value: unknown) => readonly ShapeFault[];
@@ -21,7 +19,7 @@ export type TemplateResult =
   { readonly ok: true; readonly template: Template } | { readonly ok: false; readonly fault: SchemaFault };
 
 /** Reads a schema, or says the first thing that is wrong with it. Total: every object gives an answer. */
-export function readTemplate(schema: Json): TemplateResult {
+export function readTemplate(schema: object): TemplateResult {
   if (JSON.stringify(schema).length > TEMPLATE_LIMITS.schemaCharacters) {
     return refuse('', `has more than ${String(TEMPLATE_LIMITS.schemaCharacters)} characters`);
   }
@@ -44,7 +42,7 @@ interface Judge {
   readonly first: ValidateFunction;
 }
 
-function makeCheck(schema: Json, { cost, first }: Judge): Template['check'] {
+function makeCheck(schema: object, { cost, first }: Judge): Template['check'] {
   let all: ValidateFunction | null = null;
   return (value) => {
     const parts = countParts(value);
