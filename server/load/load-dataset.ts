@@ -1,5 +1,6 @@
 // Loading a dataset (interfaces "Datasets for load"): lines stream through in batches, one transaction each, the next one read
 // while the last one is stored. A bad line is told and skipped; what else its batch holds is stored all the same.
+import type { Knex } from 'knex';
 import type { Instant } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { isBlank } from '../json.js';
@@ -178,26 +179,28 @@ async function tryBatch(
 ): Promise<StoredBatch> {
   const { trial, onConflict } = context;
   const settled = trial.settled(rows, onConflict);
-  let stored: StoredBatch | null = null;
-  try {
-    await db.transaction(async (trx) => {
-      const others = rows.filter((row) => !settled.has(row));
-      stored = await storeBatch(trx, others, context);
-      throw new TakenBack();
-    });
-  } catch (error) {
-    if (!(error instanceof TakenBack)) throw error;
-  }
-  if (stored === null) throw new TypeError('a batch that was taken back before it was stored');
-  const { outcomes, ...rest }: StoredBatch = stored;
+  const others = rows.filter((row) => !settled.has(row));
+  const { outcomes, ...rest } = await takenBack(db, (trx) => storeBatch(trx, others, context));
   const all = new Map([...settled, ...outcomes]);
   trial.remember(all);
   return { ...rest, outcomes: all };
 }
 
-/** Rolls a transaction back that has done what it was for. */
-class TakenBack extends Error {
-  override readonly name = 'TakenBack';
+/** What the work gives, in a transaction that is rolled back. */
+async function takenBack<T>(db: Database, work: (trx: Knex.Transaction) => Promise<T>): Promise<T> {
+  const results: T[] = [];
+  const rollBack = new Error('nothing is stored');
+  try {
+    await db.transaction(async (trx) => {
+      results.push(await work(trx));
+      throw rollBack;
+    });
+  } catch (error) {
+    if (error !== rollBack) throw error;
+  }
+  const [result] = results;
+  if (result === undefined) throw new TypeError('a transaction that committed what it should have rolled back');
+  return result;
 }
 
 function refused(row: LoadRow, state: string, way: Way): StoredBatch {

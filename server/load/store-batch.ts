@@ -155,7 +155,11 @@ async function refuseInvalid(
   wave: readonly number[],
 ): Promise<readonly number[]> {
   if (options.templates === null) return [];
-  const made = new Map(wave.flatMap((n) => (rows[n]?.template ? [[n, rows[n]] as const] : [])));
+  const made = new Map<number, LoadRow>();
+  for (const n of wave) {
+    const row = rows[n];
+    if (row !== undefined && row.template !== null) made.set(n, row);
+  }
   if (made.size === 0) return [];
   const found = await violations(trx, made, { known: options.templates, trial: options.trial });
   for (const [n, violation] of found) {

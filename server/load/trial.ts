@@ -58,6 +58,9 @@ function keyOf({ family, id, path }: LoadRow): string {
   return family === 'namespace' ? path : id;
 }
 
-function contentOf({ line, bytes, references, ...content }: LoadRow): string {
+/** Of what is stored, not of where the line stands or how it is written. */
+function contentOf(row: LoadRow): string {
+  const content: Partial<Record<keyof LoadRow, unknown>> = { ...row };
+  for (const name of ['line', 'bytes', 'references'] as const) delete content[name];
   return hash('sha256', JSON.stringify(content), 'base64url');
 }
