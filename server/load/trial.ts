@@ -58,9 +58,10 @@ function keyOf({ family, id, path }: LoadRow): string {
   return family === 'namespace' ? path : id;
 }
 
+const NOT_STORED: ReadonlySet<string> = new Set(['line', 'bytes', 'references']);
+
 /** Of what is stored, not of where the line stands or how it is written. */
 function contentOf(row: LoadRow): string {
-  const content: Partial<Record<keyof LoadRow, unknown>> = { ...row };
-  for (const name of ['line', 'bytes', 'references'] as const) delete content[name];
+  const content = Object.entries(row).filter(([name]) => !NOT_STORED.has(name));
   return hash('sha256', JSON.stringify(content), 'base64url');
 }
