@@ -11,8 +11,8 @@ import type { FileOutline, PolicySet } from './model/policy-set.js';
 import { compareTexts } from './model/order.js';
 import { makeDiagnostic, makeSink } from './diagnostics/report.js';
 import { rangeOf } from './model/span.js';
-import { decodeCompiled } from './snapshot/decode.js';
 import { digestChecks } from './snapshot/checks.js';
+import { decodeSnapshot } from './snapshot/decode.js';
 import { digestCells } from './snapshot/digest-cells.js';
 import { type CompiledSnapshot, sealSnapshot } from './snapshot/seal.js';
 import { readDocument, type SourceFile, unreadDocument } from './source/read-document.js';
@@ -132,19 +132,16 @@ export function compilePolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMI
     const found = `the rights of identities would change more than ${groupDigits(limits.intervals)} times`;
     return tooLarge(`${found}, counted in every namespace where they do`, INTERVALS_HELP);
   }
-  const snapshot = sealSnapshot(
-    { tables, holders, checks: digestChecks(set), changes: digests.changes },
-    digests.decisions,
-  );
+  const snapshot = sealSnapshot(tables, { checks: digestChecks(set), decisions: digests.decisions });
   if (snapshot.bytes.length > limits.snapshotBytes) {
     return tooLarge(`the snapshot would have more than ${groupDigits(limits.snapshotBytes)} bytes`, EXPANDED_HELP);
   }
   return { ok: true, snapshot };
 }
 
-/** The policy that a gateway would load from these bytes; quicker than `loadSnapshot`, by what compiling has worked out. */
+/** The policy that a gateway would load from these bytes. */
 export function openCompiled(compiled: CompiledSnapshot): LoadResult {
-  return openSnapshot(decodeCompiled(compiled));
+  return openSnapshot(decodeSnapshot(compiled.bytes));
 }
 
 const EXPANDED_HELP = 'let fewer grants go to roles with many members, or split the policy';

@@ -1,10 +1,12 @@
 // The runtime door: load a verified policy, decide, say what is visible. Pure functions over plain data; the author's
 // tools (reading, linking, compiling) are behind `compiler.ts`.
-import { type LoadResult, openSnapshot } from './evaluate/open-snapshot.js';
-import { type Policy, preparedOf } from './evaluate/policy.js';
+import { type LoadResult, openSnapshot, packDecoded, type PackResult } from './evaluate/open-snapshot.js';
+import { loadedOf, type Policy, preparedOf } from './evaluate/policy.js';
+import { ENGINE_LIMITS } from './limits.js';
 import { type NamespacePath, ROOT } from './model/namespace.js';
-import { decodeSnapshot } from './snapshot/decode.js';
+import { decodeSnapshot, type SnapshotFault } from './snapshot/decode.js';
 import { digestNamespaces } from './snapshot/digest-cells.js';
+import { decisionsFault } from './snapshot/labels.js';
 
 export {
   type AskedInput,
@@ -17,7 +19,7 @@ export {
   type RawInput,
 } from './evaluate/decide.js';
 export { type HeldScope, heldScopes, heldScopesAs } from './evaluate/held-scopes.js';
-export type { LoadResult } from './evaluate/open-snapshot.js';
+export { adopt, type LoadResult, type PackedPolicy, type PackResult } from './evaluate/open-snapshot.js';
 export { type Policy } from './evaluate/policy.js';
 export { type RawRequest, type Verdict } from './evaluate/judge-request.js';
 export { type RawActor, type ResolvedActor, resolveActor } from './evaluate/resolve-actor.js';
@@ -112,9 +114,26 @@ export {
   statementFault,
 } from './statement/statement.js';
 
-/** Verifies everything about the bytes of a snapshot file before any of it is used. Never throws. */
+/**
+ * Verifies all that a decision depends on before any of it is used. Never throws. Labels are believed: `verifyDecisions` before
+ * the decision digest is printed or signed.
+ */
 export function loadSnapshot(bytes: Uint8Array): LoadResult {
   return openSnapshot(decodeSnapshot(bytes));
+}
+
+/** As `loadSnapshot`, for another thread, which adopts the result: verified, and in one shared buffer. */
+export function packSnapshot(bytes: Uint8Array): PackResult {
+  return packDecoded(decodeSnapshot(bytes));
+}
+
+/**
+ * Works the decision digest of a loaded policy out and compares it with the one that the file states: null where it is that.
+ * Takes several times as long as loading.
+ */
+export function verifyDecisions(policy: Policy): SnapshotFault | null {
+  const loaded = loadedOf(policy);
+  return loaded === null ? null : decisionsFault(loaded, policy.decisions, ENGINE_LIMITS);
 }
 
 export interface NamespaceDigest {
@@ -129,6 +148,6 @@ export interface NamespaceDigest {
 export function namespaceDigests(policy: Policy): readonly NamespaceDigest[] {
   const prepared = preparedOf(policy);
   if (prepared === null) return [{ namespace: ROOT, digest: policy.decisions }];
-  const digests = digestNamespaces(prepared.tables, prepared);
+  const digests = digestNamespaces(prepared.tables, prepared.holders);
   return prepared.paths.map((namespace, row) => ({ namespace, digest: digests[row] ?? policy.decisions }));
 }

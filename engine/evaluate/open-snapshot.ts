@@ -1,17 +1,42 @@
-// From a decoded snapshot to the handle that decides.
+// From a decoded snapshot to the handle that decides: in one go, or packed in one thread and adopted in another.
 import { countsOf } from '../model/tables.js';
-import type { DecodeResult, SnapshotFault } from '../snapshot/decode.js';
-import { makePolicy, type Policy } from './policy.js';
-import { preparePolicy } from './prepare.js';
+import type { DecodeResult, SnapshotFault, VerifiedSnapshot } from '../snapshot/decode.js';
+import { type BuiltTable, buildTable } from '../table/build.js';
+import { makePolicy, type Policy, type PolicyFacts } from './policy.js';
 
 export type LoadResult =
   { readonly ok: true; readonly policy: Policy } | { readonly ok: false; readonly fault: SnapshotFault };
 
+/**
+ * A verified policy on its way to another thread: its facts, and the table in one shared buffer. Whoever adopts it lets go of it,
+ * and keeps nothing of it.
+ */
+export interface PackedPolicy {
+  readonly facts: PolicyFacts;
+  readonly table: BuiltTable;
+}
+
+export type PackResult =
+  { readonly ok: true; readonly packed: PackedPolicy } | { readonly ok: false; readonly fault: SnapshotFault };
+
+export function packDecoded(decoded: DecodeResult): PackResult {
+  return decoded.ok ? { ok: true, packed: packSnapshot(decoded.snapshot) } : decoded;
+}
+
+function packSnapshot({ tables, holders, checks, digest, decisions, format }: VerifiedSnapshot): PackedPolicy {
+  return {
+    facts: { kind: 'compiled', name: tables.name, digest, decisions, format, counts: countsOf(tables), checks },
+    table: buildTable(tables, holders),
+  };
+}
+
+/** Decides from the buffer, and from nothing else: proofs need a policy that was loaded in this thread. */
+export function adopt({ facts, table }: PackedPolicy): Policy {
+  return makePolicy(facts, { table, source: null });
+}
+
 export function openSnapshot(decoded: DecodeResult): LoadResult {
   if (!decoded.ok) return decoded;
-  const { snapshot } = decoded;
-  const { tables, checks, digest, decisions, format } = snapshot;
-  const counts = countsOf(tables);
-  const facts = { kind: 'compiled', name: tables.name, digest, decisions, format, counts, checks } as const;
-  return { ok: true, policy: makePolicy(facts, preparePolicy(snapshot)) };
+  const { facts, table } = packSnapshot(decoded.snapshot);
+  return { ok: true, policy: makePolicy(facts, { table, source: decoded.snapshot }) };
 }

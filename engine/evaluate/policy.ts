@@ -2,7 +2,7 @@
 import type { PolicyChecks } from '../model/checks.js';
 import { invariant } from '../model/invariant.js';
 import type { SnapshotCounts } from '../model/tables.js';
-import { buildTable, openBuilt } from '../table/build.js';
+import { type BuiltTable, openBuilt } from '../table/build.js';
 import type { DecisionTable } from '../table/columns.js';
 import { type LoadedTables, preparePolicy, type PreparedPolicy } from './prepare.js';
 
@@ -38,13 +38,19 @@ const grounds = new WeakMap<Policy, Ground>();
 const loaded = new WeakMap<Policy, LoadedTables>();
 const prepared = new WeakMap<Policy, PreparedPolicy>();
 
-export function makePolicy(facts: PolicyFacts, source: LoadedTables | typeof UNRESTRICTED): Policy {
+/** `source` is what proofs work on; null where the policy only decides. */
+export interface CompiledParts {
+  readonly table: BuiltTable;
+  readonly source: LoadedTables | null;
+}
+
+export function makePolicy(facts: PolicyFacts, parts: CompiledParts | typeof UNRESTRICTED): Policy {
   const policy = Object.freeze({ ...facts, counts: Object.freeze({ ...facts.counts }) }) as Policy;
-  if (source === UNRESTRICTED) {
+  if (parts === UNRESTRICTED) {
     grounds.set(policy, UNRESTRICTED);
   } else {
-    grounds.set(policy, openBuilt(buildTable(source.tables, source.holders)));
-    loaded.set(policy, source);
+    grounds.set(policy, openBuilt(parts.table));
+    if (parts.source !== null) loaded.set(policy, parts.source);
   }
   return policy;
 }
@@ -55,13 +61,20 @@ export function groundOf(policy: Policy): Ground {
   return ground;
 }
 
+/** What was loaded; null for the unrestricted policy. */
+export function loadedOf(policy: Policy): LoadedTables | null {
+  if (groundOf(policy) === UNRESTRICTED) return null;
+  const source = loaded.get(policy);
+  invariant(source !== undefined, 'what is proved of a policy needs it loaded in this thread');
+  return source;
+}
+
 /** What proofs work on, made when first asked for; null for the unrestricted policy. */
 export function preparedOf(policy: Policy): PreparedPolicy | null {
-  if (groundOf(policy) === UNRESTRICTED) return null;
   const known = prepared.get(policy);
   if (known !== undefined) return known;
-  const source = loaded.get(policy);
-  invariant(source !== undefined, 'a compiled policy was loaded');
+  const source = loadedOf(policy);
+  if (source === null) return null;
   const made = preparePolicy(source);
   prepared.set(policy, made);
   return made;

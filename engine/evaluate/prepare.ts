@@ -2,6 +2,7 @@
 // policy is loaded, never changed, never handed out.
 import { ROOT, type NamespacePath } from '../model/namespace.js';
 import type { HolderClasses } from '../model/holders.js';
+import { subtreeEnds } from '../model/namespace-tree.js';
 import { listRows, type RowLists } from '../model/row-lists.js';
 import type { PolicyTables } from '../model/tables.js';
 
@@ -9,8 +10,6 @@ import type { PolicyTables } from '../model/tables.js';
 export interface LoadedTables {
   readonly tables: PolicyTables;
   readonly holders: HolderClasses;
-  /** By namespace row, the digest of what it and those below it change beyond what they inherit; null where nothing. */
-  readonly changes: readonly (string | null)[];
 }
 
 export interface PreparedPolicy extends LoadedTables {
@@ -33,7 +32,7 @@ export interface PreparedPolicy extends LoadedTables {
   readonly namespaceAt: Int32Array;
 }
 
-export function preparePolicy({ tables, holders, changes }: LoadedTables): PreparedPolicy {
+export function preparePolicy({ tables, holders }: LoadedTables): PreparedPolicy {
   const { namespace, principal } = tables.grants;
   const namespaces = tables.namespaces.parent.length;
   const principals = tables.roles.name.length + tables.identities.subject.length;
@@ -42,7 +41,6 @@ export function preparePolicy({ tables, holders, changes }: LoadedTables): Prepa
   return {
     tables,
     holders,
-    changes,
     identityRows: indexIdentities(tables),
     paths: pathsOf(tables),
     subtreeEnd: subtreeEnds(tables.namespaces.parent),
@@ -84,18 +82,6 @@ function pathsOf(tables: PolicyTables): readonly NamespacePath[] {
     paths.push(`${above}/${tables.segments[tables.namespaces.segment[row] ?? 0] ?? ''}` as NamespacePath);
   });
   return paths;
-}
-
-/** A subtree is one run of rows, so its end is the largest end among its children's. */
-export function subtreeEnds(parent: Int32Array): Int32Array {
-  const end = new Int32Array(parent.length);
-  for (let row = parent.length - 1; row >= 0; row -= 1) {
-    const own = Math.max(end[row] ?? 0, row + 1);
-    end[row] = own;
-    const above = parent[row] ?? -1;
-    if (above >= 0) end[above] = Math.max(end[above] ?? 0, own);
-  }
-  return end;
 }
 
 function indexChildren(tables: PolicyTables): Int32Array {

@@ -31,7 +31,7 @@ export function treeOf(tables: PolicyTables): NamespaceTree {
 }
 
 /** A subtree is one run of rows, so its end is the largest end among its children's. */
-function subtreeEnds(parent: Int32Array): Int32Array {
+export function subtreeEnds(parent: Int32Array): Int32Array {
   const end = new Int32Array(parent.length);
   for (let row = parent.length - 1; row >= 0; row -= 1) {
     const own = Math.max(end[row] ?? 0, row + 1);

@@ -2,6 +2,7 @@
 // and a row whose every possible child has a row of its own has no *other* path below it. Digests are of what can be
 // asked, so both must not count what nobody can ask.
 import { NAMESPACE_LIMITS } from '../model/namespace.js';
+import { subtreeEnds } from '../model/namespace-tree.js';
 import type { PolicyTables } from '../model/tables.js';
 import { NEVER, type Timeline, type Timelines } from './timelines.js';
 
@@ -38,6 +39,7 @@ export function countSegments(length: number): number {
 export function makeBelowRule(input: BelowInput): BelowRule {
   const { tables, timelines, grantsAt, holdersOf, timelineOf } = input;
   const { parent, segment } = tables.namespaces;
+  const ends = subtreeEnds(parent);
   const depth = new Int32Array(parent.length);
   const length = new Int32Array(parent.length);
   const children = new Int32Array(parent.length);
@@ -55,10 +57,9 @@ export function makeBelowRule(input: BelowInput): BelowRule {
   };
 
   const childrenOf = (row: number): readonly number[] => {
+    // A subtree is one run of rows, so each child stands where the one before ends.
     const rows: number[] = [];
-    parent.forEach((above, child) => {
-      if (above === row) rows.push(child);
-    });
+    for (let child = row + 1; parent[child] === row; child = ends[child] ?? 0) rows.push(child);
     return rows;
   };
 

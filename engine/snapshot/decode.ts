@@ -1,16 +1,14 @@
 // Bytes of a snapshot file to tables that may be relied on (design 4, "Loading"). Any bytes give an answer; nothing of a
-// file is used before all of it has been checked: seal, shape, canonical form, order, ranges, limits, decision digest.
+// file is used before all that a decision depends on has been checked: seal, shape, canonical form, order, ranges, limits.
+// The decision digest is a label under the seal, which no decision reads: labels.ts works it out again.
 import { ENGINE_LIMITS, type EngineLimits } from '../limits.js';
 import type { PolicyChecks } from '../model/checks.js';
 import { groupHolders, type HolderClasses } from '../model/holders.js';
 import type { PolicyTables } from '../model/tables.js';
 import { decodeTables } from './decode-tables.js';
 import { deepFreeze } from './deep-freeze.js';
-import { digestCells } from './digest-cells.js';
 import { FIELDS_OF_FORMAT, SNAPSHOT_FORMAT, type SnapshotDocument } from './document.js';
 import { type Digest, digestOf } from './hash.js';
-import { isSameData } from './same-data.js';
-import type { CompiledSnapshot } from './seal.js';
 import { shapeFault } from './shape.js';
 
 export type SnapshotFaultCode =
@@ -37,9 +35,8 @@ export interface VerifiedSnapshot {
   readonly format: number;
   /** The snapshot digest. */
   readonly digest: Digest;
-  readonly decisions: Digest;
-  /** See `CellDigests.changes`. */
-  readonly changes: readonly (Digest | null)[];
+  /** The decision digest as the file states it. */
+  readonly decisions: string;
 }
 
 interface Refusal {
@@ -53,57 +50,18 @@ export type DecodeResult = { readonly ok: true; readonly snapshot: VerifiedSnaps
 export function decodeSnapshot(bytes: Uint8Array, limits: EngineLimits = ENGINE_LIMITS): DecodeResult {
   const opened = openDocument(bytes, limits);
   if (!opened.ok) return opened;
-  const { tables } = opened;
-  const holders = groupHolders(tables, limits.expandedRows);
-  const digests = holders === null ? null : digestCells(tables, holders, limits);
-  if (holders === null || digests === null || digests === 'expandedRows') {
-    return refuse('snapshot.limit', 'the policy has more rows than the limit once its roles are followed');
-  }
-  if (digests === 'intervals') {
-    return refuse('snapshot.limit', 'the grants of the policy cut time into more intervals than the limit');
-  }
-  const { decisions, changes } = digests;
-  if (decisions !== opened.decisions) {
-    return refuse('snapshot.decisions', 'the decision digest is not that of the decisions in the file');
-  }
-  return { ok: true, snapshot: verifiedOf(opened, { holders, decisions, changes }) };
+  const holders = groupHolders(opened.tables, limits.expandedRows);
+  if (holders === null) return refuse('snapshot.limit', EXPANDED);
+  const { tables, checks, format, digest, decisions } = opened;
+  return { ok: true, snapshot: { tables, holders, checks, format, digest, decisions } };
 }
 
-/**
- * The same for bytes that this process has compiled: what they hold is compared with what was compiled, so that the
- * digests, which are functions of it, need not be worked out a second time.
- */
-export function decodeCompiled({ bytes, decisions, worked }: CompiledSnapshot): DecodeResult {
-  const opened = openDocument(bytes, ENGINE_LIMITS);
-  if (!opened.ok) return opened;
-  if (
-    opened.decisions !== decisions ||
-    !isSameData(opened.tables, worked.tables) ||
-    !isSameData(opened.checks, worked.checks)
-  ) {
-    return refuse('snapshot.content', 'the file does not hold what was compiled');
-  }
-  return { ok: true, snapshot: verifiedOf(opened, { ...worked, decisions }) };
-}
+const EXPANDED = 'the policy has more rows than the limit once its roles are followed';
 
-interface OpenedDocument {
+interface OpenedDocument extends Omit<VerifiedSnapshot, 'holders'> {
   readonly ok: true;
-  readonly tables: PolicyTables;
-  readonly checks: PolicyChecks | null;
-  readonly format: number;
-  readonly digest: Digest;
-  /** What the file says they are. */
-  readonly decisions: string;
 }
 
-function verifiedOf(
-  { tables, checks, format, digest }: OpenedDocument,
-  { holders, decisions, changes }: Pick<VerifiedSnapshot, 'holders' | 'decisions' | 'changes'>,
-): VerifiedSnapshot {
-  return { tables, holders, checks, format, digest, decisions, changes };
-}
-
-/** Everything but the decision digest. */
 function openDocument(bytes: Uint8Array, limits: EngineLimits): OpenedDocument | Refusal {
   if (bytes.length > limits.snapshotBytes)
     return refuse('snapshot.too_large', 'the file is larger than any snapshot may be');

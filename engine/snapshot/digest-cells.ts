@@ -70,11 +70,10 @@ export function digestCells(
  * For every namespace row, the digest of every cell at it or below it, inherited rights included, for all time. Takes
  * time in proportion to namespaces times those who hold something there: for listings, not for loading.
  */
-export function digestNamespaces(
-  tables: PolicyTables,
-  known: { readonly holders: HolderClasses; readonly changes: readonly (string | null)[] },
-): readonly Digest[] {
-  const { holders, changes } = known;
+export function digestNamespaces(tables: PolicyTables, holders: HolderClasses): readonly Digest[] {
+  const worked = digestCells(tables, holders, { expandedRows: Infinity, intervals: Infinity });
+  invariant(typeof worked !== 'string', 'nothing is infinitely large');
+  const { changes } = worked;
   const cells = makeCells(tables, holders, Infinity);
   const rightsOf = makeRightsText(cells, { sets: makeHolderSets(tables, holders, Infinity), intervals: Infinity });
   const tree = makeTree(tables);

@@ -1,6 +1,5 @@
 // Tables to the bytes of a snapshot file: the document and its seal, one canonical text.
 import type { PolicyChecks } from '../model/checks.js';
-import type { HolderClasses } from '../model/holders.js';
 import { countsOf, type SnapshotCounts, type PolicyTables } from '../model/tables.js';
 import { toSnapshotBody } from './encode.js';
 import { type Digest, digestOf } from './hash.js';
@@ -13,26 +12,19 @@ export interface CompiledSnapshot {
   /** The decision digest. */
   readonly decisions: Digest;
   readonly counts: SnapshotCounts;
-  /** What the bytes were made from and what was worked out of it, for opening them in the same process. */
-  readonly worked: CompiledCells;
-}
-
-export interface CompiledCells {
-  readonly tables: PolicyTables;
-  readonly holders: HolderClasses;
-  readonly checks: PolicyChecks;
-  /** See `CellDigests.changes`. */
-  readonly changes: readonly (Digest | null)[];
 }
 
 /**
  * The body is written once. `toSnapshotBody` makes plain lists with keys in canonical order, of which JSON has one text; loading
  * compares every file with just that text.
  */
-export function sealSnapshot(worked: CompiledCells, decisions: Digest): CompiledSnapshot {
-  const { tables } = worked;
-  const body = JSON.stringify(toSnapshotBody(tables, { checks: worked.checks, decisions }));
+export function sealSnapshot(
+  tables: PolicyTables,
+  stated: { readonly checks: PolicyChecks; readonly decisions: Digest },
+): CompiledSnapshot {
+  const { decisions } = stated;
+  const body = JSON.stringify(toSnapshotBody(tables, stated));
   // The seal is of everything in the file but itself.
   const bytes = new TextEncoder().encode(`{"seal":"${digestOf(body)}","snapshot":${body}}`);
-  return { bytes, digest: digestOf(bytes), decisions, counts: countsOf(tables), worked };
+  return { bytes, digest: digestOf(bytes), decisions, counts: countsOf(tables) };
 }

@@ -1,5 +1,6 @@
 // Verified tables to the decision table. Everything is worked out once, when a policy is loaded; nothing changes afterwards.
 import type { HolderClasses } from '../model/holders.js';
+import { subtreeEnds } from '../model/namespace-tree.js';
 import { listRows } from '../model/row-lists.js';
 import { hashUnit } from '../model/scan-path.js';
 import type { PolicyTables } from '../model/tables.js';
@@ -78,18 +79,6 @@ export function buildTable(tables: PolicyTables, holders: HolderClasses): BuiltT
 /** A table that somebody has built, perhaps in another thread. */
 export function openBuilt({ buffer, sizes, texts }: BuiltTable): DecisionTable {
   return openTable(layOut(sizes, buffer).columns, texts);
-}
-
-/** A subtree is one run of rows, so its end is the largest end among its children's. */
-function subtreeEnds(parent: Int32Array): Int32Array {
-  const end = new Int32Array(parent.length);
-  for (let row = parent.length - 1; row >= 0; row -= 1) {
-    const own = Math.max(end[row] ?? 0, row + 1);
-    end[row] = own;
-    const above = parent[row] ?? -1;
-    if (above >= 0) end[above] = Math.max(end[above] ?? 0, own);
-  }
-  return end;
 }
 
 function windowedGrants({ grants }: PolicyTables): Int32Array {

@@ -1,7 +1,7 @@
 // Policies as verbs name them: opened or checked with progress on a terminal, and what keeps one from being used told with its
 // exit status.
 import type { PolicySet } from '../../engine/compiler.js';
-import { groupDigits, type Policy } from '../../engine/index.js';
+import { groupDigits, type Policy, type SnapshotFault, verifyDecisions } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits.js';
 import type { CheckReport, CheckRequest, Phase, Verdict } from '../policy/check-policy.js';
 import type { OpenResult, Purpose } from '../policy/open-policy.js';
@@ -79,15 +79,29 @@ export async function openPolicy(io: CliIo, path: string, purpose: Purpose = 'us
         code: 'snapshot.too_large',
         message: `\`${path}\` is larger than any snapshot may be (${groupDigits(POLICY_LIMITS.snapshotBytes)} bytes)`,
       });
-    case 'corrupt': {
-      const { code, message } = opened.fault;
-      throw new CliFailure(
-        EXIT.integrity,
-        { code, message: `\`${path}\` is not a whole snapshot: ${message}` },
-        { report: { file: path, sha256: opened.sha256 } },
-      );
-    }
+    case 'corrupt':
+      throw notWhole(path, opened.fault, opened.sha256);
   }
+}
+
+/**
+ * The same for who states or signs digests: the decision digest of a snapshot is worked out before it is repeated. Throws
+ * `CliFailure` 8 where the file states another one, too.
+ */
+export async function openStated(io: CliIo, path: string, purpose: Purpose = 'use'): Promise<OpenedPolicy> {
+  const opened = await openPolicy(io, path, purpose);
+  // What was compiled just now states what was worked out just now.
+  const fault = opened.source === 'folder' ? null : verifyDecisions(opened.policy);
+  if (fault === null) return opened;
+  throw notWhole(path, fault, opened.policy.digest);
+}
+
+function notWhole(path: string, { code, message }: SnapshotFault, sha256: string): CliFailure {
+  return new CliFailure(
+    EXIT.integrity,
+    { code, message: `\`${path}\` is not a whole snapshot: ${message}` },
+    { report: { file: path, sha256 } },
+  );
 }
 
 async function openVisibly(io: CliIo, path: string, purpose: Purpose): Promise<OpenResult> {

@@ -9,6 +9,7 @@ import { isNodeSupported } from '../node-support.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { type CliIo, write, writeJson } from './io.js';
+import { checkLabels } from '../policy/check-labels.js';
 import { openPolicy } from './open-policy.js';
 import { openStore } from './open-store.js';
 import { configOf, type Format } from './options.js';
@@ -35,7 +36,7 @@ export async function serve(io: CliIo, options: GatewayCommandOptions): Promise<
     );
   }
   // As it was typed, so that a refusal names what the user knows.
-  const { policy, source } = await openPolicy(io, options.policy ?? config.policy);
+  const { policy, bytes, source } = await openPolicy(io, options.policy ?? config.policy);
   if (!isNodeSupported(process.versions.node) && !isLoopbackName(config.listen.host)) {
     await write(
       io.stderr,
@@ -49,7 +50,10 @@ export async function serve(io: CliIo, options: GatewayCommandOptions): Promise<
     );
   }
   const from: PolicySource = source === 'stdin' ? { kind: source } : { kind: source, path: config.policy };
-  await run(io, { config, mode: { kind: 'serve', policy, source: from }, format: options.format });
+  // What was compiled just now states what was worked out just now.
+  const unlabelled = source === 'folder' ? null : bytes;
+  const labels = unlabelled === null ? 'verified' : 'unverified';
+  await run(io, { config, mode: { kind: 'serve', policy, source: from, labels }, unlabelled, format: options.format });
 }
 
 /** As `serve`, for the unrestricted single user of this machine. */
@@ -65,16 +69,19 @@ export async function local(io: CliIo, options: GatewayCommandOptions): Promise<
       { help: 'use --listen 127.0.0.1:8080, or `bailiwick serve` for a network' },
     );
   }
-  await run(io, { config, mode: { kind: 'local' }, format: options.format });
+  await run(io, { config, mode: { kind: 'local' }, unlabelled: null, format: options.format });
 }
 
 interface RunOptions {
   readonly config: Config;
   readonly mode: GatewayMode;
+  /** The bytes of a snapshot whose labels nobody has worked out. */
+  readonly unlabelled: Uint8Array | null;
   readonly format: Format;
 }
 
-async function run(io: CliIo, { config, mode, format }: RunOptions): Promise<void> {
+async function run(io: CliIo, options: RunOptions): Promise<void> {
+  const { config, mode } = options;
   // From here on a signal means an orderly end, also while the store is still opening.
   const termination = onTermination();
   // The process's own standard error is written beside the event loop, so that a slow reader of the log stops no request.
@@ -88,7 +95,9 @@ async function run(io: CliIo, { config, mode, format }: RunOptions): Promise<voi
     });
     try {
       const gateway = await startGateway({ mode, db, listen: address, rate: config.limits.rate, log });
-      await announce(io, gateway, { config, mode, format });
+      await announce(io, gateway, options);
+      const { policies } = gateway;
+      if (options.unlabelled !== null) void checkLabels(policies.current(), options.unlabelled, { policies, log });
       const signal = await termination.requested;
       log.info({ signal }, 'shutting down');
       await gateway.close();

@@ -22,7 +22,7 @@ import { readStatementFile, statementPathOf } from '../signing/statement-file.js
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { type CliIo, pathOf, write, writeJson } from './io.js';
-import { openPolicy } from './open-policy.js';
+import { openStated } from './open-policy.js';
 import type { Format } from './options.js';
 import { count } from './render/text.js';
 import { escapeText } from './render/escape.js';
@@ -51,7 +51,7 @@ export async function signSnapshot(io: CliIo, path: string, options: SignOptions
   requireFields(options);
   const output = outputOf(path, options);
   const key = await asFailure(readSigningKey({ path: pathOf(io, options.key), shown: options.key }));
-  const { policy, source } = await openPolicy(io, path);
+  const { policy, source } = await openStated(io, path);
   if (source === 'folder') {
     throw usage(
       'a snapshot file is signed, not a folder',

@@ -17,7 +17,7 @@ import { readStatementFile, statementPathOf } from '../signing/statement-file.js
 import { EXIT, type ExitStatus } from './exit-codes.js';
 import { addReport, CliFailure } from './failure.js';
 import { type CliIo, pathOf, write, writeJson } from './io.js';
-import { openPolicy } from './open-policy.js';
+import { openStated } from './open-policy.js';
 import type { Format } from './options.js';
 import { paintFor } from './render/palette.js';
 import { renderVerification } from './render/verification.js';
@@ -98,7 +98,7 @@ function statementFileOf(path: string, options: VerifyOptions): StatementFile {
 }
 
 async function openWhole(io: CliIo, path: string, statement: string | undefined): Promise<Policy> {
-  const { policy, source } = await openPolicy(io, path);
+  const { policy, source } = await openStated(io, path);
   if (source === 'folder' && statement === undefined) {
     throw new CliFailure(
       EXIT.usage,

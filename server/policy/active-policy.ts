@@ -1,6 +1,6 @@
 // The policy in force and what was in force before it: one reference, replaced as a whole. A request takes it once and keeps
 // it, so nothing that is in flight ever sees two. Refuses to know where policies come from and who may change them.
-import { castDraft, enablePatches, type Patch, produceWithPatches } from 'immer';
+import { castDraft, enablePatches, type Patch, produce, produceWithPatches } from 'immer';
 import type { Instant, Policy, PublicationStatement } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits.js';
 import type { Clock, Logger } from '../ports.js';
@@ -18,7 +18,12 @@ export interface Candidate {
   readonly source?: PolicySource;
   /** The signed statement under which it was accepted; none unless said. */
   readonly statement?: PublicationStatement;
+  /** `verified` unless said: what this process compiled states what it worked out. */
+  readonly labels?: Labels;
 }
+
+/** Whether the digests that a snapshot states of its decisions have been worked out: no decision reads them. */
+export type Labels = 'unverified' | 'verified' | 'false';
 
 /** The policy that decides. Frozen: whoever pinned it keeps it while others become active. */
 export interface Active {
@@ -28,6 +33,7 @@ export interface Active {
   readonly source: PolicySource;
   readonly statement: PublicationStatement | null;
   readonly since: Instant;
+  readonly labels: Labels;
 }
 
 /** One activation as the history keeps it: its facts, without what the policy decides with. */
@@ -59,6 +65,8 @@ export interface ActivePolicy {
   readonly state: () => PolicyState;
   /** Requests that pin after this are decided by `next`. `reason` is for people, in history and log. */
   readonly activate: (next: Candidate, reason: string) => Active;
+  /** What was found out about the labels of this generation; said too late, it is dropped. */
+  readonly noteLabels: (generation: number, labels: Labels) => void;
   /** Calls `listener` after each activation, in order; gives the way to end that. */
   readonly subscribe: (listener: PolicyListener) => () => void;
 }
@@ -94,6 +102,13 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
       tell(listeners, { from, to: state.active, reason, patches }, log);
       return state.active;
     },
+    noteLabels: (generation, labels) => {
+      state = produce(state, (draft) => {
+        const noted = draft.history[generation];
+        if (noted !== undefined) noted.labels = labels;
+        if (draft.active.generation === generation) draft.active.labels = labels;
+      });
+    },
     subscribe: (listener) => {
       listeners.add(listener);
       return () => {
@@ -115,8 +130,8 @@ function tell(listeners: ReadonlySet<PolicyListener>, change: PolicyChange, log:
 }
 
 function activeOf(candidate: Candidate, when: Pick<Active, 'generation' | 'since'>): Active {
-  const { policy, source = { kind: 'memory' }, statement = null } = candidate;
-  return { policy, source, statement, ...when };
+  const { policy, source = { kind: 'memory' }, statement = null, labels = 'verified' } = candidate;
+  return { policy, source, statement, labels, ...when };
 }
 
 function activationOf({ policy, ...facts }: Active, reason: string): Activation {

@@ -5,6 +5,7 @@ import { compilePolicy, ENGINE_LIMITS } from '../../engine/compiler.js';
 import { ALL_SCOPES, type Instant, instantOf, type ScopeSet } from '../../engine/index.js';
 import type { PolicyGrant, PolicyRole, PolicySet } from '../../engine/model/policy-set.js';
 import { decodeSnapshot } from '../../engine/snapshot/decode.js';
+import { decisionsFault } from '../../engine/snapshot/labels.js';
 import { compile } from './full-policy.js';
 import { pathOf, policyOf } from './oracle/worlds.js';
 
@@ -100,8 +101,13 @@ describe('rights that change more often than the limit', () => {
       },
     ]);
     const { bytes } = compile(squared);
-    expect(decodeSnapshot(bytes, { ...ENGINE_LIMITS, intervals: 5000 })).toMatchObject({
-      fault: { code: 'snapshot.limit', message: expect.stringContaining('intervals') },
+    const decoded = decodeSnapshot(bytes);
+    if (!decoded.ok) throw new Error(decoded.fault.message);
+    const { snapshot } = decoded;
+    expect(decisionsFault(snapshot, snapshot.decisions, ENGINE_LIMITS)).toBe(null);
+    expect(decisionsFault(snapshot, snapshot.decisions, { ...ENGINE_LIMITS, intervals: 5000 })).toMatchObject({
+      code: 'snapshot.limit',
+      message: expect.stringContaining('intervals'),
     });
   });
 

@@ -3,7 +3,14 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createHash } from 'node:crypto';
 import { compilePolicy, ENGINE_LIMITS } from '../../engine/compiler.js';
-import { type LoadResult, loadSnapshot, unrestrictedPolicy } from '../../engine/index.js';
+import {
+  adopt,
+  type LoadResult,
+  loadSnapshot,
+  packSnapshot,
+  unrestrictedPolicy,
+  verifyDecisions,
+} from '../../engine/index.js';
 import { canonicalJson } from '../../engine/snapshot/canonical.js';
 import { decodeSnapshot } from '../../engine/snapshot/decode.js';
 import type { SnapshotBody } from '../../engine/snapshot/document.js';
@@ -23,6 +30,13 @@ function seal(body: unknown): Uint8Array {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const digest = createHash('sha256').update(text).digest('hex');
   return new TextEncoder().encode(`{"seal":"sha256:${digest}","snapshot":${text}}`);
+}
+
+/** With its label checked, as whoever states it does. */
+function loadStated(bytes: Uint8Array): LoadResult {
+  const loaded = loadSnapshot(bytes);
+  const fault = loaded.ok ? verifyDecisions(loaded.policy) : null;
+  return fault === null ? loaded : { ok: false, fault };
 }
 
 function faultOf(result: LoadResult): string | null {
@@ -189,7 +203,7 @@ describe('loading', () => {
         (n, value) => {
           const changed = structuredClone(bodyOf(text)) as unknown as Record<string, unknown>;
           replaceLeaf(changed, n, value);
-          const loaded = loadSnapshot(seal(changed));
+          const loaded = loadStated(seal(changed));
           seen.add(faultOf(loaded) ?? 'loads');
           if (!loaded.ok) return;
           expect(loaded.policy.decisions).toBe(decisions);
@@ -253,7 +267,28 @@ describe('loading', () => {
       (b) => ({ ...b, files: [...(b['files'] as string[]), 'zzz.yaml'] }),
     ],
   ])('refuses with %s: %s', (code, _, change) => {
-    expect(faultOf(loadSnapshot(seal(change(body()))))).toBe(code);
+    expect(faultOf(loadStated(seal(change(body()))))).toBe(code);
+  });
+
+  it('decides by what is in the file, whatever label it carries; who states the label finds it false', () => {
+    const loaded = loadSnapshot(seal({ ...body(), decisions: `sha256:${'0'.repeat(64)}` }));
+    if (!loaded.ok) throw new Error('it is whole');
+    expect(verifyDecisions(loaded.policy)?.code).toBe('snapshot.decisions');
+    const honest = loadSnapshot(compile(FULL).bytes);
+    expect(honest.ok && verifyDecisions(honest.policy)).toBe(null);
+    expect(verifyDecisions(unrestrictedPolicy())).toBe(null);
+  });
+
+  it('gives a policy that is packed, cloned and adopted the same facts and no way to its table', () => {
+    const packed = packSnapshot(compile(FULL).bytes);
+    const loaded = loadSnapshot(compile(FULL).bytes);
+    if (!packed.ok || !loaded.ok) throw new Error('it is whole');
+    const policy = adopt(structuredClone(packed.packed));
+    expect({ ...policy }).toEqual({ ...loaded.policy });
+    expect(Reflect.ownKeys(policy).sort()).toEqual(Reflect.ownKeys(loaded.policy).sort());
+    expect(Object.isFrozen(policy)).toBe(true);
+    expect(() => verifyDecisions(policy)).toThrow('loaded in this thread');
+    expect(packSnapshot(new Uint8Array(9))).toMatchObject({ ok: false, fault: { code: 'snapshot.malformed' } });
   });
 
   function changedGrantOfBob(changed: object): boolean {

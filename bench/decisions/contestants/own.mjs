@@ -1,11 +1,12 @@
 // Bailiwick itself, as a library user calls it: from raw texts with the whole answer, and for an actor that is kept, as the gateway does.
 import {
+  adopt,
   canonicalize,
   decideAs,
   decideRaw,
   judgeAs,
   judgeRaw,
-  loadSnapshot,
+  packSnapshot,
   parseInstant,
   resolveActor,
   scopeSetOf,
@@ -50,10 +51,11 @@ function toPolicySet({ roles, grants }) {
   };
 }
 
+/** As the gateway holds a policy: what decides and nothing else. */
 function open(bytes) {
-  const loaded = loadSnapshot(bytes);
-  if (!loaded.ok) throw new Error(loaded.fault.message);
-  return loaded.policy;
+  const { ok, packed, fault } = packSnapshot(bytes);
+  if (!ok) throw new Error(fault.message);
+  return adopt(packed);
 }
 
 const rawInput = ({ identities, scopes, restrictions, scope, target }) => ({

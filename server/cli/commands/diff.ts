@@ -57,7 +57,7 @@ async function diff(
   if (paths.old === '-' && paths.changed === '-') {
     throw new CliFailure(EXIT.usage, { code: 'cli.usage', message: 'the two policies cannot both come from stdin' });
   }
-  const [{ areChecksWeaker, diffChecks, diffPolicies }, { LARGE }, { openPolicy }, { startProgress }, render] =
+  const [{ areChecksWeaker, diffChecks, diffPolicies }, { LARGE }, { openStated }, { startProgress }, render] =
     await Promise.all([
       import('../../../engine/compiler.js'),
       import('../../policy/open-policy.js'),
@@ -65,12 +65,12 @@ async function diff(
       import('../render/progress.js'),
       import('../render/diff.js'),
     ]);
-  const { policy: old, set: oldSet, bytes: oldBytes } = await openPolicy(io, paths.old, 'study');
+  const { policy: old, set: oldSet, bytes: oldBytes } = await openStated(io, paths.old, 'study');
   const {
     policy: changed,
     set,
     bytes,
-  } = await openPolicy(io, paths.changed, 'study').catch((error: unknown) => {
+  } = await openStated(io, paths.changed, 'study').catch((error: unknown) => {
     throw addReport(error, { old: { snapshot: old.digest, decisions: old.decisions } });
   });
   const progress = startProgress(io);

@@ -31,13 +31,13 @@ export function registerInspect(program: Command, io: CliIo): void {
 }
 
 async function inspect(io: CliIo, path: string, { namespaces, format }: Options): Promise<void> {
-  const [{ namespaceDigests }, { openPolicy }, { renderChecks, renderCounts }, { escapeText }] = await Promise.all([
+  const [{ namespaceDigests }, { openStated }, { renderChecks, renderCounts }, { escapeText }] = await Promise.all([
     import('../../../engine/index.js'),
     import('../open-policy.js'),
     import('../render/text.js'),
     import('../render/escape.js'),
   ]);
-  const { policy } = await openPolicy(io, path);
+  const { policy } = await openStated(io, path);
   const listed = namespaces === undefined ? null : namespaceDigests(policy);
   const { name, digest, decisions, counts, checks } = policy;
   if (format === 'json') {

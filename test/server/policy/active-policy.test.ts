@@ -34,6 +34,7 @@ describe('the active policy', () => {
       policy: A,
       generation: 1,
       source: { kind: 'file', path: '/srv/a.json' },
+      labels: 'verified',
       statement: null,
       since: START + 1_000,
     });
@@ -45,6 +46,7 @@ describe('the active policy', () => {
       policy: B,
       generation: 2,
       source: { kind: 'memory' },
+      labels: 'verified',
       statement: null,
       since: START + 2_000,
     });

@@ -1,0 +1,25 @@
+// The labels of a snapshot: digests that stand under its seal and that no decision reads. Whoever prints or signs one works it out
+// first, since a file can be whole and its label false.
+import type { EngineLimits } from '../limits.js';
+import type { HolderClasses } from '../model/holders.js';
+import type { PolicyTables } from '../model/tables.js';
+import type { SnapshotFault } from './decode.js';
+import { digestCells } from './digest-cells.js';
+
+/** What is wrong with the decision digest that a file states, or null. */
+export function decisionsFault(
+  { tables, holders }: { readonly tables: PolicyTables; readonly holders: HolderClasses },
+  stated: string,
+  limits: EngineLimits,
+): SnapshotFault | null {
+  const digests = digestCells(tables, holders, limits);
+  if (digests === 'expandedRows') {
+    return { code: 'snapshot.limit', message: 'the policy has more rows than the limit once its roles are followed' };
+  }
+  if (digests === 'intervals') {
+    const message = 'the grants of the policy cut time into more intervals than the limit';
+    return { code: 'snapshot.limit', message };
+  }
+  if (digests.decisions === stated) return null;
+  return { code: 'snapshot.decisions', message: 'the decision digest is not that of the decisions in the file' };
+}
