@@ -42,7 +42,7 @@ async function open() {
 const chunks = readChunks();
 const verdicts = readFileSync(join(folder, 'verdicts.bin'));
 const before = memory();
-const { took, shape, decide } = await open();
+const { took, shape, decide, shared = 0 } = await open();
 const after = memory();
 const parse = (chunk) => JSON.parse(chunks[chunk].toString()).map(shape);
 
@@ -92,7 +92,7 @@ const figures = {
   first: (firstCount / firstTime) * 1000,
   load: took,
   heap: after.heap - before.heap,
-  outside: after.outside - before.outside,
+  outside: after.outside - before.outside + shared,
   heapAfter: last.heap - before.heap,
 };
 process.stdout.write(`${JSON.stringify(figures)}\n`);

@@ -8,24 +8,32 @@ export interface SnapshotTask {
 }
 
 /** As `loadSnapshot`; this thread only takes the finished table over. */
-export async function loadInThread(bytes: Uint8Array): Promise<LoadResult> {
-  const result = (await perform({ kind: 'pack', bytes })) as PackResult;
-  return result.ok ? { ok: true, policy: adopt(result.packed) } : result;
+export function loadInThread(bytes: Uint8Array): Promise<LoadResult> {
+  return new Promise((resolve, reject) => {
+    start({ kind: 'pack', bytes }, reject).once('message', (result: PackResult) => {
+      resolve(result.ok ? { ok: true, policy: adopt(result.packed) } : result);
+    });
+  });
 }
 
 /** As `verifyDecisions`, of the policy in these bytes. Does not keep the process alive. */
-export async function verifyInThread(bytes: Uint8Array): Promise<SnapshotFault | null> {
-  return (await perform({ kind: 'labels', bytes })) as SnapshotFault | null;
-}
-
-function perform(task: SnapshotTask): Promise<unknown> {
-  const worker = new Worker(new URL('./snapshot-worker.js', import.meta.url), { workerData: task });
-  if (task.kind === 'labels') worker.unref();
+export function verifyInThread(bytes: Uint8Array): Promise<SnapshotFault | null> {
   return new Promise((resolve, reject) => {
-    worker.once('message', resolve);
-    worker.once('error', reject);
-    worker.once('exit', () => {
-      reject(new Error('the thread ended before it had an answer'));
+    const worker = start({ kind: 'labels', bytes }, reject);
+    worker.unref();
+    worker.once('message', (fault: SnapshotFault | null) => {
+      resolve(fault);
     });
   });
+}
+
+function start(task: SnapshotTask, fail: (error: Error) => void): Worker {
+  const worker = new Worker(new URL('./snapshot-worker.js', import.meta.url));
+  worker.once('error', fail);
+  // Too late to fail once there was an answer.
+  worker.once('exit', () => {
+    fail(new Error('the thread ended before it had an answer'));
+  });
+  worker.postMessage(task);
+  return worker;
 }

@@ -1,6 +1,6 @@
 // The thread that loads a snapshot, or works its labels out, while the gateway's own thread goes on serving: one message in, one out,
 // and it ends.
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { loadSnapshot, packSnapshot, verifyDecisions } from '../../engine/index.js';
 import type { SnapshotTask } from './snapshot-thread.js';
 
@@ -10,4 +10,4 @@ function perform({ kind, bytes }: SnapshotTask): unknown {
   return loaded.ok ? verifyDecisions(loaded.policy) : loaded.fault;
 }
 
-parentPort?.postMessage(perform(workerData as SnapshotTask));
+parentPort?.once('message', (task: SnapshotTask) => parentPort?.postMessage(perform(task)));
