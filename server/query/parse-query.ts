@@ -2,6 +2,7 @@
 // order and sizes. All faults are told; the problem bears the code of the first. Nothing here asks the store or the policy.
 import { hash } from 'node:crypto';
 import { canonicalize, ROOT, type Family, type NamespacePath, type Reach } from '../../engine/index.js';
+import { canonicalJson } from '../canonical-json.js';
 import { checkQueryShape, type QueryEnvelope, type QueryKind } from '../api/query-schema.js';
 import type { ShapeFault } from '../api/shape-fault.js';
 import { FIELD_FAULTS, parseCondition } from './condition.js';
@@ -31,14 +32,11 @@ export function parseQuery(body: unknown, kind: QueryKind): QueryPlan {
     select,
     page: { size: envelope.page?.size ?? QUERY_LIMITS.defaultPageSize, after: envelope.page?.after ?? null },
     includeArchived,
-    digest: digestOf([
-      envelope.family,
-      namespace,
-      reach,
-      envelope.where ?? {},
-      envelope.orderBy ?? [],
-      includeArchived,
-    ]),
+    digest: hash(
+      'sha256',
+      canonicalJson([envelope.family, namespace, reach, envelope.where ?? {}, envelope.orderBy ?? [], includeArchived]),
+      'base64url',
+    ),
   };
 }
 
@@ -110,16 +108,4 @@ function readField({ family, name, place }: Named, faults: Faults): Field | null
   if (result.ok) return result.field;
   faults.add(place, result.fault, FIELD_FAULTS[result.fault]);
   return null;
-}
-
-function digestOf(value: unknown): string {
-  return hash('sha256', JSON.stringify(inKeyOrder(value)), 'base64url');
-}
-
-/** The same value whatever order a client writes its keys in. The depth is that of a condition that was accepted. */
-function inKeyOrder(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(inKeyOrder);
-  if (typeof value !== 'object' || value === null) return value;
-  const sorted = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return ['object', ...sorted.map(([key, member]) => [key, inKeyOrder(member)])];
 }

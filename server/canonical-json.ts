@@ -1,0 +1,37 @@
+// Canonical JSON (RFC 8785): one text for one JSON value, however it was written. Fingerprints of bodies and queries are made of it.
+// Snapshots have a canonical form of their own in the engine, which takes no fractions.
+
+/**
+ * Numbers as ECMAScript prints them, keys in the order of their UTF-16 code units, no white space. Throws a `TypeError` for what
+ * JSON cannot say: undefined, functions, NaN, infinities, big integers, lone surrogates, holes, and objects that are not plain.
+ */
+export function canonicalJson(value: unknown): string {
+  if (typeof value === 'string') return stringText(value);
+  if (typeof value === 'number') return numberText(value);
+  if (typeof value === 'boolean' || value === null) return String(value);
+  if (typeof value !== 'object') throw new TypeError(`JSON has no ${typeof value}`);
+  return isList(value) ? `[${Array.from(value, canonicalJson).join(',')}]` : objectText(value);
+}
+
+/** Strings are escaped by RFC 8785 as `JSON.stringify` escapes them. */
+function stringText(text: string): string {
+  if (!text.isWellFormed()) throw new TypeError('a JSON string has no lone surrogates');
+  return JSON.stringify(text);
+}
+
+function numberText(number: number): string {
+  if (!Number.isFinite(number)) throw new TypeError(`JSON has no ${String(number)}`);
+  return String(number);
+}
+
+function isList(value: object): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+function objectText(value: object): string {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) throw new TypeError('JSON has plain objects only');
+  if (Object.getOwnPropertySymbols(value).length > 0) throw new TypeError('keys of JSON are strings');
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([key, member]) => `${stringText(key)}:${canonicalJson(member)}`).join(',')}}`;
+}
