@@ -1,7 +1,7 @@
 // Policies as verbs name them: opened or checked with progress on a terminal, and what keeps one from being used told with its
 // exit status.
 import type { PolicySet } from '../../engine/compiler.js';
-import { groupDigits, type Policy, type SnapshotFault, verifyDecisions } from '../../engine/index.js';
+import { groupDigits, type Instant, type Policy, type SnapshotFault, verifyDecisions } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits.js';
 import type { CheckReport, CheckRequest, Phase, Verdict } from '../policy/check-policy.js';
 import type { OpenResult, Purpose } from '../policy/open-policy.js';
@@ -102,6 +102,12 @@ function notWhole(path: string, { code, message }: SnapshotFault, sha256: string
     { code, message: `\`${path}\` is not a whole snapshot: ${message}` },
     { report: { file: path, sha256 } },
   );
+}
+
+/** For people: where the time asked about is past, and the policy is the one that the folder holds today. */
+export function noteOnTime(source: OpenedPolicy['source'], { asked, at }: { asked: boolean; at: Instant }): string {
+  if (!asked || source !== 'folder' || at >= Date.now()) return '';
+  return `note: \`--at\` moves the windows of grants, not the policy: this is what the folder says today; for the policy of then, name its snapshot\n`;
 }
 
 async function openVisibly(io: CliIo, path: string, purpose: Purpose): Promise<OpenResult> {

@@ -1,5 +1,12 @@
 // Texts of the command line to who asks, what and where; what is none of these is wrong usage.
-import { identityFaultText, meantPath, nearest, pathFaultText, unknownPart } from '../../engine/compiler.js';
+import {
+  identityFaultText,
+  meantPath,
+  nearest,
+  pathFaultText,
+  unknownPart,
+  unknownPlace,
+} from '../../engine/compiler.js';
 import {
   canonicalize,
   formatIdentity,
@@ -81,6 +88,14 @@ export function notesOn(policy: Policy, identities: readonly Identity[]): string
       return `note: the policy ${escapeText(what + help)}\n`;
     })
     .join('');
+}
+
+/** The same for a namespace. */
+export function noteOnPlace(policy: Policy, path: NamespacePath): string {
+  const unknown = unknownPlace(policy, path);
+  if (unknown === null) return '';
+  const help = unknown.meant === null ? '' : `; did you mean \`${unknown.meant}\`?`;
+  return `note: no grant names \`${path}\` or a namespace below it${help}\n`;
 }
 
 function usage(message: string, help: string): CliFailure {

@@ -10,6 +10,8 @@ import { FAILING, POLICY } from './policies.js';
 const AT = ['--at', '2027-01-01T00:00:00Z'];
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 const STAFF = { id: 'staff', file: 'grants/optics.yaml', line: 3 };
+const ANA_IN_STAFF = { ...STAFF, through: [{ role: 'staff', file: 'roles.yaml', line: 3 }] };
+const BY_STAFF = '  by staff (grants/optics.yaml:3), through staff (roles.yaml:3)\n';
 
 const CHANGED = {
   ...POLICY,
@@ -37,10 +39,10 @@ describe('who-can', () => {
       namespace: '/labs/optics/run-9',
       at: '2027-01-01T00:00:00.000Z',
       snapshot: expect.stringMatching(DIGEST),
-      identities: [{ identity: 'orcid:ana', grants: [STAFF] }],
+      identities: [{ identity: 'orcid:ana', grants: [ANA_IN_STAFF] }],
     });
     expect((await run('who-can', 'old.json', 'resource:write', 'labs/optics/', ...AT)).stdout).toBe(
-      'orcid:ana\n  by staff (grants/optics.yaml:3)\n1 identity holds resource:write at /labs/optics at 2027-01-01T00:00:00.000Z\n',
+      `orcid:ana\n${BY_STAFF}1 identity holds resource:write at /labs/optics at 2027-01-01T00:00:00.000Z\n`,
     );
     expect((await run('who-can', 'old', 'resource:write', '/', ...AT)).stdout).toBe(
       'nobody holds resource:write at / at 2027-01-01T00:00:00.000Z\n',
@@ -77,11 +79,16 @@ describe('what-can', () => {
       at: '2027-01-01T00:00:00.000Z',
       snapshot: expect.stringMatching(DIGEST),
       access: [
-        { namespace: '/labs/optics', extent: 'subtree', scopes: ['resource:read', 'resource:write'], grants: [STAFF] },
+        {
+          namespace: '/labs/optics',
+          extent: 'subtree',
+          scopes: ['resource:read', 'resource:write'],
+          grants: [ANA_IN_STAFF],
+        },
       ],
     });
     expect((await run('what-can', 'old', 'orcid:ana', ...AT)).stdout).toBe(
-      'at and below /labs/optics\n  resource:*\n  by staff (grants/optics.yaml:3)\norcid:ana holds this, in 1 region, at 2027-01-01T00:00:00.000Z\n',
+      `at and below /labs/optics\n  resource:*\n${BY_STAFF}orcid:ana holds this, in 1 region, at 2027-01-01T00:00:00.000Z\n`,
     );
   });
 
@@ -204,7 +211,7 @@ describe('explain', () => {
       steps: ['canonicalize', 'restriction', 'no_matching_grant', 'credential_scope', 'target_relationship'].map(
         (step) => ({ step, passed: true, text: expect.any(String) }),
       ),
-      grants: [STAFF],
+      grants: [ANA_IN_STAFF],
       edits: [],
     });
   });

@@ -1,14 +1,13 @@
 // The whole tree for one identity: in which regions it holds which scopes, and by which grants (design 5).
-import { grantRefs } from '../../evaluate/find-grants.js';
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
-import type { GrantRef } from '../../model/decision.js';
 import { formatIdentity, GROUP_SUFFIX, type Identity } from '../../model/identity.js';
 import type { Instant } from '../../model/instant.js';
 import { invariant } from '../../model/invariant.js';
 import { ROOT, sortPaths } from '../../model/namespace.js';
 import { nearest } from '../../diagnostics/nearest.js';
 import { type ScopeName, SCOPES } from '../../model/scope.js';
+import { type HeldGrant, makeHeldGrants } from '../cells/chains.js';
 import { makeFold } from '../cells/fold.js';
 import { grantsOf, holdingsNear, makeRights, type Rights, subtreeRows } from '../cells/holdings.js';
 import { makeNodes } from '../cells/nodes.js';
@@ -19,7 +18,7 @@ import { principalsOf } from '../cells/identity-groups.js';
 export interface HeldRegion extends Region {
   readonly scopes: readonly ScopeName[];
   /** Those that give any of the scopes in all of the region, sorted by id; others give them again in parts of it. */
-  readonly grants: readonly GrantRef[];
+  readonly grants: readonly HeldGrant[];
 }
 
 /** In path order. A scope is in one region at most of those that hold a namespace; together they are exactly what is held. */
@@ -32,6 +31,9 @@ export function whatCan(
   const principals = principalsOf(prepared, identity);
   const rights = rightsOf(prepared, principals);
   const { nodes } = rights;
+  const row = prepared.identityRows.get(identity.provider)?.get(identity.subject);
+  const own = row === undefined ? [] : [row];
+  const heldGrants = makeHeldGrants(prepared);
   const rows = subtreeRows(nodes, 0);
   const inForce = holdingsNear(rights, principals, rows).filter((holding) => holding.from <= at && at < holding.until);
   // At one instant there is no time: what is in force is so for ever.
@@ -52,8 +54,8 @@ export function whatCan(
       const whole = carriers(nodes, holdings, patch).filter(
         (holding) => holding.row <= row && (extent === 'exact' || holding.inherit),
       );
-      const grants = grantRefs(
-        prepared.tables,
+      const grants = heldGrants(
+        own,
         whole.map((holding) => holding.grant).sort((a, b) => a - b),
       );
       return { ...toRegion(nodes, patch.region), scopes: scopesOf(patch.value), grants };

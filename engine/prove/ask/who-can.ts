@@ -1,12 +1,12 @@
 // Everyone who holds a scope in a namespace, complete, with the grants that carry it (design 5).
-import { findGrants, grantRefs } from '../../evaluate/find-grants.js';
+import { findGrants } from '../../evaluate/find-grants.js';
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
-import type { GrantRef } from '../../model/decision.js';
 import type { Instant } from '../../model/instant.js';
 import { invariant } from '../../model/invariant.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { compareTexts } from '../../model/order.js';
 import { scopeBit, type ScopeName } from '../../model/scope.js';
+import { type HeldGrant, makeHeldGrants } from '../cells/chains.js';
 import { identityText, makeReach } from '../cells/identity-groups.js';
 
 export interface WhoCanRequest {
@@ -20,7 +20,7 @@ export interface Holder {
   /** `provider:subject` */
   readonly identity: string;
   /** All that carry the scope, sorted by id; never empty. */
-  readonly grants: readonly GrantRef[];
+  readonly grants: readonly HeldGrant[];
 }
 
 /** Every identity for which an access there passes steps 3 and 4, sorted by code point. */
@@ -39,10 +39,11 @@ export function whoCan(policy: Policy, { scope, namespace, at }: WhoCanRequest):
       else grants.push(grant);
     }
   }
+  const heldGrants = makeHeldGrants(prepared);
   return [...held]
     .map(([identity, grants]) => ({
       identity: identityText(prepared, identity),
-      grants: grantRefs(prepared.tables, grants),
+      grants: heldGrants([identity], grants),
     }))
     .sort((a, b) => compareTexts(a.identity, b.identity));
 }

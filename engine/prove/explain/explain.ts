@@ -1,10 +1,10 @@
 // One access, step by step: what each step of design 2.3 found, the grants that carry the scope, and for a denial the edits
 // that would allow it. It says what `decide` decides: every verdict here is checked against it by a test.
-import { grantRefs, findGrants } from '../../evaluate/find-grants.js';
+import { findGrants } from '../../evaluate/find-grants.js';
 import { isRelated } from '../../evaluate/judge-request.js';
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
-import type { AccessStep, GrantRef } from '../../model/decision.js';
+import type { AccessStep } from '../../model/decision.js';
 import { groupDigits, meantPath, pathFaultText } from '../../diagnostics/fault-words.js';
 import { formatIdentity, type Identity } from '../../model/identity.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
@@ -13,6 +13,7 @@ import { canonicalize, isWithin, type NamespacePath } from '../../model/namespac
 import { nearest } from '../../diagnostics/nearest.js';
 import { isScopeName, READS_FROM_BELOW, scopeBit, type ScopeName, SCOPES } from '../../model/scope.js';
 import { type Change, type CredentialChange, type Edit, policyEdits } from './edits.js';
+import { type HeldGrant, makeHeldGrants } from '../cells/chains.js';
 import { principalsOf } from '../cells/identity-groups.js';
 
 /** As somebody typed it. */
@@ -41,7 +42,7 @@ export interface Explanation {
   /** In order, up to the one that failed. */
   readonly steps: readonly ExplainedStep[];
   /** All that carry the scope there and then, also where a later step denies. */
-  readonly grants: readonly GrantRef[];
+  readonly grants: readonly HeldGrant[];
   /** Ordered by how much else they open; empty where it is allowed, or where no edit helps. */
   readonly edits: readonly Edit[];
   /** Why no edit helps: present where it is denied and there is none. */
@@ -77,13 +78,17 @@ export function explain(policy: Policy, request: ExplainRequest): Explanation {
     if (!step.passed) break;
   }
   const grants = steps.some(({ step, passed }) => step === 'no_matching_grant' && passed)
-    ? grantRefs(prepared.tables, access.carrying)
+    ? makeHeldGrants(prepared)(rowsOfIdentities(prepared, access.identities), access.carrying)
     : [];
   const failed = steps.find(({ passed }) => !passed);
   if (failed === undefined) return { decision: 'allow', steps, grants, edits: [] };
   const edits = areRelated(access) ? editsFor(prepared, access) : [];
   const why = edits.length > 0 ? {} : { noEdit: noEditText(access) };
   return { decision: 'deny', step: failed.step, steps, grants, edits, ...why };
+}
+
+function rowsOfIdentities({ identityRows }: PreparedPolicy, identities: readonly Identity[]): readonly number[] {
+  return identities.flatMap(({ provider, subject }) => identityRows.get(provider)?.get(subject) ?? []);
 }
 
 function denial(steps: readonly ExplainedStep[], noEdit: string): Explanation {

@@ -19,7 +19,7 @@ export function registerExplain(program: Command, io: CliIo): void {
     .addOption(requiredOption('--scope <scope>', 'what is asked, such as `resource:read`'))
     .addOption(requiredOption('--namespace <path>', 'where the record lives'))
     .option('--context <path>', 'where it is asked from (default: the namespace itself)')
-    .option('--at <instant>', 'the time asked about, as RFC 3339 (default: now)')
+    .option('--at <instant>', 'the time asked about, of this policy, as RFC 3339 (default: now)')
     .addOption(formatOption())
     .action((policy: string, options: Options) => explain(io, policy, options));
   withExamples(command, [
@@ -45,7 +45,7 @@ export function registerExplain(program: Command, io: CliIo): void {
 }
 
 async function explain(io: CliIo, path: string, options: Options): Promise<void> {
-  const [engine, { notesOn, readActor }, { openPolicy }, render] = await Promise.all([
+  const [engine, { notesOn, readActor }, { noteOnTime, openPolicy }, render] = await Promise.all([
     import('../../../engine/compiler.js'),
     import('../read-actor.js'),
     import('../open-policy.js'),
@@ -54,7 +54,7 @@ async function explain(io: CliIo, path: string, options: Options): Promise<void>
   const actor = readActor(options);
   const at = await instantOption(options.at);
   const { scope, namespace: target, context = target } = options;
-  const { policy } = await openPolicy(io, path, 'study');
+  const { policy, source } = await openPolicy(io, path, 'study');
   const request = { ...actor, scope, context, target, at };
   const explanation = engine.explain(policy, request);
   if (options.format === 'json') {
@@ -62,6 +62,7 @@ async function explain(io: CliIo, path: string, options: Options): Promise<void>
     return;
   }
   const { paintFor } = await import('../render/palette.js');
-  await write(io.stderr, notesOn(policy, actor.identities));
+  const time = noteOnTime(source, { asked: options.at !== undefined, at });
+  await write(io.stderr, notesOn(policy, actor.identities) + time);
   await write(io.stdout, render.renderExplanation(explanation, paintFor(io, 'stdout')));
 }

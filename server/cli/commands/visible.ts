@@ -33,7 +33,7 @@ export function registerVisible(program: Command, io: CliIo): void {
     .addOption(requiredOption('--family <family>', 'what kind of records').choices(FAMILY_NAMES))
     .addOption(requiredOption('--namespace <path>', 'where the actor asks from'))
     .addOption(new Option('--reach <reach>', 'how far (default: lineage; exact for process runs)').choices(REACHES))
-    .option('--at <instant>', 'the time asked about, as RFC 3339 (default: now)')
+    .option('--at <instant>', 'the time asked about, of this policy, as RFC 3339 (default: now)')
     .addOption(formatOption())
     .action((policy: string, options: Options) => visible(io, policy, options));
   withExamples(command, [
@@ -58,13 +58,13 @@ async function visible(io: CliIo, path: string, options: Options): Promise<void>
     const message = `process runs are seen from their own namespace only, so \`--reach ${reach}\` has no meaning for them`;
     throw new CliFailure(EXIT.usage, { code: 'cli.usage', message });
   }
-  const [engine, { notesOn, readActor }, { openPolicy }] = await Promise.all([
+  const [engine, { notesOn, readActor }, { noteOnTime, openPolicy }] = await Promise.all([
     import('../../../engine/index.js'),
     import('../read-actor.js'),
     import('../open-policy.js'),
   ]);
   const at = await instantOption(options.at);
-  const { policy } = await openPolicy(io, path, 'study');
+  const { policy, source } = await openPolicy(io, path, 'study');
   const actor = readActor(options);
   const answer = answerOf(engine, policy, { ...actor, family, reach, namespace, at });
   if (format === 'json') {
@@ -84,7 +84,8 @@ async function visible(io: CliIo, path: string, options: Options): Promise<void>
     import('../render/answers.js'),
     import('../render/palette.js'),
   ]);
-  await write(io.stderr, notesOn(policy, actor.identities));
+  const time = noteOnTime(source, { asked: options.at !== undefined, at });
+  await write(io.stderr, notesOn(policy, actor.identities) + time);
   const texts = [namespace, ...(actor.namespaceRestrictions ?? [])];
   await write(io.stdout, renderVisible(answer, texts, paintFor(io, 'stdout')));
 }

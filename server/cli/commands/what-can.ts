@@ -14,7 +14,7 @@ export function registerWhatCan(program: Command, io: CliIo): void {
     .description('list everything that one identity holds: regions of the tree, their scopes, and the grants')
     .argument('<policy>', 'policy folder or snapshot file')
     .argument('<identity>', '`provider:subject`')
-    .option('--at <instant>', 'the time asked about, as RFC 3339 (default: now)')
+    .option('--at <instant>', 'the time asked about, of this policy, as RFC 3339 (default: now)')
     .addOption(formatOption())
     .action((policy: string, identity: string, options: Options) => whatCan(io, { policy, identity }, options));
   withExamples(command, [
@@ -31,7 +31,7 @@ export function registerWhatCan(program: Command, io: CliIo): void {
 }
 
 async function whatCan(io: CliIo, asked: { policy: string; identity: string }, { at, format }: Options): Promise<void> {
-  const [engine, { formatInstant }, { notesOn, readIdentity }, { openPolicy }] = await Promise.all([
+  const [engine, { formatInstant }, { notesOn, readIdentity }, { noteOnTime, openPolicy }] = await Promise.all([
     import('../../../engine/compiler.js'),
     import('../../../engine/index.js'),
     import('../read-actor.js'),
@@ -39,7 +39,7 @@ async function whatCan(io: CliIo, asked: { policy: string; identity: string }, {
   ]);
   const identity = readIdentity(asked.identity);
   const instant = await instantOption(at);
-  const { policy } = await openPolicy(io, asked.policy, 'study');
+  const { policy, source } = await openPolicy(io, asked.policy, 'study');
   const access = engine.whatCan(policy, { identity, at: instant });
   if (format === 'json') {
     const { writeLargeJson } = await import('../write-large-json.js');
@@ -55,6 +55,7 @@ async function whatCan(io: CliIo, asked: { policy: string; identity: string }, {
     import('../render/answers.js'),
     import('../render/palette.js'),
   ]);
-  await write(io.stderr, notesOn(policy, [identity]));
+  const time = noteOnTime(source, { asked: at !== undefined, at: instant });
+  await write(io.stderr, notesOn(policy, [identity]) + time);
   await write(io.stdout, renderWhatCan(access, { identity: asked.identity, at: instant }, paintFor(io, 'stdout')));
 }

@@ -21,7 +21,7 @@ export function registerWhoCan(program: Command, io: CliIo): void {
     .argument('<policy>', 'policy folder or snapshot file')
     .argument('<scope>', 'such as `resource:write`')
     .argument('<namespace>', 'any path; no grant need name it')
-    .option('--at <instant>', 'the time asked about, as RFC 3339 (default: now)')
+    .option('--at <instant>', 'the time asked about, of this policy, as RFC 3339 (default: now)')
     .addOption(formatOption())
     .action((policy: string, scope: string, namespace: string, options: Options) =>
       whoCan(io, { policy, scope, namespace }, options),
@@ -35,23 +35,25 @@ export function registerWhoCan(program: Command, io: CliIo): void {
   ]);
   withJson(command, [
     '{"scope","namespace","at","snapshot","identities":[{"identity","grants":[GrantRef]}]}',
-    'GrantRef is {"id","file","line"}.',
+    'GrantRef is {"id","file","line"}, and for a grant to a role "through": [{"role","file","line"}], the memberships that',
+    'lead from the identity to that role.',
   ]);
 }
 
 async function whoCan(io: CliIo, asked: Asked, { at, format }: Options): Promise<void> {
-  const [engine, { formatInstant }, { readNamespace, readScope }, { openPolicy }] = await Promise.all([
-    import('../../../engine/compiler.js'),
-    import('../../../engine/index.js'),
-    import('../read-actor.js'),
-    import('../open-policy.js'),
-  ]);
+  const [engine, { formatInstant }, { noteOnPlace, readNamespace, readScope }, { noteOnTime, openPolicy }] =
+    await Promise.all([
+      import('../../../engine/compiler.js'),
+      import('../../../engine/index.js'),
+      import('../read-actor.js'),
+      import('../open-policy.js'),
+    ]);
   const request = {
     scope: readScope(asked.scope),
     namespace: readNamespace(asked.namespace),
     at: await instantOption(at),
   };
-  const { policy } = await openPolicy(io, asked.policy, 'study');
+  const { policy, source } = await openPolicy(io, asked.policy, 'study');
   const holders = engine.whoCan(policy, request);
   if (format === 'json') {
     const { writeLargeJson } = await import('../write-large-json.js');
@@ -69,5 +71,7 @@ async function whoCan(io: CliIo, asked: Asked, { at, format }: Options): Promise
     import('../render/answers.js'),
     import('../render/palette.js'),
   ]);
+  const time = noteOnTime(source, { asked: at !== undefined, at: request.at });
+  await write(io.stderr, noteOnPlace(policy, request.namespace) + time);
   await write(io.stdout, renderWhoCan(holders, request, paintFor(io, 'stdout')));
 }

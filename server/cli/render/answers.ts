@@ -1,8 +1,10 @@
 // `who-can`, `what-can`, `visible` and `explain` for people.
 import {
   type Change,
+  type ChainLink,
   type ExplainRequest,
   type Explanation,
+  type HeldGrant,
   type HeldRegion,
   type Holder,
   meantPath,
@@ -12,7 +14,6 @@ import {
   canonicalize,
   formatIdentity,
   formatInstant,
-  type GrantRef,
   groupDigits,
   type Instant,
   type Visibility,
@@ -48,8 +49,14 @@ export function renderWhatCan(
   return `${lines.join('')}${paint('faint', `${escapeText(asked.identity)} holds ${what}, at ${formatInstant(asked.at)}`)}\n`;
 }
 
-function grantLines(grants: readonly GrantRef[]): string {
-  return grants.map((grant) => `  by ${grantText(grant)}\n`).join('');
+function grantLines(grants: readonly HeldGrant[]): string {
+  return grants.map((grant) => `  by ${grantText(grant)}${throughText(grant.through ?? [])}\n`).join('');
+}
+
+/** `, through leads (roles/amx.yaml:4) in staff (roles/amx.yaml:9)`: each place is where the membership is declared. */
+function throughText(links: readonly ChainLink[]): string {
+  if (links.length === 0) return '';
+  return `, through ${links.map(({ role, ...place }) => grantText({ id: role, ...place })).join(' in ')}`;
 }
 
 /** `asked` are the namespaces as they were typed: of step 1 it is said which of them is none. */
