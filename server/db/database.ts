@@ -124,10 +124,14 @@ function patience(): Promise<void> {
   });
 }
 
-/** knex warns of each failed migration, with its SQL; the caller gets it as an error. All else is a mistake of ours. */
+/**
+ * knex warns of each connection that it was not given, and of each failed migration with its SQL; the caller gets those as
+ * errors. All else is a mistake of ours.
+ */
 function ignoreNoise(message: unknown): void {
   const text = String(message);
-  if (!/^(?:migration file "[^"]*" failed|migration failed with error:)/.test(text)) warn(text);
+  if (!/^(?:Acquire connection error:|migration file "[^"]*" failed|migration failed with error:)/.test(text))
+    warn(text);
 }
 
 function warn(message: unknown): void {

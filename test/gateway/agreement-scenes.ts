@@ -4,7 +4,7 @@ import { unrestrictedPolicy } from '../../engine/index.js';
 import type { Database } from '../../server/db/database.js';
 import { anyInstant } from '../engine/oracle/worlds.js';
 import type { Asker } from '../support/query-doors.js';
-import { anyContext, anyFamily, type Envelope, envelopeOf } from '../support/query-envelopes.js';
+import { anyContext, anyFamily, type Envelope, envelopeOf, sweepOf } from '../support/query-envelopes.js';
 import { anyQueryWorld, compiled, likelyActor, type QueryWorld, settle } from '../support/query-worlds.js';
 
 /** Milliseconds for which a failing case is made smaller. */
@@ -22,14 +22,14 @@ export interface Scene extends QueryWorld {
 const scene: fc.Arbitrary<Scene> = anyQueryWorld.chain((world) => {
   const policy = compiled(world.set);
   const envelope = anyFamily(world).chain((family) => envelopeOf(family, anyContext(world)));
-  const one = fc.record({ actor: likelyActor, at: anyInstant, envelope });
-  return fc.array(one, { minLength: 4, maxLength: 14, size: 'max' }).map((asked) => ({
-    ...world,
-    cases: asked.map(({ actor, at, envelope: wanted }) => ({
+  const asked = (wanted: fc.Arbitrary<Envelope>): fc.Arbitrary<Case> =>
+    fc.record({ actor: likelyActor, at: anyInstant, envelope: wanted }).map(({ actor, at, envelope: one }) => ({
       asker: { actor, at, policy: actor.kind === 'local' ? unrestrictedPolicy() : policy },
-      envelope: wanted,
-    })),
-  }));
+      envelope: one,
+    }));
+  const questions = fc.array(asked(envelope), { minLength: 4, maxLength: 14, size: 'max' });
+  const sweeps = fc.tuple(...world.families.map((family) => asked(sweepOf(family))));
+  return fc.tuple(questions, sweeps).map((cases) => ({ ...world, cases: cases.flat() }));
 });
 
 /** Of scenes whose records are the only ones of the store. */

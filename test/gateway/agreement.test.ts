@@ -215,7 +215,6 @@ function expectPlausible(tally: Tally, worlds: number): void {
     expect(some).toBeGreaterThan(0.15 * tally.cases);
   }
   expect(tally['namespace.not_found']).toBeGreaterThan(0.02 * tally.cases);
-  if (worlds < 200) return;
   expect(SIZES.filter((size) => (tally.turned.get(size) ?? 0) < 3)).toEqual([]);
   expect(tally.crowded).toBeGreaterThan(5);
   expect(EVERYTHING.filter((what) => !tally.used.has(what))).toEqual([]);

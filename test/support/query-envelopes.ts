@@ -1,8 +1,9 @@
 // Query envelopes of every shape that design 7 knows: all operators on all fields of a family, nested, in any order, and what
 // a batch of them has used, so that a test can say that none was left out.
 import fc from 'fast-check';
-import { FAMILIES, type Family, type NamespacePath } from '../../engine/index.js';
+import { FAMILIES, type Family, type NamespacePath, ROOT } from '../../engine/index.js';
 import { coreFields } from '../../server/query/fields.js';
+import { QUERY_LIMITS } from '../../server/query/limits.js';
 import { pathOf } from '../engine/oracle/worlds.js';
 import type { Json } from '../server/query/oracle/evaluate.js';
 import { ASKED_NUMBERS, idOf, PLACES, type QueryWorld, WORDS } from './query-worlds.js';
@@ -72,14 +73,14 @@ const OPERATORS: Readonly<Record<FieldKind, fc.Arbitrary<Json>>> = {
   ),
 };
 
+function leafOf([field, kind]: readonly [name: string, kind: FieldKind]): fc.Arbitrary<Json> {
+  return fc
+    .array(OPERATORS[kind], { minLength: 1, maxLength: 2 })
+    .map((operators): Json => ({ [field]: Object.assign({}, ...operators) as Json }));
+}
+
 function conditions(family: Family): fc.Arbitrary<Json> {
-  const leaf = fc
-    .constantFrom(...fieldsOf(family))
-    .chain(([field, kind]) =>
-      fc
-        .array(OPERATORS[kind], { minLength: 1, maxLength: 2 })
-        .map((operators): Json => ({ [field]: Object.assign({}, ...operators) as Json })),
-    );
+  const leaf = fc.constantFrom(...fieldsOf(family)).chain(leafOf);
   const { where } = fc.letrec<{ where: Json }>((tie) => {
     const parts = fc.array(tie('where'), { maxLength: 3 });
     return {
@@ -100,9 +101,15 @@ function conditions(family: Family): fc.Arbitrary<Json> {
   );
 }
 
+/** By any of the fields, the same one more than once, too. */
 function orders(family: Family): fc.Arbitrary<readonly Json[]> {
-  const names = fieldsOf(family).flatMap(([name, kind]) => (kind === 'structure' ? [] : [name]));
-  return fc.array(keyed(names, fc.constantFrom('asc', 'desc')), { maxLength: 3 });
+  return fc.array(keyed(orderable(family), direction), { maxLength: 3 });
+}
+
+const direction = fc.constantFrom('asc', 'desc');
+
+function orderable(family: Family): readonly string[] {
+  return fieldsOf(family).flatMap(([name, kind]) => (kind === 'structure' ? [] : [name]));
 }
 
 export function envelopeOf(family: Family, context: fc.Arbitrary<NamespacePath>): fc.Arbitrary<Envelope> {
@@ -119,6 +126,26 @@ export function envelopeOf(family: Family, context: fc.Arbitrary<NamespacePath>)
     },
     { requiredKeys: ['family', 'namespace', 'where', 'orderBy', 'includeArchived'] },
   );
+}
+
+/** Much in one question: all that is below the root, archived or not, by any of all the fields of a family, in an order of most of them. */
+export function sweepOf(family: Family): fc.Arbitrary<Envelope> {
+  const names = orderable(family);
+  const most = Math.min(QUERY_LIMITS.orderKeys, names.length);
+  return fc
+    .record({
+      base: envelopeOf(family, fc.constant(ROOT)),
+      anyOf: fc.tuple(...fieldsOf(family).map(leafOf)),
+      order: fc.shuffledSubarray([...names], { minLength: most, maxLength: most }),
+      directions: fc.array(direction, { minLength: most, maxLength: most, size: 'max' }),
+    })
+    .map(({ base, anyOf, order, directions }) => ({
+      ...base,
+      ...(family === 'process-run' ? {} : { reach: 'subtree' as const }),
+      where: { or: anyOf },
+      includeArchived: true,
+      orderBy: order.map((name, index) => ({ [name]: directions[index] })),
+    }));
 }
 
 /** Mostly where something is, sometimes where there is nothing. */

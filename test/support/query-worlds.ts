@@ -146,20 +146,21 @@ interface Where {
   readonly places: readonly string[];
 }
 
-function recordsOf({ families, places }: Where): fc.Arbitrary<readonly Json[]> {
-  const mixed = fc.array(fc.oneof(...families.map((family) => recordOf(family, places))), {
-    minLength: 20,
-    maxLength: 70,
-    size: 'max',
-  });
-  // Enough at two places for the largest page to turn.
-  const many = fc.array(recordOf(families[0] ?? 'resource', places.slice(0, 2)), {
-    minLength: 130,
-    maxLength: 260,
-    size: 'max',
-  });
-  const namespaces = fc.array(recordOf('namespace', places), { minLength: 10, maxLength: 20, size: 'max' });
-  const others = fc.oneof({ weight: 7, arbitrary: mixed }, { weight: 1, arbitrary: many });
+/** Some of all families. */
+function several({ families, places }: Where): fc.Arbitrary<readonly Json[]> {
+  const any = fc.oneof(...families.map((family) => recordOf(family, places)));
+  return fc.array(any, { minLength: 20, maxLength: 70, size: 'max' });
+}
+
+/** Enough of the first family at two places for the largest page to turn. */
+function many({ families, places }: Where): fc.Arbitrary<readonly Json[]> {
+  const any = recordOf(families[0] ?? 'resource', places.slice(0, 2));
+  return fc.array(any, { minLength: 130, maxLength: 260, size: 'max' });
+}
+
+function recordsOf(where: Where, howMany = several): fc.Arbitrary<readonly Json[]> {
+  const namespaces = fc.array(recordOf('namespace', where.places), { minLength: 10, maxLength: 20, size: 'max' });
+  const others = fc.oneof({ weight: 7, arbitrary: howMany(where) }, { weight: 1, arbitrary: many(where) });
   // The root's record always exists.
   const root = recordOf('namespace', ['/']);
   return fc.tuple(root, namespaces, others).map((parts) => withIds(parts.flat()));
@@ -176,18 +177,20 @@ export interface QueryWorld {
   readonly crowd: readonly string[];
 }
 
-export const queryWorld: fc.Arbitrary<QueryWorld> = fc
-  .record({
-    families: fc.shuffledSubarray([...FAMILIES], { minLength: 1, maxLength: 2 }),
-    places: fc
-      .shuffledSubarray(PLACES.slice(3), { minLength: 2, maxLength: 7 })
-      .map((more) => [...PLACES.slice(0, 3), ...more]),
-  })
-  .chain(({ families, places }) =>
-    fc
-      .record({ set: policy, records: recordsOf({ families, places }) })
-      .map((world): QueryWorld => ({ ...world, families, places: ['/', '/a', ...places], crowd: [] })),
-  );
+function worldsOf(howMany: typeof several): fc.Arbitrary<QueryWorld> {
+  const somewhere = fc
+    .shuffledSubarray(PLACES.slice(3), { minLength: 2, maxLength: 7 })
+    .map((more) => [...PLACES.slice(0, 3), ...more]);
+  return fc
+    .record({ families: fc.shuffledSubarray([...FAMILIES], { minLength: 1, maxLength: 2 }), places: somewhere })
+    .chain(({ families, places }) =>
+      fc
+        .record({ set: policy, records: recordsOf({ families, places }, howMany) })
+        .map((world): QueryWorld => ({ ...world, families, places: ['/', '/a', ...places], crowd: [] })),
+    );
+}
+
+export const queryWorld: fc.Arbitrary<QueryWorld> = worldsOf(several);
 
 /** As many small places as a filter is tried for on what comes first (server/query/merge-roots.ts), and more. */
 const CROWD = Array.from({ length: 300 }, (_, index) => `/w/${index.toString(36)}`);
@@ -215,9 +218,10 @@ const crowded: fc.Arbitrary<QueryWorld> = fc
     return recordsOf({ families, places }).map((records) => ({ set, records, families, places: asked, crowd: CROWD }));
   });
 
-/** Few roots as a rule, and sometimes several hundred. */
+/** Few roots and few records as a rule, and sometimes several hundred of either. */
 export const anyQueryWorld: fc.Arbitrary<QueryWorld> = fc.oneof(
-  { weight: 5, arbitrary: queryWorld },
+  { weight: 3, arbitrary: queryWorld },
+  { weight: 1, arbitrary: worldsOf(many) },
   { weight: 1, arbitrary: crowded },
 );
 
