@@ -1,8 +1,6 @@
 // A command that cannot do what it was asked: an exit status, a code for machines and one line for people. Thrown by
-// commands, shown in one place (main.ts), so that every verb fails in the same form (interfaces.md, command line).
-import { type ConfigFault, configFaultsText } from '../config/index.js';
+// commands, shown in one place (show-failure.ts), so that every verb fails in the same form.
 import { EXIT, type ExitStatus } from './exit-codes.js';
-import { escapeText } from './render/escape.js';
 
 export interface FailureDetail {
   /** How to put it right, one line. */
@@ -38,9 +36,7 @@ export function addReport(error: unknown, found: object): unknown {
   return new CliFailure(error.status, error, { ...error.detail, report: { ...found, ...error.detail.report } });
 }
 
-/** Settings that cannot be used: every one with its place. */
-export function configFailure(faults: readonly ConfigFault[]): CliFailure {
-  const text = faults.map((fault) => `  ${escapeText(fault.place)}: ${escapeText(fault.message)}`).join('\n');
-  const failure = { code: 'config.invalid', message: configFaultsText(faults) };
-  return new CliFailure(EXIT.usage, failure, { text, report: { faults } });
+/** Wrong usage, and what to write instead. */
+export function usage(message: string, help?: string): CliFailure {
+  return new CliFailure(EXIT.usage, { code: 'cli.usage', message }, help === undefined ? {} : { help });
 }

@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 import type { LintCode, LintLevel } from '../../engine/compiler.js';
 import { parseDuration } from '../config/index.js';
 import type { LintRequest } from '../policy/check-policy.js';
-import { EXIT } from './exit-codes.js';
-import { CliFailure } from './failure.js';
+import { usage } from './failure.js';
 import { collect, instantOption } from './options.js';
 
 export interface LintFlags {
@@ -70,8 +69,4 @@ function parseSoon(text: string): number {
   const duration = parseDuration(text);
   if (!duration.ok) throw usage(`\`--soon\` ${duration.message}`);
   return duration.value;
-}
-
-function usage(message: string, help?: string): CliFailure {
-  return new CliFailure(EXIT.usage, { code: 'cli.usage', message }, help === undefined ? {} : { help });
 }

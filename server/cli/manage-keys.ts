@@ -22,10 +22,10 @@ import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { type CliIo, write, writeJson } from './io.js';
 import { openStore } from './open-store.js';
-import { configOf, type Format } from './options.js';
+import { configOf, type SettingFlags } from './config-options.js';
+import { type Format } from './options.js';
 import { escapeText } from './render/escape.js';
 import { renderTable } from './render/text.js';
-import type { SettingName } from '../config/index.js';
 import type { Database } from '../db/database.js';
 import { KEY_LIMITS } from '../limits.js';
 import { systemClock } from '../ports.js';
@@ -124,7 +124,7 @@ function readExpiry(text: string | undefined, now: Instant, faults: string[]): I
   return instant;
 }
 
-export type KeysOptions = Readonly<Partial<Record<SettingName, string>>> & { readonly format: Format };
+export type KeysOptions = SettingFlags & { readonly format: Format };
 
 export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlags): Promise<void> {
   const now = systemClock.now();

@@ -1,10 +1,8 @@
 // Options that several verbs share, and how a verb is given its examples: one place, so that every help text reads alike.
 import { type Command, Option } from 'commander';
 import type { Instant } from '../../engine/index.js';
-import { type Config, flagOf, loadConfig, type SettingName } from '../config/index.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
-import type { CliIo } from './io.js';
 
 export type Format = 'text' | 'json';
 
@@ -56,18 +54,4 @@ export function withExamples(command: Command, examples: readonly (readonly [str
 /** The object that `--format json` prints, in lines under the help of a verb. */
 export function withJson(command: Command, lines: readonly string[]): Command {
   return command.addHelpText('after', `\nWith --format json:\n${lines.map((line) => `  ${line}`).join('\n')}`);
-}
-
-/** Adds the flags of settings; `configOf` reads them together with environment and file. */
-export function withSettings(command: Command, names: readonly SettingName[]): Command {
-  for (const name of names) {
-    const { flags, description } = flagOf(name);
-    command.addOption(new Option(flags, description));
-  }
-  return command;
-}
-
-/** The configuration that a command runs with; `options` is what commander parsed. Throws `ConfigError`. */
-export async function configOf(io: CliIo, options: Readonly<Partial<Record<SettingName, string>>>): Promise<Config> {
-  return loadConfig({ flags: options, env: io.env, cwd: io.cwd });
 }

@@ -1,60 +1,177 @@
 // The command line as a tree: every verb in its group, the help of the whole, and what all verbs have in common.
 import { Command } from 'commander';
-import { registerCheck } from './commands/check.js';
-import { registerCodes } from './commands/codes.js';
-import { registerCompile } from './commands/compile.js';
-import { registerCompletion } from './commands/completion.js';
-import { registerConfig } from './commands/config.js';
-import { registerDecide } from './commands/decide.js';
-import { registerDiff } from './commands/diff.js';
-import { registerExplain } from './commands/explain.js';
-import { registerExport } from './commands/export.js';
-import { registerFmt } from './commands/fmt.js';
-import { registerInit } from './commands/init.js';
-import { registerInspect } from './commands/inspect.js';
-import { registerKeygen } from './commands/keygen.js';
-import { registerKeys } from './commands/keys.js';
-import { registerLoad } from './commands/load.js';
-import { registerLocal } from './commands/local.js';
-import { registerMigrate } from './commands/migrate.js';
-import { registerSchema } from './commands/schema.js';
-import { registerServe } from './commands/serve.js';
-import { registerSign } from './commands/sign.js';
-import { registerTest } from './commands/test.js';
-import { registerVerify } from './commands/verify.js';
-import { registerVersion } from './commands/version.js';
-import { registerVisible } from './commands/visible.js';
-import { registerWhatCan } from './commands/what-can.js';
-import { registerWhoCan } from './commands/who-can.js';
-import { EXIT, EXIT_MEANINGS } from './exit-codes.js';
-import { CliFailure } from './failure.js';
+import { EXIT_MEANINGS } from './exit-codes.js';
+import { usage } from './failure.js';
 import type { CliIo } from './io.js';
 import { REQUIRED } from './options.js';
 import { programVersion } from './version.js';
 
 const HELP = '`bailiwick help <verb>` shows its arguments, options and examples.';
 
-type Register = (program: Command, io: CliIo) => void;
+type Define = (command: Command, io: CliIo) => void;
+type Verb = readonly [name: string, description: string, load: () => Promise<Define>];
 
-/** In the order of the help text. */
-const GROUPS: readonly (readonly [title: string, verbs: readonly Register[]])[] = [
+/** What `bailiwick --help` lists, in its order. A verb is loaded when the command line names it. */
+const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
   [
     'Author policies:',
-    [registerInit, registerCheck, registerCompile, registerFmt, registerTest, registerCodes, registerSchema],
+    [
+      [
+        'init',
+        'make a new policy folder with a passing test and editor schemas',
+        async () => (await import('./commands/init.js')).defineInit,
+      ],
+      [
+        'check',
+        'read and lint a policy folder, run its tests and guardrails; write nothing',
+        async () => (await import('./commands/check.js')).defineCheck,
+      ],
+      [
+        'compile',
+        'check a policy folder and write its snapshot; print both digests',
+        async () => (await import('./commands/compile.js')).defineCompile,
+      ],
+      [
+        'fmt',
+        'bring the files of a policy folder into one layout; comments and the order of sections and entries are kept',
+        async () => (await import('./commands/fmt.js')).defineFmt,
+      ],
+      [
+        'test',
+        'run the tests of a policy folder, and say which grants they cover',
+        async () => (await import('./commands/test.js')).defineTest,
+      ],
+      [
+        'codes',
+        'explain a diagnostic code, with a wrong and a right example; without one, list all',
+        async () => (await import('./commands/codes.js')).defineCodes,
+      ],
+      [
+        'schema',
+        'print the JSON Schema of policy.yaml, of any other policy file, of bailiwick.yaml, of a dataset line, or of a query',
+        async () => (await import('./commands/schema.js')).defineSchema,
+      ],
+    ],
   ],
   [
     'Ask them:',
-    [registerDecide, registerExplain, registerWhoCan, registerWhatCan, registerVisible, registerDiff, registerInspect],
+    [
+      [
+        'decide',
+        'decide requests, one JSON object a line; answers one a line, in the same order',
+        async () => (await import('./commands/decide.js')).defineDecide,
+      ],
+      [
+        'explain',
+        'explain one decision: every step, the grants, and for a denial each edit that would allow it',
+        async () => (await import('./commands/explain.js')).defineExplain,
+      ],
+      [
+        'who-can',
+        'list every identity that holds a scope in a namespace, with the grants that carry it',
+        async () => (await import('./commands/who-can.js')).defineWhoCan,
+      ],
+      [
+        'what-can',
+        'list everything that one identity holds: regions of the tree, their scopes, and the grants',
+        async () => (await import('./commands/what-can.js')).defineWhatCan,
+      ],
+      [
+        'visible',
+        'say what an actor sees: nothing, everything, or exactly which namespaces and subtrees',
+        async () => (await import('./commands/visible.js')).defineVisible,
+      ],
+      [
+        'diff',
+        'compare two policies: exactly who gains and loses which access, when, and because of which line',
+        async () => (await import('./commands/diff.js')).defineDiff,
+      ],
+      [
+        'inspect',
+        'show the digests and counts of a snapshot',
+        async () => (await import('./commands/inspect.js')).defineInspect,
+      ],
+    ],
   ],
-  ['Publish them:', [registerVerify, registerKeygen, registerSign]],
+  [
+    'Publish them:',
+    [
+      [
+        'verify',
+        'check that a snapshot is whole, and with a keyring that enough keys have signed for it',
+        async () => (await import('./commands/verify.js')).defineVerify,
+      ],
+      [
+        'keygen',
+        'make an Ed25519 key pair for signing snapshots',
+        async () => (await import('./commands/keygen.js')).defineKeygen,
+      ],
+      [
+        'sign',
+        'say which environment a snapshot is for, as which generation and until when, and sign that',
+        async () => (await import('./commands/sign.js')).defineSign,
+      ],
+    ],
+  ],
   [
     'Operate a gateway:',
-    [registerServe, registerLocal, registerMigrate, registerLoad, registerExport, registerKeys, registerConfig],
+    [
+      [
+        'serve',
+        'answer authorized queries over HTTP, until SIGTERM or SIGINT',
+        async () => (await import('./commands/serve.js')).defineServe,
+      ],
+      [
+        'local',
+        'answer queries without policy and keys, on loopback only: every user of this machine is served',
+        async () => (await import('./commands/local.js')).defineLocal,
+      ],
+      [
+        'migrate',
+        "bring the store's schema up to this version; safe to run again",
+        async () => (await import('./commands/migrate.js')).defineMigrate,
+      ],
+      [
+        'load',
+        'load records, one JSON object a line; safe while the gateway runs. If it stops half-way, run it again: it goes on where it stopped',
+        async () => (await import('./commands/load.js')).defineLoad,
+      ],
+      [
+        'export',
+        'write all records as a dataset, one JSON object a line, to keep them or to `load` them elsewhere. The gateway of an embedded store waits meanwhile',
+        async () => (await import('./commands/export.js')).defineExport,
+      ],
+      [
+        'keys',
+        'API keys: create, list, revoke; also while the gateway runs',
+        async () => (await import('./commands/keys.js')).defineKeys,
+      ],
+      [
+        'config',
+        'settings: check them, or print an example file',
+        async () => (await import('./commands/config.js')).defineConfig,
+      ],
+    ],
   ],
-  ['This program:', [registerVersion, registerCompletion, registerHelp]],
+  [
+    'This program:',
+    [
+      [
+        'version',
+        'print the version of bailiwick, Node and the platform',
+        async () => (await import('./commands/version.js')).defineVersion,
+      ],
+      [
+        'completion',
+        'print the script by which a shell completes bailiwick',
+        async () => (await import('./commands/completion.js')).defineCompletion,
+      ],
+    ],
+  ],
 ];
 
-export function makeProgram(io: CliIo): Command {
+/** The command line with every verb listed, and those defined that `argv` is about. */
+export async function makeProgram(io: CliIo, argv: readonly string[]): Promise<Command> {
   const program = new Command('bailiwick')
     .description(
       'Policy as data, compiled into decision tables, and a gateway whose queries return only what the actor may see.',
@@ -79,9 +196,19 @@ export function makeProgram(io: CliIo): Command {
     });
   for (const [title, verbs] of GROUPS) {
     program.commandsGroup(title);
-    for (const register of verbs) register(program, io);
+    for (const [name, description, load] of verbs) {
+      const command = program.command(name).description(description);
+      if (isAbout(argv, name)) (await load())(command, io);
+    }
   }
+  addHelp(program);
   return program;
+}
+
+/** Completion is about every verb, help about the one after it. */
+function isAbout(argv: readonly string[], verb: string): boolean {
+  const [first, second] = argv.filter((word) => !word.startsWith('-'));
+  return first === verb || first === 'completion' || (first === 'help' && second === verb);
 }
 
 /** The command that the words of a command line name, as far as they name one, and its path such as `keys create`. */
@@ -108,7 +235,7 @@ function refuseMissing(verb: Command): void {
   if (missing.length === 0) return;
   const named = missing.map(({ flags }) => `\`${flags}\``);
   const message = `${named.join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing`;
-  throw new CliFailure(EXIT.usage, { code: 'cli.usage', message }, { help: `see \`bailiwick help ${pathOf(verb)}\`` });
+  throw usage(message, `see \`bailiwick help ${pathOf(verb)}\``);
 }
 
 function pathOf(verb: Command): string {
@@ -116,7 +243,7 @@ function pathOf(verb: Command): string {
   return `${parent}${verb.name()}`;
 }
 
-function registerHelp(program: Command): void {
+function addHelp(program: Command): void {
   program
     .command('help')
     .description('show the help of a verb')
@@ -124,8 +251,7 @@ function registerHelp(program: Command): void {
     .action((verbs: readonly string[]) => {
       const { command, path } = verbOf(program, verbs);
       const unknown = verbs[path === '' ? 0 : path.split(' ').length];
-      if (unknown !== undefined)
-        throw new CliFailure(EXIT.usage, { code: 'cli.usage', message: `there is no verb \`${unknown}\`` });
+      if (unknown !== undefined) throw usage(`there is no verb \`${unknown}\``);
       command.outputHelp();
     });
 }

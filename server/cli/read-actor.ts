@@ -19,8 +19,7 @@ import {
   SCOPES,
 } from '../../engine/index.js';
 import type { ActorOptions } from './actor-options.js';
-import { EXIT } from './exit-codes.js';
-import { CliFailure } from './failure.js';
+import { usage } from './failure.js';
 import { escapeText } from './render/escape.js';
 
 export interface AskingActor {
@@ -96,8 +95,4 @@ export function noteOnPlace(policy: Policy, path: NamespacePath): string {
   if (unknown === null) return '';
   const help = unknown.meant === null ? '' : `; did you mean \`${unknown.meant}\`?`;
   return `note: no grant names \`${path}\` or a namespace below it${help}\n`;
-}
-
-function usage(message: string, help: string): CliFailure {
-  return new CliFailure(EXIT.usage, { code: 'cli.usage', message }, { help });
 }

@@ -1,7 +1,7 @@
 // `serve` and `local` as processes: what they need is checked and opened, they listen, say so, and end in order when they are
 // told to (design 5, 6).
 import { bindTcp, type Gateway, type GatewayMode, startGateway } from '../compose.js';
-import { type Config, type SettingName, storeOf } from '../config/index.js';
+import { type Config, storeOf } from '../config/index.js';
 import { isLoopbackName } from '../http/host-guard.js';
 import { makeLogger } from '../log.js';
 import type { PolicySource } from '../policy/active-policy.js';
@@ -12,11 +12,12 @@ import { type CliIo, write, writeJson } from './io.js';
 import { checkLabels } from '../policy/check-labels.js';
 import { openPolicy } from './open-policy.js';
 import { openStore } from './open-store.js';
-import { configOf, type Format } from './options.js';
+import { configOf, type SettingFlags } from './config-options.js';
+import { type Format } from './options.js';
 import { escapeText } from './render/escape.js';
 import { onTermination } from './signals.js';
 
-export type GatewayCommandOptions = Readonly<Partial<Record<SettingName, string>>> & { readonly format: Format };
+export type GatewayCommandOptions = SettingFlags & { readonly format: Format };
 
 /** Resolves when the gateway has ended in order. Throws `CliFailure` where it cannot start. */
 export async function serve(io: CliIo, options: GatewayCommandOptions): Promise<void> {

@@ -20,7 +20,7 @@ import { readSigningKey } from '../signing/key-file.js';
 import { SigningError } from '../signing/signing-error.js';
 import { readStatementFile, statementPathOf } from '../signing/statement-file.js';
 import { EXIT } from './exit-codes.js';
-import { CliFailure } from './failure.js';
+import { CliFailure, usage } from './failure.js';
 import { type CliIo, pathOf, write, writeJson } from './io.js';
 import { openStated } from './open-policy.js';
 import type { Format } from './options.js';
@@ -70,10 +70,6 @@ export async function signSnapshot(io: CliIo, path: string, options: SignOptions
     await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output, protectedFiles });
   }
   await tell(io, { output, format: options.format, statement, envelope, change, keyId: keyIdOf(key.publicKey) });
-}
-
-function usage(message: string, help: string): CliFailure {
-  return new CliFailure(EXIT.usage, { code: 'cli.usage', message }, { help });
 }
 
 const FIELDS = ['environment', 'generation', 'expires'] as const;

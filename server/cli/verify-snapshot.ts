@@ -15,7 +15,7 @@ import { readKeyring } from '../signing/keyring-file.js';
 import { SigningError } from '../signing/signing-error.js';
 import { readStatementFile, statementPathOf } from '../signing/statement-file.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
-import { addReport, CliFailure } from './failure.js';
+import { addReport, CliFailure, usage } from './failure.js';
 import { type CliIo, pathOf, write, writeJson } from './io.js';
 import { openStated } from './open-policy.js';
 import type { Format } from './options.js';
@@ -88,11 +88,11 @@ function statementFileOf(path: string, options: VerifyOptions): StatementFile {
   ];
   if (options.keyring === undefined && needing.length > 0) {
     const message = `\`${needing.join('`, `')}\` can be checked with \`--keyring\` only: without one no signature is believed`;
-    throw new CliFailure(EXIT.usage, { code: 'cli.usage', message });
+    throw usage(message);
   }
   if (options.keyring !== undefined && path === '-' && !named) {
     const message = 'a snapshot on stdin has no statement beside it: name one with `--statement`';
-    throw new CliFailure(EXIT.usage, { code: 'cli.usage', message });
+    throw usage(message);
   }
   return { shown: options.statement ?? statementPathOf(path), named };
 }

@@ -4,12 +4,14 @@ import { readdirSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { checkPolicy } from '../../server/policy/check-policy.js';
 import { EXIT } from '../../server/cli/exit-codes.js';
-import { renderFailureFor } from '../../server/cli/render/failure-formats.js';
+import { CliFailure } from '../../server/cli/failure.js';
+import { showFailure } from '../../server/cli/show-failure.js';
 import { renderGithub } from '../../server/cli/render/github.js';
 import { renderJunit } from '../../server/cli/render/junit.js';
 import { makeLocator } from '../../server/cli/render/locate.js';
 import { renderSarif } from '../../server/cli/render/sarif.js';
 import { junitFaults, sarifFaults } from '../support/published-schemas.js';
+import { makeIo } from '../support/cli-io.js';
 import { fromRoot } from '../support/root.js';
 import { makeFolder } from '../support/temp-folder.js';
 import { BROKEN, FAILING, PASSING, POLICY } from './policies.js';
@@ -101,11 +103,13 @@ test('texts that could break a format: in names, descriptions, keys, files and c
       'raw.yaml': `grants:\n  - id: ${text}\n`,
     });
     all.push(await reportsOn(folder));
-    const failed = { status: EXIT.usage, code: 'cli.not_found', message: `\`${text}\` does not exist` };
-    const [sarif = '', junit = '', github = ''] = ['sarif', 'junit', 'github'].map((format) =>
-      renderFailureFor(format, failed),
-    ) as string[];
-    all.push({ sarif, junit, github });
+    const failed = new CliFailure(EXIT.usage, { code: 'cli.not_found', message: `\`${text}\` does not exist` });
+    const shown = async (format: string): Promise<string> => {
+      const { io, stdout } = makeIo();
+      await showFailure(failed, io, ['check', '.', '--format', format]);
+      return stdout();
+    };
+    all.push({ sarif: await shown('sarif'), junit: await shown('junit'), github: await shown('github') });
   }
   await expectValid(all);
 });

@@ -8,15 +8,10 @@ interface Options extends LintFlags {
   readonly format: ReportFormat;
 }
 
-export function registerCheck(program: Command, io: CliIo): void {
-  const command = withLint(
-    program
-      .command('check')
-      .description('read and lint a policy folder, run its tests and guardrails; write nothing')
-      .argument('<dir>', 'policy folder')
-      .addOption(reportFormatOption()),
-    'now',
-  ).action((dir: string, options: Options) => check(io, dir, options));
+export function defineCheck(command: Command, io: CliIo): void {
+  withLint(command.argument('<dir>', 'policy folder').addOption(reportFormatOption()), 'now').action(
+    (dir: string, options: Options) => check(io, dir, options),
+  );
   withExamples(command, [
     ['every mistake at once, with its place', 'bailiwick check policies'],
     ['for a script', "bailiwick check policies --format json | jq -r '.diagnostics[].code'"],

@@ -1,16 +1,13 @@
 // `bailiwick codes [code]`: the page of a diagnostic code, or all of them.
 import { type Command, Option } from 'commander';
-import { EXIT } from '../exit-codes.js';
-import { CliFailure } from '../failure.js';
+import { usage } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { withExamples } from '../options.js';
 
 type CodesFormat = 'text' | 'json' | 'markdown';
 
-export function registerCodes(program: Command, io: CliIo): void {
-  const command = program
-    .command('codes')
-    .description('explain a diagnostic code, with a wrong and a right example; without one, list all')
+export function defineCodes(command: Command, io: CliIo): void {
+  command
     .argument('[code]', 'such as GRANT_DUPLICATE')
     .addOption(
       new Option('--format <format>', 'how results are printed').choices(['text', 'json', 'markdown']).default('text'),
@@ -31,7 +28,7 @@ async function codes(io: CliIo, code: string | undefined, format: CodesFormat): 
   if (code !== undefined && wanted.length === 0) {
     const near = nearest(code.toUpperCase(), PROBLEM_CODES);
     const help = near === null ? 'see `bailiwick codes`' : `did you mean \`${near}\`?`;
-    throw new CliFailure(EXIT.usage, { code: 'cli.usage', message: `there is no code \`${code}\`` }, { help });
+    throw usage(`there is no code \`${code}\``, help);
   }
   const pages = wanted.map((known) => ({ code: known, ...codePage(known) }));
   if (format === 'json') await writeJson(io, code === undefined ? { codes: pages } : pages[0]);

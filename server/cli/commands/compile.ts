@@ -13,11 +13,9 @@ interface Options extends LintFlags {
   readonly format: ReportFormat;
 }
 
-export function registerCompile(program: Command, io: CliIo): void {
-  const command = withLint(
-    program
-      .command('compile')
-      .description('check a policy folder and write its snapshot; print both digests')
+export function defineCompile(command: Command, io: CliIo): void {
+  withLint(
+    command
       .argument('<dir>', 'policy folder')
       .addOption(
         requiredOption('-o, --output <file>', 'where the snapshot goes; `-` is stdout, and messages then go to stderr'),

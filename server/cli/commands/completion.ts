@@ -7,12 +7,10 @@ import { withExamples } from '../options.js';
 type Shell = 'bash' | 'zsh' | 'fish';
 const SHELLS: readonly Shell[] = ['bash', 'zsh', 'fish'];
 
-export function registerCompletion(program: Command, io: CliIo): void {
-  const command = program
-    .command('completion')
-    .description('print the script by which a shell completes bailiwick')
+export function defineCompletion(command: Command, io: CliIo): void {
+  command
     .addArgument(new Argument('<shell>', 'whose script').choices(SHELLS))
-    .action((shell: Shell) => write(io.stdout, scriptFor(shell, wordsOf(program, ''))));
+    .action((shell: Shell) => write(io.stdout, scriptFor(shell, wordsOf(command.parent ?? command, ''))));
   withExamples(command, [
     ['for this bash', 'source <(bailiwick completion bash)'],
     ['for every zsh', 'bailiwick completion zsh > "${fpath[1]}/_bailiwick"'],

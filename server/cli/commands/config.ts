@@ -1,28 +1,28 @@
 // `bailiwick config check|example`: every setting and where it comes from, and a file to begin with.
 import type { Command } from 'commander';
-import type { ChosenSetting, SettingName } from '../../config/index.js';
-import { CliFailure, configFailure } from '../failure.js';
+import type { ChosenSetting } from '../../config/index.js';
+import { CliFailure } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
-import { type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
+import { configFailure, type SettingFlags, withSettings } from '../config-options.js';
+import { type Format, formatOption, withExamples, withJson } from '../options.js';
 import { escapeText } from '../render/escape.js';
 
-type Options = Readonly<Partial<Record<SettingName, string>>> & { readonly format: Format };
+type Options = SettingFlags & { readonly format: Format };
 
-export function registerConfig(program: Command, io: CliIo): void {
-  const config = program.command('config').description('settings: check them, or print an example file');
-  registerConfigCheck(config, io);
-  const example = config
+export function defineConfig(command: Command, io: CliIo): void {
+  defineCheck(command, io);
+  const example = command
     .command('example')
     .description('print a `bailiwick.yaml` with every setting, its default and what it does')
     .action(async () => write(io.stdout, (await import('../../config/example.js')).exampleConfig()));
   withExamples(example, [['a file to begin with', 'bailiwick config example > bailiwick.yaml']]);
-  withExamples(config, [
+  withExamples(command, [
     ['what a gateway would run with, and why', 'bailiwick config check'],
     ['a file to begin with', 'bailiwick config example > bailiwick.yaml'],
   ]);
 }
 
-function registerConfigCheck(config: Command, io: CliIo): void {
+function defineCheck(config: Command, io: CliIo): void {
   const command = config
     .command('check')
     .description('read all settings as `serve` would; list each with its source, or every error with its place')

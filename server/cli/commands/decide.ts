@@ -13,10 +13,8 @@ interface Options {
   readonly format: Format;
 }
 
-export function registerDecide(program: Command, io: CliIo): void {
-  const command = program
-    .command('decide')
-    .description('decide requests, one JSON object a line; answers one a line, in the same order')
+export function defineDecide(command: Command, io: CliIo): void {
+  command
     .argument('<policy>', 'policy folder or snapshot file')
     .option('--requests <file>', 'where the requests are; `-` is stdin', '-')
     .option('--at <instant>', 'the time of requests that name none, as RFC 3339 (default: now)')

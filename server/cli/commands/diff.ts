@@ -1,7 +1,7 @@
 // `bailiwick diff <old> <new>`: who gains and loses what, exactly, and that nothing else changes.
 import { type Command, Option } from 'commander';
 import { EXIT } from '../exit-codes.js';
-import { addReport, CliFailure } from '../failure.js';
+import { addReport, usage } from '../failure.js';
 import { type CliIo, write } from '../io.js';
 import { withExamples, withJson } from '../options.js';
 
@@ -16,10 +16,8 @@ interface Options {
   readonly format: DiffFormat;
 }
 
-export function registerDiff(program: Command, io: CliIo): void {
-  const command = program
-    .command('diff')
-    .description('compare two policies: exactly who gains and loses which access, when, and because of which line')
+export function defineDiff(command: Command, io: CliIo): void {
+  command
     .argument('<old>', 'policy folder or snapshot file')
     .argument('<new>', 'policy folder or snapshot file')
     .option('--exit-code', `end with ${String(EXIT.differences)} if any access differs`)
@@ -55,7 +53,7 @@ async function diff(
   { exitCode, newAccess, weakerChecks, format }: Options,
 ): Promise<void> {
   if (paths.old === '-' && paths.changed === '-') {
-    throw new CliFailure(EXIT.usage, { code: 'cli.usage', message: 'the two policies cannot both come from stdin' });
+    throw usage('the two policies cannot both come from stdin');
   }
   const [{ areChecksWeaker, diffChecks, diffPolicies }, { LARGE }, { openStated }, { startProgress }, render] =
     await Promise.all([

@@ -12,9 +12,8 @@ interface Options extends ActorOptions {
   readonly format: Format;
 }
 
-export function registerExplain(program: Command, io: CliIo): void {
-  const command = withActorOptions(program.command('explain'))
-    .description('explain one decision: every step, the grants, and for a denial each edit that would allow it')
+export function defineExplain(command: Command, io: CliIo): void {
+  withActorOptions(command)
     .argument('<policy>', 'policy folder or snapshot file')
     .addOption(requiredOption('--scope <scope>', 'what is asked, such as `resource:read`'))
     .addOption(requiredOption('--namespace <path>', 'where the record lives'))

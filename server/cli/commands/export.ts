@@ -1,18 +1,13 @@
 // `bailiwick export`: the records of the store as a dataset on stdout, in an order in which `load` takes them.
 import type { Command } from 'commander';
-import type { SettingName } from '../../config/index.js';
+import { configOf, type SettingFlags, withSettings } from '../config-options.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
 import { type CliIo, isClosed, write } from '../io.js';
-import { configOf, withExamples, withSettings } from '../options.js';
+import { withExamples } from '../options.js';
 
-export function registerExport(program: Command, io: CliIo): void {
-  const command = program
-    .command('export')
-    .description(
-      'write all records as a dataset, one JSON object a line, to keep them or to `load` them elsewhere. The gateway of an embedded store waits meanwhile',
-    )
-    .action((options: Readonly<Partial<Record<SettingName, string>>>) => exportStore(io, options));
+export function defineExport(command: Command, io: CliIo): void {
+  command.action((options: SettingFlags) => exportStore(io, options));
   withSettings(command, ['config', 'dataDir', 'databaseUrl']);
   withExamples(command, [
     ['a copy of the embedded store', 'bailiwick export | gzip > records.jsonl.gz'],
@@ -23,7 +18,7 @@ export function registerExport(program: Command, io: CliIo): void {
   ]);
 }
 
-async function exportStore(io: CliIo, options: Readonly<Partial<Record<SettingName, string>>>): Promise<void> {
+async function exportStore(io: CliIo, options: SettingFlags): Promise<void> {
   const [{ openStore, storeFailure }, { exportDataset }, { startProgress }, { groupDigits }] = await Promise.all([
     import('../open-store.js'),
     import('../../load/export-dataset.js'),

@@ -12,12 +12,8 @@ interface Options {
   readonly format: Format;
 }
 
-export function registerFmt(program: Command, io: CliIo): void {
-  const command = program
-    .command('fmt')
-    .description(
-      'bring the files of a policy folder into one layout; comments and the order of sections and entries are kept',
-    )
+export function defineFmt(command: Command, io: CliIo): void {
+  command
     .argument('<dir>', 'policy folder')
     .option('--check', 'write nothing; exit with 7 if a file would change, and name it')
     .addOption(formatOption())

@@ -8,10 +8,8 @@ import { CliFailure } from '../failure.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples } from '../options.js';
 
-export function registerInit(program: Command, io: CliIo): void {
-  const command = program
-    .command('init')
-    .description('make a new policy folder with a passing test and editor schemas')
+export function defineInit(command: Command, io: CliIo): void {
+  command
     .argument('[dir]', 'a folder that is empty or does not exist yet', '.')
     .addOption(formatOption())
     .action((dir: string, options: { readonly format: Format }) => init(io, dir, options.format));

@@ -8,10 +8,8 @@ interface Options {
   readonly format: Format;
 }
 
-export function registerInspect(program: Command, io: CliIo): void {
-  const command = program
-    .command('inspect')
-    .description('show the digests and counts of a snapshot')
+export function defineInspect(command: Command, io: CliIo): void {
+  command
     .argument('<policy>', 'snapshot file (`-` is stdin) or policy folder')
     .option('--namespaces', 'the digest of each namespace too: it changes exactly if a decision there or below changes')
     .addOption(formatOption())

@@ -9,10 +9,8 @@ interface Options {
   readonly format: Format;
 }
 
-export function registerKeygen(program: Command, io: CliIo): void {
-  const command = program
-    .command('keygen')
-    .description('make an Ed25519 key pair for signing snapshots')
+export function defineKeygen(command: Command, io: CliIo): void {
+  command
     .addOption(
       requiredOption(
         '-o, --output <file>',

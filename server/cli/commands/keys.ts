@@ -3,16 +3,16 @@ import { type Command, Option } from 'commander';
 import type { SettingName } from '../../config/index.js';
 import type { CliIo } from '../io.js';
 import type { KeyFlags, KeysOptions } from '../manage-keys.js';
-import { collect, formatOption, withExamples, withSettings, requiredOption } from '../options.js';
+import { withSettings } from '../config-options.js';
+import { collect, formatOption, withExamples, requiredOption } from '../options.js';
 
 const STORE_SETTINGS: readonly SettingName[] = ['config', 'dataDir', 'databaseUrl'];
 
-export function registerKeys(program: Command, io: CliIo): void {
-  const keys = program.command('keys').description('API keys: create, list, revoke; also while the gateway runs');
-  registerCreate(keys, io);
-  registerList(keys, io);
-  registerRevoke(keys, io);
-  withExamples(keys, [
+export function defineKeys(command: Command, io: CliIo): void {
+  defineCreate(command, io);
+  defineList(command, io);
+  defineRevoke(command, io);
+  withExamples(command, [
     [
       'a key that may read resources in one lab, until July 2027',
       'bailiwick keys create --actor ana --identity orcid:0000-0002-1825-0097 --scope resource:read --restrict /labs/optics --expires 2027-07-01T00:00:00Z',
@@ -22,7 +22,7 @@ export function registerKeys(program: Command, io: CliIo): void {
   ]);
 }
 
-function registerCreate(keys: Command, io: CliIo): void {
+function defineCreate(keys: Command, io: CliIo): void {
   const command = keys
     .command('create')
     .description('make a key and print it, once: only its hash is stored')
@@ -76,7 +76,7 @@ function registerCreate(keys: Command, io: CliIo): void {
   ]);
 }
 
-function registerList(keys: Command, io: CliIo): void {
+function defineList(keys: Command, io: CliIo): void {
   const command = keys
     .command('list')
     .description('all keys, oldest first, without secrets')
@@ -90,7 +90,7 @@ function registerList(keys: Command, io: CliIo): void {
   ]);
 }
 
-function registerRevoke(keys: Command, io: CliIo): void {
+function defineRevoke(keys: Command, io: CliIo): void {
   const command = keys
     .command('revoke')
     .description('end a key: the next request with it is refused')

@@ -5,26 +5,22 @@ import type { Database } from '../../db/database.js';
 import { sqlStateOf } from '../../db/failures.js';
 import type { LoadCounts, LoadReport } from '../../load/load-dataset.js';
 import type { LineFault } from '../../load/record-line.js';
-import type { SettingName } from '../../config/index.js';
 import { EXIT } from '../exit-codes.js';
 import { type CliIo, isClosed, write, writeJson } from '../io.js';
-import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
+import { configOf, type SettingFlags, withSettings } from '../config-options.js';
+import { type Format, formatOption, withExamples } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { type Progress, startProgress } from '../render/progress.js';
 
-type Options = Readonly<Partial<Record<SettingName, string>>> & {
+type Options = SettingFlags & {
   readonly replace?: true;
   readonly dryRun?: true;
   readonly unchecked?: true;
   readonly format: Format;
 };
 
-export function registerLoad(program: Command, io: CliIo): void {
-  const command = program
-    .command('load')
-    .description(
-      'load records, one JSON object a line; safe while the gateway runs. If it stops half-way, run it again: it goes on where it stopped',
-    )
+export function defineLoad(command: Command, io: CliIo): void {
+  command
     .argument('<dataset>', 'JSON Lines file, lines of at most 1 MiB; `-` is stdin')
     .option('--replace', 'a line whose id is stored with other content replaces it (otherwise it is a bad line)')
     .option('--dry-run', 'report what would be loaded and every bad line, and store nothing')

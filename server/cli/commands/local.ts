@@ -1,17 +1,14 @@
 // `bailiwick local`: the same queries as the unrestricted single user, for this machine only (design 2.3, 6).
 import type { Command } from 'commander';
 import type { CliIo } from '../io.js';
-import { formatOption, withExamples, withSettings } from '../options.js';
+import { withSettings } from '../config-options.js';
+import { formatOption, withExamples } from '../options.js';
 import type { GatewayCommandOptions } from '../run-gateway.js';
 
-export function registerLocal(program: Command, io: CliIo): void {
-  const command = program
-    .command('local')
-    .description('answer queries without policy and keys, on loopback only: every user of this machine is served')
-    .addOption(formatOption())
-    .action(async (options: GatewayCommandOptions) => {
-      await (await import('../run-gateway.js')).local(io, options);
-    });
+export function defineLocal(command: Command, io: CliIo): void {
+  command.addOption(formatOption()).action(async (options: GatewayCommandOptions) => {
+    await (await import('../run-gateway.js')).local(io, options);
+  });
   withSettings(command, ['config', 'dataDir', 'databaseUrl', 'listen']);
   withExamples(command, [
     ['the embedded store in .bailiwick', 'bailiwick local'],

@@ -1,17 +1,13 @@
 // `bailiwick migrate`: brings the store's schema up to this version.
 import type { Command } from 'commander';
-import type { SettingName } from '../../config/index.js';
 import { type CliIo, write, writeJson } from '../io.js';
-import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
+import { configOf, type SettingFlags, withSettings } from '../config-options.js';
+import { type Format, formatOption, withExamples } from '../options.js';
 
-type Options = Readonly<Partial<Record<SettingName, string>>> & { readonly format: Format };
+type Options = SettingFlags & { readonly format: Format };
 
-export function registerMigrate(program: Command, io: CliIo): void {
-  const command = program
-    .command('migrate')
-    .description("bring the store's schema up to this version; safe to run again")
-    .addOption(formatOption())
-    .action((options: Options) => migrateStore(io, options));
+export function defineMigrate(command: Command, io: CliIo): void {
+  command.addOption(formatOption()).action((options: Options) => migrateStore(io, options));
   withSettings(command, ['config', 'dataDir', 'databaseUrl']);
   withExamples(command, [
     ['the embedded store', 'bailiwick migrate --data-dir /var/lib/bailiwick'],

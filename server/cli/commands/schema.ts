@@ -1,19 +1,14 @@
 // `bailiwick schema [kind]`: the JSON Schemas for editors.
 import type { Command } from 'commander';
-import { EXIT } from '../exit-codes.js';
-import { CliFailure } from '../failure.js';
+import { usage } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, withJson } from '../options.js';
 import type { SchemaKind } from '../schemas.js';
 
 const KINDS: readonly SchemaKind[] = ['policy', 'sections', 'config', 'dataset', 'query'];
 
-export function registerSchema(program: Command, io: CliIo): void {
-  const command = program
-    .command('schema')
-    .description(
-      'print the JSON Schema of policy.yaml, of any other policy file, of bailiwick.yaml, of a dataset line, or of a query',
-    )
+export function defineSchema(command: Command, io: CliIo): void {
+  command
     .argument('[kind]', `one of ${KINDS.join(', ')}`, 'sections')
     .addOption(formatOption())
     .action((kind: string, { format }: { readonly format: Format }) => schema(io, kind, format));
@@ -30,7 +25,7 @@ async function schema(io: CliIo, asked: string, format: Format): Promise<void> {
     const { nearest } = await import('../../../engine/compiler.js');
     const near = nearest(asked, KINDS);
     const help = near === null ? `write one of ${KINDS.join(', ')}` : `did you mean \`${near}\`?`;
-    throw new CliFailure(EXIT.usage, { code: 'cli.usage', message: `there is no schema of \`${asked}\`` }, { help });
+    throw usage(`there is no schema of \`${asked}\``, help);
   }
   const { schemaOf, schemaText } = await import('../schemas.js');
   if (format === 'json') await writeJson(io, schemaOf(kind));

@@ -1,17 +1,14 @@
 // `bailiwick serve`: the gateway, from a policy and a store to an orderly end (design 5, 6).
 import type { Command } from 'commander';
 import type { CliIo } from '../io.js';
-import { formatOption, withExamples, withSettings } from '../options.js';
+import { withSettings } from '../config-options.js';
+import { formatOption, withExamples } from '../options.js';
 import type { GatewayCommandOptions } from '../run-gateway.js';
 
-export function registerServe(program: Command, io: CliIo): void {
-  const command = program
-    .command('serve')
-    .description('answer authorized queries over HTTP, until SIGTERM or SIGINT')
-    .addOption(formatOption())
-    .action(async (options: GatewayCommandOptions) => {
-      await (await import('../run-gateway.js')).serve(io, options);
-    });
+export function defineServe(command: Command, io: CliIo): void {
+  command.addOption(formatOption()).action(async (options: GatewayCommandOptions) => {
+    await (await import('../run-gateway.js')).serve(io, options);
+  });
   withSettings(command, ['config', 'policy', 'dataDir', 'databaseUrl', 'listen']);
   withExamples(command, [
     ['a policy folder, checked and compiled first, and the embedded store', 'bailiwick serve --policy policies'],

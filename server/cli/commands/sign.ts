@@ -4,10 +4,8 @@ import type { CliIo } from '../io.js';
 import { formatOption, withExamples, requiredOption } from '../options.js';
 import type { SignOptions } from '../sign-snapshot.js';
 
-export function registerSign(program: Command, io: CliIo): void {
-  const command = program
-    .command('sign')
-    .description('say which environment a snapshot is for, as which generation and until when, and sign that')
+export function defineSign(command: Command, io: CliIo): void {
+  command
     .argument('<snapshot>', 'snapshot file (`-` is stdin); it is verified whole first')
     .addOption(requiredOption('--key <file>', 'private key of `bailiwick keygen`, readable by its owner alone'))
     .option('--environment <name>', 'where the snapshot may serve, such as `production`')

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import type { GrantCoverage } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/check-policy.js';
 import { EXIT } from '../exit-codes.js';
-import { CliFailure } from '../failure.js';
+import { usage } from '../failure.js';
 import { type CliIo, pathOf, write } from '../io.js';
 import { withExamples } from '../options.js';
 import type { Requirement } from '../render/junit.js';
@@ -19,10 +19,8 @@ interface Options {
   readonly format: TestFormat;
 }
 
-export function registerTest(program: Command, io: CliIo): void {
-  const command = program
-    .command('test')
-    .description('run the tests of a policy folder, and say which grants they cover')
+export function defineTest(command: Command, io: CliIo): void {
+  command
     .argument('<dir>', 'policy folder')
     .option('--run <regex>', 'only tests whose names match')
     .option('--coverage', 'list grants that no test exercises')
@@ -142,8 +140,4 @@ function parseThreshold(text: string | undefined): number | null {
   const percent = /^\d{1,3}(?:\.\d+)?%?$/.test(text) ? Number.parseFloat(text) : NaN;
   if (percent <= 100) return percent;
   throw usage('`--threshold` must be a percentage between 0 and 100');
-}
-
-function usage(message: string): CliFailure {
-  return new CliFailure(EXIT.usage, { code: 'cli.usage', message });
 }

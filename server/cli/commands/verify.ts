@@ -4,10 +4,8 @@ import type { CliIo } from '../io.js';
 import { formatOption, withExamples, withJson } from '../options.js';
 import type { VerifyOptions } from '../verify-snapshot.js';
 
-export function registerVerify(program: Command, io: CliIo): void {
-  const command = program
-    .command('verify')
-    .description('check that a snapshot is whole, and with a keyring that enough keys have signed for it')
+export function defineVerify(command: Command, io: CliIo): void {
+  command
     .argument(
       '<snapshot>',
       'snapshot file (`-` is stdin); with --keyring and --statement also the policy folder that it should come from',

@@ -4,12 +4,8 @@ import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, withJson } from '../options.js';
 import { programVersion } from '../version.js';
 
-export function registerVersion(program: Command, io: CliIo): void {
-  const command = program
-    .command('version')
-    .description('print the version of bailiwick, Node and the platform')
-    .addOption(formatOption())
-    .action(({ format }: { readonly format: Format }) => version(io, format));
+export function defineVersion(command: Command, io: CliIo): void {
+  command.addOption(formatOption()).action(({ format }: { readonly format: Format }) => version(io, format));
   withExamples(command, [['for a report', 'bailiwick version --format json']]);
   withJson(command, ['{"version","node","platform"}']);
 }

@@ -3,8 +3,7 @@ import { type Command, Option } from 'commander';
 import type * as Engine from '../../../engine/index.js';
 import type { Family, Instant, Policy, Reach, Visibility } from '../../../engine/index.js';
 import { type ActorOptions, withActorOptions } from '../actor-options.js';
-import { EXIT } from '../exit-codes.js';
-import { CliFailure } from '../failure.js';
+import { usage } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson, requiredOption } from '../options.js';
 import type { AskingActor } from '../read-actor.js';
@@ -26,9 +25,8 @@ interface Options extends ActorOptions {
   readonly format: Format;
 }
 
-export function registerVisible(program: Command, io: CliIo): void {
-  const command = withActorOptions(program.command('visible'))
-    .description('say what an actor sees: nothing, everything, or exactly which namespaces and subtrees')
+export function defineVisible(command: Command, io: CliIo): void {
+  withActorOptions(command)
     .argument('<policy>', 'policy folder or snapshot file')
     .addOption(requiredOption('--family <family>', 'what kind of records').choices(FAMILY_NAMES))
     .addOption(requiredOption('--namespace <path>', 'where the actor asks from'))
@@ -56,7 +54,7 @@ async function visible(io: CliIo, path: string, options: Options): Promise<void>
   const reach = options.reach ?? (family === 'process-run' ? 'exact' : 'lineage');
   if (family === 'process-run' && reach !== 'exact') {
     const message = `process runs are seen from their own namespace only, so \`--reach ${reach}\` has no meaning for them`;
-    throw new CliFailure(EXIT.usage, { code: 'cli.usage', message });
+    throw usage(message);
   }
   const [engine, { notesOn, readActor }, { noteOnTime, openPolicy }] = await Promise.all([
     import('../../../engine/index.js'),

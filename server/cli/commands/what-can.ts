@@ -8,10 +8,8 @@ interface Options {
   readonly format: Format;
 }
 
-export function registerWhatCan(program: Command, io: CliIo): void {
-  const command = program
-    .command('what-can')
-    .description('list everything that one identity holds: regions of the tree, their scopes, and the grants')
+export function defineWhatCan(command: Command, io: CliIo): void {
+  command
     .argument('<policy>', 'policy folder or snapshot file')
     .argument('<identity>', '`provider:subject`')
     .option('--at <instant>', 'the time asked about, of this policy, as RFC 3339 (default: now)')

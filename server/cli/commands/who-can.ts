@@ -14,10 +14,8 @@ interface Options {
   readonly format: Format;
 }
 
-export function registerWhoCan(program: Command, io: CliIo): void {
-  const command = program
-    .command('who-can')
-    .description('list every identity that holds a scope in a namespace, with the grants that carry it')
+export function defineWhoCan(command: Command, io: CliIo): void {
+  command
     .argument('<policy>', 'policy folder or snapshot file')
     .argument('<scope>', 'such as `resource:write`')
     .argument('<namespace>', 'any path; no grant need name it')
