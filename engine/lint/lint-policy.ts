@@ -13,6 +13,7 @@ import { findEndingGrants, findUnreachableGrants, findWritesAtRoot } from './gra
 import { findIgnores, type IgnoreComment, isIgnoredBy } from './ignores.js';
 import { makeLintWorld } from './lint-world.js';
 import { findLookalikes } from './lookalikes.js';
+import { findNearNamespaces } from './near-namespaces.js';
 import { findRedundantGrants } from './redundant-grants.js';
 import { findIdleRoles, findRepeatedMembers } from './role-rules.js';
 import type { LintFinding, LintRule } from './rule.js';
@@ -30,6 +31,7 @@ const RULES: ReadonlyMap<LintRule, readonly LintCode[]> = new Map<LintRule, read
   [findWritesAtRoot, ['LINT_WRITE_AT_ROOT']],
   [findUnreadWrites, ['LINT_WRITE_UNREAD']],
   [findLookalikes, ['LINT_IDENTITY_LOOKALIKE']],
+  [findNearNamespaces, ['LINT_NAMESPACE_LOOKALIKE']],
   [findMissingWithin, ['LINT_WITHIN_MISSING']],
 ]);
 

@@ -96,6 +96,15 @@ export const LINT_PAGES = {
     right: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:read], namespace: /labs')}`,
     shows: 'alone',
   },
+  LINT_NAMESPACE_LOOKALIKE: {
+    severity: 'warning',
+    title: 'a namespace that looks like a slip for its neighbour',
+    explanation:
+      'Namespaces are declared nowhere, so a slip in one is access that is silently missing. Two in the same namespace are compared: one is told that at most two grants name (it or something below it), that is one letter more, less, another or swapped away from one that at least twice as many name, and that no test and no guardrail names. Names that differ in digits (`run-1` and `run-2`) or in a word of one letter (`lab-a` and `lab-b`) are meant, and so are names of less than five characters; a namespace with more than 10,000 children is not looked at.',
+    wrong: `grants:\n${grant('id: a, identity: github:octocat, scopes: ["*:read"], namespace: /archive')}${grant('id: b, identity: github:hubot, scopes: ["*:read"], namespace: /archive')}${grant('id: c, identity: github:mona, scopes: ["*:read"], namespace: /archve')}`,
+    right: `grants:\n${grant('id: a, identity: github:octocat, scopes: ["*:read"], namespace: /archive')}${grant('id: b, identity: github:hubot, scopes: ["*:read"], namespace: /archive')}${grant('id: c, identity: github:mona, scopes: ["*:read"], namespace: /archive')}`,
+    shows: 'alone',
+  },
   LINT_WITHIN_MISSING: {
     severity: 'warning',
     title: 'a file of grants without `within` beside files that have it',
