@@ -43,6 +43,16 @@ export const HTTP_LIMITS = Object.freeze({
   drainTimeout: 20_000,
 });
 
+/** Of a process and its store where the settings say nothing else. */
+export const DATABASE_LIMITS = Object.freeze({
+  /** Connections for queries, and for what writes. */
+  maxConnections: 8,
+  maxWriters: 4,
+  /** Milliseconds. */
+  statementTimeout: 3_000,
+  idleInTransaction: 10_000,
+});
+
 export const RATE_LIMITS = Object.freeze({
   /** Addresses or actors counted at once; the one longest quiet is dropped first. */
   buckets: 10_000,

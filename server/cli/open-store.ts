@@ -21,7 +21,7 @@ export async function openStore(io: CliIo, config: Config, options: OpenStoreOpt
     import('../db/database.js'),
     import('../db/migrate.js'),
   ]);
-  const db = await told(openDatabase({ ...storeOf(config), ...options, onWait: sayWait(io) }));
+  const db = await told(openDatabase({ ...storeOf(config), ...config.database, ...options, onWait: sayWait(io) }));
   try {
     const pending = await told(pendingMigrations(db));
     if (pending.length > 0 && db.kind === 'external') throw migrationsPending(pending);

@@ -1,9 +1,10 @@
 // Every setting, once. Flags, variables, `bailiwick.yaml` and its schema, help texts, `config check`, the example file and the
 // type of the configuration are derived from this table: to add a setting is to add its row here and to use its value.
 import { type FlagNames, group, later, type Row, rowsOf, rowsOfSetting, setting, type ValuesOf } from './setting.js';
-import { ADDRESS, count, DATABASE_URL, FLAG, PATH } from './value-types.js';
+import { ADDRESS, count, DATABASE_URL, DURATION, FLAG, PATH } from './value-types.js';
 
 const RATE = count(0, 1_000_000);
+const CONNECTIONS = count(1, 1_000);
 
 export const SETTINGS = Object.freeze({
   dataDir: setting(PATH, {
@@ -44,6 +45,15 @@ export const SETTINGS = Object.freeze({
     introspection: later(),
     mtls: later(),
     revocationsFile: later(),
+  }),
+  database: group('connections of this process to its store, and how long what runs on them may take', {
+    maxConnections: setting(CONNECTIONS, { default: 8, doc: 'connections for queries' }),
+    maxWriters: setting(CONNECTIONS, { default: 4, doc: 'connections for everything that writes' }),
+    statementTimeout: setting(DURATION, { default: '3s', doc: 'after which a statement of a request is given up' }),
+    idleInTransaction: setting(DURATION, {
+      default: '10s',
+      doc: 'after which a transaction that waits is rolled back',
+    }),
   }),
   limits: group('bounds on what callers may use', {
     rate: group('requests a second; 0 is no limit', {

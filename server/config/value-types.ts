@@ -95,6 +95,14 @@ export function parseDuration(text: string): Parsed<number> {
   return { ok: true, value: Number(match?.[1]) * unit };
 }
 
+const HOUR = 3_600_000;
+
+/** Milliseconds, at most those of an hour. */
+export const DURATION: ValueType<number> = textType('a duration such as `3s`', (text) => {
+  const parsed = parseDuration(text);
+  return parsed.ok && parsed.value > HOUR ? fault('must be at most `1h`') : parsed;
+});
+
 function fault(message: string): { readonly ok: false; readonly message: string } {
   return { ok: false, message };
 }

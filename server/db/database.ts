@@ -3,6 +3,7 @@
 // There are three pools, so that none can take the connections of another: `read` for the statements of requests, knex for everything
 // that writes or takes a transaction, and `vital` for keys and health, which have to answer also while queries take all they can.
 import knex, { type Knex } from 'knex';
+import { DATABASE_LIMITS } from '../limits.js';
 import { VITAL } from './embedded/session.js';
 import { embeddedSource } from './embedded/source.js';
 import { externalSource, probeExternal } from './external.js';
@@ -21,13 +22,13 @@ export type DatabaseConfig =
 export type OnWait = (message: string) => void;
 
 interface Limits {
-  /** Milliseconds a statement may take, 3,000 unless said; 0 is no limit (for migrations and loading). */
+  /** Milliseconds a statement may take, those of `DATABASE_LIMITS` unless said, as all below; 0 is no limit (for migrations and loading). */
   readonly statementTimeout?: number;
-  /** Connections of this process for queries, 8 unless said, and at most as many for what writes. */
+  /** Connections of this process for queries. */
   readonly maxConnections?: number;
-  /** Connections for transactions and everything else that knex runs, 4 unless said. */
+  /** Connections for transactions and everything else that knex runs; unless said, no more than those for queries. */
   readonly maxWriters?: number;
-  /** Milliseconds a transaction may idle before it is rolled back and its connection ended, 10,000 unless said. */
+  /** Milliseconds a transaction may idle before it is rolled back and its connection ended. */
   readonly idleInTransaction?: number;
   /** Of an embedded store. */
   readonly onWait?: OnWait;
@@ -51,11 +52,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-const STATEMENT_TIMEOUT = 3_000;
-const MAX_CONNECTIONS = 8;
-const MAX_WRITERS = 4;
 const MAX_VITAL = 2;
-const IDLE_IN_TRANSACTION = 10_000;
 /** Milliseconds that connections in use have to come back when the store is closed. */
 const CLOSE_PATIENCE = 5_000;
 
@@ -64,11 +61,11 @@ const CLOSE_PATIENCE = 5_000;
  * Throws `StoreError`: `store.url`, `store.unreachable`, `store.refused`, `store.locked`, `store.corrupt` and so on.
  */
 export async function openDatabase(config: DatabaseConfig): Promise<Database> {
-  const limits = {
-    statementTimeout: config.statementTimeout ?? STATEMENT_TIMEOUT,
-    idleInTransaction: config.idleInTransaction ?? IDLE_IN_TRANSACTION,
-  };
-  const { maxConnections = MAX_CONNECTIONS, maxWriters = Math.min(MAX_WRITERS, maxConnections) } = config;
+  const usual = DATABASE_LIMITS;
+  const { statementTimeout = usual.statementTimeout, idleInTransaction = usual.idleInTransaction } = config;
+  const limits = { statementTimeout, idleInTransaction };
+  const { maxConnections = usual.maxConnections } = config;
+  const { maxWriters = Math.min(usual.maxWriters, maxConnections) } = config;
   if (config.kind === 'external') {
     const source = externalSource({ url: config.url, ...limits });
     await probeExternal(source);

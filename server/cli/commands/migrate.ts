@@ -25,7 +25,12 @@ async function migrateStore(io: CliIo, options: Options): Promise<void> {
   ]);
   const config = await configOf(io, options);
   // A migration may take as long as it takes.
-  const database = await openDatabase({ ...storeOf(config), statementTimeout: 0, onWait: sayWait(io) });
+  const database = await openDatabase({
+    ...storeOf(config),
+    ...config.database,
+    statementTimeout: 0,
+    onWait: sayWait(io),
+  });
   try {
     const applied = await migrate(database);
     if (options.format === 'json') await writeJson(io, { applied });

@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigError } from '../../../server/config/index.js';
 import { type Config, type ConfigSources, loadConfig, storeOf } from '../../../server/config/index.js';
+import { DATABASE_LIMITS } from '../../../server/limits.js';
 import { parseAddress, parseDuration } from '../../../server/config/value-types.js';
 import { makeFolder } from '../../support/temp-folder.js';
 
@@ -33,6 +34,7 @@ test('defaults', async () => {
     policy: null,
     listen: { host: '127.0.0.1', port: 8080 },
     authentication: { keys: { enabled: true } },
+    database: DATABASE_LIMITS,
     limits: { rate: { perActor: 0, perAddress: 0, unauthenticated: 50 } },
   });
 });
@@ -56,6 +58,7 @@ test('the whole file', async () => {
       'listen: "[::1]:9000"',
       'authentication:',
       '  keys: { enabled: false }',
+      'database: { maxConnections: 20, statementTimeout: 1m }',
       'limits:',
       '  rate: { unauthenticated: 5 }',
     ].join('\n'),
@@ -68,6 +71,7 @@ test('the whole file', async () => {
     policy: join(cwd, 'policies'),
     listen: { host: '::1', port: 9000 },
     authentication: { keys: { enabled: false } },
+    database: { maxConnections: 20, maxWriters: 4, statementTimeout: 60_000, idleInTransaction: 10_000 },
     limits: { rate: { perActor: 0, perAddress: 0, unauthenticated: 5 } },
   });
   expect(storeOf(config)).toEqual({ kind: 'external', url: 'postgres://localhost/bailiwick' });
@@ -170,6 +174,26 @@ describe('faults', () => {
       [/^bailiwick.yaml:2:20: `authentication.keys.enabled` must be `true` or `false`$/],
     ],
     ['a number for a boolean', { file: 'authentication:\n  keys: { enabled: 0 }\n' }, [/must be `true` or `false`$/]],
+    [
+      'no time',
+      { file: 'database: { statementTimeout: 0s }\n' },
+      [/`database.statementTimeout` must be a duration such as/],
+    ],
+    [
+      'a time without a unit',
+      { file: 'database: { statementTimeout: 3 }\n' },
+      [/`database.statementTimeout` must be a duration such as/],
+    ],
+    [
+      'a time that is too long',
+      { file: 'database: { idleInTransaction: 2h }\n' },
+      [/`database.idleInTransaction` must be at most `1h`$/],
+    ],
+    [
+      'no connections',
+      { file: 'database: { maxConnections: 0 }\n' },
+      [/`database.maxConnections` must be a whole number from 1 to 1000$/],
+    ],
     [
       'a negative rate',
       { file: 'limits: { rate: { perActor: -1 } }\n' },
