@@ -76,7 +76,7 @@ describe('the policy that ships', () => {
       guardrails: { violated: 0 },
     });
     expect(report.tests.passed).toBeGreaterThanOrEqual(15);
-    expect(report.guardrails.held).toBe(6);
+    expect(report.guardrails.held).toBe(7);
     expect(status).toBe(0);
   });
 
@@ -104,6 +104,12 @@ describe('the policy that ships', () => {
     {
       guardrail: 'visitors-leave',
       change: added('identity: visitor:2703-0001, namespace: /labs/detector, scopes: [resource:read]'),
+    },
+    {
+      guardrail: 'visitors-change-nothing',
+      change: added(
+        'identity: visitor:2703-0001, namespace: /labs/detector, scopes: [resource:write], notBefore: 2027-01-01T00:00:00Z, expires: 2027-01-15T00:00:00Z',
+      ),
     },
   ])('notices by $guardrail', async ({ guardrail, change }) => {
     const { status, report } = await check(await changed(...change));
