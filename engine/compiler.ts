@@ -62,6 +62,7 @@ export type { WitnessPart, WitnessPerson } from './prove/guardrails/witness-peop
 export { areChecksWeaker, type ChecksDiff, diffChecks } from './snapshot/diff-checks.js';
 export type { CompiledSnapshot } from './snapshot/seal.js';
 export { type JsonSchema, type PolicyFileKind, policySchema } from './source/json-schema.js';
+export { type LanguageMapping, policyLanguage } from './source/language.js';
 export { nameRefusal } from './source/accept-files.js';
 export type { SourceFile } from './source/read-document.js';
 export { readYaml, type YamlReading, type YamlValue } from './source/read-yaml.js';

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { EXIT_MEANINGS } from './exit-codes.js';
 import { usage } from './failure.js';
-import type { CliIo } from './io.js';
+import { type CliIo, write } from './io.js';
 import { REQUIRED } from './options.js';
 import { programVersion } from './version.js';
 
@@ -201,7 +201,7 @@ export async function makeProgram(io: CliIo, argv: readonly string[]): Promise<C
       if (isAbout(argv, name)) (await load())(command, io);
     }
   }
-  addHelp(program);
+  addHelp(program, io);
   return program;
 }
 
@@ -243,12 +243,18 @@ function pathOf(verb: Command): string {
   return `${parent}${verb.name()}`;
 }
 
-function addHelp(program: Command): void {
+function addHelp(program: Command, io: CliIo): void {
   program
     .command('help')
-    .description('show the help of a verb')
+    .description('show the help of a verb, or of policy, guardrails or queries')
     .argument('[verb...]')
-    .action((verbs: readonly string[]) => {
+    .action(async (verbs: readonly string[]) => {
+      const { topicText } = await import('./topics.js');
+      const topic = verbs.length === 1 ? topicText(verbs[0] ?? '') : null;
+      if (topic !== null) {
+        await write(io.stdout, topic);
+        return;
+      }
       const { command, path } = verbOf(program, verbs);
       const unknown = verbs[path === '' ? 0 : path.split(' ').length];
       if (unknown !== undefined) throw usage(`there is no verb \`${unknown}\``);

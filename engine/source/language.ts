@@ -1,0 +1,92 @@
+// The keys of policy files as a list that documents and help texts print: made of the shapes that the decoders read by, so it
+// says what is accepted and nothing else.
+import { assertNever } from '../model/invariant.js';
+import { HEADER, type MappingShape, SECTIONS, type ValueShape } from './shapes.js';
+
+export interface LanguageKey {
+  readonly key: string;
+  /** `required`, `one of these` where exactly one key of the mapping is given, or `optional`. */
+  readonly need: 'required' | 'one of these' | 'optional';
+  readonly takes: string;
+  readonly about: string;
+}
+
+export interface LanguageMapping {
+  /** Such as `a grant`. */
+  readonly what: string;
+  readonly keys: readonly LanguageKey[];
+}
+
+/** Every mapping of the language, from `policy.yaml` inwards, each once. */
+export function policyLanguage(): readonly LanguageMapping[] {
+  const found = new Map<string, LanguageMapping>();
+  collect(HEADER, found);
+  collect(SECTIONS, found);
+  return [...found.values()];
+}
+
+function collect(shape: MappingShape, found: Map<string, LanguageMapping>): void {
+  const what = shape.what.replaceAll('`', '');
+  if (found.has(what)) return;
+  const fields = [...shape.fields];
+  const keys = fields.map(([key, { value, about }]) => ({ key, need: needOf(key, shape), takes: takes(value), about }));
+  found.set(what, { what, keys });
+  for (const [, { value }] of fields) for (const inner of mappingsIn(value)) collect(inner, found);
+}
+
+function needOf(key: string, { required, exactlyOne }: MappingShape): LanguageKey['need'] {
+  if (required.includes(key)) return 'required';
+  return exactlyOne.includes(key) ? 'one of these' : 'optional';
+}
+
+function mappingsIn(value: ValueShape): readonly MappingShape[] {
+  switch (value.kind) {
+    case 'mapping':
+      return [value.shape];
+    case 'list':
+    case 'named':
+      return mappingsIn(value.of);
+    case 'either':
+      return value.of.flatMap(mappingsIn);
+    default:
+      return [];
+  }
+}
+
+/** Texts by what they hold, in words. */
+const TEXTS: Readonly<Partial<Record<string, string>>> = {
+  access: 'a scope and a namespace',
+  'counted-place': 'a namespace, or `every-top-level`',
+  duration: 'a duration such as `90d`',
+  'family-place': 'a family and a namespace',
+  'free-text': 'free text',
+  'guardrail-pattern': 'scope pattern',
+  identity: '`provider:subject`',
+  instant: 'an instant with offset',
+  'scope-pattern': 'scope pattern',
+  reference: 'a name',
+  subject: 'a subject',
+};
+
+function takes(value: ValueShape): string {
+  switch (value.kind) {
+    case 'text':
+      return TEXTS[value.syntax] ?? `a ${value.syntax.replace(/-name$|^test-/, '').replace('-', ' ')}`;
+    case 'boolean':
+      return '`true` or `false`';
+    case 'version':
+      return '`1`';
+    case 'count':
+      return `a number from ${String(value.least)}`;
+    case 'list':
+      return `a list: ${takes(value.of)}${value.least === 0 ? '' : `, at least ${String(value.least)}`}`;
+    case 'named':
+      return `a mapping from names to ${takes(value.of).replace(/^an? /, '')}`;
+    case 'mapping':
+      return value.shape.what.replaceAll('`', '');
+    case 'either':
+      return value.of.map(takes).join(', or ');
+    default:
+      return assertNever(value);
+  }
+}

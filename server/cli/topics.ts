@@ -1,0 +1,89 @@
+// `bailiwick help policy|guardrails|queries`: what is no verb and has to be looked up all the same, in short.
+import { policyLanguage, type LanguageMapping } from '../../engine/compiler.js';
+import { WHERE_SCHEMA } from '../api/where-schema.js';
+
+const GUARDRAIL_PARTS = ['a guardrail', 'never', 'separate', 'atLeast', 'atMost', 'expires', 'to', 'except'];
+
+const TOPICS: ReadonlyMap<string, () => string> = new Map([
+  [
+    'policy',
+    () => `Keys of policy files\n\n${listOf(policyLanguage().filter(({ what }) => !isGuardrail(what)))}${SCOPES}`,
+  ],
+  [
+    'guardrails',
+    () => `Keys of guardrails\n\n${listOf(policyLanguage().filter(({ what }) => isGuardrail(what)))}${GUARDRAILS}`,
+  ],
+  ['queries', queries],
+]);
+
+export const TOPIC_NAMES = [...TOPICS.keys()];
+
+/** The text of a topic, or null where there is none of the name. */
+export function topicText(name: string): string | null {
+  return TOPICS.get(name)?.() ?? null;
+}
+
+/** The tables of docs/language.md. */
+export function languageMarkdown(): string {
+  return policyLanguage()
+    .map(({ what, keys }) => {
+      const rows = keys.map(({ key, need, takes, about }) => `| \`${key}\` | ${need} | ${takes} | ${about} |`);
+      return [`### ${title(what)}`, '', '| Key | | Takes | Means |', '|---|---|---|---|', ...rows].join('\n');
+    })
+    .join('\n\n');
+}
+
+function title(what: string): string {
+  return what.replace(/^an? /, '').replace(/^./, (first) => first.toUpperCase());
+}
+
+function isGuardrail(what: string): boolean {
+  return GUARDRAIL_PARTS.includes(what);
+}
+
+const KEY_WIDTH = 24;
+
+function listOf(mappings: readonly LanguageMapping[]): string {
+  return mappings
+    .map(({ what, keys }) => {
+      const lines = keys.map(({ key, need, takes, about }) => {
+        const marked = need === 'required' ? `${key} (required)` : key;
+        return `  ${marked.padEnd(KEY_WIDTH)}${takes.replaceAll('`', '')}\n${' '.repeat(KEY_WIDTH + 2)}${about}`;
+      });
+      return `${title(what)}:\n${lines.join('\n')}\n`;
+    })
+    .join('\n');
+}
+
+const SCOPES = `
+Scopes: <family>:read and <family>:write, for the families namespace, resource-template, resource,
+process-template and process-run. Patterns: <family>:*, *:read, *:write. Write never implies read.
+
+\`bailiwick help guardrails\` has the keys of guardrails; docs/language.md shows examples.
+`;
+
+const GUARDRAILS = `
+Guardrails are proved for every person, namespace, scope and time before a policy is compiled.
+Patterns of guardrails also know *-template:read, *-template:write and *-template:*.
+`;
+
+function queries(): string {
+  const operators = Object.keys(WHERE_SCHEMA.$defs.operators.properties);
+  return `Queries: POST /api/v1/query and /api/v1/query/count
+
+  family            namespace, resource-template, resource, process-template or process-run (required)
+  namespace         where to look from (required)
+  reach             lineage (default: the namespace and above it), exact, or subtree (it and below it)
+  where             {"<field>": {"<operator>": <value>}}, and, or, not
+  orderBy           [{"<field>": "asc" or "desc"}]
+  select            ["id", "name", "properties.rank"]
+  page              {"size": 50, "after": <page.next of the page before>}
+  includeArchived   true or false
+
+Operators: ${operators.join(', ')}.
+Fields of your own are below properties: properties.rank, down to four levels.
+
+docs/queries.md says what each operator does with values that are absent, null or of another type.
+\`bailiwick schema query\` prints the JSON Schema.
+`;
+}

@@ -1,0 +1,119 @@
+// The pages of docs/ say what is true: their examples run, their tables are complete, their links lead somewhere.
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { WHERE_SCHEMA } from '../server/api/where-schema.js';
+import { checkDatasetLine } from '../server/api/dataset-schema.js';
+import { TOPIC_NAMES } from '../server/cli/topics.js';
+import { EXIT_MEANINGS } from '../server/cli/exit-codes.js';
+import { QUERY_LIMITS } from '../server/query/limits.js';
+import { parseQuery } from '../server/query/parse-query.js';
+import { withLanguage } from './support/language-page.js';
+import { fromRoot } from './support/root.js';
+import { runCli } from './support/run-cli.js';
+
+const page = (name: string): string => readFileSync(fromRoot(`docs/${name}`), 'utf8');
+const PAGES = readdirSync(fromRoot('docs')).filter((name) => name.endsWith('.md'));
+
+function blocks(text: string, language: string): readonly string[] {
+  return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, block = '']) => block);
+}
+
+test.each(PAGES)('the links of %s lead somewhere', (name) => {
+  const text = page(name);
+  const links = [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
+  for (const [, path = '', anchor] of links) {
+    const target = path === '' ? fromRoot(`docs/${name}`) : fromRoot(join('docs', path));
+    expect([path, existsSync(target)]).toEqual([path, true]);
+    if (anchor === undefined) continue;
+    const headings = [...readFileSync(target, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^a-z0-9 -]/g, '')
+        .replaceAll(' ', '-'),
+    );
+    expect(headings).toContain(anchor);
+  }
+});
+
+test('docs/language.md has every key that a policy file may have', () => {
+  expect(withLanguage(page('language.md'))).toBe(page('language.md'));
+});
+
+describe('the policies of the pages', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'bailiwick-pages-'));
+  });
+  afterAll(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('in docs/language.md is without mistakes', async () => {
+    mkdirSync(join(folder, 'language'));
+    const files = blocks(page('language.md'), 'yaml');
+    expect(files).toHaveLength(2);
+    for (const file of files) {
+      const name = /^# (\S+)$/m.exec(file)?.[1] ?? 'unnamed';
+      writeFileSync(join(folder, 'language', name), file);
+    }
+    const { status, stdout, stderr } = await runCli(['check', 'language', '--at', '2026-12-15T00:00:00Z'], {
+      cwd: folder,
+    });
+    expect([status, stdout, stderr]).toEqual([0, 'no mistakes in 2 files, 1 test passed, 2 guardrails hold\n', '']);
+  });
+
+  it('in docs/check-it-yourself.md has the digest that its script prints', () => {
+    const text = page('check-it-yourself.md');
+    const [script = ''] = blocks(text, 'js');
+    const [printed = ''] = blocks(text, 'text');
+    writeFileSync(join(folder, 'digest.mjs'), script);
+    const out = execFileSync(process.execPath, [join(folder, 'digest.mjs')], { encoding: 'utf8' });
+    expect(out).toBe(printed);
+    expect(readFileSync(fromRoot('README.md'), 'utf8')).toContain(`decisions ${printed.trim()}`);
+  });
+});
+
+describe('docs/queries.md', () => {
+  const text = page('queries.md');
+
+  it('shows a query that is accepted', () => {
+    const [query = ''] = blocks(text, 'json');
+    expect(parseQuery(JSON.parse(query), 'query').page.size).toBe(50);
+  });
+
+  it('lists every operator and its limits', () => {
+    const operators = Object.keys(WHERE_SCHEMA.$defs.operators.properties);
+    expect(operators.length).toBeGreaterThan(10);
+    for (const name of operators) expect(text).toMatch(new RegExp(`^\\|[^|]*\`${name}\``, 'm'));
+    for (const [what, limit] of [
+      ['conditions', QUERY_LIMITS.conditions],
+      ['nested groups', QUERY_LIMITS.depth],
+      ['values in a list', QUERY_LIMITS.listValues],
+      ['keys in `orderBy`', QUERY_LIMITS.orderKeys],
+      ['fields in `select`', QUERY_LIMITS.selectFields],
+      ['page size', QUERY_LIMITS.pageSize],
+    ] as const) {
+      expect(text).toMatch(new RegExp(`^\\| ${what} +\\| ${limit.toLocaleString('en')} +\\|$`, 'm'));
+    }
+  });
+});
+
+test('docs/datasets.md shows a line that is accepted', () => {
+  const [line = ''] = blocks(page('datasets.md'), 'json');
+  expect(checkDatasetLine(JSON.parse(line)).ok).toBe(true);
+});
+
+test('docs/in-ci.md lists the exit statuses', () => {
+  for (const [status] of EXIT_MEANINGS)
+    expect(page('in-ci.md')).toMatch(new RegExp(`^\\| ${String(status)} +\\| `, 'm'));
+});
+
+test.each(TOPIC_NAMES)('`bailiwick help %s` prints the short form', async (topic) => {
+  const { status, stdout } = await runCli(['help', topic]);
+  expect(status).toBe(0);
+  expect(stdout.split('\n').length).toBeGreaterThan(15);
+  expect(stdout.split('\n').every((line) => line.length <= 120)).toBe(true);
+});
