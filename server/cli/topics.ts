@@ -42,13 +42,26 @@ function isGuardrail(what: string): boolean {
 }
 
 const KEY_WIDTH = 24;
+const INDENT = `\n${' '.repeat(KEY_WIDTH + 2)}`;
+const LINE_WIDTH = 80 - KEY_WIDTH - 2;
+
+/** The words in lines that fit beside the keys on 80 columns. */
+function wrapped(text: string): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > LINE_WIDTH) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
+}
 
 function listOf(mappings: readonly LanguageMapping[]): string {
   return mappings
     .map(({ what, keys }) => {
       const lines = keys.map(({ key, need, takes, about }) => {
         const marked = need === 'required' ? `${key} (required)` : key;
-        return `  ${marked.padEnd(KEY_WIDTH)}${takes.replaceAll('`', '')}\n${' '.repeat(KEY_WIDTH + 2)}${about}`;
+        return `  ${marked.padEnd(KEY_WIDTH)}${[takes.replaceAll('`', ''), about].flatMap(wrapped).join(INDENT)}`;
       });
       return `${title(what)}:\n${lines.join('\n')}\n`;
     })
@@ -56,34 +69,41 @@ function listOf(mappings: readonly LanguageMapping[]): string {
 }
 
 const SCOPES = `
-Scopes: <family>:read and <family>:write, for the families namespace, resource-template, resource,
-process-template and process-run. Patterns: <family>:*, *:read, *:write. Write never implies read.
+Scopes: <family>:read and <family>:write, for the families namespace,
+resource-template, resource, process-template and process-run.
+Patterns: <family>:*, *:read, *:write. Write never implies read.
 
-\`bailiwick help guardrails\` has the keys of guardrails; docs/language.md shows examples.
+\`bailiwick help guardrails\` has the keys of guardrails; docs/language.md shows
+examples.
 `;
 
 const GUARDRAILS = `
-Guardrails are proved for every person, namespace, scope and time before a policy is compiled.
-Patterns of guardrails also know *-template:read, *-template:write and *-template:*.
+Guardrails are proved for every person, namespace, scope and time before a
+policy is compiled. Their patterns also know *-template:read, *-template:write
+and *-template:*.
 `;
 
 function queries(): string {
   const operators = Object.keys(WHERE_SCHEMA.$defs.operators.properties);
   return `Queries: POST /api/v1/query and /api/v1/query/count
 
-  family            namespace, resource-template, resource, process-template or process-run (required)
+  family            namespace, resource-template, resource, process-template or
+                    process-run (required)
   namespace         where to look from (required)
-  reach             lineage (default: the namespace and above it), exact, or subtree (it and below it)
+  reach             lineage (default: the namespace and above it), exact, or
+                    subtree (it and below it)
   where             {"<field>": {"<operator>": <value>}}, and, or, not
   orderBy           [{"<field>": "asc" or "desc"}]
   select            ["id", "name", "properties.rank"]
   page              {"size": 50, "after": <page.next of the page before>}
   includeArchived   true or false
 
-Operators: ${operators.join(', ')}.
+Operators: ${operators.slice(0, 9).join(', ')},
+${operators.slice(9).join(', ')}.
 Fields of your own are below properties: properties.rank, down to four levels.
 
-docs/queries.md says what each operator does with values that are absent, null or of another type.
+docs/queries.md says what each operator does with values that are absent, null
+or of another type.
 \`bailiwick schema query\` prints the JSON Schema.
 `;
 }
