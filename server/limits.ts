@@ -53,6 +53,22 @@ export const DATABASE_LIMITS = Object.freeze({
   idleInTransaction: 10_000,
 });
 
+/**
+ * What is remembered of queries for actors who come again, in characters, together about 200 MB at most: it takes two to three bytes a
+ * character in this process, and the server takes about 200 for each that a connection has prepared.
+ */
+export const MEMORY_LIMITS = Object.freeze({
+  /** Namespaces of visible sets, each with some for what holds it: 700,000 of 30 characters, or 60,000 of 1,024. And sets. */
+  visibleSets: 64_000_000,
+  visibleSetCount: 10_000,
+  /** Statements of pages and counts with what they bind; and one: a larger one takes the store so long that writing it is nothing. */
+  pageStatements: 8_000_000,
+  pageStatement: 16_000,
+  /** Texts that have a name, and what a connection has prepared; and one. */
+  preparedTexts: 160_000,
+  preparedText: 40_000,
+});
+
 export const RATE_LIMITS = Object.freeze({
   /** Addresses or actors counted at once; the one longest quiet is dropped first. */
   buckets: 10_000,

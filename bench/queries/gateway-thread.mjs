@@ -52,6 +52,7 @@ const compiled = compilePolicy({
   grants: [...grants()],
   tests: [],
   guardrails: [],
+  people: [],
 });
 if (!compiled.ok) throw new Error(compiled.diagnostics[0].message);
 const loaded = loadSnapshot(compiled.snapshot.bytes);

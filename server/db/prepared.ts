@@ -4,6 +4,7 @@
 // their length together is what is bounded: for the names that are given, where whatever was longest unused goes first, and on each
 // connection, which is replaced when it has prepared that much.
 import pg from 'pg';
+import { MEMORY_LIMITS } from '../limits.js';
 import { makeRecent } from '../recent.js';
 import type { StoreClient } from './client.js';
 import type { StorePool } from './pool.js';
@@ -25,9 +26,7 @@ interface NamedText {
 
 export type StatementNames = (text: string) => NamedText | null;
 
-/** Characters of all texts that have a name, and of all that a connection has prepared; and of one. */
-const PREPARED = 160_000;
-const LONGEST = 40_000;
+const { preparedTexts: PREPARED, preparedText: LONGEST } = MEMORY_LIMITS;
 const WATCHED = 256;
 const TIMES = 3;
 

@@ -11,12 +11,6 @@ export const QUERY_LIMITS = Object.freeze({
   orderKeys: 16,
   /** Ours. */
   selectFields: 100,
-  /**
-   * Ours: characters of the namespaces of all visible sets that are remembered, each with some for what holds it, and sets
-   * (visible-memory.ts). They take up to 200 MB: 700,000 namespaces of 30 characters, or 60,000 of 1,024.
-   */
-  rememberedCharacters: 64_000_000,
-  rememberedSets: 10_000,
   /** Ours: errors that one answer tells. */
   errors: 32,
 });

@@ -8,7 +8,7 @@ import { storedPath } from '../db/tables.js';
 import { isEverything } from './condition.js';
 import { openCursor, sealCursor, type CursorBinding } from './cursor.js';
 import { keyOrder } from './key-order.js';
-import { remembering, type Wanted } from './known-statements.js';
+import { remembering, type Wanted } from './remembered.js';
 import { isPosition, sortColumns, type Position } from './order.js';
 import {
   isTooLarge,

@@ -8,7 +8,7 @@ import { ApiProblem } from '../../problem.js';
 import { parseQuery } from '../../query/parse-query.js';
 import type { QueryPlan } from '../../query/plan.js';
 import { countRecords, listPage, namespaceExists } from '../../query/records.js';
-import { makeVisibleMemory, type VisibleSet } from '../../query/visible-memory.js';
+import { makeVisibleMemory, type VisibleSet } from '../../query/remembered.js';
 import { type BodyInput, type Decided, type Route, visibilityRoute } from '../route.js';
 
 export interface QueryRoutesOptions {

@@ -3,7 +3,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Fragment } from '../../../server/db/sql.js';
-import { remembering, type Wanted } from '../../../server/query/known-statements.js';
+import { remembering, type Wanted } from '../../../server/query/remembered.js';
 import { sortColumns, type Position } from '../../../server/query/order.js';
 import { parseQuery } from '../../../server/query/parse-query.js';
 import { chosenStatement } from '../../../server/query/records.js';

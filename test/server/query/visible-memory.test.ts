@@ -2,9 +2,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { visibilityDigest, type Visible } from '../../../engine/index.js';
-import { QUERY_LIMITS } from '../../../server/query/limits.js';
+import { MEMORY_LIMITS } from '../../../server/limits.js';
 import { rowPredicate, visibleRanges } from '../../../server/query/row-predicate.js';
-import { makeVisibleMemory } from '../../../server/query/visible-memory.js';
+import { makeVisibleMemory } from '../../../server/query/remembered.js';
 import { pathOf } from '../../support/gateway.js';
 import { testRuns } from '../../support/test-runs.js';
 
@@ -80,9 +80,9 @@ describe('a memory of visible sets', () => {
   it('holds so many sets at most, however small', () => {
     const remember = makeVisibleMemory();
     const first = remember('0', setOf(1));
-    for (let index = 1; index < QUERY_LIMITS.rememberedSets; index += 1) remember(String(index), setOf(1));
+    for (let index = 1; index < MEMORY_LIMITS.visibleSetCount; index += 1) remember(String(index), setOf(1));
     expect(remember('0', setOf(1))).toBe(first);
-    for (let index = 0; index < QUERY_LIMITS.rememberedSets; index += 1) remember(`other ${String(index)}`, setOf(1));
+    for (let index = 0; index < MEMORY_LIMITS.visibleSetCount; index += 1) remember(`other ${String(index)}`, setOf(1));
     expect(remember('0', setOf(1))).not.toBe(first);
   });
 });

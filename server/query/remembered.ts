@@ -1,0 +1,140 @@
+// What queries remember for actors who come again: of a visible set its digest and its row predicate, and of a page or a count without a
+// filter its statement. Both are bounded in characters (`MEMORY_LIMITS`), and what was longest unused goes first. The names of
+// statements that connections have prepared are of the same budget (server/db/prepared.ts).
+import { visibilityDigest, type Visible } from '../../engine/index.js';
+import { rebound, type Binding, type Fragment } from '../db/sql.js';
+import { MEMORY_LIMITS } from '../limits.js';
+import { makeRecent } from '../recent.js';
+import type { Position } from './order.js';
+import type { QueryPlan } from './plan.js';
+import { rowPredicate, type RowPredicate } from './row-predicate.js';
+
+export interface VisibleSet {
+  readonly digest: string;
+  readonly predicate: RowPredicate;
+}
+
+/** `name` says whose set it probably is: a wrong or ambiguous one costs time and nothing else. */
+export type VisibleMemory = (name: string, visible: Visible) => VisibleSet;
+
+interface Remembered extends VisibleSet {
+  readonly visible: Visible;
+}
+
+/** Characters that a namespace takes beside its own, in all the lists that it is in. */
+const NAMESPACE = 64;
+
+/**
+ * What follows from a visible set takes longer than finding the set where it has many parts. The set itself is found for each request,
+ * and what is remembered is used only where it was made from the very same one, so no policy, credential or hour that changes can
+ * make it wrong.
+ */
+export function makeVisibleMemory(characters: number = MEMORY_LIMITS.visibleSets): VisibleMemory {
+  const byName = makeRecent<Remembered>(characters, MEMORY_LIMITS.visibleSetCount);
+  return (name, visible) => {
+    const known = byName.get(name);
+    if (known !== undefined && isSame(known.visible, visible)) return known;
+    const made: Remembered = { visible, digest: visibilityDigest(visible), predicate: rowPredicate(visible) };
+    byName.put(name, made, name.length + sizeOf(visible));
+    return made;
+  };
+}
+
+function sizeOf(visible: Visible): number {
+  if (visible.kind === 'all') return NAMESPACE;
+  return [...visible.exact, ...visible.subtrees].reduce((sum, path) => sum + path.length + NAMESPACE, 0);
+}
+
+function isSame(a: Visible, b: Visible): boolean {
+  if (a.kind === 'all' || b.kind === 'all') return a.kind === b.kind;
+  return areSame(a.exact, b.exact) && areSame(a.subtrees, b.subtrees);
+}
+
+function areSame(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((text, index) => text === b[index]);
+}
+
+export interface Wanted {
+  readonly predicate: RowPredicate;
+  readonly plan: QueryPlan;
+  readonly after: Position | null;
+}
+
+interface Known {
+  readonly statement: Fragment;
+  /** Which bindings are parts of the position: index of the binding, index of the part. */
+  readonly slots: readonly (readonly [binding: number, part: number])[];
+}
+
+type Write = (wanted: Wanted) => Fragment;
+
+/**
+ * As `write`, whose statements are remembered. To write one takes as long as everything else that a request does before the store is
+ * asked, and its text follows from the visible set and the query alone: only the place in a cursor is another each time, and that is
+ * bound, never written. A statement is found by the very predicate that it was made from. `write` must bind
+ * the parts of the position as they are.
+ */
+export function remembering(write: Write): Write {
+  const known = makeRecent<Known>(MEMORY_LIMITS.pageStatements);
+  return (wanted) => {
+    const name = nameOf(wanted);
+    const found = known.get(name);
+    if (found !== undefined) return filledIn(found, wanted.after);
+    const made = writeOnce(wanted, write);
+    const size = sizeOfStatement(name, made);
+    if (size <= MEMORY_LIMITS.pageStatement) known.put(name, made, size);
+    return filledIn(made, wanted.after);
+  };
+}
+
+/** Everything that a request says is in it: names of properties are bound, and may be as long as a body. */
+function sizeOfStatement(name: string, { statement: { text, bindings } }: Known): number {
+  const bound = bindings.flat().reduce<number>((sum, value) => sum + String(value).length, 0);
+  return name.length + text.length + bound;
+}
+
+function writeOnce(wanted: Wanted, write: Write): Known {
+  const after = wanted.after?.map((part, index) => (part === null ? null : slot(index))) ?? null;
+  const statement = write({ ...wanted, after });
+  const slots = statement.bindings.flatMap((binding, index) => {
+    const part = after?.indexOf(typeof binding === 'string' ? binding : null) ?? -1;
+    return typeof binding === 'string' && part >= 0 ? [[index, part] as const] : [];
+  });
+  return { statement, slots };
+}
+
+/** A text that nothing else can be: no text of a request or of the store has this character. */
+function slot(index: number): string {
+  return `\u0000${String(index)}`;
+}
+
+function filledIn({ statement, slots }: Known, after: Position | null): Fragment {
+  if (after === null || slots.length === 0) return statement;
+  const bindings: Binding[] = [...statement.bindings];
+  for (const [index, part] of slots) bindings[index] = after[part] ?? null;
+  return rebound(statement, bindings);
+}
+
+/** Equal exactly where predicate, query, page size, selection and the absent parts of the position are. */
+function nameOf({ predicate, plan, after }: Wanted): string {
+  const { digest, page, select } = plan;
+  const absent = after?.map((part) => (part === null ? '-' : '+')).join('') ?? '';
+  // Maps as lists of their entries.
+  const selected = select === null ? '' : JSON.stringify([...select.fields], (_, part: unknown) => listed(part));
+  return `${numberOf(predicate)} ${digest} ${String(page.size)} ${absent} ${selected}`;
+}
+
+function listed(part: unknown): unknown {
+  return part instanceof Map ? [...part.entries()] : part;
+}
+
+const numbers = new WeakMap<RowPredicate, string>();
+let last = 0;
+
+function numberOf(predicate: RowPredicate): string {
+  const there = numbers.get(predicate);
+  if (there !== undefined) return there;
+  const given = String((last += 1));
+  numbers.set(predicate, given);
+  return given;
+}
