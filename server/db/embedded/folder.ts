@@ -13,10 +13,27 @@ import {
 } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { StoreError } from '../store-error.js';
+import { codeOf, reasonOf } from '../failures.js';
+import { StoreError, type StoreErrorCode } from '../store-error.js';
 
 /** Major version of the engine's files. */
 const ENGINE_VERSION = '18';
+
+/** What keeps a folder from being used, by the code of the system or, out of the engine, by its words. */
+const FOLDER_FAILURES: readonly (readonly [pattern: RegExp, code: StoreErrorCode, why: string])[] = [
+  [/ENOSPC|EDQUOT|No space left on device|quota exceeded/i, 'store.full', 'there is no space left on its disk'],
+  [/EROFS|Read-only file system/i, 'store.folder', 'its file system is mounted read-only'],
+  [/EACCES|EPERM|Permission denied|Operation not permitted/i, 'store.folder', 'this user may not read and write it'],
+];
+
+/** What a failure of the file system means for the folder; null for any other failure. */
+export function folderFailure(error: unknown, dataDir: string): StoreError | null {
+  const said = `${codeOf(error) ?? ''} ${reasonOf(error)}`;
+  const found = FOLDER_FAILURES.find(([pattern]) => pattern.test(said));
+  if (found === undefined) return null;
+  const [, code, why] = found;
+  return new StoreError(code, `the data folder ${dataDir} cannot be used: ${why}`, { cause: error });
+}
 
 export const storeFolder = (dataDir: string): string => join(dataDir, 'store');
 /** Stands while a store is being created: what is in the folder then is half made and holds nothing of anyone. */

@@ -6,15 +6,18 @@
 // owner is dead; link() lets one of them through. The newest file is never removed, only superseded, so no process can
 // take a number on the strength of something it saw before others came and went.
 import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
   linkSync,
   mkdirSync,
+  openSync,
   readFileSync,
   readdirSync,
-  renameSync,
   rmSync,
   statSync,
-  utimesSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -44,7 +47,8 @@ export interface HeldLock {
   readonly token: string;
   /** Says that its owner lives, to those who cannot see the process. */
   touch(): void;
-  release(): void;
+  /** Gives the folder to whoever asks next; false where that cannot be said now, and is to be said again. Never throws. */
+  release(): boolean;
 }
 
 /** Owners touch their lock this often (ms), and one that others cannot see is taken for dead after this long without. */
@@ -100,8 +104,9 @@ export function takeLock(folder: string, next: number, socketDir: string): HeldL
   const record: LockRecord = { ...identifyProcess(), token, socketDir, path: folder, inode: statSync(folder).ino };
   const draft = join(folder, `draft-${token}`);
   const file = join(folder, String(next));
-  writeFileSync(draft, JSON.stringify(record), { mode: 0o600 });
+  const text = JSON.stringify(record);
   try {
+    writeFileSync(draft, text, { mode: 0o600 });
     linkSync(draft, file);
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return null;
@@ -118,25 +123,46 @@ export function takeLock(folder: string, next: number, socketDir: string): HeldL
     file,
     token,
     touch: () => {
-      const now = new Date();
-      try {
-        utimesSync(file, now, now);
-      } catch {
-        return; // the lock has been taken away, which the worker finds out before it touches the store again
-      }
+      // Written, so that the file system dates it: by another clock than ours, perhaps, and the one that ages are taken by.
+      overwrite(file, text);
     },
-    release: () => {
-      if (!ownsLock(file, token)) return;
-      const released = join(folder, `draft-${token}`);
-      writeFileSync(released, RELEASED, { mode: 0o600 });
-      renameSync(released, file);
-    },
+    release: () => !ownsLock(file, token) || overwrite(file, RELEASED),
   };
+}
+
+/** In place, which takes no room on a full disk. False where it cannot be done. */
+function overwrite(file: string, text: string): boolean {
+  try {
+    const open = openSync(file, 'r+');
+    try {
+      writeSync(open, text, 0);
+      ftruncateSync(open, Buffer.byteLength(text));
+    } finally {
+      closeSync(open);
+    }
+    return true;
+  } catch (error) {
+    return codeOf(error) === 'ENOENT'; // taken over, which the worker finds out before it touches the store again
+  }
+}
+
+/**
+ * As `ownsLock`, in the least time, for each use of the store: nobody has taken the number after ours, nor removed ours. No clock has a
+ * say in it: after a pause of the machine, however long, and whatever its clocks say, the next use finds out.
+ */
+export function stillOwns(file: string): boolean {
+  const at = file.lastIndexOf('/') + 1;
+  return existsSync(file) && !existsSync(`${file.slice(0, at)}${String(Number(file.slice(at)) + 1)}`);
 }
 
 /** Whether the lock is still held by who took it with this token. */
 export function ownsLock(file: string, token: string): boolean {
-  const text = readText(file);
+  let text: string | null;
+  try {
+    text = readText(file);
+  } catch {
+    return true; // who cannot read it cannot know
+  }
   return (
     text !== null &&
     decodeRecord(text)?.token === token &&
@@ -145,7 +171,11 @@ export function ownsLock(file: string, token: string): boolean {
 }
 
 export function createLockFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  try {
+    mkdirSync(folder, { mode: 0o700 }); // by itself: with its parents, a read-only file system is told as a folder that is missing
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  }
 }
 
 /** One of the two may differ: another mount of the same folder, a file system without lasting inodes. */
@@ -159,12 +189,13 @@ function newestNumber(folder: string): number {
   return newest;
 }
 
-/** Older locks, and drafts of processes that died while writing them. */
+/** Older locks, the oldest first, so that none of them is ever without its successor; and drafts of processes that died while writing. */
 function tidy(folder: string, mine: number): void {
-  for (const name of readdirSync(folder)) {
-    const path = join(folder, name);
-    if (DIGITS.test(name) ? Number(name) < mine : ageOf(folder, path) > HEARTBEAT_LOST) rmSync(path, { force: true });
-  }
+  const names = readdirSync(folder);
+  const numbers = names.filter((name) => DIGITS.test(name)).map(Number);
+  const older = numbers.filter((number) => number < mine).sort((one, other) => one - other);
+  const drafts = names.filter((name) => !DIGITS.test(name) && ageOf(folder, join(folder, name)) > HEARTBEAT_LOST);
+  for (const name of [...older, ...drafts]) rmSync(join(folder, String(name)), { force: true });
 }
 
 const beats = (folder: string, file: string): boolean => ageOf(folder, file) < HEARTBEAT_LOST;

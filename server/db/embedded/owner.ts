@@ -1,5 +1,6 @@
 // Owning the store of a folder: the worker thread, the heartbeat of the lock, and the watch over statements that never end.
 // The thread does not keep the process alive; whoever owns a store and wants it closed cleanly says so.
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { StoreError } from '../store-error.js';
@@ -35,15 +36,24 @@ export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerO
     dataDir,
     socketPath: socketPath(socketDir),
     lockFile: lock.file,
-    lockToken: lock.token,
     idleLimit,
     runaway: runaway.buffer,
   };
   const script = fileURLToPath(new URL('./worker.js', import.meta.url));
   const worker = new Worker(script, { workerData, execArgv: [], name: 'bailiwick-store' });
 
+  let isReady = false;
+  const order = (what: WorkerOrder): void => {
+    worker.postMessage(what);
+  };
+  let isUnreachable = false;
   const watch = setInterval(() => {
     lock.touch();
+    if (!isUnreachable && !existsSync(socketPath(socketDir)) && isReady) {
+      isUnreachable = true;
+      warn('SOCKET', `${socketDir} was removed: the embedded store is started again with a socket elsewhere`);
+      order('close');
+    }
     const due = Atomics.load(runaway, 0);
     if (due === 0n || process.hrtime.bigint() < due) return;
     Atomics.store(runaway, 0, 0n);
@@ -56,19 +66,24 @@ export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerO
     worker.once('exit', () => {
       clearInterval(watch);
       removeSocketDir(socketDir);
-      lock.release();
+      lock.release(); // or it is tried again before the next start
       resolve();
     });
   });
-  await readiness(worker);
+  try {
+    await readiness(worker);
+  } catch (error) {
+    await ended; // whoever hears of it finds nothing left behind
+    throw error;
+  }
+  isReady = true;
   worker.unref();
   return {
     socketDir,
     ended,
     close: async () => {
-      const order: WorkerOrder = 'close';
       worker.ref();
-      worker.postMessage(order);
+      order('close');
       const timer = setTimeout(() => void worker.terminate(), CLOSE_TIMEOUT);
       await ended;
       clearTimeout(timer);

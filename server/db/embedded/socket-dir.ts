@@ -15,18 +15,24 @@ const FOLDER_NAME = /^bailiwick-[A-Za-z0-9]{6}$/;
 
 export const socketPath = (folder: string): string => join(folder, SOCKET_NAME);
 
-/** Throws `store.socket`. */
+/**
+ * Where the system has a folder for what this user runs (`XDG_RUNTIME_DIR`), which nobody tidies, in there; else in a temporary one.
+ * Throws `store.socket`.
+ */
 export function createSocketDir(): string {
-  const parent = [tmpdir(), '/tmp'].find(
-    (folder) => Buffer.byteLength(socketPath(join(folder, 'bailiwick-XXXXXX'))) <= MAX_SOCKET_PATH,
-  );
-  if (parent === undefined)
-    throw new StoreError('store.socket', 'the temporary folder has too long a name for a socket');
-  try {
-    return mkdtempSync(join(parent, 'bailiwick-')); // 0700, and a name that nobody can have made before
-  } catch (error) {
-    throw new StoreError('store.socket', `no socket can be made in ${parent}: ${reasonOf(error)}`, { cause: error });
+  const failures: unknown[] = [];
+  for (const parent of [`/run/user/${String(process.getuid?.())}`, tmpdir(), '/tmp']) {
+    if (Buffer.byteLength(socketPath(join(parent, 'bailiwick-XXXXXX'))) > MAX_SOCKET_PATH) continue;
+    try {
+      return mkdtempSync(join(parent, 'bailiwick-')); // 0700, and a name that nobody can have made before
+    } catch (error) {
+      failures.push(error);
+    }
   }
+  const cause = failures.at(-1);
+  if (cause === undefined)
+    throw new StoreError('store.socket', 'the temporary folder has too long a name for a socket');
+  throw new StoreError('store.socket', `no socket can be made: ${reasonOf(cause)}`, { cause });
 }
 
 /** The name may come from a file, so only what looks like ours goes: a folder of that name with nothing but a socket. */

@@ -10,7 +10,8 @@ import { reasonOf } from '../failures.js';
 import type { ConnectionSource } from '../pool.js';
 import { StoreError } from '../store-error.js';
 import { HEARTBEAT_LOST, createLockFolder, readLock, takeLock } from './owner-lock.js';
-import type { LockRecord } from './owner-lock.js';
+import type { HeldLock, LockRecord } from './owner-lock.js';
+import { folderFailure } from './folder.js';
 import { startOwner } from './owner.js';
 import type { Owner } from './owner.js';
 import { SOCKET_PORT, createSocketDir, removeSocketDir } from './socket-dir.js';
@@ -77,6 +78,8 @@ class Store {
   #socketDir: string | null = null;
   /** One look for the owner at a time, shared by all who need a connection. */
   #locating: Promise<string> | null = null;
+  /** Of our owner that is or was. */
+  #lock: HeldLock | null = null;
   #closed = false;
   /** Who holds the folder; null if nobody does, or we. */
   #holder: LockRecord | null = null;
@@ -142,22 +145,33 @@ class Store {
       if (this.#closed) throw new StoreError('store.closed', 'the store has been closed');
       if (this.#owner !== null) return this.#owner.socketDir;
       const { dataDir, lockFolder } = this.#folders();
-      const state = readLock(lockFolder);
+      this.#letGo(dataDir);
+      const state = onFolder(dataDir, () => readLock(lockFolder));
       this.#holder = state.kind === 'held' ? state.record : null;
       if (state.kind === 'held') return state.record.socketDir;
       const socketDir = createSocketDir();
-      const lock = takeLock(lockFolder, state.next, socketDir);
+      const lock = onFolder(dataDir, () => taken(lockFolder, state.next, socketDir));
       if (lock === null) {
         removeSocketDir(socketDir); // another process was quicker
         continue;
       }
       if (state.socketDir !== null) removeSocketDir(state.socketDir);
+      this.#lock = lock;
       const owner = await startOwner({ dataDir, lock, socketDir, idleLimit: this.#options.idleInTransaction });
       this.#owner = owner;
       void owner.ended.then(() => {
         this.#owner = null;
+        this.#socketDir = null;
       });
     }
+  }
+
+  /** A lock that could not be released when its owner ended, as on a file system that had become read-only, goes first. */
+  #letGo(dataDir: string): void {
+    if (this.#lock?.release() === false) {
+      throw new StoreError('store.folder', `the data folder ${dataDir} cannot be used: its lock cannot be written`);
+    }
+    this.#lock = null;
   }
 
   #folders(): { readonly dataDir: string; readonly lockFolder: string } {
@@ -174,8 +188,9 @@ class Store {
       createLockFolder(lockFolder);
       return { dataDir, lockFolder };
     } catch (error) {
-      const message = `the data folder ${this.#options.dataDir} cannot be used: ${reasonOf(error)}`;
-      throw new StoreError('store.folder', message, { cause: error });
+      const { dataDir } = this.#options;
+      const message = `the data folder ${dataDir} cannot be used: ${reasonOf(error)}`;
+      throw folderFailure(error, dataDir) ?? new StoreError('store.folder', message, { cause: error });
     }
   }
 
@@ -190,6 +205,24 @@ class Store {
         cause: error,
       },
     );
+  }
+}
+
+/** A socket's folder for which there is no lock is nobody's. */
+function taken(lockFolder: string, next: number, socketDir: string): HeldLock | null {
+  try {
+    return takeLock(lockFolder, next, socketDir);
+  } catch (error) {
+    removeSocketDir(socketDir);
+    throw error;
+  }
+}
+
+function onFolder<T>(dataDir: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw folderFailure(error, dataDir) ?? error;
   }
 }
 

@@ -5,7 +5,6 @@ export interface WorkerInput {
   readonly dataDir: string;
   readonly socketPath: string;
   readonly lockFile: string;
-  readonly lockToken: string;
   /** Milliseconds a client may idle inside a transaction. */
   readonly idleLimit: number;
   /** One 64-bit integer: when (process.hrtime) the statement that runs now has run for too long; 0 for none. */

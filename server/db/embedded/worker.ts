@@ -7,18 +7,16 @@ import { isDurable, openEngine } from './engine.js';
 import type { Engine } from './engine.js';
 import { reasonOf } from '../failures.js';
 import { StoreError } from '../store-error.js';
-import { finishFolder, prepareFolder, storeFolder } from './folder.js';
-import { ownsLock } from './owner-lock.js';
+import { finishFolder, folderFailure, prepareFolder, storeFolder } from './folder.js';
+import { stillOwns } from './owner-lock.js';
 import { Scheduler } from './scheduler.js';
 import { Session } from './session.js';
 import type { WorkerInput, WorkerMessage } from './worker-messages.js';
 import { greeting } from './wire.js';
 
-const { dataDir, socketPath, lockFile, lockToken, idleLimit, runaway } = workerData as WorkerInput;
+const { dataDir, socketPath, lockFile, idleLimit, runaway } = workerData as WorkerInput;
 
 const MAX_SESSIONS = 512;
-/** For this long the lock is believed to be ours without another look. */
-const LOCK_TRUST = 5_000;
 const DRAIN_PATIENCE = 3_000;
 /** A statement that still runs long after its client gave up ends the engine: nothing else can. Milliseconds. */
 const runawayAfter = (statementTimeout: number): number => 10 * statementTimeout + 5_000;
@@ -52,6 +50,8 @@ async function open(): Promise<Engine> {
     return engine;
   } catch (error) {
     const reason = reasonOf(error);
+    const failure = folderFailure(error, dataDir);
+    if (failure !== null) throw failure;
     if (state === 'new')
       throw new StoreError('store.start', `the store cannot be created: ${reason}`, { cause: error });
     throw new StoreError('store.corrupt', `the store in ${storeFolder(dataDir)} cannot be opened: ${reason}`, {
@@ -64,7 +64,6 @@ async function serve(): Promise<void> {
   const engine = await open();
   const durable = isDurable(engine);
   const runawayAt = new BigInt64Array(runaway);
-  let trustedUntil = 0;
   const scheduler = new Scheduler({
     engine,
     idleLimit,
@@ -74,10 +73,7 @@ async function serve(): Promise<void> {
       Atomics.store(runawayAt, 0, due);
     },
     guard: () => {
-      const now = performance.now();
-      if (now < trustedUntil) return;
-      if (!ownsLock(lockFile, lockToken)) abandon(new Error('another process has taken the store over'));
-      trustedUntil = now + LOCK_TRUST;
+      if (!stillOwns(lockFile)) abandon(new Error('another process has taken the store over'));
     },
   });
   let sessions = 0;
@@ -119,7 +115,8 @@ async function serve(): Promise<void> {
 try {
   await serve();
 } catch (error) {
-  if (error instanceof StoreError) say({ kind: 'refused', code: error.code, message: error.message });
+  const failure = error instanceof StoreError ? error : folderFailure(error, dataDir);
+  if (failure !== null) say({ kind: 'refused', code: failure.code, message: failure.message });
   else say({ kind: 'refused', code: 'store.start', message: `the store cannot be started: ${reasonOf(error)}` });
   process.exit(1);
 }

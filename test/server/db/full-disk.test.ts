@@ -1,0 +1,229 @@
+// The disk under the embedded store: full while it runs, full or read-only when it is to start. Nothing ends but the statement, and what
+// is wrong is said in a line. Where this user may mount file systems these are real ones; elsewhere only what needs none is tested.
+import { afterEach, beforeEach, describe, expect, it, test } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openDatabase } from '../../../server/db/database.js';
+import { folderFailure } from '../../../server/db/embedded/folder.js';
+import { createLockFolder, readLock, stillOwns, takeLock } from '../../../server/db/embedded/owner-lock.js';
+import { storeFailure } from '../../../server/db/failures.js';
+import { newDataDir } from '../../support/stores.js';
+
+const failure = (attempt: Promise<unknown>): Promise<unknown> =>
+  attempt.then(
+    () => 'no failure',
+    (error: unknown) => error,
+  );
+
+let root: string;
+let runtime: string | undefined;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'bailiwick-disk-'));
+  runtime = process.env['TMPDIR'];
+  mkdirSync(join(root, 'run'), { mode: 0o700 });
+  process.env['TMPDIR'] = join(root, 'run');
+});
+afterEach(() => {
+  if (runtime === undefined) delete process.env['TMPDIR'];
+  else process.env['TMPDIR'] = runtime;
+  rmSync(root, { recursive: true, force: true });
+});
+
+/** Sockets that were left behind. */
+const left = (): readonly string[] => readdirSync(join(root, 'run'));
+
+describe('what the system says of a folder', () => {
+  test.each([
+    [{ code: 'ENOSPC' }, 'store.full'],
+    [{ code: 'EDQUOT' }, 'store.full'],
+    [new Error('FATAL:  could not write lock file "postmaster.pid": No space left on device'), 'store.full'],
+    [{ code: 'EROFS' }, 'store.folder'],
+    [{ code: 'EACCES' }, 'store.folder'],
+  ])('%j is told by %s', (error, code) => {
+    expect(folderFailure(error, '/data')).toMatchObject({ code, help: expect.any(String) });
+    expect(storeFailure(folderFailure(error, '/data'))).toBe('unavailable');
+  });
+
+  it('is not taken for what it is not', () => {
+    expect(folderFailure(new Error('could not find a valid checkpoint'), '/data')).toBeNull();
+  });
+});
+
+describe('a lock', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = join(root, 'store.lock');
+    createLockFolder(folder);
+  });
+
+  it('that cannot be released says so, and throws nothing among the events of a thread', () => {
+    const lock = takeLock(folder, 1, '/tmp/bailiwick-abcdef');
+    rmSync(join(folder, '1'));
+    mkdirSync(join(folder, '1'));
+    expect(lock?.release()).toBe(false);
+  });
+
+  it('is lost as soon as the next number is taken, whatever any clock says', () => {
+    const lock = takeLock(folder, 1, '/tmp/bailiwick-abcdef');
+    expect(stillOwns(lock?.file ?? '')).toBe(true);
+    writeFileSync(join(folder, '2'), '{}');
+    expect(stillOwns(lock?.file ?? '')).toBe(false);
+    rmSync(join(folder, '2'));
+    rmSync(join(folder, '1'));
+    expect(stillOwns(lock?.file ?? '')).toBe(false);
+  });
+
+  it('beats by the clock of the file system, not by that of its owner', () => {
+    const lock = takeLock(folder, 1, '/tmp/bailiwick-abcdef');
+    const file = join(folder, '1');
+    utimesSync(file, new Date(0), new Date(0));
+    const { Date: real } = globalThis;
+    // An owner whose clock is a minute behind.
+    globalThis.Date = class extends real {
+      constructor() {
+        super(real.now() - 60_000);
+      }
+      static override now(): number {
+        return real.now() - 60_000;
+      }
+    } as DateConstructor;
+    try {
+      lock?.touch();
+    } finally {
+      globalThis.Date = real;
+    }
+    expect(Math.abs(statSync(file).mtimeMs - Date.now())).toBeLessThan(5_000);
+    expect(readLock(folder)).toMatchObject({ kind: 'held' });
+  });
+});
+
+it('a start that fails leaves no socket behind', async () => {
+  const file = join(root, 'file');
+  writeFileSync(file, '');
+  expect(await failure(openDatabase({ kind: 'embedded', dataDir: file }))).toMatchObject({ code: 'store.folder' });
+  mkdirSync(join(root, 'data', 'store'), { recursive: true });
+  writeFileSync(join(root, 'data', 'store', 'thesis.txt'), 'irreplaceable');
+  expect(await failure(openDatabase({ kind: 'embedded', dataDir: join(root, 'data') }))).toMatchObject({
+    code: 'store.corrupt',
+  });
+  expect(left()).toEqual([]);
+  expect(readdirSync(join(root, 'data', 'store.lock'))).toHaveLength(1);
+});
+
+it('a socket that somebody tidied away is made anew, also for other processes', async () => {
+  const dataDir = await newDataDir();
+  const socketDir = (): string => {
+    const state = readLock(join(realpathSync(dataDir), 'store.lock'));
+    return state.kind === 'held' ? state.record.socketDir : 'nobody holds it';
+  };
+  const db = await openDatabase({ kind: 'embedded', dataDir });
+  const before = socketDir();
+  rmSync(before, { recursive: true });
+  // The lock says where the socket was: another instance gets there only when the owner has noticed.
+  const other = await openDatabase({ kind: 'embedded', dataDir });
+  await other.ping();
+  await db.ping();
+  expect(existsSync(socketDir())).toBe(true);
+  expect(socketDir()).not.toBe(before);
+  await other.close();
+  await db.close();
+  expect(left()).toEqual([]);
+  rmSync(dataDir, { recursive: true, force: true });
+}, 60_000);
+
+function mount(folder: string, options: string): boolean {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const probe = mkdtempSync(join(tmpdir(), 'bailiwick-mount-'));
+const mayMount = mount(probe, 'size=64k');
+if (mayMount) execFileSync('umount', [probe]);
+rmSync(probe, { recursive: true, force: true });
+
+if (!mayMount) {
+  process.stderr.write('this user may not mount file systems: full and read-only disks are not tested\n');
+  test.skip('a disk of its own (this user may not mount any)', () => undefined);
+} else {
+  describe('a disk of its own', () => {
+    let disk: string;
+    beforeEach(async () => {
+      disk = join(root, 'disk');
+      mkdirSync(disk);
+      if (!mount(disk, 'size=160m')) throw new Error('the disk cannot be mounted');
+      const template = await newDataDir();
+      execFileSync('cp', ['-a', join(template, 'store'), disk]);
+      rmSync(template, { recursive: true, force: true });
+    });
+    afterEach(() => {
+      execFileSync('umount', ['-l', disk]);
+    });
+
+    const fill = (): void => {
+      try {
+        execFileSync('dd', ['if=/dev/zero', `of=${join(disk, 'filling')}`, 'bs=64k'], { stdio: 'ignore' });
+      } catch {
+        return; // full
+      }
+    };
+
+    it('that is full makes requests fail until there is room, and they go on', async () => {
+      const db = await openDatabase({ kind: 'embedded', dataDir: disk });
+      await db.knex.raw('CREATE TABLE bulk (text text)');
+      fill();
+      const write = (): Promise<unknown> =>
+        failure(
+          Promise.resolve(db.knex.raw('INSERT INTO bulk SELECT md5(n::text) FROM generate_series(1, 200000) AS n')),
+        );
+      for (let times = 0; times < 3; times += 1) expect(storeFailure(await write())).not.toBeNull();
+      rmSync(join(disk, 'filling'));
+      const end = Date.now() + 30_000;
+      let last = await failure(db.ping());
+      while (last !== 'no failure' && Date.now() < end) {
+        await sleep(200);
+        last = await failure(db.ping());
+      }
+      expect(last).toBe('no failure');
+      await db.knex.raw("INSERT INTO bulk VALUES ('room')");
+      await db.close();
+    }, 120_000);
+
+    it('that is full when it is to start is said in a line, with nothing left behind', async () => {
+      fill();
+      expect(await failure(openDatabase({ kind: 'embedded', dataDir: disk }))).toMatchObject({
+        name: 'StoreError',
+        code: 'store.full',
+      });
+      expect(left()).toEqual([]);
+    });
+
+    it('that is read-only is said in a line, with nothing created', async () => {
+      execFileSync('mount', ['-o', 'remount,ro', disk]);
+      const error = await failure(openDatabase({ kind: 'embedded', dataDir: disk }));
+      expect(error).toMatchObject({ name: 'StoreError', code: 'store.folder' });
+      expect(error).toHaveProperty('message', expect.stringContaining('read-only'));
+      expect(await failure(openDatabase({ kind: 'embedded', dataDir: join(disk, 'new') }))).toMatchObject({
+        code: 'store.folder',
+      });
+      expect(existsSync(join(disk, 'store.lock'))).toBe(false);
+      expect(left()).toEqual([]);
+    });
+  });
+}
