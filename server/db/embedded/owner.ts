@@ -46,13 +46,16 @@ export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerO
   const order = (what: WorkerOrder): void => {
     worker.postMessage(what);
   };
-  let isUnreachable = false;
+  let isLeaving = false;
+  const leave = (): void => {
+    isLeaving = true; // and the socket is gone before the thread is
+    order('close');
+  };
   const watch = setInterval(() => {
     lock.touch();
-    if (!isUnreachable && !existsSync(socketPath(socketDir)) && isReady) {
-      isUnreachable = true;
+    if (isReady && !isLeaving && !existsSync(socketPath(socketDir))) {
       warn('SOCKET', `${socketDir} was removed: the embedded store is started again with a socket elsewhere`);
-      order('close');
+      leave();
     }
     const due = Atomics.load(runaway, 0);
     if (due === 0n || process.hrtime.bigint() < due) return;
@@ -83,7 +86,7 @@ export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerO
     ended,
     close: async () => {
       worker.ref();
-      order('close');
+      leave();
       const timer = setTimeout(() => void worker.terminate(), CLOSE_TIMEOUT);
       await ended;
       clearTimeout(timer);
