@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks';
 import { readFileSync } from 'node:fs';
 import { checkGuardrails, compilePolicy, diffPolicies, openCompiled, readPolicy } from '../../dist/engine/compiler.js';
 import { loadSnapshot } from '../../dist/engine/index.js';
-import { readFolder } from '../../dist/server/cli/read-folder.js';
+import { readFolder } from '../../dist/server/policy/read-folder.js';
 
 const [snapshot, edited, folder] = process.argv.slice(2);
 const phases = [];
@@ -36,7 +36,7 @@ const { policy: before } = must(time('load a snapshot', () => loadSnapshot(oldBy
 const { policy: after } = must(loadSnapshot(newBytes));
 const report = time('diff, ten grants edited', () => diffPolicies(before, after));
 if (report.equal || report.gained.length + report.lost.length === 0) throw new Error('the diff found nothing');
-const { files } = await readFolder(folder, folder);
+const { files } = await readFolder(folder);
 const { policy: set } = time('read and link', () => readPolicy(files));
 const compiled = must(time('compile', () => compilePolicy(set)));
 const { policy } = must(time('open what was compiled', () => openCompiled(compiled.snapshot)));

@@ -8,7 +8,7 @@ import type { OpenResult, Purpose } from '../policy/open-policy.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { type CliIo, pathOf, write } from './io.js';
-import { pathFailure } from './path-failure.js';
+import { pathFailure } from './files.js';
 import { count } from './render/text.js';
 import { escapeText } from './render/escape.js';
 import { startProgress } from './render/progress.js';

@@ -124,7 +124,7 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
       [
         'local',
         'answer queries without policy and keys, on loopback only: every user of this machine is served',
-        async () => (await import('./commands/local.js')).defineLocal,
+        async () => (await import('./commands/serve.js')).defineLocal,
       ],
       [
         'migrate',

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { type CliIo, pathOf } from './io.js';
-import { fileFailure } from './path-failure.js';
+import { fileFailure } from './files.js';
 
 /** One line without its line end; null bytes: it is longer than the limit and was skipped. */
 export interface Line {

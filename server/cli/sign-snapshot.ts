@@ -26,10 +26,8 @@ import { openStated } from './open-policy.js';
 import type { Format } from './options.js';
 import { count } from './render/text.js';
 import { escapeText } from './render/escape.js';
-import { asFailure } from './signing-failure.js';
-import { readStatementFlags, type StatementValues } from './statement-flags.js';
-import { statementJson } from './verify-snapshot.js';
-import { writeWhole } from './write-whole.js';
+import { asFailure, readStatementFlags, statementJson, type StatementValues } from './statement-flags.js';
+import { writeWhole } from './files.js';
 
 export interface SignOptions {
   readonly key: string;

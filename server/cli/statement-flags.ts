@@ -1,8 +1,17 @@
-// Flags that `sign` and `verify` share, read to values with every fault at once.
-import { type Instant, isName, parseInstant, STATEMENT_LIMITS } from '../../engine/index.js';
-import { EXIT } from './exit-codes.js';
+// What the verbs of publication share: the flags of statements, read to values with every fault at once, and what goes wrong with
+// keys, keyrings and statements, as failures.
+import {
+  formatInstant,
+  type Instant,
+  isName,
+  parseInstant,
+  type PublicationStatement,
+  STATEMENT_LIMITS,
+} from '../../engine/index.js';
+import { EXIT, type ExitStatus } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { escapeText } from './render/escape.js';
+import { SigningError, type SigningErrorCode } from '../signing/signing-error.js';
 
 export interface StatementFlags {
   readonly environment?: string;
@@ -61,4 +70,29 @@ function readTime(flag: string, text: string | undefined, faults: string[]): Ins
   if (instant === null)
     faults.push(`\`${flag}\` must be an RFC 3339 instant with offset, such as \`2027-01-01T00:00:00Z\``);
   return instant;
+}
+
+const STATUSES: ReadonlyMap<SigningErrorCode, ExitStatus> = new Map<SigningErrorCode, ExitStatus>([
+  ['key.exists', EXIT.precondition],
+  ['key.exposed', EXIT.precondition],
+  ['statement.invalid', EXIT.integrity],
+]);
+
+/** The answer of `work`; throws `CliFailure` where it throws `SigningError`. */
+export async function asFailure<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof SigningError)) throw error;
+    const { code, message, help, faults } = error;
+    const report = { faults: faults.map((fault) => ({ code, message: fault })) };
+    const told = faults.length === 0 ? {} : { text: faults.map(escapeText).join('\n'), report };
+    const detail = { cause: error, ...(help === undefined ? {} : { help }), ...told };
+    throw new CliFailure(STATUSES.get(code) ?? EXIT.usage, { code, message }, detail);
+  }
+}
+
+/** A statement as JSON output shows it. */
+export function statementJson({ issued, expires, ...statement }: PublicationStatement): object {
+  return { ...statement, issued: formatInstant(issued), expires: formatInstant(expires) };
 }

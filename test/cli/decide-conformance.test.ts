@@ -7,7 +7,7 @@ import { type NeutralPolicy, toPolicyFiles } from '../support/neutral-policy.js'
 import { makeFolder } from '../support/temp-folder.js';
 import { runIn } from './verb-table.js';
 // The runner cannot load a module for the first time from several places at once, as the verb does with these.
-import '../../server/cli/answer-line.js';
+import '../../server/cli/commands/decide.js';
 import '../../server/cli/open-policy.js';
 import '../../server/cli/read-lines.js';
 

@@ -8,7 +8,7 @@ import { CliFailure } from '../../server/cli/failure.js';
 import { showFailure } from '../../server/cli/show-failure.js';
 import { renderGithub } from '../../server/cli/render/github.js';
 import { renderJunit } from '../../server/cli/render/junit.js';
-import { makeLocator } from '../../server/cli/render/locate.js';
+import { makeLocator } from '../../server/cli/render/problems.js';
 import { renderSarif } from '../../server/cli/render/sarif.js';
 import { junitFaults, sarifFaults } from '../support/published-schemas.js';
 import { makeIo } from '../support/cli-io.js';

@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { readFileSync } from 'node:fs';
 import { FAMILIES } from '../../engine/index.js';
-import { schemaOf } from '../../server/cli/schemas.js';
+import { schemaOf } from '../../server/cli/commands/schema.js';
 import { checkDatasetLine } from '../../server/api/dataset-schema.js';
 import { parseQuery } from '../../server/query/parse-query.js';
 import { anyContext, envelopeOf } from '../support/query-envelopes.js';

@@ -1,5 +1,6 @@
-// `bailiwick codes [code]`: the page of a diagnostic code, or all of them.
+// `bailiwick codes [code]`: the page of a diagnostic code, or all of them, for a terminal and as the document that ships.
 import { type Command, Option } from 'commander';
+import type { CodePage } from '../../../engine/compiler.js';
 import { usage } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { withExamples } from '../options.js';
@@ -20,10 +21,7 @@ export function defineCodes(command: Command, io: CliIo): void {
 }
 
 async function codes(io: CliIo, code: string | undefined, format: CodesFormat): Promise<void> {
-  const [{ codePage, nearest, PROBLEM_CODES }, { renderList, renderMarkdown, renderPage }] = await Promise.all([
-    import('../../../engine/compiler.js'),
-    import('../render/pages.js'),
-  ]);
+  const { codePage, nearest, PROBLEM_CODES } = await import('../../../engine/compiler.js');
   const wanted = PROBLEM_CODES.filter((known) => code === undefined || known === code.toUpperCase());
   if (code !== undefined && wanted.length === 0) {
     const near = nearest(code.toUpperCase(), PROBLEM_CODES);
@@ -34,4 +32,47 @@ async function codes(io: CliIo, code: string | undefined, format: CodesFormat): 
   if (format === 'json') await writeJson(io, code === undefined ? { codes: pages } : pages[0]);
   else if (format === 'markdown') await write(io.stdout, renderMarkdown(pages));
   else await write(io.stdout, code === undefined ? renderList(pages) : pages.map(renderPage).join(''));
+}
+
+export type NamedPage = CodePage & { readonly code: string };
+
+export function renderList(pages: readonly NamedPage[]): string {
+  const width = Math.max(...pages.map(({ code }) => code.length));
+  return pages.map(({ code, severity, title }) => `${code.padEnd(width)}  ${severity.padEnd(7)}  ${title}\n`).join('');
+}
+
+export function renderPage({ code, severity, title, explanation, wrong, right }: NamedPage): string {
+  return `${code} (${severity}): ${title}\n\n${explanation}\n\nWrong:\n${indented(wrong)}\nRight:\n${indented(right)}`;
+}
+
+function indented(example: string): string {
+  return shown(example)
+    .map((line) => `${line === '' ? '' : `  ${line}`}\n`)
+    .join('');
+}
+
+/** What a terminal or a reader would not see stands as an escape. */
+function shown(example: string): readonly string[] {
+  return example
+    .replace(/\n$/, '')
+    .split('\n')
+    .map((line) =>
+      line.replaceAll(/[\p{Cc}\p{Cf}]/gu, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`),
+    );
+}
+
+/** All pages in one document, a heading for each code. */
+export function renderMarkdown(pages: readonly NamedPage[]): string {
+  const rows = pages.map(
+    ({ code, severity, title }) => `| [\`${code}\`](#${code.toLowerCase()}) | ${severity} | ${title} |\n`,
+  );
+  const head =
+    '# Diagnostic codes\n\nWritten by `make docs` from the registry in `diagnostics/codes/`; tests run the examples. `bailiwick codes <code>` shows one page.\nErrors make a policy invalid; warnings do with `--strict`. Codes that begin with `LINT_` have levels (`--level CODE=off`) and can be\nignored in a file with a reason: `# bailiwick-ignore CODE: why`, above an entry, behind it, or at the head of the file for all of it.\n\n| Code | Severity | Says |\n|---|---|---|\n';
+  return head + rows.join('') + pages.map(markdownPage).join('');
+}
+
+function markdownPage({ code, severity, title, explanation, wrong, right, shows }: NamedPage): string {
+  const example = (text: string): string =>
+    shows === 'words' ? `${shown(text).join('\n')}\n` : `\`\`\`yaml\n${shown(text).join('\n')}\n\`\`\`\n`;
+  return `\n## ${code}\n\n*${severity}*: ${title}. ${explanation}\n\nWrong:\n\n${example(wrong)}\nRight:\n\n${example(right)}`;
 }

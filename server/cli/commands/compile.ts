@@ -71,7 +71,7 @@ async function writeSnapshot(io: CliIo, bytes: Uint8Array, target: Target): Prom
     await write(io.stdout, bytes);
     return;
   }
-  const { writeWhole } = await import('../write-whole.js');
+  const { writeWhole } = await import('../files.js');
   const protectedFiles = target.sources.map((path) => pathOf(io, `${target.folder}/${path}`));
   await writeWhole(pathOf(io, target.output), bytes, { shown: target.output, protectedFiles });
 }
@@ -95,7 +95,7 @@ async function print(io: CliIo, report: CheckReport, { output, format, dir }: Pr
     return;
   }
   if (format !== 'text') {
-    const { renderFor } = await import('../render/report-formats.js');
+    const { renderFor } = await import('../render/report.js');
     await write(io.stdout, renderFor(format, report, { io, dir }));
     return;
   }

@@ -1,11 +1,13 @@
 // `bailiwick decide <policy>`: requests in, one a line; decisions out, one a line, in the same order (design 5.1).
 import type { Command } from 'commander';
+import { type Decision, decideRaw, type Instant, type Policy, type Step } from '../../../engine/index.js';
+import { type LineError, type LineId, parseDecideLine } from '../decide-line.js';
 import { EXIT } from '../exit-codes.js';
-import { CliFailure } from '../failure.js';
+import { usage } from '../failure.js';
 import { type CliIo, isClosed, write } from '../io.js';
-import { CLI_LIMITS } from '../../limits.js';
 import { type Format, formatOption, instantOption, withExamples } from '../options.js';
-import { renderAnswer } from '../render/answer.js';
+import { escapeJson, escapeText } from '../render/escape.js';
+import { CLI_LIMITS } from '../../limits.js';
 
 interface Options {
   readonly requests: string;
@@ -38,17 +40,12 @@ export function defineDecide(command: Command, io: CliIo): void {
 
 async function decide(io: CliIo, policyPath: string, options: Options): Promise<void> {
   if (policyPath === '-' && options.requests === '-') {
-    throw new CliFailure(
-      EXIT.usage,
-      { code: 'cli.usage', message: 'policy and requests cannot both come from stdin' },
-      { help: 'name a file with `--requests`' },
-    );
+    throw usage('policy and requests cannot both come from stdin', 'name a file with `--requests`');
   }
   const at = await instantOption(options.at);
-  const [{ openPolicy }, { openInput, readLines }, { answerLine }, { isBlank }] = await Promise.all([
+  const [{ openPolicy }, { openInput, readLines }, { isBlank }] = await Promise.all([
     import('../open-policy.js'),
     import('../read-lines.js'),
-    import('../answer-line.js'),
     import('../../json.js'),
   ]);
   const { policy } = await openPolicy(io, policyPath);
@@ -64,4 +61,43 @@ async function decide(io: CliIo, policyPath: string, options: Options): Promise<
     // Nobody reads any more (`| head`), so nobody asks.
     if (isClosed(io.stdout)) break;
   }
+}
+
+/** As it is printed, key by key. */
+export type LineAnswer = { readonly id: LineId } & (
+  | { readonly decision: 'allow'; readonly grants: readonly string[] }
+  | { readonly decision: 'deny'; readonly step: Step; readonly cause?: Step }
+  | { readonly error: LineError }
+);
+
+/** `bytes` is null for a line over the limit; `at` is the time of a line that names none. */
+export function answerLine(policy: Policy, bytes: Uint8Array | null, at: Instant): LineAnswer {
+  if (bytes === null) return { id: null, error: { code: 'request.too_large', message: 'the line is too long' } };
+  const line = parseDecideLine(bytes);
+  if (!line.ok) return { id: line.id, error: line.error };
+  return {
+    id: line.id,
+    ...toAnswer(decideRaw(policy, { actor: line.actor, request: line.request, at: line.at ?? at })),
+  };
+}
+
+function toAnswer(
+  decision: Decision,
+): { decision: 'allow'; grants: readonly string[] } | { decision: 'deny'; step: Step; cause?: Step } {
+  if (decision.decision === 'allow') return { decision: 'allow', grants: decision.grants.map((grant) => grant.id) };
+  const { step, cause } = decision;
+  return { decision: 'deny', step, ...(cause === undefined ? {} : { cause }) };
+}
+
+export function renderAnswer(answer: LineAnswer, format: Format): string {
+  return format === 'json'
+    ? `${escapeJson(JSON.stringify(answer))}\n`
+    : `${escapeText(String(answer.id ?? '-'))} ${textOf(answer)}\n`;
+}
+
+function textOf(answer: LineAnswer): string {
+  if ('error' in answer) return `error ${answer.error.code} ${escapeText(answer.error.message)}`;
+  if (answer.decision === 'allow')
+    return answer.grants.length === 0 ? 'allow' : `allow ${answer.grants.map(escapeText).join(',')}`;
+  return `deny ${answer.step}${answer.cause === undefined ? '' : ` ${answer.cause}`}`;
 }

@@ -1,6 +1,6 @@
 // `bailiwick explain <policy>`: one access step by step, and for a denial what would allow it.
 import type { Command } from 'commander';
-import { type ActorOptions, withActorOptions } from '../actor-options.js';
+import { type ActorOptions, notesOn, readActor, withActorOptions } from '../actor.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson, requiredOption } from '../options.js';
 
@@ -44,9 +44,8 @@ export function defineExplain(command: Command, io: CliIo): void {
 }
 
 async function explain(io: CliIo, path: string, options: Options): Promise<void> {
-  const [engine, { notesOn, readActor }, { noteOnTime, openPolicy }, render] = await Promise.all([
+  const [engine, { noteOnTime, openPolicy }, render] = await Promise.all([
     import('../../../engine/compiler.js'),
-    import('../read-actor.js'),
     import('../open-policy.js'),
     import('../render/answers.js'),
   ]);

@@ -67,8 +67,8 @@ async function formatFolder(io: CliIo, dir: string, mode: 'check' | 'write'): Pr
   const [{ formatFile, sortDiagnostics }, { readFolder }, { replaceFile }, { pathFailure }] = await Promise.all([
     import('../../../engine/compiler.js'),
     import('../../policy/read-folder.js'),
-    import('../replace-file.js'),
-    import('../path-failure.js'),
+    import('../files.js'),
+    import('../files.js'),
   ]);
   const folder = pathOf(io, dir);
   const reading = await readFolder(folder);

@@ -1,12 +1,15 @@
-// `bailiwick init [dir]`: a new policy folder that passes `check`, with a test, editor schemas and a README. Never touches a
-// folder that has anything in it.
+// `bailiwick init [dir]`: a new policy folder with a test, editor schemas and a README: the smallest policy that shows every
+// section, passes `check`, and gives lint nothing to say. Never touches a folder that has anything in it.
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { codeOf } from '../../policy/path-fault.js';
 import { basename, dirname, join } from 'node:path';
 import type { Command } from 'commander';
+import { isName } from '../../../engine/index.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples } from '../options.js';
+import { schemaFiles, schemaLine } from './schema.js';
 
 export function defineInit(command: Command, io: CliIo): void {
   command
@@ -20,10 +23,6 @@ export function defineInit(command: Command, io: CliIo): void {
 }
 
 async function init(io: CliIo, dir: string, format: Format): Promise<void> {
-  const [{ starterFiles }, { codeOf }] = await Promise.all([
-    import('../starter-policy.js'),
-    import('../../policy/path-fault.js'),
-  ]);
   const folder = pathOf(io, dir);
   const unusable = (code: string, message: string): CliFailure =>
     new CliFailure(EXIT.usage, { code, message }, { help: 'name a folder that is empty or does not exist yet' });
@@ -49,4 +48,65 @@ async function init(io: CliIo, dir: string, format: Format): Promise<void> {
   if (format === 'json') await writeJson(io, { folder: dir, files: paths });
   else await write(io.stdout, `${paths.join('\n')}\n`);
   if (format === 'text') await write(io.stderr, `next: bailiwick check ${dir}\n`);
+}
+
+/** Texts by path; `name` is that of the folder. */
+export function starterFiles(name: string): ReadonlyMap<string, string> {
+  const policyName = nameFor(name);
+  const policies = new Map<string, string>([
+    ['policy.yaml', `bailiwick: 1\nname: ${policyName}\nproviders:\n  orcid: { description: ORCID sign-in }\n`],
+    [
+      'roles/staff.yaml',
+      '# Who belongs together. A role may have other roles as members: { role: name }\nroles:\n  optics-staff:\n    description: Staff of the optics laboratory\n    members:\n      - orcid:0000-0002-1825-0097 # the example of ORCID itself; put yours here\n',
+    ],
+    [
+      'grants/optics.yaml',
+      '# Who may do what where. Every grant of this file stays at or below this namespace.\nwithin: /labs/optics\ngrants:\n  - id: optics-staff\n    role: optics-staff\n    scopes: [namespace:read, resource:*, process-run:*]\n    namespace: /labs/optics\n    reason: They keep the records of their own laboratory\n',
+    ],
+    [
+      'guardrails/root.yaml',
+      '# What must never become true, whoever edits the grants.\nguardrails:\n  - id: nobody-writes-everywhere\n    atMost: { identities: 0, scopes: ["*:write"], at: / }\n',
+    ],
+    [
+      'tests/optics.yaml',
+      '# Examples of both answers, run by `bailiwick check`, `compile` and `test`.\ntests:\n  - name: staff write in their laboratory and nowhere else\n    actor: { identities: [orcid:0000-0002-1825-0097] }\n    allow: [resource:write /labs/optics/run-7, process-run:read /labs/optics]\n    deny: [resource:read /labs, resource:write /labs/lasers]\n',
+    ],
+  ]);
+  return new Map([
+    ...[...policies].map(([path, text]): [string, string] => [path, `${schemaLine(path)}\n${text}`]),
+    ...schemaFiles(),
+    ['README.md', readme(policyName)],
+  ]);
+}
+
+function nameFor(folder: string): string {
+  const name = folder
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]+/g, '-')
+    .replaceAll(/^[^a-z0-9]+|-+$/g, '')
+    .slice(0, 128);
+  return isName(name) && !/^[0-9.]+$/.test(name) ? name : 'policy';
+}
+
+function readme(name: string): string {
+  return `# The policy \`${name}\`
+
+| Folder | Holds |
+|---|---|
+| \`policy.yaml\` | the name, and the providers that identities may come from |
+| \`roles/\` | who belongs together |
+| \`grants/\` | who may do what where; \`within\` binds a whole file to a part of the tree |
+| \`guardrails/\` | what must never become true |
+| \`tests/\` | examples of both answers |
+
+How files are named and spread over folders has no meaning. Editors that know the YAML language server complete and
+underline by the schemas in \`.schema/\` (\`bailiwick schema\` prints them anew).
+
+| | |
+|---|---|
+| \`bailiwick check .\` | every mistake, the tests, the guardrails |
+| \`bailiwick fmt .\` | one layout |
+| \`bailiwick test . --coverage\` | which grants no test speaks for |
+| \`bailiwick compile . -o snapshot.json\` | what a gateway serves; outside of this folder |
+`;
 }

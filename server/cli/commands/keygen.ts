@@ -31,7 +31,7 @@ async function keygen(io: CliIo, { output, format }: Options): Promise<void> {
       import('../../../engine/index.js'),
       import('../../signing/ed25519.js'),
       import('../../signing/key-file.js'),
-      import('../signing-failure.js'),
+      import('../statement-flags.js'),
       import('../render/escape.js'),
     ]);
   const pair = makeKeyPair();

@@ -1,14 +1,24 @@
-// `bailiwick serve`: the gateway, from a policy and a store to an orderly end (design 5, 6).
+// `bailiwick serve`, and `local` for the unrestricted single user of this machine: what they need is checked and opened, they
+// listen, say so, and end in order when they are told to.
 import type { Command } from 'commander';
-import type { CliIo } from '../io.js';
-import { withSettings } from '../config-options.js';
-import { formatOption, withExamples } from '../options.js';
-import type { GatewayCommandOptions } from '../run-gateway.js';
+import { withSettings, configOf, type SettingFlags } from '../config-options.js';
+import { EXIT } from '../exit-codes.js';
+import { CliFailure } from '../failure.js';
+import { type CliIo, write, writeJson } from '../io.js';
+import { openPolicy } from '../open-policy.js';
+import { openStore } from '../open-store.js';
+import { formatOption, withExamples, type Format } from '../options.js';
+import { escapeText } from '../render/escape.js';
+import { onTermination } from '../signals.js';
+import type { bindTcp, Gateway, GatewayMode } from '../../compose.js';
+import { type Config, storeOf } from '../../config/index.js';
+import { isLoopbackName } from '../../http/host-guard.js';
+import { isNodeSupported } from '../../node-support.js';
+import type { PolicySource } from '../../policy/active-policy.js';
+import { checkLabels } from '../../policy/check-labels.js';
 
 export function defineServe(command: Command, io: CliIo): void {
-  command.addOption(formatOption()).action(async (options: GatewayCommandOptions) => {
-    await (await import('../run-gateway.js')).serve(io, options);
-  });
+  command.addOption(formatOption()).action((options: Options) => serve(io, options));
   withSettings(command, ['config', 'policy', 'dataDir', 'databaseUrl', 'listen']);
   withExamples(command, [
     ['a policy folder, checked and compiled first, and the embedded store', 'bailiwick serve --policy policies'],
@@ -21,4 +31,161 @@ export function defineServe(command: Command, io: CliIo): void {
       `curl -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '{"family":"resource","namespace":"/"}' http://127.0.0.1:8080/api/v1/query`,
     ],
   ]);
+}
+
+export function defineLocal(command: Command, io: CliIo): void {
+  command.addOption(formatOption()).action((options: Options) => local(io, options));
+  withSettings(command, ['config', 'dataDir', 'databaseUrl', 'listen']);
+  withExamples(command, [
+    ['the embedded store in .bailiwick', 'bailiwick local'],
+    [
+      'then, without a key',
+      `curl -H 'Content-Type: application/json' -d '{"family":"resource","namespace":"/","reach":"subtree"}' http://127.0.0.1:8080/api/v1/query`,
+    ],
+  ]);
+}
+
+type Options = SettingFlags & { readonly format: Format };
+
+/** Resolves when the gateway has ended in order. Throws `CliFailure` where it cannot start. */
+async function serve(io: CliIo, options: Options): Promise<void> {
+  const config = await configOf(io, options);
+  if (config.policy === null) {
+    throw new CliFailure(
+      EXIT.usage,
+      { code: 'serve.policy', message: 'there is no policy to serve' },
+      { help: 'name a policy folder or a snapshot with --policy' },
+    );
+  }
+  if (!config.authentication.keys.enabled) {
+    throw new CliFailure(
+      EXIT.usage,
+      { code: 'serve.authentication', message: 'no way to authenticate is enabled, so every request would be refused' },
+      { help: 'set `authentication.keys.enabled: true`' },
+    );
+  }
+  // As it was typed, so that a refusal names what the user knows.
+  const { policy, bytes, source } = await openPolicy(io, options.policy ?? config.policy);
+  if (!isNodeSupported(process.versions.node) && !isLoopbackName(config.listen.host)) {
+    await write(
+      io.stderr,
+      `warning: Node ${process.versions.node} does not have every security fix; serve a network with 22.23.4, 24.22.1, 26.12.1 or newer\n`,
+    );
+  }
+  if (!isLoopbackName(config.listen.host)) {
+    await write(
+      io.stderr,
+      'warning: keys travel in clear text to this address: put a proxy with TLS in front of it, or listen on 127.0.0.1\n',
+    );
+  }
+  const from: PolicySource = source === 'stdin' ? { kind: source } : { kind: source, path: config.policy };
+  // What was compiled just now states what was worked out just now.
+  const unlabelled = source === 'folder' ? null : bytes;
+  const labels = unlabelled === null ? 'verified' : 'unverified';
+  await run(io, { config, mode: { kind: 'serve', policy, source: from, labels }, unlabelled, format: options.format });
+}
+
+/** As `serve`, for the unrestricted single user of this machine. */
+async function local(io: CliIo, options: Options): Promise<void> {
+  const config = await configOf(io, options);
+  if (!isLoopbackName(config.listen.host)) {
+    throw new CliFailure(
+      EXIT.usage,
+      {
+        code: 'local.listen',
+        message: 'local mode asks nobody for a credential, so it listens on a loopback address only',
+      },
+      { help: 'use --listen 127.0.0.1:8080, or `bailiwick serve` for a network' },
+    );
+  }
+  await run(io, { config, mode: { kind: 'local' }, unlabelled: null, format: options.format });
+}
+
+interface RunOptions {
+  readonly config: Config;
+  readonly mode: GatewayMode;
+  /** The bytes of a snapshot whose labels nobody has worked out. */
+  readonly unlabelled: Uint8Array | null;
+  readonly format: Format;
+}
+
+async function run(io: CliIo, options: RunOptions): Promise<void> {
+  const { config, mode } = options;
+  const [{ startGateway }, { makeLogger }] = await Promise.all([import('../../compose.js'), import('../../log.js')]);
+  // From here on a signal means an orderly end, also while the store is still opening.
+  const termination = onTermination();
+  // The process's own standard error is written beside the event loop, so that a slow reader of the log stops no request.
+  const log = makeLogger(io.stderr === process.stderr ? {} : { destination: io.stderr });
+  try {
+    // Before the store is made or migrated: an address that is taken leaves nothing behind.
+    const address = await takeAddress(config.listen);
+    const db = await openStore(io, config).catch(async (error: unknown) => {
+      await address.close();
+      throw error;
+    });
+    try {
+      const gateway = await startGateway({ mode, db, listen: address, rate: config.limits.rate, log });
+      await announce(io, gateway, options);
+      const { policies } = gateway;
+      if (options.unlabelled !== null) void checkLabels(policies.current(), options.unlabelled, { policies, log });
+      const signal = await termination.requested;
+      log.info({ signal }, 'shutting down');
+      await gateway.close();
+    } finally {
+      await db.close();
+    }
+  } finally {
+    await log.flush();
+    termination.stop();
+  }
+}
+
+async function takeAddress({ host, port }: Config['listen']): ReturnType<typeof bindTcp> {
+  const compose = await import('../../compose.js');
+  try {
+    return await compose.bindTcp({ host, port });
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? LISTEN_FAULTS.get(String(error.code)) : undefined;
+    if (reason === undefined) throw error;
+    const where = `${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
+    throw new CliFailure(
+      EXIT.precondition,
+      { code: 'serve.listen', message: `cannot listen on \`${where}\`: ${reason}` },
+      { help: 'choose another address with --listen, as in `--listen 127.0.0.1:8090`', cause: error },
+    );
+  }
+}
+
+const LISTEN_FAULTS: ReadonlyMap<string, string> = new Map([
+  ['EADDRINUSE', 'another process uses the port'],
+  ['EACCES', 'this user may not use the port'],
+  ['EADDRNOTAVAIL', 'this machine does not have the address'],
+  ['ENOTFOUND', 'there is no host of this name'],
+]);
+
+/** Says that the gateway answers, on stdout: scripts wait for it. */
+async function announce(io: CliIo, gateway: Gateway, { config, mode, format }: RunOptions): Promise<void> {
+  const policy = gateway.policies.current().policy;
+  const store = storeOf(config);
+  if (format === 'json') {
+    await writeJson(io, {
+      url: gateway.url,
+      mode: mode.kind,
+      policy: policy.name,
+      snapshot: policy.digest,
+      decisions: policy.decisions,
+      store: { kind: store.kind },
+    });
+    return;
+  }
+  const lines = [
+    `bailiwick ${mode.kind}: listening on ${gateway.url}`,
+    `  policy    ${policy.name}`,
+    `  snapshot  ${policy.digest}`,
+    `  store     ${store.kind === 'embedded' ? `embedded, in ${store.dataDir}` : 'external PostgreSQL'}`,
+    ...(mode.kind === 'local'
+      ? ['  no credential is asked for: every user of this machine is served, and may see everything']
+      : []),
+  ];
+  await write(io.stdout, `${lines.map((line) => escapeText(line)).join('\n')}\n`);
 }

@@ -84,7 +84,7 @@ async function print(
   if (format === 'junit') {
     const [{ renderJunit }, { makeLocator }] = await Promise.all([
       import('../render/junit.js'),
-      import('../render/locate.js'),
+      import('../render/problems.js'),
     ]);
     await write(io.stdout, renderJunit(report, makeLocator(io.cwd, pathOf(io, dir)), requirements));
     return;
@@ -98,7 +98,7 @@ async function print(
   ] = await Promise.all([
     import('../render/test-failures.js'),
     import('../render/diagnostics.js'),
-    import('../render/coverage.js'),
+    import('../render/test-failures.js'),
     import('../render/palette.js'),
     import('../render/text.js'),
   ]);

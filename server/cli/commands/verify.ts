@@ -1,8 +1,29 @@
-// `bailiwick verify <snapshot>`: whether a snapshot is whole, and with a keyring whether it was published (design 4).
+// `bailiwick verify <snapshot>`: whether a snapshot is intact, and with a keyring whether it was published. Without a keyring
+// nothing of a statement is believed, so nothing of it is asked.
 import type { Command } from 'commander';
-import type { CliIo } from '../io.js';
-import { formatOption, withExamples, withJson } from '../options.js';
-import type { VerifyOptions } from '../verify-snapshot.js';
+import {
+  formatInstant,
+  judgeStatement,
+  type Keyring,
+  type Policy,
+  type StatementFault,
+  type StatementReport,
+  type SignatureReport,
+} from '../../../engine/index.js';
+import { EXIT, type ExitStatus } from '../exit-codes.js';
+import { addReport, CliFailure, usage } from '../failure.js';
+import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { openStated } from '../open-policy.js';
+import { formatOption, withExamples, withJson, type Format } from '../options.js';
+import { escapeText } from '../render/escape.js';
+import { paintFor, type Paint } from '../render/palette.js';
+import { count, renderCounts } from '../render/text.js';
+import { asFailure, readStatementFlags, statementJson, type StatementValues } from '../statement-flags.js';
+import { systemClock } from '../../ports.js';
+import { verifyEd25519 } from '../../signing/ed25519.js';
+import { readKeyring } from '../../signing/keyring-file.js';
+import { SigningError } from '../../signing/signing-error.js';
+import { readStatementFile, statementPathOf } from '../../signing/statement-file.js';
 
 export function defineVerify(command: Command, io: CliIo): void {
   command
@@ -16,9 +37,7 @@ export function defineVerify(command: Command, io: CliIo): void {
     .option('--minimum-generation <number>', 'it must be of this generation or a later one')
     .option('--at <instant>', 'it must be in force then, as in 2027-01-01T00:00:00Z (default: now)')
     .addOption(formatOption())
-    .action(async (snapshot: string, options: VerifyOptions) => {
-      await (await import('../verify-snapshot.js')).verifySnapshot(io, snapshot, options);
-    });
+    .action((snapshot: string, options: Options) => verify(io, snapshot, options));
   withExamples(command, [
     ['is the file whole?', 'bailiwick verify snapshot.json'],
     [
@@ -35,4 +54,207 @@ export function defineVerify(command: Command, io: CliIo): void {
     '"threshold"?,"faults"?:[{"code","message"}],"error"?}: threshold and faults with --keyring only, error is the first fault.',
     'Of a file that is no whole snapshot: "ok", "signatures", "file", "sha256", "error". What cannot be judged is not ok.',
   ]);
+}
+
+interface Options {
+  readonly keyring?: string;
+  readonly statement?: string;
+  readonly environment?: string;
+  readonly minimumGeneration?: string;
+  readonly at?: string;
+  readonly format: Format;
+}
+
+/** What is wrong with a statement, or that there is none. */
+interface VerificationFault {
+  readonly code: StatementFault['code'] | 'signature.missing' | 'statement.invalid';
+  readonly message: string;
+}
+
+interface Verification {
+  readonly policy: Policy;
+  /** Null without a keyring: nothing was asked of a statement. */
+  readonly signed:
+    | (Pick<StatementReport, 'signatures' | 'statement'> & {
+        readonly keyring: Keyring;
+        readonly faults: readonly VerificationFault[];
+      })
+    | null;
+}
+
+/** Ends with 8, 6 or 9 where the snapshot may not be used; throws `CliFailure` where it cannot be judged. */
+async function verify(io: CliIo, path: string, options: Options): Promise<void> {
+  const values = readStatementFlags(options);
+  const statement = statementFileOf(path, options);
+  const policy = await openWhole(io, path, options.statement);
+  try {
+    const keyring =
+      options.keyring === undefined
+        ? null
+        : await asFailure(readKeyring({ path: pathOf(io, options.keyring), shown: options.keyring }));
+    const signed = keyring === null ? null : { keyring, ...(await judge(io, { statement, policy, keyring, values })) };
+    await tell(io, { policy, signed }, options.format);
+  } catch (error) {
+    throw addReport(error, factsOf(policy));
+  }
+}
+
+/** What is known of a snapshot that is whole. */
+function factsOf({ name, digest, decisions }: Policy): object {
+  return { policy: name, snapshot: digest, decisions };
+}
+
+interface StatementFile {
+  readonly shown: string;
+  /** Named by the user: then it must be there. */
+  readonly named: boolean;
+}
+
+function statementFileOf(path: string, options: Options): StatementFile {
+  const named = options.statement !== undefined;
+  const needing = [
+    ...(named ? ['--statement'] : []),
+    ...(options.environment === undefined ? [] : ['--environment']),
+    ...(options.minimumGeneration === undefined ? [] : ['--minimum-generation']),
+    ...(options.at === undefined ? [] : ['--at']),
+  ];
+  if (options.keyring === undefined && needing.length > 0) {
+    const message = `\`${needing.join('`, `')}\` can be checked with \`--keyring\` only: without one no signature is believed`;
+    throw usage(message);
+  }
+  if (options.keyring !== undefined && path === '-' && !named) {
+    const message = 'a snapshot on stdin has no statement beside it: name one with `--statement`';
+    throw usage(message);
+  }
+  return { shown: options.statement ?? statementPathOf(path), named };
+}
+
+async function openWhole(io: CliIo, path: string, statement: string | undefined): Promise<Policy> {
+  const { policy, source } = await openStated(io, path);
+  if (source === 'folder' && statement === undefined) {
+    throw new CliFailure(
+      EXIT.usage,
+      { code: 'cli.usage', message: `\`${path}\` is a folder, not a snapshot` },
+      { help: 'to compare a folder with a signed snapshot, give `--keyring` and `--statement`' },
+    );
+  }
+  return policy;
+}
+
+interface Judged {
+  readonly statement: StatementFile;
+  readonly policy: Policy;
+  readonly keyring: Keyring;
+  readonly values: StatementValues;
+}
+
+type Judgement = Pick<StatementReport, 'signatures' | 'statement'> & { readonly faults: readonly VerificationFault[] };
+
+async function judge(io: CliIo, { statement, policy, keyring, values }: Judged): Promise<Judgement> {
+  const { environment, minimumGeneration, at } = values;
+  try {
+    const envelope = await readStatementFile({ path: pathOf(io, statement.shown), shown: statement.shown });
+    const expected = {
+      snapshot: policy.digest,
+      policy: policy.name,
+      at: at ?? systemClock.now(),
+      ...(environment === null ? {} : { environment }),
+      ...(minimumGeneration === null ? {} : { minimumGeneration }),
+    };
+    return judgeStatement(envelope, { keyring, verify: verifyEd25519 }, expected);
+  } catch (error) {
+    if (!(error instanceof SigningError)) throw error;
+    const none = { signatures: [], statement: null };
+    if (error.code === 'statement.invalid' || error.code === 'file.too_large') {
+      return { ...none, faults: [{ code: 'statement.invalid', message: error.message }] };
+    }
+    if (error.code !== 'file.not_found' || statement.named) return asFailure(Promise.reject(error));
+    const message = `there is no signed statement: \`${statement.shown}\` does not exist`;
+    return { ...none, faults: [{ code: 'signature.missing', message }] };
+  }
+}
+
+const UNMET: ReadonlySet<VerificationFault['code']> = new Set([
+  'statement.environment',
+  'statement.generation',
+  'statement.not_yet_issued',
+]);
+
+/** 8 before 6 before 9: what is not genuine is worse than what is not meant, and that worse than what is late. */
+function statusOf(faults: readonly VerificationFault[]): ExitStatus {
+  if (faults.length === 0) return EXIT.ok;
+  if (faults.some(({ code }) => !UNMET.has(code) && code !== 'statement.expired')) return EXIT.integrity;
+  return faults.some(({ code }) => UNMET.has(code)) ? EXIT.precondition : EXIT.stale;
+}
+
+async function tell(io: CliIo, verification: Verification, format: Format): Promise<void> {
+  const { policy, signed } = verification;
+  const faults = signed?.faults ?? [];
+  io.setStatus(statusOf(faults));
+  if (format === 'text') {
+    await write(io.stdout, renderVerification(verification, paintFor(io, 'stdout')));
+    return;
+  }
+  const [first] = faults;
+  const statement = signed?.statement ?? null;
+  await writeJson(io, {
+    ok: first === undefined,
+    ...factsOf(policy),
+    signatures: signed?.signatures ?? [],
+    ...(signed === null ? {} : { threshold: signed.keyring.threshold, faults }),
+    ...(statement === null ? {} : { statement: statementJson(statement) }),
+    ...(first === undefined ? {} : { error: first }),
+  });
+}
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['malformed', 'is no signature'],
+  ['unknown_key', 'fits no key of the keyring'],
+  ['wrong', 'is not by this key over what is signed'],
+  ['duplicate_key', 'by the same key again'],
+]);
+const SHOWN_KEY_ID = 71;
+
+interface Counted {
+  readonly keyring: Keyring;
+  /** Keys whose signature counts. */
+  readonly counted: number;
+}
+
+function renderVerification({ policy, signed }: Verification, paint: Paint): string {
+  const lines = [
+    `snapshot  ${policy.digest}`,
+    `decisions ${policy.decisions}`,
+    `policy    ${escapeText(policy.name)}: ${renderCounts(policy.counts)}`,
+  ];
+  if (signed === null) {
+    lines.push(`${paint('good', 'intact')}; publisher not verified (use --keyring)`);
+    return `${lines.join('\n')}\n`;
+  }
+  const { keyring, statement, signatures, faults } = signed;
+  if (statement !== null) {
+    const { environment, generation, issued, expires } = statement;
+    lines.push(
+      `published for ${environment}, generation ${String(generation)}`,
+      `in force  ${formatInstant(issued)} until ${formatInstant(expires)}`,
+    );
+  }
+  lines.push(signedLine({ keyring, counted: signatures.filter(({ ok }) => ok).length }, paint));
+  for (const signature of signatures) lines.push(`  ${signatureLine(signature, paint)}`);
+  for (const fault of faults) lines.push(paint('error', `refused: ${escapeText(fault.message)}`));
+  if (faults.length === 0) lines.push(paint('good', 'intact and published'));
+  return `${lines.join('\n')}\n`;
+}
+
+function signedLine({ keyring: { keys, threshold }, counted }: Counted, paint: Paint): string {
+  const by = `signed by ${String(counted)} of ${count(keys.length, 'key')}`;
+  const needed = `${String(threshold)} ${threshold === 1 ? 'is' : 'are'} needed`;
+  return counted < threshold ? paint('error', `${by}: too few, ${needed}`) : `${by}, ${needed}`;
+}
+
+function signatureLine({ ok, name, keyId, reason }: SignatureReport, paint: Paint): string {
+  const who = escapeText([...(name === null ? [] : [name]), (keyId ?? 'no key id').slice(0, SHOWN_KEY_ID)].join(' '));
+  return ok
+    ? `${paint('good', 'ok')}  ${who}`
+    : `${paint('error', 'no')}  ${who}: ${REASONS.get(reason ?? '') ?? 'does not count'}`;
 }

@@ -2,11 +2,10 @@
 import { type Command, Option } from 'commander';
 import type * as Engine from '../../../engine/index.js';
 import type { Family, Instant, Policy, Reach, Visibility } from '../../../engine/index.js';
-import { type ActorOptions, withActorOptions } from '../actor-options.js';
+import { type ActorOptions, type AskingActor, notesOn, readActor, withActorOptions } from '../actor.js';
 import { usage } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson, requiredOption } from '../options.js';
-import type { AskingActor } from '../read-actor.js';
 
 const FAMILY_NAMES: readonly Family[] = [
   'namespace',
@@ -56,9 +55,8 @@ async function visible(io: CliIo, path: string, options: Options): Promise<void>
     const message = `process runs are seen from their own namespace only, so \`--reach ${reach}\` has no meaning for them`;
     throw usage(message);
   }
-  const [engine, { notesOn, readActor }, { noteOnTime, openPolicy }] = await Promise.all([
+  const [engine, { noteOnTime, openPolicy }] = await Promise.all([
     import('../../../engine/index.js'),
-    import('../read-actor.js'),
     import('../open-policy.js'),
   ]);
   const at = await instantOption(options.at);

@@ -1,5 +1,6 @@
 // `bailiwick what-can <policy> <provider:subject>`: the whole tree for one identity.
 import type { Command } from 'commander';
+import { notesOn, readIdentity } from '../actor.js';
 import { type CliIo, write } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
 
@@ -29,10 +30,9 @@ export function defineWhatCan(command: Command, io: CliIo): void {
 }
 
 async function whatCan(io: CliIo, asked: { policy: string; identity: string }, { at, format }: Options): Promise<void> {
-  const [engine, { formatInstant }, { notesOn, readIdentity }, { noteOnTime, openPolicy }] = await Promise.all([
+  const [engine, { formatInstant }, { noteOnTime, openPolicy }] = await Promise.all([
     import('../../../engine/compiler.js'),
     import('../../../engine/index.js'),
-    import('../read-actor.js'),
     import('../open-policy.js'),
   ]);
   const identity = readIdentity(asked.identity);

@@ -1,5 +1,6 @@
 // `bailiwick who-can <policy> <scope> <namespace>`: everyone who holds a scope there, complete.
 import type { Command } from 'commander';
+import { noteOnPlace, readNamespace, readScope } from '../actor.js';
 import { type CliIo, write } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
 
@@ -39,13 +40,11 @@ export function defineWhoCan(command: Command, io: CliIo): void {
 }
 
 async function whoCan(io: CliIo, asked: Asked, { at, format }: Options): Promise<void> {
-  const [engine, { formatInstant }, { noteOnPlace, readNamespace, readScope }, { noteOnTime, openPolicy }] =
-    await Promise.all([
-      import('../../../engine/compiler.js'),
-      import('../../../engine/index.js'),
-      import('../read-actor.js'),
-      import('../open-policy.js'),
-    ]);
+  const [engine, { formatInstant }, { noteOnTime, openPolicy }] = await Promise.all([
+    import('../../../engine/compiler.js'),
+    import('../../../engine/index.js'),
+    import('../open-policy.js'),
+  ]);
   const request = {
     scope: readScope(asked.scope),
     namespace: readNamespace(asked.namespace),

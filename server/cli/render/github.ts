@@ -4,8 +4,7 @@ import type { Severity } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/check-policy.js';
 import { count } from './text.js';
 import { escapeText } from './escape.js';
-import type { Locator } from './locate.js';
-import { type Problem, problemsOf } from './problems.js';
+import { type Locator, type Problem, problemsOf } from './problems.js';
 
 /** Bytes of a message, the hint at its end aside. */
 const MESSAGE_BYTES = 16_384;

@@ -4,7 +4,7 @@ import { groupDigits } from '../../../engine/index.js';
 import type { CheckReport } from '../../policy/check-policy.js';
 import { escapeText } from './escape.js';
 import { renderViolations } from './guardrails.js';
-import type { Locator } from './locate.js';
+import type { Locator } from './problems.js';
 import { plain } from './palette.js';
 import { renderTestFailures } from './test-failures.js';
 

@@ -1,5 +1,6 @@
-// All that can be wrong with a policy in one form: diagnostics, failed tests and violated guardrails, each with a place and
-// a text. What the formats for other programs are made of.
+// All that can be wrong with a policy in one form: diagnostics, failed tests and violated guardrails, each with a place and a
+// text; and where the files of a policy are, as other programs want to read it. What the formats for them are made of.
+import { isAbsolute, relative, sep } from 'node:path';
 import type {
   GuardrailViolation,
   PolicyTestFailure,
@@ -8,10 +9,10 @@ import type {
   Related,
   Severity,
 } from '../../../engine/compiler.js';
-import type { CheckReport } from '../../policy/check-policy.js';
 import { renderViolations } from './guardrails.js';
 import { plain } from './palette.js';
 import { renderTestFailures } from './test-failures.js';
+import type { CheckReport } from '../../policy/check-policy.js';
 
 export interface Problem {
   readonly code: ProblemCode;
@@ -63,4 +64,34 @@ function lineProblem(at: {
 }): Omit<Problem, 'code' | 'message' | 'detail'> {
   const start = { line: at.line ?? 1, column: 1 };
   return { severity: 'error', file: at.file ?? 'policy.yaml', range: { start, end: start }, related: [] };
+}
+
+export interface Locator {
+  /** A path of the policy folder as a path for people and workflow commands. */
+  readonly path: (file: string) => string;
+  /** As a relative URI reference, and what it is relative to. */
+  readonly uri: (file: string) => { readonly uri: string; readonly uriBaseId: string };
+}
+
+/** Both absolute. */
+export function makeLocator(cwd: string, folder: string): Locator {
+  const inside = relative(cwd, folder);
+  const isOutside = isAbsolute(inside) || inside.split(sep)[0] === '..';
+  const prefix = inside === '' || isOutside ? '' : `${inside.split(sep).join('/')}/`;
+  const uriBaseId = isOutside ? 'POLICY' : '%SRCROOT%';
+  return {
+    path: (file) => (isOutside ? `${folder}/${file}` : prefix + file),
+    uri: (file) => ({ uri: (prefix + file).split('/').map(encodeSegment).join('/'), uriBaseId }),
+  };
+}
+
+/** The bases that `uri` may name, for readers of a report. */
+export const URI_BASES: Readonly<Record<string, string>> = Object.freeze({
+  '%SRCROOT%': 'the working directory of the command',
+  POLICY: 'the policy folder',
+});
+
+/** A colon in the first segment would make a scheme of it. */
+function encodeSegment(segment: string): string {
+  return encodeURIComponent(segment.toWellFormed());
 }

@@ -6,8 +6,7 @@ import type { CheckReport } from '../../policy/check-policy.js';
 import { statusOf } from '../open-policy.js';
 import { EXIT_MEANINGS, type ExitStatus } from '../exit-codes.js';
 import { count } from './text.js';
-import { type Locator, URI_BASES } from './locate.js';
-import { type Problem, problemsOf } from './problems.js';
+import { type Locator, URI_BASES, type Problem, problemsOf } from './problems.js';
 
 const LEVELS: Readonly<Record<Severity, string>> = { error: 'error', warning: 'warning', info: 'note' };
 

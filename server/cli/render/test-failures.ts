@@ -1,10 +1,15 @@
 // Failed policy tests for people: what was expected, what came, the step, and the grants or the nearest miss (design 3.3).
-import type { PolicyTestFailure, PolicyTestReport } from '../../../engine/compiler.js';
-import { formatInstant, type GrantRef } from '../../../engine/index.js';
-import { count } from './text.js';
+import {
+  type PolicyTestFailure,
+  type PolicyTestReport,
+  coveredPercent,
+  type GrantCoverage,
+} from '../../../engine/compiler.js';
+import { formatInstant, type GrantRef, groupDigits } from '../../../engine/index.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './palette.js';
 import { shortList } from './region.js';
+import { count, countOf, percentText } from './text.js';
 
 /** More than these are counted in text; JSON lists all. A lineage has at most 33 namespaces. */
 const SHOWN_GRANTS = 20;
@@ -73,4 +78,10 @@ export function grantText(grant: GrantRef): string {
 
 function placeText(grant: GrantRef): string {
   return grant.file === undefined ? '' : ` (${escapeText(grant.file)}:${String(grant.line ?? 1)})`;
+}
+
+export function renderCoverage(coverage: GrantCoverage): string {
+  const { total, covered, pinned, uncovered } = coverage;
+  const lines = uncovered.map((grant) => `not covered: ${grantText(grant)}\n`);
+  return `${lines.join('')}${countOf(covered, total, 'grant')} covered (${percentText(coveredPercent(coverage))}), ${groupDigits(pinned)} so that a test would notice the loss\n`;
 }

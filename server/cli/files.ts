@@ -1,11 +1,29 @@
-// One file, whole or not at all: written beside its place, synced, then renamed over it, so that neither a crash nor a reader
-// ever meets half of it, and what was there stays until then.
+// Files that the user named: what keeps one from being read, and one written whole or not at all. It is written beside its place,
+// synced, then renamed over it, so that neither a crash nor a reader ever meets half of it, and what was there stays until then.
 import { randomBytes } from 'node:crypto';
-import { open, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { open, realpath, rename, stat, unlink, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
-import { codeOf } from '../policy/path-fault.js';
+import { type PathFault, pathFaultOf, codeOf } from '../policy/path-fault.js';
+
+/** What a failed file operation says to the user; `shown` is the path as they wrote it. */
+export function fileFailure(error: unknown, shown: string): CliFailure {
+  return pathFailure(pathFaultOf(error), shown);
+}
+
+export function pathFailure(fault: PathFault, shown: string): CliFailure {
+  const failure = (code: string, what: string, cause?: unknown): CliFailure =>
+    new CliFailure(EXIT.usage, { code, message: `\`${shown}\` ${what}` }, cause === undefined ? {} : { cause });
+  switch (fault.kind) {
+    case 'missing':
+      return failure('cli.not_found', 'does not exist');
+    case 'not_a_folder':
+      return failure('cli.not_a_folder', 'is not a folder');
+    case 'unreadable':
+      return failure('cli.unreadable', `cannot be read (${fault.code})`, fault.cause);
+  }
+}
 
 const MODE = 0o644;
 
@@ -82,4 +100,28 @@ async function syncFolder(folder: string): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+export interface Replacement {
+  readonly from: Uint8Array;
+  readonly to: Uint8Array;
+  /** How messages name the file. */
+  readonly shown: string;
+}
+
+/** `path` is absolute. Throws `CliFailure`. */
+export async function replaceFile(path: string, { from, to, shown }: Replacement): Promise<void> {
+  const [now, facts] = await Promise.all([readFile(path), stat(path)]).catch((error: unknown) => {
+    throw fileFailure(error, shown);
+  });
+  // Two names of one file in the folder: it is as it should be by now.
+  if (now.equals(to)) return;
+  if (!now.equals(from)) {
+    throw new CliFailure(
+      EXIT.precondition,
+      { code: 'cli.changed', message: `\`${shown}\` was changed meanwhile, and was left as it is` },
+      { help: 'run the command again' },
+    );
+  }
+  await writeWhole(path, to, { shown, protectedFiles: [], mode: facts.mode & 0o777 });
 }

@@ -1,4 +1,5 @@
-// Texts of the command line to who asks, what and where; what is none of these is wrong usage.
+// Who asks, what and where: the options by which a verb is told, and what their texts mean. What is none of these is wrong usage.
+import type { Command } from 'commander';
 import {
   identityFaultText,
   meantPath,
@@ -18,9 +19,31 @@ import {
   type ScopeName,
   SCOPES,
 } from '../../engine/index.js';
-import type { ActorOptions } from './actor-options.js';
 import { usage } from './failure.js';
+import { collect, requiredOption } from './options.js';
 import { escapeText } from './render/escape.js';
+
+/** What commander makes of them: repeated flags in their order. */
+export interface ActorOptions {
+  readonly as: readonly string[];
+  readonly credentialScopes?: readonly string[];
+  readonly restrict?: readonly string[];
+}
+
+export function withActorOptions(command: Command): Command {
+  return command
+    .addOption(
+      requiredOption('--as <identity>', 'who asks, as `provider:subject`; repeat it for several identities').argParser(
+        collect,
+      ),
+    )
+    .option('--credential-scopes <scopes>', 'scopes the credential carries (default: all ten; "" for none)', collect)
+    .option(
+      '--restrict <namespaces>',
+      'namespaces the credential is limited to (default: unlimited; "" for none)',
+      collect,
+    );
+}
 
 export interface AskingActor {
   readonly identities: readonly Identity[];
