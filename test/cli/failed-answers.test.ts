@@ -88,6 +88,7 @@ const FAILURES: readonly (readonly [args: readonly string[], status: number, fie
   [['sign', 'damaged.json', '--key', 'key', ...SIGN], 8, DAMAGED],
   [['codes', 'NOT_A_CODE'], 2, NOTHING],
   [['schema', 'nothing'], 2, NOTHING],
+  [['export', '--nonsense'], 2, NOTHING],
   [['load', 'none.jsonl'], 2, { ok: false }],
   [['load', 'none.jsonl', '--config', 'none.yaml'], 2, { ok: false, faults: [expect.any(Object)] }],
   [['keys', 'list', '--config', 'none.yaml'], 2, { faults: [expect.any(Object)] }],
