@@ -35,7 +35,7 @@ async function check(io: CliIo, dir: string, options: Options): Promise<void> {
   if (format === 'json') await writeLargeJson(io, Object.entries(toJson(report)));
   else if (format === 'text') await write(io.stdout, renderCheck(report, paintFor(io, 'stdout')));
   else {
-    const { renderFor } = await import('../render/report.js');
+    const { renderFor } = await import('../render/report-formats.js');
     await write(io.stdout, renderFor(format, report, { io, dir }));
   }
 }

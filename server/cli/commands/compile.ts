@@ -95,7 +95,7 @@ async function print(io: CliIo, report: CheckReport, { output, format, dir }: Pr
     return;
   }
   if (format !== 'text') {
-    const { renderFor } = await import('../render/report.js');
+    const { renderFor } = await import('../render/report-formats.js');
     await write(io.stdout, renderFor(format, report, { io, dir }));
     return;
   }

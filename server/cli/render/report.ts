@@ -1,18 +1,11 @@
 // What `check` and `compile` found, in every format: one table of renderers over one plain report, so that a further format
 // is one more entry.
 import type { Diagnostic } from '../../../engine/compiler.js';
-import { type CliIo, pathOf } from '../io.js';
-import type { ReportFormat } from '../options.js';
 import { renderDiagnostics, summarize } from './diagnostics.js';
-import { renderGithub } from './github.js';
 import { guardrailsJson, renderViolations } from './guardrails.js';
-import { renderJunit } from './junit.js';
 import type { Paint } from './palette.js';
-import { makeLocator } from './problems.js';
-import { renderSarif } from './sarif.js';
 import { renderTestFailures, testsJson } from './test-failures.js';
 import { count, countOf } from './text.js';
-import { programVersion } from '../version.js';
 import type { CheckReport } from '../../policy/check-policy.js';
 
 /** The object of interfaces.md for `check`; `compile` adds to it. */
@@ -80,21 +73,4 @@ function summaryOf(report: CheckReport, paint: Paint): string {
       : `${countOf(guardrails.violated, guardrails.held + guardrails.violated, 'guardrail')} violated`,
   ];
   return paint(report.verdict === 'ok' ? 'good' : 'error', parts.filter((part) => part !== '').join(', '));
-}
-
-/** `dir` is the folder as the user named it. */
-export function renderFor(
-  format: Exclude<ReportFormat, 'text' | 'json'>,
-  report: CheckReport,
-  { io, dir }: { readonly io: CliIo; readonly dir: string },
-): string {
-  const locator = makeLocator(io.cwd, pathOf(io, dir));
-  switch (format) {
-    case 'sarif':
-      return renderSarif(report, locator, programVersion());
-    case 'github':
-      return renderGithub(report, locator);
-    case 'junit':
-      return renderJunit(report, locator);
-  }
 }
