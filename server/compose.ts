@@ -5,6 +5,7 @@ import { makeRegistry } from './auth/authenticator.js';
 import { makeFingerprinter } from './auth/fingerprint.js';
 import { makeKeyAuthenticators } from './auth/key-authenticator.js';
 import { makeLocalAuthenticator } from './auth/local-authenticator.js';
+import { makeActorResolver } from './auth/resolved-actors.js';
 import type { Address, RateLimits } from './config/index.js';
 import type { Database } from './db/database.js';
 import { readSecrets } from './db/secrets.js';
@@ -52,6 +53,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     actors,
     admins,
     policies: makeActivePolicy(mode.kind === 'local' ? { policy: unrestrictedPolicy() } : mode, { clock, log }),
+    resolveActor: makeActorResolver(),
     limiters: {
       perActor: makeRateLimiter(rate.perActor),
       perAddress: makeRateLimiter(rate.perAddress),

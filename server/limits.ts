@@ -90,6 +90,8 @@ export const POLICY_LIMITS = Object.freeze({
   snapshotBytes: 400 * 1024 * 1024,
   /** Activations that are remembered. */
   history: 100,
+  /** Actors that are kept resolved for one policy: each takes four bytes for each role that it is in. */
+  resolvedActors: 1_024,
 });
 
 /** Of the JSON Schemas of templates, and of the values that they judge. */

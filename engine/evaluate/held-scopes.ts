@@ -5,7 +5,7 @@ import type { Instant } from '../model/instant.js';
 import type { NamespacePath } from '../model/namespace.js';
 import { ALL_SCOPES, scopeBit, type ScopeName, scopeNames } from '../model/scope.js';
 import { citedGrants } from './decide.js';
-import { judgeOwn } from './judge-request.js';
+import { ASKED, judgeScopes } from './judge-request.js';
 import type { Policy } from './policy.js';
 import { type Asker, askerOf, askFor, type ResolvedActor } from './resolve-actor.js';
 
@@ -30,10 +30,10 @@ export function heldScopesAs(actor: ResolvedActor, place: Place): readonly HeldS
 }
 
 function heldBy(asker: Asker, { namespace, at }: Place): readonly HeldScope[] {
-  const held: HeldScope[] = [];
-  for (const scope of scopeNames(ALL_SCOPES)) {
-    const verdict = judgeOwn(asker, { scope: scopeBit(scope), path: namespace }, at);
-    if (verdict === 'allow') held.push({ scope, grants: citedGrants(asker) });
-  }
-  return held;
+  const bits = judgeScopes(asker, namespace, at);
+  const held = scopeNames(ALL_SCOPES).filter((scope) => (bits & scopeBit(scope)) !== 0);
+  return held.map((scope) => {
+    ASKED.scopes = scopeBit(scope);
+    return { scope, grants: citedGrants(asker) };
+  });
 }

@@ -4,8 +4,8 @@ import type { AccessStep, Step } from '../model/decision.js';
 import type { Instant } from '../model/instant.js';
 import { isWithin, type NamespacePath, parentOf, scanNamespace } from '../model/namespace.js';
 import { makeMarks } from '../model/scan-path.js';
-import { READS_FROM_BELOW, scopeBit, scopeBitOf } from '../model/scope.js';
-import { isHeldBy, type Wanted } from '../table/judge.js';
+import { ALL_SCOPES, NO_SCOPES, READS_FROM_BELOW, scopeBit, scopeBitOf } from '../model/scope.js';
+import { heldBy, isHeldBy, type Wanted } from '../table/judge.js';
 import { placeOf } from '../table/locate.js';
 import { UNRESTRICTED } from './policy.js';
 import { type Asker, passesRestriction } from './resolve-actor.js';
@@ -88,6 +88,22 @@ export function judgeOwn(
   ASKED.scopes = own.scope;
   const path = scanNamespace(own.path, TARGET);
   return path === null ? 'canonicalize' : judgeTarget(asker, path, at);
+}
+
+/** All scopes that pass steps 2 to 5 at a path, as bits. */
+export function judgeScopes(asker: Asker, namespace: NamespacePath, at: Instant): number {
+  const { count, ground, principals } = asker;
+  const carried = asker.local ? ALL_SCOPES : asker.scopes;
+  const path = scanNamespace(namespace, TARGET);
+  if (path === null || !passesRestriction(asker, path)) return NO_SCOPES;
+  if (ground === UNRESTRICTED) return carried;
+  ASKED.at = at;
+  ASKED.scopes = carried;
+  ASKED.place = placeOf(ground, path, TARGET);
+  let held: number = NO_SCOPES;
+  // Nothing is in force at what is no instant.
+  if (at < Infinity) for (let i = 0; i < count; i += 1) held |= heldBy(ground, principals[i] ?? 0, ASKED);
+  return held;
 }
 
 /** Both sides of a copy must be paths before either is judged. */

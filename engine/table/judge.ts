@@ -5,14 +5,34 @@ export const SCOPE_BITS = 10;
 
 /** Whether a grant of the principal carries one of the scopes at the place, in force now. */
 export function isHeldBy(table: DecisionTable, principal: number, wanted: Wanted): boolean {
-  const { stepStart, stepPlace, stepRights } = table;
   const { place, scopes } = wanted;
-  const from = stepStart[principal] ?? 0;
-  const end = lowerBound(stepPlace, place + 1, { from, to: stepStart[principal + 1] ?? 0 });
-  if (end === from) return false;
-  const rights = stepRights[end - 1] ?? 0;
+  const rights = rightsAt(table, principal, place);
   if ((rights & scopes) !== 0) return true;
   return (rights & (scopes << SCOPE_BITS)) !== 0 && nextGrant(table, wanted, lastGrant(table, principal, place)) >= 0;
+}
+
+/** All of the scopes that grants of the principal carry at the place, in force now. */
+export function heldBy(table: DecisionTable, principal: number, { place, scopes, at }: Wanted): number {
+  const rights = rightsAt(table, principal, place);
+  let held = rights & scopes;
+  // Scopes that are held at some time: each grant that is in force answers for all that it carries.
+  let open = (rights >>> SCOPE_BITS) & scopes & ~held;
+  let from = open === 0 ? -1 : lastGrant(table, principal, place);
+  while (open !== 0 && from >= 0) {
+    const i = nextGrant(table, { place, scopes: open, at }, from);
+    if (i < 0) break;
+    held |= (table.grantScopes[table.listGrant[i] ?? 0] ?? 0) & open;
+    open &= ~held;
+    from = table.listOuter[i] ?? -1;
+  }
+  return held;
+}
+
+/** The last step at or before the place. */
+function rightsAt({ stepPlace, stepRights, stepStart }: DecisionTable, principal: number, place: number): number {
+  const from = stepStart[principal] ?? 0;
+  const end = lowerBound(stepPlace, place + 1, { from, to: stepStart[principal + 1] ?? 0 });
+  return end === from ? 0 : (stepRights[end - 1] ?? 0);
 }
 
 /** What is asked of the table. */

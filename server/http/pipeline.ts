@@ -5,6 +5,7 @@ import type { Registry } from '../auth/authenticator.js';
 import { bearerToken, type Evidence } from '../auth/authenticator.js';
 import type { AdminActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
+import type { ActorResolver } from '../auth/resolved-actors.js';
 import type { ActivePolicy } from '../policy/active-policy.js';
 import type { Clock, IdSource } from '../ports.js';
 import { ApiProblem } from '../problem.js';
@@ -24,6 +25,7 @@ export interface Services {
   readonly actors: Registry<RequestActor>;
   readonly admins: Registry<AdminActor>;
   readonly policies: ActivePolicy;
+  readonly resolveActor: ActorResolver;
   readonly limiters: Limiters;
   readonly clock: Clock;
   readonly nextId: IdSource;
@@ -112,7 +114,8 @@ async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange)
     return route.run(await callOf(route, { actor, query, target }, door, exchange));
   }
   const actor = await identify(services.actors, door, exchange);
-  return route.run(await callOf(route, { actor, query, target }, door, exchange));
+  const call = await callOf(route, { actor, query, target }, door, exchange);
+  return route.run({ ...call, resolve: () => services.resolveActor(call.pin().policy, actor) });
 }
 
 /** Exact: no method stands for another, and what differs in case, slash or spelling is another path. */

@@ -7,8 +7,9 @@ import {
   type Instant,
   type NamespacePath,
   type Policy,
+  type ResolvedActor,
   ROOT,
-  visibility,
+  visibilityAs,
   type VisibilityRequest,
   type Visible,
 } from '../../engine/index.js';
@@ -68,6 +69,11 @@ export interface Call<Actor> {
   readonly pin: () => Active;
 }
 
+export interface ActorCall extends Call<RequestActor> {
+  /** The actor under the pinned policy: what decisions are asked of. */
+  readonly resolve: () => ResolvedActor;
+}
+
 interface Described {
   readonly method: Method;
   /** With `{id}` or `{path}` for what it leaves open. */
@@ -88,7 +94,7 @@ export interface ActorRoute extends Described {
    * policy lets it be seen where it is, or 404 as if there were none. `command`: a write, decided as the policy has it.
    */
   readonly access: 'self' | 'visibility' | 'record' | 'command';
-  readonly run: (call: Call<RequestActor>) => Promise<Answer>;
+  readonly run: (call: ActorCall) => Promise<Answer>;
 }
 
 /** Whoever administers the gateway, which no policy decides about. */
@@ -113,6 +119,8 @@ export function selfRoute({ answer, ...described }: SelfRoute): ActorRoute {
 /** A decided query: what the actor may see under the one policy that the answer names. */
 export interface Decided {
   readonly actor: RequestActor;
+  /** The same actor under the policy. */
+  readonly resolved: ResolvedActor;
   readonly at: Instant;
   readonly policy: Policy;
   readonly visible: Visible;
@@ -190,28 +198,30 @@ export function recordRoute({ family, locate, answer, ...described }: RecordRout
     ...described,
     access: 'record',
     input: {},
-    run: async ({ actor, at, path, pin, gone }) => {
+    run: async ({ actor, at, path, pin, resolve, gone }) => {
       const { policy } = pin();
+      const resolved = resolve();
       const id = partOf(path);
       if (id === null || !isRecordId(id)) throw notFound('no id');
       const namespace = await locate(id, gone);
       // Decided also where there is nothing, so that it takes as long.
       const request = { family, context: namespace ?? ROOT, reach: 'exact' } as const;
-      const visible = visibility(policy, { actor, request, at });
+      const visible = visibilityAs(resolved, { request, at });
       if (namespace === null) throw notFound('no record of the family');
       if (visible.kind === 'none') throw notFound(visible.step);
-      const found = await answer({ actor, at, policy, visible, gone }, id);
+      const found = await answer({ actor, resolved, at, policy, visible, gone }, id);
       if (found === null) throw notFound('gone while it was read');
       return found;
     },
   };
 }
 
-function see({ actor, at, pin, gone }: Call<RequestActor>, request: VisibilityRequest): Decided {
+function see({ actor, at, pin, resolve, gone }: ActorCall, request: VisibilityRequest): Decided {
   const { policy } = pin();
-  const visible = visibility(policy, { actor, request, at });
+  const resolved = resolve();
+  const visible = visibilityAs(resolved, { request, at });
   if (visible.kind === 'none') throw new ApiProblem('authz.denied', { step: visible.step });
-  return { actor, at, policy, visible, gone };
+  return { actor, resolved, at, policy, visible, gone };
 }
 
 function notCanonical(): ApiProblem {

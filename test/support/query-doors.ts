@@ -1,7 +1,7 @@
 // Ways to ask a query, or for one record, and take the answer byte for byte: at the routes' own doors, which is everything but
 // the socket and the credential, and over HTTP with keys. What one of them answers, the other must answer as well.
 import { Agent } from 'node:http';
-import { type Actor, instantOf, type Instant, type Policy } from '../../engine/index.js';
+import { type Actor, instantOf, type Instant, type Policy, resolveActor } from '../../engine/index.js';
 import { createKey } from '../../server/auth/api-keys.js';
 import { actorOfKey, localActor, type RequestActor } from '../../server/auth/request-actor.js';
 import type { Database } from '../../server/db/database.js';
@@ -71,8 +71,9 @@ async function answerOf(
     since: at,
   };
   const { signal: gone } = new AbortController();
+  const asking = asRequestActor(actor, id);
   const call = {
-    actor: asRequestActor(actor, id),
+    actor: asking,
     at,
     path,
     query: NONE,
@@ -80,6 +81,7 @@ async function answerOf(
     body,
     gone,
     pin: () => active,
+    resolve: () => resolveActor(policy, asking),
   };
   try {
     const { status, json, headers = [] } = await route.run(call);

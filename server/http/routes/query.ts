@@ -1,5 +1,5 @@
 // POST /api/v1/query and /api/v1/query/count: what the actor may see, and nothing else that is there.
-import { decide, type Policy, ROOT, type VisibilityRequest } from '../../../engine/index.js';
+import { judgeAs, type Policy, ROOT, type VisibilityRequest } from '../../../engine/index.js';
 import { COUNT_SCHEMA, PAGE_SCHEMA } from '../../api/answer-schemas.js';
 import { QUERY_SCHEMAS } from '../../api/query-schema.js';
 import type { Database } from '../../db/database.js';
@@ -82,15 +82,11 @@ function visibilityRequest({ family, namespace, reach }: QueryPlan): VisibilityR
 }
 
 /** Who may read the namespace itself is told that there is none; to everyone else it is as if there were. */
-async function assertNamespace(
-  db: Database,
-  { actor, at, policy, gone }: Decided,
-  { namespace }: QueryPlan,
-): Promise<void> {
+async function assertNamespace(db: Database, { resolved, at, gone }: Decided, { namespace }: QueryPlan): Promise<void> {
   // The root is always there.
   if (namespace === ROOT) return;
   const request = { kind: 'access', scope: 'namespace:read', context: namespace, target: namespace } as const;
-  if (decide(policy, { actor, request, at }).decision === 'deny') return;
+  if (judgeAs(resolved, { request, at }) !== 'allow') return;
   if (!(await namespaceExists(db, namespace, gone))) throw new ApiProblem('namespace.not_found');
 }
 

@@ -1,0 +1,51 @@
+// Actors under the policies that decide about them: an actor is resolved once for each credential and policy, not for each request.
+// What is kept of a policy goes with its handle, so nothing outlives a swap; and it is used only where it was made from the very
+// same identities, scopes and restrictions, so no credential that changes can make it wrong.
+import { type Policy, resolveActor, type ResolvedActor } from '../../engine/index.js';
+import { POLICY_LIMITS } from '../limits.js';
+import { makeRecent, type Recent } from '../recent.js';
+import type { RequestActor } from './request-actor.js';
+
+export type ActorResolver = (policy: Policy, actor: RequestActor) => ResolvedActor;
+
+interface Known {
+  readonly actor: RequestActor;
+  readonly resolved: ResolvedActor;
+}
+
+/** Of each policy it keeps `POLICY_LIMITS.resolvedActors`; who did not come for longest is forgotten. */
+export function makeActorResolver(resolve: typeof resolveActor = resolveActor): ActorResolver {
+  const byPolicy = new WeakMap<Policy, Recent<Known>>();
+  return (policy, actor) => {
+    let recent = byPolicy.get(policy);
+    if (recent === undefined) {
+      recent = makeRecent<Known>(Infinity, POLICY_LIMITS.resolvedActors);
+      byPolicy.set(policy, recent);
+    }
+    const known = recent.get(actor.credentialFingerprint);
+    if (known !== undefined && isSame(known.actor, actor)) return known.resolved;
+    const resolved = resolve(policy, actor);
+    recent.put(actor.credentialFingerprint, { actor, resolved }, 0);
+    return resolved;
+  };
+}
+
+/** In all that a decision takes from an actor. */
+function isSame(a: RequestActor, b: RequestActor): boolean {
+  return (
+    a === b ||
+    (a.kind === b.kind &&
+      a.credentialScopes === b.credentialScopes &&
+      areSame(a.identities, b.identities, (x, y) => x.provider === y.provider && x.subject === y.subject) &&
+      areSame(a.namespaceRestrictions, b.namespaceRestrictions, (x, y) => x === y))
+  );
+}
+
+function areSame<Item>(
+  a: readonly Item[] | null,
+  b: readonly Item[] | null,
+  isEqual: (x: Item, y: Item) => boolean,
+): boolean {
+  if (a === null || b === null) return a === b;
+  return a.length === b.length && a.every((item, index) => b[index] !== undefined && isEqual(item, b[index]));
+}

@@ -1,0 +1,113 @@
+// An actor is resolved once for each credential and policy: counted over whole requests, with a swap in between and with two keys of
+// one actor, which must never get what belongs to the other.
+import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { instantOf, type NamespacePath, type Policy, resolveActor, scopeSetOf } from '../../../engine/index.js';
+import { createKey } from '../../../server/auth/api-keys.js';
+import { actorOfKey, type KeyHolder, type RequestActor } from '../../../server/auth/request-actor.js';
+import { makeActorResolver } from '../../../server/auth/resolved-actors.js';
+import { type GatewayServices, makeServices } from '../../../server/compose.js';
+import { POLICY_LIMITS } from '../../../server/limits.js';
+import { pathOf, policyOf } from '../../support/gateway.js';
+import { type Ask, openInProcess } from '../../support/in-process.js';
+import { describeOnStores } from '../../support/stores.js';
+
+const ADA = { provider: 'orcid', subject: 'ada' };
+const BOB = { provider: 'orcid', subject: 'bob' };
+const grantAt = (namespace: string): Policy => policyOf([[ADA, namespace, ['resource:read', 'namespace:read']]]);
+const [LABS, ARCHIVE] = [grantAt('/labs'), grantAt('/archive')];
+
+/** Each `[policy, actor]` that was really resolved. */
+let resolved: [Policy, string][];
+const counting: typeof resolveActor = (policy, actor) => {
+  resolved.push([policy, (actor as RequestActor).id]);
+  return resolveActor(policy, actor);
+};
+beforeEach(() => {
+  resolved = [];
+});
+
+describeOnStores('an actor that queries', (store) => {
+  let services: GatewayServices;
+  let ask: Ask;
+
+  const keyOf = async (restrictions: readonly NamespacePath[] | null): Promise<string> => {
+    const fields = { actor: 'ada', identities: [ADA], scopes: null, expires: null, admin: false };
+    return (await createKey(store.db, { ...fields, restrictions }, instantOf(Date.now()))).text;
+  };
+  const query = async (key: string, namespace: string): Promise<number> => {
+    const body = JSON.stringify({ family: 'resource', namespace, reach: 'exact' });
+    const headers = { authorization: `Bearer ${key}` };
+    return (await ask({ method: 'POST', url: '/api/v1/query', headers, body })).status;
+  };
+
+  beforeAll(async () => {
+    const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+    services = await makeServices({
+      mode: { kind: 'serve', policy: LABS },
+      db: store.db,
+      rate: { perActor: 0, perAddress: 0, unauthenticated: 0 },
+      log: silent,
+    });
+  });
+  beforeEach(() => {
+    ask = openInProcess({ ...services, resolveActor: makeActorResolver(counting) }, services.routes);
+  });
+
+  it('is resolved for its first query and for none after it', async () => {
+    const key = await keyOf(null);
+    // The namespace does not exist: what is visible and who is told that are two decisions.
+    for (let round = 0; round < 3; round += 1) expect(await query(key, '/labs')).toBe(404);
+    expect(resolved).toEqual([[LABS, 'ada']]);
+  });
+
+  it('is resolved anew under each policy, and decided by that one alone', async () => {
+    const key = await keyOf(null);
+    expect(await query(key, '/labs')).toBe(404);
+    services.policies.activate({ policy: ARCHIVE }, 'test');
+    expect([await query(key, '/labs'), await query(key, '/archive')]).toEqual([403, 404]);
+    services.policies.activate({ policy: LABS }, 'test');
+    expect([await query(key, '/labs'), await query(key, '/archive')]).toEqual([404, 403]);
+    expect(resolved.map(([policy]) => policy.digest)).toEqual([LABS.digest, ARCHIVE.digest]);
+  });
+
+  it('is another one with each of its keys', async () => {
+    const [whole, narrow] = [await keyOf(null), await keyOf([pathOf('/labs/optics')])];
+    for (let round = 0; round < 2; round += 1) {
+      expect([await query(whole, '/labs'), await query(narrow, '/labs')]).toEqual([404, 403]);
+    }
+    expect(resolved.length).toBe(2);
+  });
+});
+
+describe('what is kept of an actor', () => {
+  const fields = { id: 'ada', identities: [ADA], scopes: null, restrictions: null, credentialFingerprint: 'f' };
+
+  it('is not used for a credential of the same fingerprint that says anything else', () => {
+    const resolve = makeActorResolver(counting);
+    const others: Partial<KeyHolder>[] = [
+      { identities: [BOB] },
+      { identities: [ADA, BOB] },
+      { identities: [] },
+      { identities: [{ provider: 'local', subject: 'ada' }] },
+      { scopes: scopeSetOf(['resource:read']) },
+      { restrictions: [] },
+      { restrictions: [pathOf('/labs')] },
+      { restrictions: [pathOf('/labs'), pathOf('/archive')] },
+    ];
+    for (const other of [{}, ...others, {}]) resolve(LABS, actorOfKey({ ...fields, ...other }));
+    expect(resolved.length).toBe(others.length + 2);
+    expect(resolve(LABS, actorOfKey(fields))).toBe(resolve(LABS, actorOfKey(fields)));
+    expect(resolved.length).toBe(others.length + 2);
+  });
+
+  it('is bounded: who did not come for longest is forgotten', () => {
+    const resolve = makeActorResolver(counting);
+    const actor = (index: number): RequestActor => actorOfKey({ ...fields, credentialFingerprint: String(index) });
+    const most = POLICY_LIMITS.resolvedActors;
+    for (let index = 0; index <= most; index += 1) resolve(LABS, actor(index));
+    resolve(LABS, actor(1));
+    expect(resolved.length).toBe(most + 1);
+    resolve(LABS, actor(0));
+    expect(resolved.length).toBe(most + 2);
+  });
+});
