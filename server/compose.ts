@@ -6,7 +6,7 @@ import { makeFingerprinter } from './auth/fingerprint.js';
 import { makeKeyAuthenticators } from './auth/key-authenticator.js';
 import { makeLocalAuthenticator } from './auth/local-authenticator.js';
 import { makeActorResolver } from './auth/resolved-actors.js';
-import type { Address, RateLimits } from './config/index.js';
+import type { Address, ConcurrencyLimits, RateLimits } from './config/index.js';
 import type { Database } from './db/database.js';
 import { readSecrets } from './db/secrets.js';
 import { makeApp } from './http/app.js';
@@ -18,6 +18,7 @@ import { makeRateLimiter } from './http/rate-limit.js';
 import { makeRequestLog } from './http/request-log.js';
 import type { Route } from './http/route.js';
 import { makeRoutes } from './http/routes.js';
+import { makeShares } from './http/shares.js';
 import { type ActivePolicy, type Candidate, makeActivePolicy } from './policy/active-policy.js';
 import { type Clock, type Logger, makeIdSource, systemClock } from './ports.js';
 
@@ -31,6 +32,7 @@ export interface ServicesOptions {
   /** Open and migrated; closed by whoever opened it, after the services. */
   readonly db: Database;
   readonly rate: RateLimits;
+  readonly concurrency: ConcurrencyLimits;
   readonly log: Logger;
   readonly clock?: Clock;
 }
@@ -43,7 +45,7 @@ export interface GatewayServices extends Services {
 }
 
 export async function makeServices(options: ServicesOptions): Promise<GatewayServices> {
-  const { mode, db, rate, log, clock = systemClock } = options;
+  const { mode, db, rate, concurrency, log, clock = systemClock } = options;
   const secrets = await readSecrets(db);
   const fingerprint = makeFingerprinter(secrets.fingerprint);
   const keys = makeKeyAuthenticators({ db, fingerprint, log });
@@ -60,6 +62,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
       unauthenticated: makeRateLimiter(rate.unauthenticated),
       unproven: makeRateLimiter(rate.unauthenticated),
     },
+    shares: makeShares({ concurrency: concurrency.perActor }),
     clock,
     nextId: makeIdSource(),
     log: makeRequestLog(log),

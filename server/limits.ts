@@ -34,8 +34,10 @@ export const HTTP_LIMITS = Object.freeze({
   keepAliveTimeout: 65_000,
   /** How often Node looks for sockets past a timeout. */
   timeoutCheckInterval: 1_000,
-  /** A socket on which nothing moves for so long, a slow reader's too, is closed. */
+  /** A socket on which nothing moves for so long is closed. */
   idleSocketTimeout: 75_000,
+  /** How often an answer that is still to be read is looked at: nothing taken between two looks ends the connection. */
+  writeTimeout: 10_000,
   /** How much of a refused body is read, and for how long, so that the client can read its answer. */
   discardBytes: 4 * 1024 * 1024,
   discardTimeout: 2_000,
@@ -67,6 +69,17 @@ export const MEMORY_LIMITS = Object.freeze({
   /** Texts that have a name, and what a connection has prepared; and one. */
   preparedTexts: 160_000,
   preparedText: 40_000,
+});
+
+export const SHARE_LIMITS = Object.freeze({
+  /** Requests of one actor that wait for others of its own; one more is refused at once. */
+  waiting: 256,
+  /** How long each waits, in milliseconds. */
+  patience: 5_000,
+  /** Bytes of answers made and not read: of one connection, of one actor (or address, where nobody is known), and of all. */
+  connectionUnreadBytes: 16 * 1024 * 1024,
+  unreadBytes: 32 * 1024 * 1024,
+  totalUnreadBytes: 256 * 1024 * 1024,
 });
 
 export const RATE_LIMITS = Object.freeze({

@@ -160,6 +160,11 @@ const KINDS = {
     title: 'Something went wrong on our side',
     help: 'Tell whoever runs the gateway the `requestId`: its log has the reason.',
   },
+  overloaded: {
+    status: 503,
+    title: 'The gateway holds as many unread answers as it may',
+    help: 'Try again after as many seconds as `Retry-After` says, and read each answer as it comes.',
+  },
   'snapshot.unavailable': {
     status: 503,
     title: 'No policy is loaded',

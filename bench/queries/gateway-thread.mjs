@@ -51,8 +51,8 @@ const compiled = compilePolicy({
   roles: [],
   grants: [...grants()],
   tests: [],
-  guardrails: [],
   people: [],
+  guardrails: [],
 });
 if (!compiled.ok) throw new Error(compiled.diagnostics[0].message);
 const loaded = loadSnapshot(compiled.snapshot.bytes);
@@ -64,6 +64,7 @@ const gateway = await startGateway({
   db,
   listen,
   rate: { perActor: 0, perAddress: 0, unauthenticated: 0 },
+  concurrency: { perActor: 4 },
   log: silent,
 });
 const keys = {};

@@ -61,6 +61,12 @@ export const SETTINGS = Object.freeze({
       perAddress: setting(RATE, { default: 0, doc: 'from one client address' }),
       unauthenticated: setting(RATE, { default: 50, doc: 'from one client address without a valid credential' }),
     }),
+    concurrency: group('requests at once; 0 is no limit', {
+      perActor: setting(count(0, 10_000), {
+        default: 4,
+        doc: 'worked on for one actor; the rest of its requests wait, others go on',
+      }),
+    }),
     auditLag: later(),
     idempotency: later(),
     expandedRows: later(),
@@ -93,3 +99,6 @@ export const CONFIG_FILE_ROWS: readonly Row[] = rowsOfSetting('config', CONFIG_F
 
 /** Requests a second; 0 is no limit. */
 export type RateLimits = Config['limits']['rate'];
+
+/** Requests at once; 0 is no limit. */
+export type ConcurrencyLimits = Config['limits']['concurrency'];

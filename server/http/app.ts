@@ -42,11 +42,13 @@ export function makeApp(routes: readonly Route[], door: Door): App {
   return { express: app, take };
 }
 
-/** Does one request without a socket. */
-export function handle(app: App, incoming: Incoming): Promise<Outgoing> {
-  return new Promise((resolve) => {
+/** Does one request without a socket: whoever asked has the answer at once. */
+export async function handle(app: App, incoming: Incoming): Promise<Outgoing> {
+  const outgoing = await new Promise<Outgoing>((resolve) => {
     app.take({ ...incoming }, { deliver: resolve });
   });
+  outgoing.taken();
+  return outgoing;
 }
 
 function byPath(routes: readonly Route[]): ReadonlyMap<string, RoutesOfPath> {

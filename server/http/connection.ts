@@ -9,17 +9,24 @@ export class Connection implements Peer {
   readonly certificate = null;
   /** Told of a fault while it reads a body. */
   reader: ((problem: ApiProblem) => void) | null = null;
+  /** Bytes of answers that the client has yet to read. */
+  unread = 0;
   readonly #socket: Socket;
-  readonly #isClosing: () => boolean;
+  readonly #options: ConnectionOptions;
+  /** What is to be called for each answer that is still to be read. */
+  readonly #untaken = new Set<() => void>();
   /** Made when somebody asks, once for all requests that come on the connection. */
   #gone: AbortController | null = null;
   #fault: ApiProblem | null = null;
 
-  constructor(socket: Socket, isClosing: () => boolean) {
+  constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket;
-    this.#isClosing = isClosing;
+    this.#options = options;
     this.address = socket.remoteAddress ?? null;
-    socket.once('close', () => this.#gone?.abort(new RequestAborted()));
+    socket.once('close', () => {
+      this.#gone?.abort(new RequestAborted());
+      for (const taken of this.#untaken) taken();
+    });
   }
 
   get gone(): AbortSignal {
@@ -35,7 +42,23 @@ export class Connection implements Peer {
 
   /** Whether the answer that goes out now ends it. */
   get isLast(): boolean {
-    return this.#fault !== null || this.#isClosing();
+    return this.#fault !== null || this.#options.isClosing();
+  }
+
+  /**
+   * An answer of so many bytes is on its way: `taken` is called when the client has it or never will. Where nothing of it is
+   * taken for some time, the connection ends. Returns what is to be called when it has left.
+   */
+  awaitReader(bytes: number, taken: () => void): () => void {
+    this.unread += bytes;
+    this.#socket.setTimeout(this.#options.writeTimeout);
+    const onTaken = (): void => {
+      if (!this.#untaken.delete(onTaken)) return;
+      this.unread -= bytes;
+      taken();
+    };
+    this.#untaken.add(onTaken);
+    return onTaken;
   }
 
   /** Nothing more can be read from it: whoever reads a body is told, now or when they begin. */
@@ -45,11 +68,17 @@ export class Connection implements Peer {
   }
 }
 
+export interface ConnectionOptions {
+  readonly isClosing: () => boolean;
+  /** Milliseconds. */
+  readonly writeTimeout: number;
+}
+
 const CONNECTIONS = new WeakMap<Socket, Connection>();
 
 /** To be called once, when the connection is accepted. */
-export function openConnection(socket: Socket, isClosing: () => boolean): void {
-  CONNECTIONS.set(socket, new Connection(socket, isClosing));
+export function openConnection(socket: Socket, options: ConnectionOptions): void {
+  CONNECTIONS.set(socket, new Connection(socket, options));
 }
 
 export function connectionOf(socket: Socket): Connection {

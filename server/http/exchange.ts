@@ -19,6 +19,8 @@ export interface Exchange {
   readonly startedAt: number;
   /** Who was authenticated, once somebody was. */
   actor: { readonly id: string } | null;
+  /** Ends the turn of its actor, while it is at work. */
+  leave: (() => void) | null;
   /** The policy once it is pinned; nothing replaces it then. */
   active: Active | null;
 }
@@ -45,7 +47,10 @@ export function clientIdOf(headers: Headers): string | null {
   return given !== undefined && CLIENT_REQUEST_ID.test(given) ? given : null;
 }
 
-export function toOutgoing(exchange: Exchange, answer: Answer | Page, currentDigest: string): Outgoing {
+/** An answer that nobody is accountable for yet. */
+export type Reply = Omit<Outgoing, 'taken'>;
+
+export function toReply(exchange: Exchange, answer: Answer | Page, currentDigest: string): Reply {
   const { status } = answer;
   return 'html' in answer
     ? make(
@@ -63,7 +68,7 @@ export function toOutgoing(exchange: Exchange, answer: Answer | Page, currentDig
 /** A page loads nothing and runs nothing, whatever should ever get into it. */
 const PAGE_HEADERS = Object.freeze(['Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'"]);
 
-export function toRefusal(exchange: Exchange, problem: ApiProblem, currentDigest: string): Outgoing {
+export function toRefusal(exchange: Exchange, problem: ApiProblem, currentDigest: string): Reply {
   const text = problemText(problem, exchange.clientId ?? exchange.requestId);
   return make(
     exchange,
@@ -112,20 +117,21 @@ interface Content {
   readonly headers: readonly string[];
 }
 
-function make(exchange: Exchange, { status, text, type, headers }: Content, currentDigest: string): Outgoing {
-  const { active, requestId, clientId, actor } = exchange;
+function make(exchange: Exchange, { status, text, type, headers }: Content, currentDigest: string): Reply {
+  const { active, requestId, clientId } = exchange;
+  const bytes = Buffer.byteLength(text);
   return {
     status,
     headers: [
       'Content-Type',
       type,
       'Content-Length',
-      String(Buffer.byteLength(text)),
+      String(bytes),
       ...answerHeaders(active?.policy.digest ?? currentDigest, clientId ?? requestId),
       ...headers,
     ],
     text,
-    reader: actor?.id ?? null,
+    bytes,
   };
 }
 

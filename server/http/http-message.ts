@@ -15,6 +15,10 @@ export class GatewayRequest extends IncomingMessage implements Incoming {
     return connectionOf(this.socket);
   }
 
+  get unread(): number {
+    return connectionOf(this.socket).unread;
+  }
+
   get gone(): AbortSignal {
     return connectionOf(this.socket).gone;
   }
@@ -27,14 +31,18 @@ export class GatewayRequest extends IncomingMessage implements Incoming {
 }
 
 export class GatewayResponse extends ServerResponse<GatewayRequest> implements Outlet {
-  deliver({ status, headers, text }: Outgoing): void {
+  deliver({ status, headers, text, bytes, taken }: Outgoing): void {
     const { req } = this;
+    const connection = connectionOf(req.socket);
     if (!req.complete) discardBody(req);
     // After a refusal, a client without leave may send its body or not: only a new connection is clear about where it ends.
-    const isLast = req.leave !== null || connectionOf(req.socket).isLast;
+    const isLast = req.leave !== null || connection.isLast;
     this.writeHead(status, isLast ? [...headers, 'Connection', 'close'] : [...headers]);
     // As a text, which Node writes together with the head.
     this.end(text);
+    // Mostly the system takes all of it at once.
+    if (this.writableLength === 0 || req.socket.destroyed) taken();
+    else this.once('close', connection.awaitReader(bytes, taken));
   }
 }
 

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import { HTTP_LIMITS } from '../limits.js';
 import { ApiProblem } from '../problem.js';
 import type { App } from './app.js';
-import { connectionOf, openConnection } from './connection.js';
+import { type ConnectionOptions, connectionOf, openConnection } from './connection.js';
 import { answerHeaders, PROBLEM_TYPE, problemText } from './exchange.js';
 import {
   bearAsExpress,
@@ -38,18 +38,30 @@ export interface HttpService {
   readonly onRefused: (refusal: Refusal) => void;
 }
 
+/** How long a listener waits for what, in milliseconds. */
+export type Timeouts = Pick<
+  typeof HTTP_LIMITS,
+  'headersTimeout' | 'requestTimeout' | 'timeoutCheckInterval' | 'writeTimeout'
+>;
+
 /** Takes an address; port 0 is any free one. Rejects with Node's error where it cannot (`EADDRINUSE`, `EACCES`). */
-export function bindTcp(listen: { readonly host: string; readonly port: number }): Promise<Bound<TcpAt>> {
-  return bind((server) => listenOnTcp(server, listen));
+export function bindTcp(
+  listen: { readonly host: string; readonly port: number },
+  timeouts: Timeouts = HTTP_LIMITS,
+): Promise<Bound<TcpAt>> {
+  return bind((server) => listenOnTcp(server, listen), timeouts);
 }
 
-export function bindSocket(path: string): Promise<Bound<SocketAt>> {
-  return bind((server) => listenOnSocket(server, path));
+export function bindSocket(path: string, timeouts: Timeouts = HTTP_LIMITS): Promise<Bound<SocketAt>> {
+  return bind((server) => listenOnSocket(server, path), timeouts);
 }
 
-async function bind<Where extends At>(take: (server: HttpServer) => Promise<Where>): Promise<Bound<Where>> {
+async function bind<Where extends At>(
+  take: (server: HttpServer) => Promise<Where>,
+  timeouts: Timeouts,
+): Promise<Bound<Where>> {
   const classes = messageClasses();
-  const server = makeServer(classes);
+  const server = makeServer(classes, timeouts);
   const turnAway = (socket: Socket): void => {
     socket.destroy();
   };
@@ -62,7 +74,7 @@ async function bind<Where extends At>(take: (server: HttpServer) => Promise<Wher
     isClosing,
     serve: (service) => {
       server.off('connection', turnAway);
-      serve(server, classes, { ...service, isClosing });
+      serve(server, classes, { ...service, isClosing, writeTimeout: timeouts.writeTimeout });
     },
     close: () => (closing ??= drain(server)),
   };
@@ -70,14 +82,14 @@ async function bind<Where extends At>(take: (server: HttpServer) => Promise<Wher
 
 type HttpServer = Server<typeof GatewayRequest, typeof GatewayResponse>;
 
-function makeServer(classes: MessageClasses): HttpServer {
+function makeServer(classes: MessageClasses, timeouts: Timeouts): HttpServer {
   const server = createServer({
     ...classes,
     maxHeaderSize: HTTP_LIMITS.headerBytes,
-    headersTimeout: HTTP_LIMITS.headersTimeout,
-    requestTimeout: HTTP_LIMITS.requestTimeout,
+    headersTimeout: timeouts.headersTimeout,
+    requestTimeout: timeouts.requestTimeout,
     keepAliveTimeout: HTTP_LIMITS.keepAliveTimeout,
-    connectionsCheckingInterval: HTTP_LIMITS.timeoutCheckInterval,
+    connectionsCheckingInterval: timeouts.timeoutCheckInterval,
     // Checked with the other headers, so that this refusal looks like every other.
     requireHostHeader: false,
     noDelay: true,
@@ -90,13 +102,13 @@ function makeServer(classes: MessageClasses): HttpServer {
   return server;
 }
 
-type OpenService = HttpService & { readonly isClosing: () => boolean };
+type OpenService = HttpService & ConnectionOptions;
 
 function serve(server: HttpServer, classes: MessageClasses, service: OpenService): void {
   const { app } = service;
   bearAsExpress(classes, app.express);
   server.on('connection', (socket) => {
-    openConnection(socket, service.isClosing);
+    openConnection(socket, service);
   });
   server.on('request', app.take);
   server.on('checkContinue', (request, response) => {

@@ -11,6 +11,8 @@ export interface Incoming {
   /** As they were sent: name, value, name, value. */
   readonly rawHeaders: readonly string[];
   readonly peer: Peer;
+  /** Bytes of earlier answers on the same connection that the client has yet to read. */
+  readonly unread: number;
   /** Aborted when the client goes away. */
   readonly gone: AbortSignal;
   /** The whole body. Rejects with `request.too_large` above so many bytes, with `RequestAborted` once the client is gone. */
@@ -31,8 +33,10 @@ export interface Outgoing {
   /** Name, value, name, value. */
   readonly headers: readonly string[];
   readonly text: string;
-  /** Whom the answer is for, by id; null for nobody who is known. */
-  readonly reader: string | null;
+  /** Of the text. */
+  readonly bytes: number;
+  /** To be called once, when the client has taken the answer or never will. */
+  readonly taken: () => void;
 }
 
 /** Where the answer to one request goes; takes one. */

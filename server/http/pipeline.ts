@@ -1,4 +1,4 @@
-// The order of work, once and for every route: target and headers, route, credential, rate, body, then the route itself (plan,
+// The order of work, once and for every route: target and headers, route, credential, rate, turn, body, then the route itself (plan,
 // policy pinned once, decision, SQL, projection), then the answer. Whatever is thrown on the way ends in one place. Nothing here
 // knows of sockets.
 import type { Registry } from '../auth/authenticator.js';
@@ -9,15 +9,17 @@ import type { ActorResolver } from '../auth/resolved-actors.js';
 import type { ActivePolicy } from '../policy/active-policy.js';
 import type { Clock, IdSource } from '../ports.js';
 import { ApiProblem } from '../problem.js';
-import { type Answer, clientIdOf, type Exchange, type Page, toOutgoing, toRefusal } from './exchange.js';
+import { type Answer, clientIdOf, type Exchange, type Page, type Reply, toRefusal, toReply } from './exchange.js';
 import type { HostGuard } from './host-guard.js';
 import { type Incoming, type Outgoing, RequestAborted } from './message.js';
+import { SHARE_LIMITS } from '../limits.js';
 import { addressName, type RateLimiter, tooMany } from './rate-limit.js';
 import { readJsonBody, readNoBody } from './request-body.js';
 import { checkTarget, hostOf, readHeaders } from './request-head.js';
 import { readNamedHeaders, readQuery } from './request-inputs.js';
 import type { RequestLog } from './request-log.js';
 import type { Call, Route } from './route.js';
+import type { Shares } from './shares.js';
 import { toStoreProblem } from './store-problem.js';
 
 /** What every request needs, whatever it comes through. */
@@ -27,6 +29,7 @@ export interface Services {
   readonly policies: ActivePolicy;
   readonly resolveActor: ActorResolver;
   readonly limiters: Limiters;
+  readonly shares: Shares;
   readonly clock: Clock;
   readonly nextId: IdSource;
   readonly log: RequestLog;
@@ -57,17 +60,40 @@ export async function serve(door: Door, routes: RoutesOfPath | null, incoming: I
   try {
     if (fault !== null) throw fault;
     const answer = await work(door, routes, exchange);
-    const outgoing = toOutgoing(exchange, answer, digestOf(door));
+    const reply = toReply(exchange, answer, digestOf(door));
+    checkRoom(door, exchange, reply.bytes);
     door.services.log.answered(exchange, answer.status);
-    return outgoing;
+    return finish(door, exchange, reply);
   } catch (error) {
-    return fail(door, exchange, error);
+    return finish(door, exchange, fail(door, exchange, error));
   }
 }
 
 /** Answers a request whose path the router itself could not read: it is none of ours. */
 export function refuseUnroutable(door: Door, incoming: Incoming, error: unknown): Outgoing {
-  return fail(door, openExchange(door, incoming).exchange, new ApiProblem('route.not_found', { cause: error }));
+  const { exchange } = openExchange(door, incoming);
+  return finish(door, exchange, fail(door, exchange, new ApiProblem('route.not_found', { cause: error })));
+}
+
+/** Who is accountable for an answer until it has been read. */
+function readerOf({ actor, incoming }: Exchange): string {
+  return actor === null ? `address ${addressName(incoming.peer.address)}` : `actor ${actor.id}`;
+}
+
+/** Others may have made answers meanwhile that nobody reads. */
+function checkRoom({ services }: Door, exchange: Exchange, bytes: number): void {
+  const { unread } = exchange.incoming;
+  if (unread > 0 && unread + bytes > SHARE_LIMITS.connectionUnreadBytes) {
+    throw tooMany({ quota: SHARE_LIMITS.connectionUnreadBytes }, 'unread-bytes', 1);
+  }
+  services.shares.checkRoom(readerOf(exchange), bytes);
+}
+
+/** The bytes are counted before the turn is over, so that there is no moment at which the next one takes their place. */
+function finish({ services }: Door, exchange: Exchange, reply: Reply): Outgoing {
+  const taken = services.shares.hold(readerOf(exchange), reply.bytes);
+  exchange.leave?.();
+  return { ...reply, taken };
 }
 
 function digestOf({ services }: Door): string {
@@ -89,6 +115,7 @@ function openExchange({ services }: Door, incoming: Incoming): Opened {
     at: services.clock.now(),
     startedAt: performance.now(),
     actor: null,
+    leave: null,
     active: null,
   };
   return { exchange, fault };
@@ -111,9 +138,11 @@ async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange)
   }
   if (route.access === 'admin') {
     const actor = await identify(services.admins, door, exchange);
+    exchange.leave = await services.shares.enter(readerOf(exchange), incoming);
     return route.run(await callOf(route, { actor, query, target }, door, exchange));
   }
   const actor = await identify(services.actors, door, exchange);
+  exchange.leave = await services.shares.enter(readerOf(exchange), incoming);
   const call = await callOf(route, { actor, query, target }, door, exchange);
   return route.run({ ...call, resolve: () => services.resolveActor(call.pin().policy, actor) });
 }
@@ -197,7 +226,7 @@ async function callOf<Actor>(
 }
 
 /** A refusal that nobody reads is made all the same, so that every request ends in one way. */
-function fail(door: Door, exchange: Exchange, error: unknown): Outgoing {
+function fail(door: Door, exchange: Exchange, error: unknown): Reply {
   const { log } = door.services;
   const problem = toProblem(error);
   const isGone = error instanceof RequestAborted || exchange.incoming.gone.aborted;

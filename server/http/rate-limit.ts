@@ -48,7 +48,7 @@ export function makeRateLimiter(quota: number, now: () => number = () => perform
 }
 
 /** The refusal of a request that comes too early by so many seconds. */
-export function tooMany({ quota }: RateLimiter, policy: string, wait: number): ApiProblem {
+export function tooMany({ quota }: Pick<RateLimiter, 'quota'>, policy: string, wait: number): ApiProblem {
   const headers = [
     'RateLimit-Policy',
     `"${policy}";q=${String(quota)};w=1`,

@@ -24,7 +24,7 @@ export function makeRequestLog(log: Logger): RequestLog {
   const noticeFlood = makeFloodNotice(log);
   return {
     answered: (exchange, status, problem) => {
-      if (problem?.code === 'limit.rate') {
+      if (problem?.code === 'limit.rate' || problem?.code === 'overloaded') {
         noticeFlood(exchange);
         return;
       }

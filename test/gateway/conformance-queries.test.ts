@@ -142,6 +142,7 @@ function start(opened: OpenedStore, mode: Parameters<typeof startGateway>[0]['mo
     db: opened.database,
     listen: { host: '127.0.0.1', port: 0 },
     rate: NO_LIMITS,
+    concurrency: { perActor: 4 },
     log: silent,
   });
 }

@@ -77,6 +77,7 @@ const [store] = testStores();
       db: opened.database,
       listen: { host: '127.0.0.1', port: 0 },
       rate: { perActor: 0, perAddress: 0, unauthenticated: 0 },
+      concurrency: { perActor: 4 },
       log: silent,
     });
     records = await everyRecord(opened);

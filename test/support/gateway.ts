@@ -76,6 +76,8 @@ export interface TestGateway {
 export interface TestGatewayOptions {
   readonly mode?: GatewayMode;
   readonly rate?: Partial<RateLimits>;
+  /** Requests of one actor at once. */
+  readonly concurrency?: number;
   readonly clock?: Clock;
   /** A migrated store to share; one of its own unless given. */
   readonly db?: Database;
@@ -98,6 +100,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     db,
     listen: { host: '127.0.0.1', port: 0 },
     rate: { perActor: 0, perAddress: 0, unauthenticated: 0, ...options.rate },
+    concurrency: { perActor: options.concurrency ?? 4 },
     log,
     ...(options.clock === undefined ? {} : { clock: options.clock }),
   });

@@ -42,6 +42,7 @@ function toIncoming({ method = 'GET', url, headers = {}, body, gone, address = '
     url,
     rawHeaders,
     peer: { address, certificate: null },
+    unread: 0,
     gone: gone ?? new AbortController().signal,
     readBody: (most) => {
       const bytes = Buffer.from(body ?? '');

@@ -124,7 +124,8 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
       throw error;
     });
     try {
-      const gateway = await startGateway({ mode, db, listen: address, rate: config.limits.rate, log });
+      const { rate, concurrency } = config.limits;
+      const gateway = await startGateway({ mode, db, listen: address, rate, concurrency, log });
       await announce(io, gateway, options);
       const { policies } = gateway;
       if (options.unlabelled !== null) void checkLabels(policies.current(), options.unlabelled, { policies, log });

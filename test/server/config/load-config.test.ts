@@ -35,7 +35,7 @@ test('defaults', async () => {
     listen: { host: '127.0.0.1', port: 8080 },
     authentication: { keys: { enabled: true } },
     database: DATABASE_LIMITS,
-    limits: { rate: { perActor: 0, perAddress: 0, unauthenticated: 50 } },
+    limits: { rate: { perActor: 0, perAddress: 0, unauthenticated: 50 }, concurrency: { perActor: 4 } },
   });
 });
 
@@ -72,7 +72,7 @@ test('the whole file', async () => {
     listen: { host: '::1', port: 9000 },
     authentication: { keys: { enabled: false } },
     database: { maxConnections: 20, maxWriters: 4, statementTimeout: 60_000, idleInTransaction: 10_000 },
-    limits: { rate: { perActor: 0, perAddress: 0, unauthenticated: 5 } },
+    limits: { rate: { perActor: 0, perAddress: 0, unauthenticated: 5 }, concurrency: { perActor: 4 } },
   });
   expect(storeOf(config)).toEqual({ kind: 'external', url: 'postgres://localhost/bailiwick' });
 });

@@ -29,6 +29,7 @@ afterAll(async () => {
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const rate = { perActor: 0, perAddress: 0, unauthenticated: 0 };
+const concurrency = { perActor: 4 };
 
 function whoamiAt(socketPath: string): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -48,7 +49,14 @@ describe('an address', () => {
     const early = connect({ host: '127.0.0.1', port: bound.at.port });
     expect(await readToEnd(early)).toBe('');
     await expect(bindTcp({ host: '127.0.0.1', port: bound.at.port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
-    const gateway = await startGateway({ mode: { kind: 'local' }, db: open.db, listen: bound, rate, log: silent });
+    const gateway = await startGateway({
+      mode: { kind: 'local' },
+      db: open.db,
+      listen: bound,
+      rate,
+      concurrency,
+      log: silent,
+    });
     const reply = await call(bound.at.port, { method: 'GET', path: '/api/v1/whoami' });
     expect([reply.status, gateway.url]).toEqual([200, `http://127.0.0.1:${String(bound.at.port)}`]);
     await gateway.close();
@@ -56,7 +64,14 @@ describe('an address', () => {
 
   it('is given back by a gateway that cannot start', async () => {
     const bound = await bindTcp({ host: '0.0.0.0', port: 0 });
-    const started = startGateway({ mode: { kind: 'local' }, db: open.db, listen: bound, rate, log: silent });
+    const started = startGateway({
+      mode: { kind: 'local' },
+      db: open.db,
+      listen: bound,
+      rate,
+      concurrency,
+      log: silent,
+    });
     await expect(started).rejects.toThrow('loopback address only');
     const again = await bindTcp({ host: '0.0.0.0', port: bound.at.port });
     await again.close();
@@ -66,7 +81,7 @@ describe('an address', () => {
 describe('a Unix socket', () => {
   it('is a listener like any other, for this user alone, with routes of its own', async () => {
     const path = join(folder, 'one.sock');
-    const services = await makeServices({ mode: { kind: 'local' }, db: open.db, rate, log: silent });
+    const services = await makeServices({ mode: { kind: 'local' }, db: open.db, rate, concurrency, log: silent });
     const own = services.routes.filter(({ access }) => access === 'self');
     const listener = listen(services, { routes: own, guard: anyHost, at: await bindSocket(path) });
     expect([listener.url, statSync(path).mode & 0o777]).toEqual([`unix:${path}`, 0o600]);

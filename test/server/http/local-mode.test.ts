@@ -75,7 +75,14 @@ describe('local mode', () => {
     const rate = { perActor: 0, perAddress: 0, unauthenticated: 0 };
     const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
     await expect(
-      startGateway({ mode: { kind: 'local' }, db: open.db, listen: { host: '0.0.0.0', port: 0 }, rate, log }),
+      startGateway({
+        mode: { kind: 'local' },
+        db: open.db,
+        listen: { host: '0.0.0.0', port: 0 },
+        rate,
+        concurrency: { perActor: 4 },
+        log,
+      }),
     ).rejects.toThrow('loopback address only');
   });
 });

@@ -125,6 +125,7 @@ describeOnStores('the pipeline', (store) => {
       mode: { kind: 'serve', policy: policyOf([[ADA, '/', ['resource:read']]]) },
       db: store.db,
       rate: { perActor: 0, perAddress: 0, unauthenticated: 0 },
+      concurrency: { perActor: 4 },
       log: { info: line('info'), warn: line('warn'), error: line('error') },
     });
     ask = openInProcess(services, ROUTES);

@@ -46,6 +46,7 @@ describeOnStores('an actor that queries', (store) => {
       mode: { kind: 'serve', policy: LABS },
       db: store.db,
       rate: { perActor: 0, perAddress: 0, unauthenticated: 0 },
+      concurrency: { perActor: 4 },
       log: silent,
     });
   });

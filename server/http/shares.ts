@@ -1,0 +1,123 @@
+// What one actor may have of the gateway at once: so many requests at work, and so many bytes of answers that its clients have
+// yet to read. Whoever asks for more waits behind its own requests, never behind those of others. All together are bounded, too.
+import { SHARE_LIMITS } from '../limits.js';
+import { ApiProblem } from '../problem.js';
+import { RequestAborted } from './message.js';
+import { tooMany } from './rate-limit.js';
+
+export interface Shares {
+  /**
+   * Waits until one more request of this name may be worked on; what it returns is to be called once, when the work is over.
+   * Rejects with `limit.rate` after some time, with `overloaded` where all together are too many, and once the client is gone.
+   */
+  readonly enter: (name: string, client: { readonly gone: AbortSignal }) => Promise<() => void>;
+  /** Throws `limit.rate` or `overloaded` for an answer of so many bytes that there is no room for. */
+  readonly checkRoom: (name: string, bytes: number) => void;
+  /** Counts bytes that were made and are still to be read; what it returns is to be called once, when they have been or never will. */
+  readonly hold: (name: string, bytes: number) => () => void;
+}
+
+interface Share {
+  working: number;
+  unread: number;
+  /** In the order in which they came; each is told that it may go on. */
+  readonly waiting: Set<() => void>;
+}
+
+export interface ShareOptions {
+  /** Requests at work at once; 0 is no limit. */
+  readonly concurrency: number;
+  /** Milliseconds that a request waits. */
+  readonly patience?: number;
+}
+
+export function makeShares({ concurrency, patience = SHARE_LIMITS.patience }: ShareOptions): Shares {
+  const shares = new Map<string, Share>();
+  let total = 0;
+
+  const shareOf = (name: string): Share => {
+    let share = shares.get(name);
+    if (share === undefined) shares.set(name, (share = { working: 0, unread: 0, waiting: new Set() }));
+    return share;
+  };
+  const isFull = ({ working, unread }: Share): boolean =>
+    (concurrency > 0 && working >= concurrency) || unread >= SHARE_LIMITS.unreadBytes;
+  const refusal = ({ unread }: Share): ApiProblem =>
+    unread >= SHARE_LIMITS.unreadBytes
+      ? tooMany({ quota: SHARE_LIMITS.unreadBytes }, 'unread-bytes', RETRY_AFTER)
+      : tooMany({ quota: concurrency }, 'concurrency', RETRY_AFTER);
+  const goOn = (name: string, share: Share): void => {
+    for (const admit of share.waiting) {
+      if (isFull(share)) return;
+      admit();
+    }
+    if (share.working === 0 && share.unread === 0) shares.delete(name);
+  };
+  const begin = (name: string, share: Share): (() => void) => {
+    share.working += 1;
+    return () => {
+      share.working -= 1;
+      goOn(name, share);
+    };
+  };
+
+  return {
+    enter: async (name, client) => {
+      if (total >= SHARE_LIMITS.totalUnreadBytes) throw overloaded();
+      const share = shareOf(name);
+      if (!isFull(share)) return begin(name, share);
+      if (share.waiting.size >= SHARE_LIMITS.waiting) throw refusal(share);
+      return new Promise((resolve, reject) => {
+        const { gone } = client;
+        const settle = (finish: () => void): void => {
+          clearTimeout(timer);
+          gone.removeEventListener('abort', leave);
+          share.waiting.delete(admit);
+          finish();
+        };
+        const admit = (): void => {
+          settle(() => {
+            resolve(begin(name, share));
+          });
+        };
+        const leave = (): void => {
+          settle(() => {
+            reject(new RequestAborted());
+          });
+        };
+        const timer = setTimeout(() => {
+          settle(() => {
+            reject(refusal(share));
+          });
+        }, patience);
+        share.waiting.add(admit);
+        gone.addEventListener('abort', leave);
+        if (gone.aborted) leave();
+      });
+    },
+    checkRoom: (name, bytes) => {
+      // What was begun while there was room may go beyond it, up to as much again.
+      const unread = (shares.get(name)?.unread ?? 0) + bytes;
+      if (unread > 2 * SHARE_LIMITS.unreadBytes) {
+        throw tooMany({ quota: SHARE_LIMITS.unreadBytes }, 'unread-bytes', RETRY_AFTER);
+      }
+      if (total + bytes > 2 * SHARE_LIMITS.totalUnreadBytes) throw overloaded();
+    },
+    hold: (name, bytes) => {
+      const share = shareOf(name);
+      share.unread += bytes;
+      total += bytes;
+      return () => {
+        share.unread -= bytes;
+        total -= bytes;
+        goOn(name, share);
+      };
+    },
+  };
+}
+
+const RETRY_AFTER = 1;
+
+function overloaded(): ApiProblem {
+  return new ApiProblem('overloaded', { retryAfter: RETRY_AFTER, reason: 'too many answers wait to be read' });
+}

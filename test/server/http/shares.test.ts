@@ -1,0 +1,103 @@
+import { describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { makeShares, type Shares } from '../../../server/http/shares.js';
+import { SHARE_LIMITS } from '../../../server/limits.js';
+
+const MEBIBYTE = 1024 * 1024;
+const staying = { gone: new AbortController().signal };
+const codeOf = (asked: Promise<unknown>): Promise<unknown> =>
+  asked.then(
+    () => 'in',
+    (error: unknown) => (error instanceof Error && 'code' in error ? error.code : error),
+  );
+
+describe('turns', () => {
+  it('are so many for one actor, in order, and others have their own', async () => {
+    const shares = makeShares({ concurrency: 2 });
+    const order: number[] = [];
+    const leaves = await Promise.all([shares.enter('a', staying), shares.enter('a', staying)]);
+    const third = shares.enter('a', staying).then((leave) => (order.push(3), leave));
+    const fourth = shares.enter('a', staying).then((leave) => (order.push(4), leave));
+    await shares.enter('b', staying);
+    await sleep(5);
+    expect(order).toEqual([]);
+    leaves[0]();
+    await third;
+    expect(order).toEqual([3]);
+    (await third)();
+    await fourth;
+    expect(order).toEqual([3, 4]);
+  });
+
+  it('are waited for no longer than patience, and then refused with the quota', async () => {
+    const shares = makeShares({ concurrency: 1, patience: 20 });
+    await shares.enter('a', staying);
+    await expect(shares.enter('a', staying)).rejects.toMatchObject({
+      code: 'limit.rate',
+      status: 429,
+      detail: { retryAfter: 1, headers: expect.arrayContaining(['RateLimit-Policy', '"concurrency";q=1;w=1']) },
+    });
+  });
+
+  it('are refused at once to one more than may wait', async () => {
+    const shares = makeShares({ concurrency: 1 });
+    const leave = await shares.enter('a', staying);
+    const waiting = Array.from({ length: SHARE_LIMITS.waiting }, () => shares.enter('a', staying));
+    expect(await codeOf(shares.enter('a', staying))).toBe('limit.rate');
+    leave();
+    for (const one of waiting) (await one)();
+  });
+
+  it('are given up by a client that has gone', async () => {
+    const shares = makeShares({ concurrency: 1 });
+    const leave = await shares.enter('a', staying);
+    const leaving = new AbortController();
+    const left = shares.enter('a', { gone: leaving.signal });
+    const behind = shares.enter('a', staying);
+    leaving.abort();
+    await expect(left).rejects.toMatchObject({ name: 'RequestAborted' });
+    leave();
+    (await behind)();
+    await expect(shares.enter('a', { gone: AbortSignal.abort() })).resolves.toBeInstanceOf(Function);
+  });
+
+  it('are not counted with 0', async () => {
+    const shares = makeShares({ concurrency: 0 });
+    const all = await Promise.all(Array.from({ length: 1_000 }, () => shares.enter('a', staying)));
+    expect(all).toHaveLength(1_000);
+  });
+});
+
+describe('answers that are still to be read', () => {
+  const fill = (shares: Shares, name: string, mebibytes: number): (() => void) =>
+    shares.hold(name, mebibytes * MEBIBYTE);
+
+  it('keep more of the same actor waiting, and nobody else', async () => {
+    const shares = makeShares({ concurrency: 0, patience: 1_000 });
+    const taken = fill(shares, 'a', 32);
+    const next = shares.enter('a', staying);
+    expect(await codeOf(shares.enter('b', staying))).toBe('in');
+    expect(await Promise.race([next, sleep(20).then(() => 'waits')])).toBe('waits');
+    taken();
+    expect(await codeOf(next)).toBe('in');
+  });
+
+  it('are refused above twice the share, which is what was begun meanwhile', () => {
+    const shares = makeShares({ concurrency: 0 });
+    fill(shares, 'a', 31);
+    expect(() => {
+      shares.checkRoom('a', 33 * MEBIBYTE);
+    }).not.toThrow();
+    expect(() => {
+      shares.checkRoom('a', 34 * MEBIBYTE);
+    }).toThrow('limit.rate');
+  });
+
+  it('of all together are bounded', async () => {
+    const shares = makeShares({ concurrency: 0 });
+    const taken = Array.from({ length: 16 }, (_, index) => fill(shares, `a${String(index)}`, 16));
+    expect(await codeOf(shares.enter('b', staying))).toBe('overloaded');
+    taken[0]?.();
+    expect(await codeOf(shares.enter('b', staying))).toBe('in');
+  });
+});
