@@ -125,7 +125,7 @@ async function openVisibly(io: CliIo, path: string, purpose: Purpose): Promise<O
   };
   try {
     return path === '-'
-      ? await policies.openSnapshot(io.stdin, 'stdin', watcher)
+      ? await policies.openSnapshot(io.stdin, { source: 'stdin', purpose }, watcher)
       : await policies.openPolicy(pathOf(io, path), purpose, watcher);
   } finally {
     progress.done();

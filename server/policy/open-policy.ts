@@ -4,18 +4,21 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import type { Policy, SnapshotFault } from '../../engine/index.js';
+import { InvariantError, loadSnapshot, type LoadResult, type Policy, type SnapshotFault } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits.js';
 import { type CheckReport, checkPolicy, type Phase } from './check-policy.js';
 import { type PathFault, pathFaultOf } from './path-fault.js';
-import { verifyPolicy } from './verify-policy.js';
+import { loadInThread } from './snapshot-thread.js';
 
 const READ_BYTES = 1024 * 1024;
 /** Bytes of a snapshot that are verified within a second anywhere. */
 export const LARGE = 2 * 1024 * 1024;
 
-/** To study a policy is to ask why its tests fail, too: then failed tests and violated guardrails do not refuse it. */
-export type Purpose = 'use' | 'study';
+/**
+ * To study a policy is to ask why its tests fail, too: then failed tests and violated guardrails do not refuse it. To serve it is to
+ * decide and nothing else: it is loaded in a thread of its own, into the one buffer that decisions read.
+ */
+export type Purpose = 'use' | 'study' | 'serve';
 
 export type OpenResult =
   | {
@@ -49,31 +52,40 @@ export async function openPolicy(path: string, purpose: Purpose, watcher: OpenWa
     return { kind: 'path', fault: pathFaultOf(error) };
   }
   // Bounded as stdin is: a size is not believed, and pipes have none.
-  return openSnapshot(createReadStream(path, { highWaterMark: READ_BYTES }), 'file', watcher);
+  return openSnapshot(createReadStream(path, { highWaterMark: READ_BYTES }), { source: 'file', purpose }, watcher);
 }
 
 /** Opens a snapshot that arrives in a stream. */
 export async function openSnapshot(
   stream: Readable,
-  source: 'file' | 'stdin',
+  { source, purpose }: { readonly source: 'file' | 'stdin'; readonly purpose: Purpose },
   { onBytes }: OpenWatcher = {},
 ): Promise<OpenResult> {
   const bytes = await readAll(stream, onBytes);
   if ('kind' in bytes) return bytes;
   if (bytes.length >= LARGE) onBytes?.(bytes.length, 'verifying');
-  const verified = await verifyPolicy(bytes);
-  if (verified.ok) return { kind: 'opened', policy: verified.policy, bytes, source, report: null };
+  const loaded = await load(bytes, purpose);
+  if (loaded.ok) return { kind: 'opened', policy: loaded.policy, bytes, source, report: null };
   const sha256 = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
-  return { kind: 'corrupt', fault: verified.fault, sha256 };
+  return { kind: 'corrupt', fault: loaded.fault, sha256 };
 }
 
 async function openFolder(folder: string, purpose: Purpose, { onPhase }: OpenWatcher): Promise<OpenResult> {
   const result = await checkPolicy({ folder, ...(onPhase === undefined ? {} : { onPhase }) });
   if (result.kind === 'path') return result;
   const { report } = result;
-  if (report.compiled === null || (report.verdict !== 'ok' && purpose === 'use')) return { kind: 'refused', report };
+  if (report.compiled === null || (report.verdict !== 'ok' && purpose !== 'study')) return { kind: 'refused', report };
   const { handle, snapshot } = report.compiled;
-  return { kind: 'opened', policy: handle, bytes: snapshot.bytes, source: 'folder', report };
+  const opened = { kind: 'opened', bytes: snapshot.bytes, source: 'folder', report } as const;
+  if (purpose !== 'serve') return { ...opened, policy: handle };
+  const loaded = await load(snapshot.bytes, purpose);
+  if (loaded.ok) return { ...opened, policy: loaded.policy };
+  throw new InvariantError(`the compiled snapshot does not load: ${loaded.fault.code}: ${loaded.fault.message}`);
+}
+
+/** Everything that decides is verified before any of it is used. */
+function load(bytes: Uint8Array, purpose: Purpose): LoadResult | Promise<LoadResult> {
+  return purpose === 'serve' ? loadInThread(bytes) : loadSnapshot(bytes);
 }
 
 async function readAll(

@@ -65,7 +65,7 @@ async function serve(io: CliIo, options: Options): Promise<void> {
     );
   }
   // As it was typed, so that a refusal names what the user knows.
-  const { policy, bytes, source } = await openPolicy(io, options.policy ?? config.policy);
+  const { policy, bytes, source } = await openPolicy(io, options.policy ?? config.policy, 'serve');
   if (!isNodeSupported(process.versions.node) && !isLoopbackName(config.listen.host)) {
     await write(
       io.stderr,
