@@ -5,6 +5,7 @@ import { type Family, type NamespacePath, type Visible } from '../../../engine/i
 import type { Database } from '../../../server/db/database.js';
 import { migrate } from '../../../server/db/migrate.js';
 import { MIGRATIONS } from '../../../server/db/migrations/migrations.js';
+import { SCHEMA } from '../../../server/db/session-settings.js';
 import { rowsOf, sql } from '../../../server/db/sql.js';
 import { familyCode, storedPath } from '../../../server/db/tables.js';
 import { inTransaction } from '../../../server/db/transaction.js';
@@ -50,6 +51,7 @@ for (const store of testStores()) {
       opened = await store.openEmpty();
       db = opened.database;
       // As it was before, with records in it.
+      await db.knex.raw('CREATE SCHEMA IF NOT EXISTS ??', [SCHEMA]);
       for (const { up } of MIGRATIONS.slice(0, 3)) await inTransaction(db.knex, up);
       await plant(db, RECORDS);
       for (const { up } of MIGRATIONS.slice(3)) await inTransaction(db.knex, up);

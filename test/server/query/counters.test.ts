@@ -6,6 +6,7 @@ import type { Knex } from 'knex';
 import { canonicalize, FAMILIES, type Visible } from '../../../engine/index.js';
 import { openDatabase } from '../../../server/db/database.js';
 import { MIGRATIONS } from '../../../server/db/migrations/migrations.js';
+import { SCHEMA } from '../../../server/db/session-settings.js';
 import { inTransaction } from '../../../server/db/transaction.js';
 import { parseQuery } from '../../../server/query/parse-query.js';
 import { countRecords } from '../../../server/query/records.js';
@@ -161,6 +162,7 @@ describeOnStores('the counters', (store) => {
   it('begin with the records that were there before them', async () => {
     const other = await store.openEmpty();
     try {
+      await other.database.knex.raw('CREATE SCHEMA IF NOT EXISTS ??', [SCHEMA]);
       for (const { up } of MIGRATIONS.slice(0, 2)) await inTransaction(other.database.knex, up);
       await plant(other.database, hostileRecords());
       for (const { up } of MIGRATIONS.slice(2)) await inTransaction(other.database.knex, up);

@@ -29,7 +29,7 @@ export const TEXTS = [
 export const NUMBERS = [0, -1, 1, 1.5, 1e-7, 1e21, -1e300, 5e-324, 1.7976931348623157e308, 9007199254740991];
 export const NAMESPACES = ['/', '/a', '/a/b', '/a/b/c', '/a-b', '/a.b', '/ab', '/b'];
 /** Elements of all kinds; what stands deeper is no element. */
-const LISTS = [[], [1, 'a'], [{ a: 1 }], ['a', 'A', ''], [1e21, 0, true, null], [['a'], [1]], ['1', 'é', '%', 1.5]];
+const LISTS = [[], [1, 'a', ['x'], ['b']], [{ a: 1 }, 'a', 'A', '', '1', 'é', '%', 1e21, 1.5, 0, true, null]];
 const OTHERS = [true, false, null, {}, { a: 1 }, { a: { b: 'x' } }, ...LISTS];
 export const VALUES: readonly unknown[] = [...TEXTS, ...NUMBERS, ...OTHERS, undefined];
 

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, describe, it } from '@jest/globals';
 import { openDatabase, type Database } from '../../../server/db/database.js';
 import { migrate } from '../../../server/db/migrate.js';
-import { PLANNER_SETTINGS } from '../../../server/db/session-settings.js';
+import { PLANNER_SETTINGS, SCHEMA } from '../../../server/db/session-settings.js';
 import { rowsOf } from '../../../server/db/sql.js';
 import { parseQuery } from '../../../server/query/parse-query.js';
 import { countStatement } from '../../../server/query/records.js';
@@ -127,6 +127,7 @@ describePostgres('poison in invisible records', () => {
     await db.knex.raw('SET min_parallel_table_scan_size = 0');
     await check('in parallel');
     await db.knex.raw('RESET ALL');
+    await db.knex.raw('SET search_path TO ??', [SCHEMA]);
     await db.knex.raw('SET jit = off');
     await db.knex.raw('CREATE INDEX extra_gin ON records USING gin (properties)');
     await db.knex.raw("CREATE INDEX extra_rank ON records ((properties -> 'rank'))");
