@@ -38,8 +38,16 @@ export async function migrate(db: Database): Promise<readonly string[]> {
 
 /** The names of the migrations that this store lacks, in order. Throws `store.version` for a newer store. */
 export async function pendingMigrations(db: Database): Promise<readonly string[]> {
-  return pendingOf((await db.transaction(findStore)).applied);
+  try {
+    return pendingOf((await db.transaction(findStore)).applied);
+  } catch (error) {
+    // Without the lock, another starter may move the list away after it was found: it is in our schema then.
+    if (sqlStateOf(error) !== UNDEFINED_TABLE) throw error;
+    return pendingOf((await db.transaction(findStore)).applied);
+  }
 }
+
+const UNDEFINED_TABLE = '42P01';
 
 interface FoundStore {
   readonly applied: readonly string[];
