@@ -75,7 +75,8 @@ async function open(config: DatabaseConfig): Promise<void> {
   await migrate(patient);
   await patient.close();
   db = await openDatabase(config);
-  served = await openGateway({ db });
+  // Without turns of one actor, so that it is the store that refuses.
+  served = await openGateway({ db, concurrency: 0 });
   key = (await served.key()).text;
   expect(outcome(await ask(served, key))).toBe('200');
 }
@@ -276,7 +277,8 @@ if (findPostgres() === null) {
           statementTimeout: STATEMENT_TIMEOUT,
           maxConnections: 2,
         });
-        served = await openGateway({ db });
+        // Without turns of one actor, so that it is the store that refuses.
+  served = await openGateway({ db, concurrency: 0 });
         expect(outcome(await ask(served, key))).toBe('200');
         network.swallow(true);
         const replies = await Promise.all(Array.from({ length: 4 }, () => ask(served, key)));
