@@ -278,7 +278,7 @@ if (findPostgres() === null) {
           maxConnections: 2,
         });
         // Without turns of one actor, so that it is the store that refuses.
-  served = await openGateway({ db, concurrency: 0 });
+        served = await openGateway({ db, concurrency: 0 });
         expect(outcome(await ask(served, key))).toBe('200');
         network.swallow(true);
         const replies = await Promise.all(Array.from({ length: 4 }, () => ask(served, key)));
