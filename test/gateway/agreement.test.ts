@@ -165,7 +165,7 @@ describeOnStores('agreement', (store) => {
 
   it('pages of every size, counts and single decisions agree', async () => {
     const tally = newTally();
-    const runs = testRuns(store.name === 'postgres' ? { usual: 60, deep: 240 } : { usual: 20, deep: 60 });
+    const runs = testRuns(store.name === 'postgres' ? { usual: 60, deep: 240 } : { usual: 12, deep: 60 });
     const told = stopwatch(`agreement at the doors on ${store.name}`, runs);
     await fc.assert(
       onScenes(store.db, (one) => judgeAll(doors, one, { tally, lanes })),
