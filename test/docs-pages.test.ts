@@ -1,16 +1,25 @@
 // The pages of docs/ say what is true: their examples run, their tables are complete, their links lead somewhere.
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { WHERE_SCHEMA } from '../server/api/where-schema.js';
 import { checkDatasetLine } from '../server/api/dataset-schema.js';
 import { TOPIC_NAMES } from '../server/cli/topics.js';
 import { EXIT_MEANINGS } from '../server/cli/exit-codes.js';
 import { QUERY_LIMITS } from '../server/query/limits.js';
 import { parseQuery } from '../server/query/parse-query.js';
-import { withLanguage, withProblems } from './support/made-pages.js';
+import { withCommands, withLanguage, withProblems } from './support/made-pages.js';
 import { fromRoot } from './support/root.js';
 import { runCli } from './support/run-cli.js';
 
@@ -69,6 +78,21 @@ describe('the policies of the pages', () => {
     expect([status, stdout, stderr]).toEqual([0, 'no mistakes in 2 files, 1 test passed, 2 guardrails held\n', '']);
   });
 
+  it('in README.md is embedded as docs/embedding.md shows', () => {
+    const [program = ''] = blocks(page('embedding.md'), 'js');
+    const [printed = ''] = blocks(page('embedding.md'), 'text');
+    for (const file of blocks(readFileSync(fromRoot('README.md'), 'utf8'), 'yaml')) {
+      const path = join(folder, /^# (\S+)$/m.exec(file)?.[1] ?? 'unnamed');
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, file);
+    }
+    mkdirSync(join(folder, 'node_modules'));
+    symlinkSync(fromRoot(''), join(folder, 'node_modules/bailiwick'), 'dir');
+    writeFileSync(join(folder, 'embedding.mjs'), program);
+    const out = execFileSync(process.execPath, ['embedding.mjs'], { cwd: folder, encoding: 'utf8' });
+    expect(out).toBe(printed);
+  });
+
   it('in docs/check-it-yourself.md has the digest that its script prints', () => {
     const text = page('check-it-yourself.md');
     const [script = ''] = blocks(text, 'js');
@@ -110,9 +134,10 @@ test('docs/datasets.md shows a line that is accepted', () => {
   expect(checkDatasetLine(JSON.parse(line)).ok).toBe(true);
 });
 
-test('docs/in-ci.md lists the exit statuses', () => {
-  for (const [status] of EXIT_MEANINGS)
-    expect(page('in-ci.md')).toMatch(new RegExp(`^\\| ${String(status)} +\\| `, 'm'));
+test('docs/cli.md has every setting, every verb and every exit status', async () => {
+  expect(await withCommands(page('cli.md'))).toBe(page('cli.md'));
+  for (const [status, meaning] of EXIT_MEANINGS)
+    expect(page('cli.md')).toContain(`\n| ${String(status)} | ${meaning} |`);
 });
 
 test.each(TOPIC_NAMES)('`bailiwick help %s` prints the short form', async (topic) => {

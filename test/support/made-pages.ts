@@ -1,6 +1,7 @@
-// What is made in docs/: below a mark, tables from the shapes that policy files are read by and from the table of problems.
+// What is made in docs/, below a mark: the tables of policy keys and of problems, and the help of the verbs.
 import { languageMarkdown } from '../../server/cli/topics.js';
 import { PROBLEMS } from '../../server/problem.js';
+import { commandsMarkdown } from './cli-page.js';
 
 const MARK = '<!-- made by `make docs` -->';
 
@@ -15,6 +16,11 @@ export function withProblems(page: string): string {
     ({ code, status, title, help }) => `| \`${code}\` | ${String(status)} | ${title}. ${help} |`,
   );
   return withMade(page, ['| Code | Status | Means |', '|---|---|---|', ...rows].join('\n'));
+}
+
+/** docs/cli.md with settings and verbs as they are now. */
+export async function withCommands(page: string): Promise<string> {
+  return withMade(page, await commandsMarkdown());
 }
 
 function withMade(page: string, made: string): string {
