@@ -55,6 +55,28 @@ export const DATABASE_LIMITS = Object.freeze({
   idleInTransaction: 10_000,
 });
 
+/** Of connections to the store, where nothing can be set. */
+export const POOL_LIMITS = Object.freeze({
+  /** Connections that queries cannot take, for keys and health. */
+  vital: 2,
+  /** Requests that may wait for a connection of a pool; one more is refused at once. */
+  waiting: 64,
+  /** How long a connection may take to come about, and to do nothing before it is ended, in milliseconds. */
+  connectTimeout: 5_000,
+  idleTimeout: 30_000,
+});
+
+/** Of the embedded store, in the process that owns its folder, for all that use it. */
+export const EMBEDDED_LIMITS = Object.freeze({
+  connections: 512,
+  /** Clients that may wait for the engine; one more is refused. */
+  waiting: 64,
+  /** Of one message of a client, far above any statement and row of ours. */
+  messageBytes: 256 * 1024 * 1024,
+  /** Of one COPY, which is collected before it is run. Loaders send less at a time. */
+  copyBytes: 256 * 1024 * 1024,
+});
+
 /**
  * What is remembered of queries for actors who come again, in characters, together about 200 MB at most: it takes two to three bytes a
  * character in this process, and the server takes about 200 for each that a connection has prepared.
@@ -107,6 +129,52 @@ export const POLICY_LIMITS = Object.freeze({
   resolvedActors: 1_024,
 });
 
+/** How large a query may be. */
+export const QUERY_LIMITS = Object.freeze({
+  conditions: 100,
+  /** `and`, `or` and `not` inside one another. */
+  depth: 8,
+  listValues: 1000,
+  propertyLevels: 4,
+  pageSize: 500,
+  defaultPageSize: 50,
+  orderKeys: 16,
+  selectFields: 100,
+  /** That one answer tells. */
+  errors: 32,
+  /**
+   * Bytes of JSON that the items of a page may have, about: a page ends before the records that would exceed it, but always has
+   * some. Store and gateway hold a page several times over while they hand it on. It is room for 500 records of 16 KB.
+   */
+  pageBytes: 8 * 1024 * 1024,
+});
+
+/** How large a dataset's lines may be, and how they are grouped. */
+export const LOAD_LIMITS = Object.freeze({
+  /** Bytes of a line. */
+  lineBytes: 1024 * 1024,
+  /** Bytes of a record as it is shown: numbers are written out, so this can be many times the line. */
+  recordBytes: 2 * 1024 * 1024,
+  /** Arrays and objects inside one another, as in a request's body. */
+  jsonDepth: 32,
+  /**
+   * Large batches are stored faster. The embedded engine does one thing at a time, so a gateway that shares it waits for a
+   * batch to end: a quarter of a second there.
+   */
+  batches: Object.freeze({
+    embedded: Object.freeze({ lines: 1_000, bytes: 4 * 1024 * 1024 }),
+    external: Object.freeze({ lines: 20_000, bytes: 32 * 1024 * 1024 }),
+  }),
+  /** Namespaces that are remembered as being there. */
+  knownNamespaces: 200_000,
+  /** Templates whose compiled schemas are remembered. */
+  knownTemplates: 1_000,
+  /** So many records at once make it worth to tidy the store. */
+  tidyFrom: 10_000,
+  /** Faults that a report keeps; all of them are counted and told as they are found. */
+  keptFaults: 1_000,
+});
+
 /** Of the JSON Schemas of templates, and of the values that they judge. */
 export const TEMPLATE_LIMITS = Object.freeze({
   /** Characters of a schema as JSON, and schemas in it. */
@@ -130,8 +198,14 @@ export const KEY_LIMITS = Object.freeze({
   lastUsedInterval: 60_000,
   /** Keys remembered as good when last presented; the one longest unused is forgotten first. */
   proven: 10_000,
+  /** Credentials whose fingerprints are remembered: they come again with each request. */
+  fingerprints: 10_000,
   /** How long requests wait for the end of the look-up before theirs, which they then share, in milliseconds. */
   lookUpPatience: 10,
+});
+
+export const CONFIG_LIMITS = Object.freeze({
+  fileBytes: 1024 * 1024,
 });
 
 /** Of the command line; those of policies are the engine's and `POLICY_LIMITS`. */

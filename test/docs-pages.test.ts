@@ -17,7 +17,7 @@ import { WHERE_SCHEMA } from '../server/api/where-schema.js';
 import { checkDatasetLine } from '../server/api/dataset-schema.js';
 import { TOPIC_NAMES } from '../server/cli/topics.js';
 import { EXIT_MEANINGS } from '../server/cli/exit-codes.js';
-import { QUERY_LIMITS } from '../server/query/limits.js';
+import { QUERY_LIMITS } from '../server/limits.js';
 import { parseQuery } from '../server/query/parse-query.js';
 import { withCommands, withLanguage, withProblems } from './support/made-pages.js';
 import { fromRoot } from './support/root.js';

@@ -1,17 +1,15 @@
 // Fingerprints: a keyed hash of what identifies a credential, never of its spelling (design 8). The key belongs to the
 // installation and is kept in its database, so that every process and every restart gives the same.
 import { createHmac, createSecretKey } from 'node:crypto';
+import { KEY_LIMITS } from '../limits.js';
 import { makeRecent } from '../recent.js';
-
-/** Credentials of which it is remembered: they come again with each request. */
-const KNOWN = 10_000;
 
 export type Fingerprinter = (kind: 'key' | 'local', id: string) => string;
 
 /** 64 hex digits; nobody without the key can tell which credential one belongs to. */
 export function makeFingerprinter(key: Uint8Array): Fingerprinter {
   const secret = createSecretKey(key);
-  const known = makeRecent<string>(Infinity, KNOWN);
+  const known = makeRecent<string>(Infinity, KEY_LIMITS.fingerprints);
   return (kind, id) => {
     // Neither part can hold the separator, so no two pairs are one text.
     const text = `${kind}\0${id}`;

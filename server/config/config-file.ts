@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { Ajv, type ErrorObject } from 'ajv';
 import { nearest, type Range, readYaml } from '../../engine/compiler.js';
+import { CONFIG_LIMITS } from '../limits.js';
 import type { ConfigFault } from './config-error.js';
 import { CONFIG_SCHEMA } from './config-schema.js';
 import { laterNames, type Row } from './setting.js';
@@ -28,7 +29,7 @@ export interface ConfigFile {
   readonly faults: readonly ConfigFault[];
 }
 
-const MAX_BYTES = 1024 * 1024;
+const { fileBytes: MAX_BYTES } = CONFIG_LIMITS;
 const validate = new Ajv({ allErrors: true, strict: true, verbose: true }).compile(CONFIG_SCHEMA);
 const LATER: ReadonlySet<string> = new Set(laterNames(SETTINGS));
 

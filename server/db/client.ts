@@ -3,8 +3,7 @@
 import { connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pg from 'pg';
-import { endsConnection } from './failures.js';
-import { StoreError } from './store-error.js';
+import { endsConnection, StoreError } from './failures.js';
 
 /** pg's client as it is; its types know neither its internals nor a query that is not one of theirs. */
 interface DriverClient {

@@ -3,7 +3,7 @@
 // There are three pools, so that none can take the connections of another: `read` for the statements of requests, knex for everything
 // that writes or takes a transaction, and `vital` for keys and health, which have to answer also while queries take all they can.
 import knex, { type Knex } from 'knex';
-import { DATABASE_LIMITS } from '../limits.js';
+import { DATABASE_LIMITS, POOL_LIMITS } from '../limits.js';
 import { VITAL } from './embedded/session.js';
 import { embeddedSource } from './embedded/source.js';
 import { externalSource, probeExternal } from './external.js';
@@ -52,7 +52,6 @@ export interface Database {
   close(): Promise<void>;
 }
 
-const MAX_VITAL = 2;
 /** Milliseconds that connections in use have to come back when the store is closed. */
 const CLOSE_PATIENCE = 5_000;
 
@@ -87,7 +86,7 @@ interface Parts {
 function database(kind: Database['kind'], { source, maxConnections, maxWriters, closeStore }: Parts): Database {
   const readers = new StorePool(source, { max: maxConnections });
   const writers = new StorePool(source, { max: maxWriters });
-  const vitals = new StorePool(source, { max: MAX_VITAL, name: VITAL });
+  const vitals = new StorePool(source, { max: POOL_LIMITS.vital, name: VITAL });
   const db = knex({
     client: 'pg',
     version: '15', // of the SQL to write, so that knex asks no server

@@ -3,7 +3,7 @@
 // the tables that those on the list have made. Nothing else is looked at, and nothing else is moved.
 import type { Knex } from 'knex';
 import { SCHEMA } from './session-settings.js';
-import { StoreError } from './store-error.js';
+import { StoreError } from './failures.js';
 
 export interface EarlierStore {
   readonly schema: string;

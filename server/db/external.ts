@@ -1,11 +1,11 @@
 // The external store: a PostgreSQL server named by DATABASE_URL. The URL holds a password, so it is kept out of every
 // object that might be printed and of every error.
 import pg from 'pg';
+import { POOL_LIMITS } from '../limits.js';
 import { StoreClient } from './client.js';
-import { codeOf, reasonOf } from './failures.js';
+import { codeOf, reasonOf, StoreError } from './failures.js';
 import type { ConnectionSource } from './pool.js';
 import { PLANNER_SETTINGS, SCHEMA } from './session-settings.js';
-import { StoreError } from './store-error.js';
 
 export interface ExternalOptions {
   readonly url: string;
@@ -16,7 +16,6 @@ export interface ExternalOptions {
 }
 
 const ACQUIRE_TIMEOUT = 1_000;
-const CONNECT_TIMEOUT = 5_000;
 /** The server ends a statement itself; we give up a little later, for a network that went silent. */
 const GRACE = 500;
 
@@ -62,7 +61,7 @@ function configOf({ url, statementTimeout, idleInTransaction }: ExternalOptions)
   const config: pg.ClientConfig = {
     connectionString: url,
     application_name: 'bailiwick',
-    connectionTimeoutMillis: CONNECT_TIMEOUT,
+    connectionTimeoutMillis: POOL_LIMITS.connectTimeout,
     idle_in_transaction_session_timeout: idleInTransaction,
     keepAlive: true,
     ...(statementTimeout === 0 ? {} : { statement_timeout: statementTimeout }),

@@ -3,12 +3,28 @@
 import type { Knex } from 'knex';
 import type { Database } from './database.js';
 import { type EarlierStore, findEarlier, moveEarlier } from './earlier-schema.js';
-import { sqlStateOf } from './failures.js';
-import type { StoreMigration } from './migrations/migration.js';
-import { MIGRATIONS } from './migrations/migrations.js';
+import { sqlStateOf, StoreError } from './failures.js';
+import { records } from './migrations/0001-records.js';
+import { keysAndSecrets } from './migrations/0002-keys-and-secrets.js';
+import { queryIndexes } from './migrations/0003-query-indexes.js';
+import { ancestorIndexes } from './migrations/0004-ancestor-indexes.js';
+import { ownSchema } from './migrations/0005-own-schema.js';
 import { SCHEMA } from './session-settings.js';
 import { type Fragment, rowsOf, sql } from './sql.js';
-import { StoreError } from './store-error.js';
+
+interface StoreMigration {
+  readonly name: string;
+  readonly up: (knex: Knex) => Promise<void>;
+}
+
+/** In order. They are append-only: one that has been released is never edited, a later one corrects it. */
+export const MIGRATIONS: readonly StoreMigration[] = Object.freeze([
+  { name: '0001-records', up: records },
+  { name: '0002-keys-and-secrets', up: keysAndSecrets },
+  { name: '0003-query-indexes', up: queryIndexes },
+  { name: '0004-ancestor-indexes', up: ancestorIndexes },
+  { name: '0005-own-schema', up: ownSchema },
+]);
 
 const TABLE = 'schema_migrations';
 

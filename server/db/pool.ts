@@ -1,7 +1,8 @@
 // A pool of connections to the store: how many there are, how many requests may wait for one, and for how long.
 import pg from 'pg';
+import { POOL_LIMITS } from '../limits.js';
 import { StoreClient } from './client.js';
-import { StoreError } from './store-error.js';
+import { StoreError } from './failures.js';
 
 /** How connections are made: the same for the embedded and the external store. */
 export interface ConnectionSource {
@@ -38,10 +39,7 @@ interface DriverPool {
 
 const Driver: new (options: PoolOptions) => DriverPool = pg.Pool as never;
 
-/** Requests that may wait for a connection of a pool; one more is refused at once. */
-const MAX_WAITING = 64;
-const CONNECT_TIMEOUT = 5_000;
-const IDLE_TIMEOUT = 30_000;
+const { waiting: MAX_WAITING, connectTimeout, idleTimeout } = POOL_LIMITS;
 
 export class StorePool extends Driver {
   readonly #source: ConnectionSource;
@@ -55,8 +53,8 @@ export class StorePool extends Driver {
         }
       },
       max,
-      connectionTimeoutMillis: CONNECT_TIMEOUT,
-      idleTimeoutMillis: IDLE_TIMEOUT,
+      connectionTimeoutMillis: connectTimeout,
+      idleTimeoutMillis: idleTimeout,
       allowExitOnIdle: true, // a connection that nobody uses does not keep a process alive
       onConnect: (client) => greet(client, source.greeting),
     });

@@ -2,8 +2,7 @@
 // ROLLBACK and no error, and knex calls that success (an acknowledged write would be lost): here it is an error.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
-import { sqlStateOf } from './failures.js';
-import { StoreError } from './store-error.js';
+import { sqlStateOf, StoreError } from './failures.js';
 
 export interface TransactionOptions {
   /** How many times it is begun again where the store gave it up for the sake of another; `work` must bear that. None unless said. */

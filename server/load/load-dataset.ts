@@ -5,7 +5,7 @@ import type { Instant } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { isBlank } from '../json.js';
 import { makeDigestCounter } from './digest-counter.js';
-import { type BatchSize, LOAD_LIMITS } from './limits.js';
+import { LOAD_LIMITS } from '../limits.js';
 import { readRecordLine, type DatasetText, type LineFault, type LoadRow } from './record-line.js';
 import type { KnownTemplates } from './template-rules.js';
 import { makeTrial, type Trial } from './trial.js';
@@ -32,6 +32,12 @@ export interface LoadReport extends LoadCounts {
   readonly faults: readonly LineFault[];
 }
 
+/** A batch, which is one transaction, is full with either. */
+interface BatchSize {
+  readonly lines: number;
+  readonly bytes: number;
+}
+
 export interface LoadOptions {
   /** What a line does about a record that is stored with other content: an error of the line, or the line wins. */
   readonly onConflict: OnConflict;
@@ -41,7 +47,7 @@ export interface LoadOptions {
   readonly schemas?: 'checked' | 'unchecked';
   /** `tried`: everything is judged and nothing stored. */
   readonly effect?: 'stored' | 'tried';
-  /** How many lines make a batch; what suits the store unless said. */
+  /** When a batch is full; what suits the store unless said. */
   readonly batch?: BatchSize;
   /** After each batch. */
   readonly onProgress?: (progress: LoadProgress) => void;

@@ -5,7 +5,7 @@ import { FIRST_STORED, storedPath } from '../db/tables.js';
 import { parseStrictJson, pointerTo } from '../json.js';
 import { readTemplate } from '../templates/template-schema.js';
 import type { DigestCounter } from './digest-counter.js';
-import { LOAD_LIMITS } from './limits.js';
+import { LOAD_LIMITS } from '../limits.js';
 import { deriveId, nameDigest } from './record-id.js';
 import { MOST_GROWTH, storedBytes } from './stored-bytes.js';
 

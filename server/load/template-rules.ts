@@ -4,7 +4,7 @@ import type { Knex } from 'knex';
 import { rowsOf, sql } from '../db/sql.js';
 import { pointerTo } from '../json.js';
 import { readTemplate, type TemplateResult } from '../templates/template-schema.js';
-import { LOAD_LIMITS } from './limits.js';
+import { LOAD_LIMITS } from '../limits.js';
 import type { LoadRow } from './record-line.js';
 import type { Trial } from './trial.js';
 

@@ -1,6 +1,7 @@
 // The statement of a page (server/query/README.md): visible records, fenced; above them what the user asks; then order and
 // limit. Where the order has an index the first records of each visible root are merged, elsewhere all are gathered.
 import { literal, sql, type Fragment } from '../db/sql.js';
+import { QUERY_LIMITS } from '../limits.js';
 import { compileCondition } from './compile-condition.js';
 import type { KeyOrder } from './key-order.js';
 import { mergedRoots } from './merge-roots.js';
@@ -48,7 +49,7 @@ export function pageStatement(request: PageRequest): Fragment {
   return request.order === null ? largePageStatement(request) : statementOf(request, pageOutput);
 }
 
-/** The same page, however large its records are; it ends early by `PAGE_BYTES`. */
+/** The same page, however large its records are; it ends early by `QUERY_LIMITS.pageBytes`. */
 export function largePageStatement(request: PageRequest): Fragment {
   return statementOf(request, largePageOutput);
 }
@@ -61,11 +62,7 @@ function statementOf(request: PageRequest, output: typeof pageOutput): Fragment 
     ${output(plan, rows)}`;
 }
 
-/**
- * Bytes of JSON that the items of a page may have, about: a page ends before the records that would exceed it, but always has
- * some. Store and gateway hold a page several times over while they hand it on. It is room for 500 records of 16 KB.
- */
-const PAGE_BYTES = 8 * 1024 * 1024;
+const { pageBytes: PAGE_BYTES } = QUERY_LIMITS;
 
 /** Records of which one text is made: few texts for a page of small ones, and of the largest no more than a page may have. */
 const TOGETHER = Object.freeze({ small: 64, large: 4 });

@@ -8,7 +8,7 @@ import type { ShapeFault } from '../api/shape-fault.js';
 import { FIELD_FAULTS, parseCondition } from './condition.js';
 import { collectFaults, throwIfAny, type Faults, type Place } from './faults.js';
 import { parseField, type Field } from './fields.js';
-import { QUERY_LIMITS } from './limits.js';
+import { QUERY_LIMITS } from '../limits.js';
 import type { QueryPlan, SortKey } from './plan.js';
 import { projectionOf, type Projection } from './projection.js';
 

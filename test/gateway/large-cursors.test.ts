@@ -3,10 +3,8 @@
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { instantOf } from '../../engine/index.js';
 import { loadDataset } from '../../server/load/load-dataset.js';
-import { LOAD_LIMITS } from '../../server/load/limits.js';
+import { HTTP_LIMITS, LOAD_LIMITS, QUERY_LIMITS } from '../../server/limits.js';
 import type { DatasetText } from '../../server/load/record-line.js';
-import { HTTP_LIMITS } from '../../server/limits.js';
-import { QUERY_LIMITS } from '../../server/query/limits.js';
 import { call, openGateway, type TestGateway } from '../support/gateway.js';
 
 let open: TestGateway;

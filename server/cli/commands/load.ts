@@ -51,7 +51,7 @@ async function load(io: CliIo, dataset: string, options: Options): Promise<void>
     import('../read-lines.js'),
     import('../open-store.js'),
     import('../../load/load-dataset.js'),
-    import('../../load/limits.js'),
+    import('../../limits.js'),
     import('../../../engine/index.js'),
     import('../render/load-report.js'),
   ]);

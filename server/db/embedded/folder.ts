@@ -13,8 +13,7 @@ import {
 } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf, reasonOf } from '../failures.js';
-import { StoreError, type StoreErrorCode } from '../store-error.js';
+import { codeOf, reasonOf, StoreError, type StoreErrorCode } from '../failures.js';
 
 /** Major version of the engine's files. */
 const ENGINE_VERSION = '18';

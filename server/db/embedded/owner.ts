@@ -3,11 +3,10 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { StoreError } from '../store-error.js';
-import { HEARTBEAT } from './owner-lock.js';
-import type { HeldLock } from './owner-lock.js';
+import { StoreError } from '../failures.js';
+import { HEARTBEAT, type HeldLock } from './owner-lock.js';
 import { removeSocketDir, socketPath } from './socket-dir.js';
-import type { WorkerInput, WorkerMessage, WorkerOrder } from './worker-messages.js';
+import type { WorkerInput, WorkerMessage } from './worker.js';
 
 export interface Owner {
   readonly socketDir: string;
@@ -43,13 +42,10 @@ export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerO
   const worker = new Worker(script, { workerData, execArgv: [], name: 'bailiwick-store' });
 
   let isReady = false;
-  const order = (what: WorkerOrder): void => {
-    worker.postMessage(what);
-  };
   let isLeaving = false;
   const leave = (): void => {
     isLeaving = true; // and the socket is gone before the thread is
-    order('close');
+    worker.postMessage('close');
   };
   const watch = setInterval(() => {
     lock.touch();

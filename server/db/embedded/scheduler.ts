@@ -1,5 +1,6 @@
 // Who may use the one engine, and when: whole units of work in the order they came, except that a client inside a
 // transaction keeps the engine until it is out of it, or idle in it for too long, or gone.
+import { EMBEDDED_LIMITS } from '../../limits.js';
 import type { Engine } from './engine.js';
 import type { Session, Unit } from './session.js';
 import {
@@ -26,8 +27,7 @@ export interface SchedulerOptions {
   readonly onBroken: (error: unknown) => never;
 }
 
-/** Units of other clients that may wait; one more is refused. */
-const MAX_WAITING_UNITS = 64;
+const { waiting: MAX_WAITING } = EMBEDDED_LIMITS;
 
 export class Scheduler {
   readonly #options: SchedulerOptions;
@@ -56,8 +56,8 @@ export class Scheduler {
 
   enqueue(session: Session, unit: Unit): void {
     if (session !== this.#owner && session.queue.length === 0) {
-      if (this.#waiting.length >= MAX_WAITING_UNITS) {
-        const message = `more than ${String(MAX_WAITING_UNITS)} clients wait for the embedded store`;
+      if (this.#waiting.length >= MAX_WAITING) {
+        const message = `more than ${String(MAX_WAITING)} clients wait for the embedded store`;
         this.#refuse(session, unit, ['53300', message]);
         return;
       }

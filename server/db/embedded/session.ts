@@ -1,6 +1,7 @@
 // One client of the embedded engine: its socket, its greeting, and its messages gathered into whole units of work. A unit
 // ends where the engine answers `ReadyForQuery`; only whole units are run, so clients never see each other's.
 import type { Socket } from 'node:net';
+import { EMBEDDED_LIMITS } from '../../limits.js';
 import { classify, mentionsCopyIn } from './statements.js';
 import type { Statement } from './statements.js';
 import {
@@ -42,8 +43,7 @@ export interface SessionHost {
 /** What a client calls itself of which nobody should have to wait for queries (`application_name`). */
 export const VITAL = 'bailiwick keys and health';
 
-/** Collected before it is run, so it is held in memory. Loaders send less at a time. */
-const MAX_COPY_BYTES = 256 * 1024 * 1024;
+const { copyBytes: MAX_COPY_BYTES } = EMBEDDED_LIMITS;
 const COPY_GUARD = copyFail('COPY FROM STDIN must be sent as a statement of its own');
 
 export class Session {

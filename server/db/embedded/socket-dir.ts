@@ -3,8 +3,7 @@
 import { lstatSync, mkdtempSync, readdirSync, rmSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { reasonOf } from '../failures.js';
-import { StoreError } from '../store-error.js';
+import { reasonOf, StoreError } from '../failures.js';
 
 /** pg connects to `<folder>/.s.PGSQL.<port>`. */
 export const SOCKET_PORT = 5432;

@@ -6,14 +6,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { StoreClient } from '../client.js';
-import { reasonOf } from '../failures.js';
+import { reasonOf, StoreError } from '../failures.js';
 import type { ConnectionSource } from '../pool.js';
-import { StoreError } from '../store-error.js';
-import { HEARTBEAT_LOST, createLockFolder, readLock, takeLock } from './owner-lock.js';
-import type { HeldLock, LockRecord } from './owner-lock.js';
+import { createLockFolder, HEARTBEAT_LOST, type HeldLock, type LockRecord, readLock, takeLock } from './owner-lock.js';
 import { folderFailure } from './folder.js';
-import { startOwner } from './owner.js';
-import type { Owner } from './owner.js';
+import { type Owner, startOwner } from './owner.js';
 import { SOCKET_PORT, createSocketDir, removeSocketDir } from './socket-dir.js';
 
 export interface EmbeddedOptions {

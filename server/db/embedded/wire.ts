@@ -1,5 +1,6 @@
 // The PostgreSQL wire protocol, as far as the front before the embedded engine needs it: frames in and out, the greeting,
 // errors, and statement names made unique per client.
+import { EMBEDDED_LIMITS } from '../../limits.js';
 
 /** Message types, by their byte. */
 export const TYPE = {
@@ -31,8 +32,6 @@ export const STATUS = { idle: 0x49, inTransaction: 0x54, failed: 0x45 } as const
 
 /** The protocol allows no longer startup message. */
 const MAX_STARTUP_BYTES = 10_000;
-/** One message of a client, far above any statement and row of ours. */
-const MAX_FRAME_BYTES = 256 * 1024 * 1024;
 const HEADER = 5;
 
 export class ProtocolError extends Error {
@@ -78,7 +77,7 @@ export class FrameReader {
 
   #messageLength(buffer: Buffer): number {
     const length = buffer.readInt32BE(this.#typeBytes);
-    const limit = this.#typeBytes === 0 ? MAX_STARTUP_BYTES : MAX_FRAME_BYTES;
+    const limit = this.#typeBytes === 0 ? MAX_STARTUP_BYTES : EMBEDDED_LIMITS.messageBytes;
     if (length < 4 || length > limit) throw new ProtocolError(`a message says that it has ${String(length)} bytes`);
     return this.#typeBytes + length;
   }

@@ -3,20 +3,35 @@
 import { chmodSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
-import { isDurable, openEngine } from './engine.js';
-import type { Engine } from './engine.js';
-import { reasonOf } from '../failures.js';
-import { StoreError } from '../store-error.js';
+import { EMBEDDED_LIMITS } from '../../limits.js';
+import { type Engine, isDurable, openEngine } from './engine.js';
+import { reasonOf, StoreError, type StoreErrorCode } from '../failures.js';
 import { finishFolder, folderFailure, prepareFolder, storeFolder } from './folder.js';
 import { stillOwns } from './owner-lock.js';
 import { Scheduler } from './scheduler.js';
 import { Session } from './session.js';
-import type { WorkerInput, WorkerMessage } from './worker-messages.js';
 import { greeting } from './wire.js';
+
+/** What its owner gives it. The one order that may follow is 'close': finish, close the store, and end. */
+export interface WorkerInput {
+  readonly dataDir: string;
+  readonly socketPath: string;
+  readonly lockFile: string;
+  /** Milliseconds a client may idle inside a transaction. */
+  readonly idleLimit: number;
+  /** One 64-bit integer: when (process.hrtime) the statement that runs now has run for too long; 0 for none. */
+  readonly runaway: SharedArrayBuffer;
+}
+
+/** What it says to its owner. */
+export type WorkerMessage =
+  | { readonly kind: 'ready'; /** Whether a commit reaches the disk. */ readonly durable: boolean }
+  | { readonly kind: 'refused'; readonly code: StoreErrorCode; readonly message: string }
+  | { readonly kind: 'broken'; readonly message: string };
 
 const { dataDir, socketPath, lockFile, idleLimit, runaway } = workerData as WorkerInput;
 
-const MAX_SESSIONS = 512;
+const { connections: MAX_SESSIONS } = EMBEDDED_LIMITS;
 const DRAIN_PATIENCE = 3_000;
 /** A statement that still runs long after its client gave up ends the engine: nothing else can. Milliseconds. */
 const runawayAfter = (statementTimeout: number): number => 10 * statementTimeout + 5_000;
@@ -105,7 +120,7 @@ async function serve(): Promise<void> {
     await engine.close();
     process.exit(0);
   };
-  parentPort?.once('message', () => void close()); // there is no other order
+  parentPort?.once('message', () => void close());
   server.listen(socketPath, () => {
     chmodSync(socketPath, 0o600);
     say({ kind: 'ready', durable });

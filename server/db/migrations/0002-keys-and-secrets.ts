@@ -1,10 +1,8 @@
 // API keys (the secret only as a hash) and the installation's own secrets, made once and shared by all processes.
-import type { StoreMigration } from './migration.js';
+import type { Knex } from 'knex';
 
-export const keysAndSecrets: StoreMigration = {
-  name: '0002-keys-and-secrets',
-  up: async (knex) => {
-    await knex.raw(`
+export async function keysAndSecrets(knex: Knex): Promise<void> {
+  await knex.raw(`
       CREATE TABLE api_keys (
         id text COLLATE "C" PRIMARY KEY,
         actor text COLLATE "C" NOT NULL,
@@ -18,12 +16,11 @@ export const keysAndSecrets: StoreMigration = {
         revoked_at timestamptz(3),
         last_used_at timestamptz(3)
       )`);
-    await knex.raw('CREATE INDEX api_keys_actor ON api_keys (actor)');
-    await knex.raw(`
+  await knex.raw('CREATE INDEX api_keys_actor ON api_keys (actor)');
+  await knex.raw(`
       CREATE TABLE secrets (
         name text COLLATE "C" PRIMARY KEY,
         value bytea NOT NULL,
         created_at timestamptz(3) NOT NULL
       )`);
-  },
-};
+}

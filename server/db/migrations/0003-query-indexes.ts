@@ -4,21 +4,19 @@
 // A namespace has up to sixteen counters for each family, so that its writers do not queue: a statement adds to one that
 // nobody holds, and opens another at random where all are held. Their sum is exact in every snapshot, as triggers write
 // them in the transaction that writes the records; one slot alone means nothing and may be below zero.
-import type { StoreMigration } from './migration.js';
+import type { Knex } from 'knex';
 
-export const queryIndexes: StoreMigration = {
-  name: '0003-query-indexes',
-  up: async (knex) => {
-    await knex.raw('DROP INDEX records_family_path_id');
-    await knex.raw('CREATE INDEX records_path_id ON records (family, path, id) INCLUDE (archived_at)');
-    await knex.raw(
-      'CREATE INDEX records_path_created ON records (family, path, created_at DESC, id) INCLUDE (archived_at)',
-    );
-    await knex.raw('CREATE INDEX records_path_name ON records (family, path, name, id) INCLUDE (archived_at)');
-    await knex.raw('CREATE INDEX records_id ON records (family, id) INCLUDE (archived_at)');
-    await knex.raw('CREATE INDEX records_created ON records (family, created_at DESC, id) INCLUDE (archived_at)');
-    await knex.raw('CREATE INDEX records_name ON records (family, name, id) INCLUDE (archived_at)');
-    await knex.raw(`
+export async function queryIndexes(knex: Knex): Promise<void> {
+  await knex.raw('DROP INDEX records_family_path_id');
+  await knex.raw('CREATE INDEX records_path_id ON records (family, path, id) INCLUDE (archived_at)');
+  await knex.raw(
+    'CREATE INDEX records_path_created ON records (family, path, created_at DESC, id) INCLUDE (archived_at)',
+  );
+  await knex.raw('CREATE INDEX records_path_name ON records (family, path, name, id) INCLUDE (archived_at)');
+  await knex.raw('CREATE INDEX records_id ON records (family, id) INCLUDE (archived_at)');
+  await knex.raw('CREATE INDEX records_created ON records (family, created_at DESC, id) INCLUDE (archived_at)');
+  await knex.raw('CREATE INDEX records_name ON records (family, name, id) INCLUDE (archived_at)');
+  await knex.raw(`
       CREATE TABLE record_counts (
         family smallint NOT NULL,
         path text COLLATE "C" NOT NULL,
@@ -27,27 +25,26 @@ export const queryIndexes: StoreMigration = {
         archived bigint NOT NULL,
         PRIMARY KEY (family, path, slot)
       ) WITH (fillfactor = 70)`);
-    await knex.raw(`
+  await knex.raw(`
       INSERT INTO record_counts (family, path, slot, active, archived)
       SELECT family, path, 0, count(*) - count(archived_at), count(archived_at)
       FROM records GROUP BY family, path ORDER BY family, path`);
-    for (const { event, tables, rows } of CHANGES) {
-      await knex.raw(countingFunction(event, rows));
-      await knex.raw(`
+  for (const { event, tables, rows } of CHANGES) {
+    await knex.raw(countingFunction(event, rows));
+    await knex.raw(`
         CREATE TRIGGER records_count_${event} AFTER ${event} ON records REFERENCING ${tables}
         FOR EACH STATEMENT EXECUTE FUNCTION records_count_${event}()`);
-    }
-    await knex.raw(`
+  }
+  await knex.raw(`
       CREATE FUNCTION records_count_truncate() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
         DELETE FROM record_counts;
         RETURN NULL;
       END $$`);
-    await knex.raw(`
+  await knex.raw(`
       CREATE TRIGGER records_count_truncate AFTER TRUNCATE ON records
       FOR EACH STATEMENT EXECUTE FUNCTION records_count_truncate()`);
-  },
-};
+}
 
 const FRESH = 'SELECT family, path, archived_at, 1 AS n FROM fresh';
 const STALE = 'SELECT family, path, archived_at, -1 AS n FROM stale';

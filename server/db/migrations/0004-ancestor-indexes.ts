@@ -4,29 +4,24 @@
 //
 // Ids stand in them as bytes, in the same order: the planner then has no other index that gives it (server/query/key-order.ts).
 // The expressions are those of server/query/ancestor-keys.ts. A name is left out by process runs alone.
-import type { StoreMigration } from './migration.js';
+import type { Knex } from 'knex';
 
-export const ancestorIndexes: StoreMigration = {
-  name: '0004-ancestor-indexes',
-  up: async (knex) => {
-    await knex.raw('ALTER TABLE records ADD CONSTRAINT records_name_check CHECK (name IS NOT NULL OR family = 4)');
+export async function ancestorIndexes(knex: Knex): Promise<void> {
+  await knex.raw('ALTER TABLE records ADD CONSTRAINT records_name_check CHECK (name IS NOT NULL OR family = 4)');
+  for (const [name, columns] of ORDERS) {
+    await knex.raw('DROP INDEX ??', [`records_${name}`]);
+    await knex.raw('DROP INDEX ??', [`records_path_${name}`]);
+    await knex.raw(`CREATE INDEX records_path_${name} ON records (family, path, ${columns}) INCLUDE (id, archived_at)`);
+  }
+  for (let level = 0; level <= 5; level += 1) {
+    const where = level === 0 ? '' : ` WHERE split_part(path, '/', ${String(level + 1)}) <> ''`;
     for (const [name, columns] of ORDERS) {
-      await knex.raw('DROP INDEX ??', [`records_${name}`]);
-      await knex.raw('DROP INDEX ??', [`records_path_${name}`]);
       await knex.raw(
-        `CREATE INDEX records_path_${name} ON records (family, path, ${columns}) INCLUDE (id, archived_at)`,
+        `CREATE INDEX records_level${String(level)}_${name} ON records ((${ancestorKey(level)}), ${columns})${where}`,
       );
     }
-    for (let level = 0; level <= 5; level += 1) {
-      const where = level === 0 ? '' : ` WHERE split_part(path, '/', ${String(level + 1)}) <> ''`;
-      for (const [name, columns] of ORDERS) {
-        await knex.raw(
-          `CREATE INDEX records_level${String(level)}_${name} ON records ((${ancestorKey(level)}), ${columns})${where}`,
-        );
-      }
-    }
-  },
-};
+  }
+}
 
 const ORDERS = [
   ['id', 'uuid_send(id)'],

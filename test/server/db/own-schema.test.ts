@@ -2,11 +2,8 @@
 // keeps in the same database under the same names is neither read nor touched.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Knex } from 'knex';
-import type { Database } from '../../../server/db/database.js';
-import { openDatabase } from '../../../server/db/database.js';
-import { migrate, pendingMigrations } from '../../../server/db/migrate.js';
-import type { StoreMigration } from '../../../server/db/migrations/migration.js';
-import { MIGRATIONS } from '../../../server/db/migrations/migrations.js';
+import { type Database, openDatabase } from '../../../server/db/database.js';
+import { migrate, MIGRATIONS, pendingMigrations } from '../../../server/db/migrate.js';
 import { readSecrets } from '../../../server/db/secrets.js';
 import { inTransaction } from '../../../server/db/transaction.js';
 import { type OpenedStore, testStores } from '../../support/stores.js';
@@ -32,8 +29,9 @@ for (const store of testStores()) {
           tableName: 'schema_migrations',
           migrationSource: {
             getMigrations: () => Promise.resolve(MIGRATIONS.slice(0, count)),
-            getMigrationName: ({ name }: StoreMigration) => name,
-            getMigration: ({ up }: StoreMigration) => Promise.resolve({ up, down: () => Promise.resolve() }),
+            getMigrationName: ({ name }: (typeof MIGRATIONS)[number]) => name,
+            getMigration: ({ up }: (typeof MIGRATIONS)[number]) =>
+              Promise.resolve({ up, down: () => Promise.resolve() }),
           },
         });
       });

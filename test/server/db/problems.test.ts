@@ -2,9 +2,8 @@
 import { describe, expect, it, test } from '@jest/globals';
 import knex from 'knex';
 import pg from 'pg';
-import { toStoreError } from '../../../server/db/failures.js';
+import { StoreError, toStoreError } from '../../../server/db/failures.js';
 import { toStoreProblem } from '../../../server/http/store-problem.js';
-import { StoreError } from '../../../server/db/store-error.js';
 
 function databaseError(code: string): pg.DatabaseError {
   const error = new pg.DatabaseError('told by the server', 10, 'error');

@@ -3,8 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Family, type NamespacePath, type Visible } from '../../../engine/index.js';
 import type { Database } from '../../../server/db/database.js';
-import { migrate } from '../../../server/db/migrate.js';
-import { MIGRATIONS } from '../../../server/db/migrations/migrations.js';
+import { migrate, MIGRATIONS } from '../../../server/db/migrate.js';
 import { SCHEMA } from '../../../server/db/session-settings.js';
 import { rowsOf, sql } from '../../../server/db/sql.js';
 import { familyCode, storedPath } from '../../../server/db/tables.js';

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { Knex } from 'knex';
 import { canonicalize, FAMILIES, type Visible } from '../../../engine/index.js';
 import { openDatabase } from '../../../server/db/database.js';
-import { MIGRATIONS } from '../../../server/db/migrations/migrations.js';
+import { MIGRATIONS } from '../../../server/db/migrate.js';
 import { SCHEMA } from '../../../server/db/session-settings.js';
 import { inTransaction } from '../../../server/db/transaction.js';
 import { parseQuery } from '../../../server/query/parse-query.js';
