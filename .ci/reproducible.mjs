@@ -1,5 +1,6 @@
-// Proves that a compile depends on the policy alone: the same folder, copied and compiled again under another locale, time zone,
-// clock, umask, user home, working directory, order and age of files, must give the same bytes (design 4).
+// Proves that a compile depends on the policy alone: the same folder, copied and compiled again under another locale, time
+// zone, clock, umask, user home, working directory, order and age of files, must give the same bytes (engine/README.md "The
+// snapshot file").
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';

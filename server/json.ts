@@ -1,4 +1,4 @@
-// Strict JSON: bytes or text to a value, or one fault with its stable code (design 6, interfaces "Problems"). The grammar
+// Strict JSON: bytes or text to a value, or one fault with its stable code (docs/errors.md). The grammar
 // and the values are those of `JSON.parse`; what it would let pass in silence (duplicate and dangerous keys, integers that
 // lose digits, texts that no store can hold, endless nesting) is refused here. Request bodies and dataset lines share it.
 import { isUtf8 } from 'node:buffer';
@@ -27,7 +27,10 @@ export type JsonResult =
 export interface JsonLimits {
   /** Arrays and objects inside one another, the outermost counted. */
   readonly depth: number;
-  /** Whether the text at this pointer may hold U+0000 or half a surrogate pair, since who reads it refuses it in words of their own. */
+  /**
+   * Whether the text at this pointer may hold U+0000 or half a surrogate pair, since who reads it refuses it in words of
+   * their own.
+   */
   readonly mayHoldAnyText?: (pointer: string) => boolean;
 }
 

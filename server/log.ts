@@ -1,6 +1,5 @@
 // The gateway's own log: JSON lines for the operator, through pino. Errors are described by name, code and place; messages of
-// the database are left out, since they quote stored and bound values (design 6: never a value, SQL or file name to others,
-// and what tenants could read in a shared log is one of those others).
+// the database are left out, because they quote stored and bound values, and others may read a shared log.
 import type { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { makeLogDestination } from './log-destination.js';

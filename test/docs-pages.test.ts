@@ -16,6 +16,7 @@ import { dirname, join } from 'node:path';
 import { WHERE_SCHEMA } from '../server/api/where-schema.js';
 import { checkDatasetLine } from '../server/api/dataset-schema.js';
 import { TOPIC_NAMES } from '../server/cli/topics.js';
+import { parseDecideLine } from '../server/cli/decide-line.js';
 import { EXIT_MEANINGS } from '../server/cli/exit-codes.js';
 import { QUERY_LIMITS } from '../server/limits.js';
 import { parseQuery } from '../server/query/parse-query.js';
@@ -127,6 +128,12 @@ describe('docs/queries.md', () => {
       expect(text).toMatch(new RegExp(`^\\| ${what} +\\| ${limit.toLocaleString('en')} +\\|$`, 'm'));
     }
   });
+});
+
+test('docs/cli.md shows requests that `decide` takes', () => {
+  const lines = blocks(page('cli.md'), 'json').flatMap((block) => block.trimEnd().split('\n'));
+  expect(lines).toHaveLength(3);
+  for (const line of lines) expect(parseDecideLine(Buffer.from(line))).toMatchObject({ ok: true });
 });
 
 test('docs/datasets.md shows a line that is accepted', () => {

@@ -1,6 +1,7 @@
-// The commands of the house: `make` alone lists its targets, recipes stay short, and CI counts what jest reported.
+// The customs of the house: `make` alone lists its targets, recipes stay short, CI counts what jest reported, and comments cite
+// pages that a reader of this repository has.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -25,6 +26,50 @@ describe('make', () => {
     );
     expect(recipes.length).toBeGreaterThan(8);
     expect(Math.max(...recipes)).toBeLessThanOrEqual(MAX_RECIPE);
+  });
+});
+
+describe('comments', () => {
+  const FOLDERS = ['engine', 'server', 'test', 'bench', 'fixtures', 'docs', 'policies', '.ci'];
+  const SKIPPED = /(?:^|\/)(?:node_modules|fixtures\/(?:conformance|records))\//;
+  const files = FOLDERS.flatMap((folder) =>
+    readdirSync(fromRoot(folder), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
+  ).filter((path) => /\.(?:ts|mjs|json|yaml|md)$/.test(path) && !SKIPPED.test(path));
+  const texts = [...files, 'README.md', 'SECURITY.md', 'CHANGELOG.md', 'Makefile'].map(
+    (path) => [path, readFileSync(fromRoot(path), 'utf8')] as const,
+  );
+
+  it('cite nothing that is not in the repository', () => {
+    const elsewhere =
+      /\b(?:design|specification) \d|\b(?:interfaces|security|style|query-shapes|perf-peers)\.md\b|\b(?:security|security\.md) [A-Z]\d/;
+    const found = texts.flatMap(([path, text]) =>
+      elsewhere.test(text) ? [`${path}: ${elsewhere.exec(text)?.[0] ?? ''}`] : [],
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('cite sections that exist: `docs/meaning.md "Visibility"`', () => {
+    const headings = new Map<string, readonly string[]>();
+    const headingsOf = (page: string): readonly string[] => {
+      const known = headings.get(page);
+      if (known !== undefined) return known;
+      const text = existsSync(fromRoot(page)) ? readFileSync(fromRoot(page), 'utf8') : '';
+      const found = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading);
+      headings.set(page, found);
+      return found;
+    };
+    const cited = texts
+      .filter(([path]) => /\.(?:ts|mjs)$/.test(path))
+      .flatMap(([path, text]) => {
+        const joined = text.replaceAll(/\n *(?:\/\/|\*) /g, ' ');
+        return [...joined.matchAll(/\b([\w./-]+\.md),? "([^"]+)"/g)].map(([, page = '', section = '']) => ({
+          path,
+          page,
+          section,
+        }));
+      });
+    expect(cited.length).toBeGreaterThan(100);
+    expect(cited.filter(({ page, section }) => !headingsOf(page).includes(section))).toEqual([]);
   });
 });
 

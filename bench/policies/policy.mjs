@@ -1,7 +1,7 @@
 // What a generated policy says: a facility with as many namespaces, people and grants as wanted. Everything follows from the
 // seed and the index of the thing alone, so the same numbers give the same policy everywhere and an edit moves nothing else.
 
-/** Most of what the measurements promise for: design 12 and the limits of the engine leave room above. */
+/** Most of what the measurements promise for: the limits of the engine leave room above. */
 const MOST_NAMESPACES = 100_000;
 const MOST_IDENTITIES = 100_000;
 const FAN_OUT = 8;

@@ -1,5 +1,5 @@
 // A linked policy to decision tables: number everything in its sorted order, so that the result depends on what the
-// policy says and never on the order in which it was said (design 4). Guardrails and tests stay behind: they are
+// policy says and never on the order in which it was said. Guardrails and tests stay behind: they are
 // checked before anything is compiled into a file. Texts end here: whatever comes later works with rows.
 import { groupHolders, type HolderClasses } from '../model/holders.js';
 import { windowOf } from '../model/instant.js';

@@ -1,4 +1,4 @@
-// The namespaces that grants name, as a trie in path order (design 4): the root first, a subtree one run of rows.
+// The namespaces that grants name, as a trie in path order: the root first, a subtree one run of rows.
 import { type NamespacePath, parentOf, ROOT, sortPaths } from '../model/namespace.js';
 import { sortTexts } from '../model/order.js';
 import type { NamespaceColumns } from '../model/tables.js';

@@ -1,5 +1,5 @@
 // The registry of diagnostic codes: each has a page with a title, an explanation, a wrong and a right example, and
-// tests run the examples. A code is never reused and never renamed (design 3.2).
+// tests run the examples. A code is never reused and never renamed (docs/language.md "Mistakes").
 import { LINT_PAGES } from './codes/lint-pages.js';
 import { OUTCOME_PAGES } from './codes/outcome-pages.js';
 import type { CodePage } from './codes/page.js';

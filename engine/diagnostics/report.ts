@@ -1,5 +1,5 @@
 // How mistakes are gathered: one sink per run, which keeps at most a limit of them, and the order and the deduplication
-// of what comes out (design 3.2).
+// of what comes out (docs/language.md "Mistakes").
 import { groupDigits } from './fault-words.js';
 import type { Diagnostic, Related } from './diagnostic.js';
 import { codePage, type DiagnosticCode } from './diagnostic-codes.js';

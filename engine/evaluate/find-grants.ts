@@ -1,4 +1,5 @@
-// Steps 3 and 4 (design 2.3): the grants that an actor holds at a namespace or above it, found in one walk down the trie.
+// Steps 3 and 4 (docs/meaning.md "Decisions"): the grants that an actor holds at a namespace or above it, found in one walk
+// down the trie.
 import type { GrantRef } from '../model/decision.js';
 import type { Instant } from '../model/instant.js';
 import type { NamespacePath } from '../model/namespace.js';
@@ -71,7 +72,7 @@ function addIfCounts(policy: PreparedPolicy, grant: number, place: Place): void 
   }
 }
 
-/** `notBefore <= at < expires` (design 2.5). */
+/** `notBefore <= at < expires` (docs/meaning.md "Time"). */
 export function isInForce(tables: PolicyTables, grant: number, at: Instant): boolean {
   return (tables.grants.notBefore[grant] ?? 0) <= at && at < (tables.grants.expires[grant] ?? 0);
 }

@@ -1,5 +1,5 @@
-// One request to the step that it fails at (design 2.3): the six steps in their order, creation and copy on top of them. Whoever cites
-// grants asks for them afterwards, so that a verdict alone costs nothing but the way to it.
+// One request to the step that it fails at (docs/meaning.md "Decisions"): the six steps in their order, creation and copy on
+// top of them. Whoever cites grants asks for them afterwards, so that a verdict alone costs nothing but the way to it.
 import type { AccessStep, Step } from '../model/decision.js';
 import type { Instant } from '../model/instant.js';
 import { isWithin, type NamespacePath, parentOf, scanNamespace } from '../model/namespace.js';

@@ -1,5 +1,5 @@
-// Who asks, in the terms of one policy: its principals, and what its credential carries. Done for each request, or once for an actor
-// that is kept for as long as neither it nor the policy changes (specification 5, step 3).
+// Who asks, in the terms of one policy: its principals, and what its credential carries. Done for each request, or once for
+// an actor that is kept for as long as neither it nor the policy changes.
 import type { Actor } from '../model/actor.js';
 import type { Identity } from '../model/identity.js';
 import { invariant } from '../model/invariant.js';

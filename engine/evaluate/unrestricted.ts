@@ -1,5 +1,5 @@
-// The policy of local execution (specification 5.2): no grant is asked for. What relates a target to its context, and what
-// the credential carries, hold as ever.
+// The policy of local execution (docs/meaning.md "Local mode"): no grant is asked for. What relates a target to its context,
+// and what the credential carries, hold as ever.
 import { type Policy, makePolicy, UNRESTRICTED } from './policy.js';
 
 /**

@@ -1,5 +1,5 @@
-// Where an actor may read a family, as ranges of namespaces that a store can filter by (design 2.4). The list is minimal,
-// in path order, and never empty.
+// Where an actor may read a family, as ranges of namespaces that a store can filter by (docs/meaning.md "Visibility"). The
+// list is minimal, in path order, and never empty.
 import type { Actor } from '../model/actor.js';
 import type { AccessStep, Visibility, VisibilityRequest } from '../model/decision.js';
 import type { Instant } from '../model/instant.js';

@@ -1,5 +1,5 @@
 // The documents of a folder to one policy: every name is declared once and every reference resolved, or there is a
-// diagnostic. What a document could not read is not reported again as unknown (design 3).
+// diagnostic. What a document could not read is not reported again as unknown.
 import type { EngineLimits } from '../limits.js';
 import type { GrantDeclaration, PolicyDocument, RoleDeclaration, StatedScopes } from '../model/document.js';
 import type { PolicyGrant, PolicyRole, PolicySet } from '../model/policy-set.js';

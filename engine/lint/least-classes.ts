@@ -2,13 +2,16 @@
 // it, too: whoever asks what a grant has in *all* of its namespace classes need only look at these.
 import type { NamespaceTree } from '../model/namespace-tree.js';
 
-/** A namespace class (interfaces.md, Cells): a node alone, or all that is below it and nearest to it. */
+/** A namespace class (docs/meaning.md "Cells"): a node alone, or all that is below it and nearest to it. */
 export interface NamespaceClass {
   readonly node: number;
   readonly extent: 'exact' | 'below';
 }
 
-/** One class, but where no path can be below the node other than nodes (`NamespaceTree.hasBelow`): then that of each of them. */
+/**
+ * One class, but where no path can be below the node other than nodes (`NamespaceTree.hasBelow`): then that of each of
+ * them.
+ */
 export function leastClasses(
   tree: NamespaceTree,
   { node, inherit }: { readonly node: number; readonly inherit: boolean },

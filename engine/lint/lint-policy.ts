@@ -1,5 +1,5 @@
-// Lint: what is legal and hardly meant (design 5, `check`). Pure, over the linked policy; levels and ignore comments are
-// applied here, once for all rules.
+// Lint: what is legal and hardly meant (engine/README.md "Shapes, layout, lint"). Pure, over the linked policy; levels and
+// ignore comments are applied here, once for all rules.
 import { groupDigits } from '../diagnostics/fault-words.js';
 import { ENGINE_LIMITS, type EngineLimits } from '../limits.js';
 import { codePage, type LintCode } from '../diagnostics/diagnostic-codes.js';
@@ -40,7 +40,7 @@ export const LINT_CODES: readonly LintCode[] = Object.freeze(
   [...[...RULES.values()].flat(), 'LINT_IGNORE_REASON' as const, 'LINT_IGNORE_UNUSED' as const].sort(),
 );
 
-/** Depend on the clock, so they never make a policy invalid (design 5). */
+/** Depend on the clock, so they never make a policy invalid. */
 export const CLOCK_RULES: ReadonlySet<string> = new Set<LintCode>(['LINT_GRANT_EXPIRED', 'LINT_GRANT_EXPIRES_SOON']);
 
 /** End at `lintPairs`. */

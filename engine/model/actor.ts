@@ -15,7 +15,7 @@ export interface Actor {
   readonly namespaceRestrictions: readonly NamespacePath[] | null;
 }
 
-/** The actor of local execution (specification 5.2). */
+/** The actor of local execution (docs/meaning.md "Local mode"). */
 export const LOCAL_ACTOR: Actor = Object.freeze({
   kind: 'local',
   identities: Object.freeze([]),

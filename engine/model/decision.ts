@@ -1,4 +1,4 @@
-// What is asked of the engine and what it answers (design 2.3, 2.4).
+// What is asked of the engine and what it answers (docs/meaning.md "Decisions", docs/meaning.md "Visibility").
 import type { NamespacePath } from './namespace.js';
 import type { Family, ScopeName } from './scope.js';
 
@@ -23,7 +23,7 @@ export interface Copy {
 
 export type Request = Access | CreateNamespace | Copy;
 
-/** The steps of design 2.3 at which an access can fail, in order. */
+/** The steps at which an access can fail, in order (docs/meaning.md "Decisions"). */
 export type AccessStep =
   'canonicalize' | 'unknown_scope' | 'restriction' | 'no_matching_grant' | 'credential_scope' | 'target_relationship';
 
@@ -48,7 +48,10 @@ export interface VisibilityRequest {
   readonly reach: Reach;
 }
 
-/** Never a list that can be empty by accident: `some` holds at least one namespace or subtree (design 2.4). */
+/**
+ * Never a list that can be empty by accident: `some` holds at least one namespace or subtree (docs/meaning.md
+ * "Visibility").
+ */
 export type Visible =
   | { readonly kind: 'all' }
   | { readonly kind: 'some'; readonly exact: readonly NamespacePath[]; readonly subtrees: readonly NamespacePath[] };

@@ -1,5 +1,5 @@
 // Identities grouped by what they hold: all that depends on roles is worked out once for those who are in the same ones,
-// so a role of 100,000 members is one class and not 100,000 rows (design 4).
+// so a role of 100,000 members is one class and not 100,000 rows.
 import { listRows, type RowLists } from './row-lists.js';
 import type { PolicyTables } from './tables.js';
 

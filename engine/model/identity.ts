@@ -1,12 +1,15 @@
 // Identities: exact (provider, subject) pairs, case-sensitive, NFC, never matched by subject alone or by a joined string
-// (design 2.2; names and subjects as in interfaces.md).
+// (docs/meaning.md "Identities and roles").
 
 export interface Identity {
   readonly provider: string;
   readonly subject: string;
 }
 
-/** A token's groups claim gives identities of `<provider>-group`, which is declared with its provider (design 8). */
+/**
+ * A token's groups claim gives identities of `<provider>-group`, which is declared with its provider (docs/credentials.md
+ * "Group claims").
+ */
 export const GROUP_SUFFIX = '-group';
 
 export type IdentityFault =

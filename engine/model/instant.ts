@@ -1,4 +1,4 @@
-// Instants: milliseconds since 1970 in UTC, read from RFC 3339 text with an offset (design 2.5).
+// Instants: milliseconds since 1970 in UTC, read from RFC 3339 text with an offset (docs/meaning.md "Time").
 
 declare const brand: unique symbol;
 

@@ -1,5 +1,6 @@
-// The shape of the trie of namespaces: where each subtree ends, and below which namespaces there is room for paths that
-// have no row. Paths have limits of depth and bytes (design 2.1), so nothing may fit, or all that fits may be named.
+// The shape of the trie of namespaces: where each subtree ends, and below which namespaces there is room for paths that have
+// no row. Paths have limits of depth and bytes (docs/meaning.md "Namespaces"), so nothing may fit, or all that fits may be
+// named.
 import { invariant } from './invariant.js';
 import { canonicalize, NAMESPACE_LIMITS, type NamespacePath, ROOT } from './namespace.js';
 import type { PolicyTables } from './tables.js';

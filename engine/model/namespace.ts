@@ -1,5 +1,6 @@
-// Namespace paths: the one function that makes a `NamespacePath`, and the order and ancestry of paths (design 2.1).
-// Policy, credentials, requests and stored records all pass through `canonicalize`; nothing else mints the brand.
+// Namespace paths: the one function that makes a `NamespacePath`, and the order and ancestry of paths (docs/meaning.md
+// "Namespaces"). Policy, credentials, requests and stored records all pass through `canonicalize`; nothing else mints the
+// brand.
 
 import { invariant } from './invariant.js';
 import { makeMarks, NAMESPACE_LIMITS, type PathMarks, scanPath } from './scan-path.js';
@@ -23,7 +24,7 @@ const MARKS = makeMarks();
 
 /**
  * Accepts or refuses; adds a missing leading slash and removes one trailing slash, and never folds case, decodes, trims
- * or resolves. Total: every value gives an answer (design 2.1).
+ * or resolves. Total: every value gives an answer.
  */
 export function canonicalize(text: unknown): CanonicalizeResult {
   if (typeof text !== 'string') return { ok: false, fault: 'not_text' };

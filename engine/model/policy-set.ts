@@ -63,7 +63,7 @@ export interface PolicyTest {
   readonly identities: readonly Identity[];
   readonly credentialScopes: ScopeSet;
   readonly namespaceRestrictions: readonly NamespacePath[] | null;
-  /** Null: must hold in every interval of time (design 3.3). */
+  /** Null: must hold in every interval of time (docs/language.md "Tests"). */
   readonly at: Instant | null;
   readonly allow: readonly ExpectedAccess[];
   readonly deny: readonly ExpectedAccess[];
@@ -107,7 +107,7 @@ interface Count {
   readonly at: CountedAt;
 }
 
-/** The five kinds of design 3.4. */
+/** The five kinds (docs/language.md "Guardrails"). */
 export type GuardrailRule =
   | ({ readonly kind: 'never'; readonly scopes: ScopeSet; readonly under: NamespacePath } & Parties)
   | ({ readonly kind: 'separate'; readonly sides: readonly ScopeSet[]; readonly under: NamespacePath } & Parties)

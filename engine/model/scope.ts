@@ -1,4 +1,5 @@
-// The ten scopes: five families times read and write, as one bit each. Write never implies read (design 2.2).
+// The ten scopes: five families times read and write, as one bit each. Write never implies read (docs/meaning.md "Families
+// and scopes").
 
 declare const brand: unique symbol;
 
@@ -56,7 +57,7 @@ export function scopeBitOf(text: string): ScopeSet {
   return BY_KEY[key] === text ? (BIT_BY_KEY[key] ?? NO_SCOPES) : NO_SCOPES;
 }
 
-/** What is seen from the namespaces below, too: everything that is read but process runs (design 2.3, step 6). */
+/** What is seen from the namespaces below, too: everything that is read but process runs (docs/meaning.md "Relations"). */
 export const READS_FROM_BELOW: ScopeSet = scopeSetOf(
   SCOPES.filter((name) => name.endsWith(':read') && name !== 'process-run:read'),
 );
@@ -80,7 +81,10 @@ export function hasScope(set: ScopeSet, name: ScopeName): boolean {
   return (set & scopeBit(name)) !== 0;
 }
 
-/** `<family>:*`, `*:read`, `*:write` or a scope name: the only patterns there are (design 3). Null if it is none. */
+/**
+ * `<family>:*`, `*:read`, `*:write` or a scope name: the only patterns there are (docs/language.md "Scope patterns"). Null
+ * if it is none.
+ */
 export function parseScopePattern(text: string): ScopeSet | null {
   const exact = BITS.get(text);
   if (exact !== undefined) return exact;

@@ -1,6 +1,6 @@
-// What can lie below a namespace. Paths have limits of depth and length (design 2.1), so below some rows there is nothing,
-// and a row whose every possible child has a row of its own has no *other* path below it. Digests are of what can be
-// asked, so both must not count what nobody can ask.
+// What can lie below a namespace. Paths have limits of depth and length (docs/meaning.md "Namespaces"), so below some rows
+// there is nothing, and a row whose every possible child has a row of its own has no *other* path below it. Digests are of
+// what can be asked, so both must not count what nobody can ask.
 import { NAMESPACE_LIMITS } from '../model/namespace.js';
 import { subtreeEnds } from '../model/namespace-tree.js';
 import type { PolicyTables } from '../model/tables.js';

@@ -1,5 +1,6 @@
-// Canonical JSON (design 4): plain objects, arrays, texts, booleans, null and safe integers, keys in code unit order, no
-// white space. The serializer would write a Map as `{}` and NaN as null, so a guard refuses everything else first.
+// Canonical JSON (engine/README.md "The snapshot file"): plain objects, arrays, texts, booleans, null and safe integers, keys
+// in code unit order, no white space. The serializer would write a Map as `{}` and NaN as null, so a guard refuses everything
+// else first.
 import stringify from 'fast-json-stable-stringify';
 import { invariant } from '../model/invariant.js';
 

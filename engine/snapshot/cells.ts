@@ -1,5 +1,5 @@
 // What every class of holders may do at every namespace, for all time: a walk down the trie that keeps the rights at the
-// present row and visits only what differs from what is inherited (design 4, "What the digests cover" in README.md).
+// present row and visits only what differs from what is inherited (engine/README.md "What the digests cover").
 //
 // Two things are known of each row: rights *at* the namespace, and rights *below* it, which are what all namespaces
 // strictly below have at least. Grants only add, so that is what a path without a row of its own inherits.

@@ -1,6 +1,6 @@
-// Bytes of a snapshot file to tables that may be relied on (design 4, "Loading"). Any bytes give an answer; nothing of a
-// file is used before all that a decision depends on has been checked: seal, shape, canonical form, order, ranges, limits.
-// The decision digest is a label under the seal, which no decision reads: labels.ts works it out again.
+// Bytes of a snapshot file to tables that may be relied on (engine/README.md "The snapshot file"). Any bytes give an answer;
+// nothing of a file is used before all that a decision depends on has been checked: seal, shape, canonical form, order,
+// ranges, limits. The decision digest is a label under the seal, which no decision reads: labels.ts works it out again.
 import { ENGINE_LIMITS, type EngineLimits } from '../limits.js';
 import type { PolicyChecks } from '../model/checks.js';
 import { groupHolders, type HolderClasses } from '../model/holders.js';

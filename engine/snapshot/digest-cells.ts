@@ -1,5 +1,5 @@
-// The decision digest and the namespace digests (design 4): hashes of a normal form of what is decided, which is the same
-// for two policies exactly if they decide alike. README.md has the argument under "What the digests cover".
+// The decision digest and the namespace digests: hashes of a normal form of what is decided, which is the same
+// for two policies exactly if they decide alike. The argument is in engine/README.md "What the digests cover".
 import type { HolderClasses } from '../model/holders.js';
 import { invariant } from '../model/invariant.js';
 import type { PolicyTables } from '../model/tables.js';

@@ -1,5 +1,5 @@
 // Rights over all of time, as numbers: a timeline is a set of scopes in each of the intervals that its instants cut, and
-// equal timelines have equal numbers, so that comparing rights is comparing integers (design 2.5, 4).
+// equal timelines have equal numbers, so that comparing rights is comparing integers.
 import { invariant } from '../model/invariant.js';
 import { ALL_SCOPES, type ScopeSet } from '../model/scope.js';
 import { digestOf } from './hash.js';

@@ -1,4 +1,4 @@
-// A name for what an actor can see, so that a cursor or a log can say that it is still the same (design 7, 10).
+// A name for what an actor can see, so that a cursor or a log can say that it is still the same (docs/queries.md "Pages").
 import type { Visible } from '../model/decision.js';
 import { canonicalJson } from './canonical.js';
 import { digestOf } from './hash.js';

@@ -1,4 +1,4 @@
-// The section `grants` (design 3). Parts that are wrong become null, so that the others are still checked.
+// The section `grants` (docs/language.md "Every key"). Parts that are wrong become null, so that the others are still checked.
 import type { GrantDeclaration, MemberReference } from '../model/document.js';
 import type { NamespacePath } from '../model/namespace.js';
 import type { Located } from '../model/span.js';

@@ -1,4 +1,4 @@
-// The section `guardrails` (design 3.4): five kinds of rules, exactly one in each guardrail.
+// The section `guardrails` (docs/language.md "Guardrails"): five kinds of rules, exactly one in each guardrail.
 import type { CountedPlace, GuardrailDeclaration, RuleDeclaration } from '../model/document.js';
 import { ROOT } from '../model/namespace.js';
 import { nearest } from '../diagnostics/nearest.js';

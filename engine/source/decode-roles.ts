@@ -1,4 +1,4 @@
-// The sections `providers` (of `policy.yaml`) and `roles` (design 3).
+// The sections `providers` (of `policy.yaml`) and `roles` (docs/language.md "Every key").
 import type {
   MemberReference,
   PolicyHeader,

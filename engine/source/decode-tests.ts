@@ -1,4 +1,4 @@
-// The section `tests` (design 3.3).
+// The section `tests` (docs/language.md "Tests").
 import type { AccessExpectation, TestDeclaration, VisibilityExpectation } from '../model/document.js';
 import { parseIdentity } from '../model/identity.js';
 import { ALL_SCOPES, FAMILIES, isFamily, isScopeName, parseScopePattern, SCOPES } from '../model/scope.js';

@@ -1,5 +1,5 @@
-// YAML text to a tree: the only file that knows the `yaml` package (design 3.1, YAML 1.2). The package checks the syntax;
-// everything it would take that policy files must not have (directives, tags, anchors, aliases, merge keys, keys that
+// YAML text to a tree: the only file that knows the `yaml` package (docs/language.md "Strictness"). The package checks the
+// syntax; everything it would take that policy files must not have (directives, tags, anchors, aliases, merge keys, keys that
 // are no texts, duplicate keys, several documents) is refused here, and what it only warns of is an error.
 import { groupDigits } from '../diagnostics/fault-words.js';
 import { Composer, isMap, isScalar, isSeq, Lexer, Parser, type CST, type ParsedNode } from 'yaml';

@@ -1,5 +1,5 @@
 // Scopes and the patterns for them: `<family>:*`, `*:read`, `*:write`, and in guardrails `*-template` in the family's
-// place (design 3, 3.4). No other wildcard exists anywhere.
+// place (docs/language.md "Scope patterns"). No other wildcard exists anywhere.
 import type { StatedScopes } from '../model/document.js';
 import { NO_SCOPES, parseScopePattern, unionScopes, type ScopeSet } from '../model/scope.js';
 import type { Located } from '../model/span.js';

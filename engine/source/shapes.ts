@@ -1,5 +1,5 @@
 // The shapes of policy files, described once: the decoders take from here which keys there are, the formatter in which
-// order they stand, and the editor schemas are made of it (design 3; `json-schema.ts`).
+// order they stand, and the editor schemas are made of it (docs/language.md "Every key").
 import { FAMILIES, SCOPES } from '../model/scope.js';
 
 /** What a text must look like; `json-schema.ts` has a pattern for each, `values.ts` and its like a reader. */
@@ -131,7 +131,7 @@ export const IDENTITY_PARTS = shape(
 
 const IDENTITIES = list(either(text('identity'), mapping(IDENTITY_PARTS)));
 
-/** The actor's keys are those of a `decide` line (design 5.1). */
+/** The actor's keys are those of a `decide` line (docs/cli.md "Requests for decide"). */
 export const ACTOR = shape(
   'an actor',
   [

@@ -1,5 +1,6 @@
-// Bytes to text (design 3.1): strict UTF-8, CRLF read as LF, and no character that a reader could not see or that two
-// programs could take for different things. Every fault is found, so that what is left can still be read (`recover.ts`).
+// Bytes to text (docs/language.md "Strictness"): strict UTF-8, CRLF read as LF, and no character that a reader could not see
+// or that two programs could take for different things. Every fault is found, so that what is left can still be read
+// (`recover.ts`).
 import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import type { Span } from '../model/span.js';
 

@@ -1,4 +1,5 @@
-// The values of the policy language: namespaces, identities, scopes and patterns, instants, durations (design 2, 3).
+// The values of the policy language: namespaces, identities, scopes and patterns, instants, durations (docs/language.md
+// "Every key").
 import { identityFaultText, pathFaultText } from '../diagnostics/fault-words.js';
 import { formatIdentity, makeIdentity, parseIdentity, type Identity, type IdentityFault } from '../model/identity.js';
 import { parseInstant, type Instant } from '../model/instant.js';
@@ -11,7 +12,7 @@ import type { IdentityReference } from '../model/document.js';
 import { IDENTITY_PARTS } from './shapes.js';
 import type { Node } from './tree.js';
 
-/** A namespace in its canonical form (design 2.1); the fix is offered, never applied. */
+/** A namespace in its canonical form (docs/meaning.md "Namespaces"); the fix is offered, never applied. */
 export function readNamespace(context: FileContext, node: Node, what: string): Located<NamespacePath> | null {
   const text = readText(context, node, what);
   return text === null ? null : namespaceOf(context, text, what);

@@ -1,4 +1,4 @@
-// Whether a signed statement lets a snapshot be used (design 4, "Publication"; security F04, F06, F09). From the outside in:
+// Whether a signed statement lets a snapshot be used (engine/README.md "Publication statements"). From the outside in:
 // signatures over the exact bytes first, and only what enough keys have signed is parsed and believed.
 import type { Instant } from '../model/instant.js';
 import { type Envelope, preAuthEncoding } from './envelope.js';
@@ -96,7 +96,7 @@ function judgeSignatures(envelope: Envelope, { keyring, verify }: Trust): readon
     const report = { keyId, name: claimed?.name ?? null, ok: false };
     if (bytes === null) return { ...report, reason: 'malformed' };
     const isBy = ({ publicKey }: KeyringKey): boolean => verify({ publicKey, message, signature: bytes });
-    // An id says which key to try, and one that no key has is refused (security.md F04); without one (DSSE) each may have made it.
+    // An id says which key to try, and one that no key has is refused. Without one, which DSSE allows, every key is tried.
     const key = keyId === null ? keyring.keys.find(isBy) : [claimed].find((one) => one !== undefined && isBy(one));
     if (key === undefined) return { ...report, reason: claimed === undefined ? 'unknown_key' : 'wrong' };
     const made = { keyId: key.keyId, name: key.name };

@@ -1,5 +1,6 @@
-// Whom to believe: public keys with names, and how many of them must have signed (design 4). The only algorithm is Ed25519,
-// which the first twelve bytes of the standard form of a public key say; there is nothing to negotiate.
+// Whom to believe: public keys with names, and how many of them must have signed (engine/README.md "Publication statements").
+// The only algorithm is Ed25519, which the first twelve bytes of the standard form of a public key say; there is nothing to
+// negotiate.
 import { isName } from '../model/identity.js';
 import { decodeBase64, encodeBase64 } from './base64.js';
 import { memberOf, textOf } from './fields.js';

@@ -1,4 +1,5 @@
-// Maxima of signed statements and keyrings, in one object; checked before anything is decoded (design 4, "Publication").
+// Maxima of signed statements and keyrings, in one object; checked before anything is decoded (engine/README.md "Publication
+// statements").
 
 export const STATEMENT_LIMITS = Object.freeze({
   /** Bytes of a statement file. */

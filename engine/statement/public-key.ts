@@ -1,5 +1,5 @@
 // Which 32 bytes are a public key of Ed25519 that may be trusted. With a degenerate one a constant signature fits every
-// message, and common libraries take it (security P10); so keys are checked here, before a keyring has them.
+// message, and common libraries take it; so keys are checked here, before a keyring has them.
 import { type Digest, digestOf } from '../snapshot/hash.js';
 
 export type PublicKeyFault = 'length' | 'not_canonical' | 'small_order' | 'no_point';

@@ -1,6 +1,6 @@
-// What a publisher says of a snapshot, and the only bytes that say it: an in-toto statement in canonical JSON (design 4,
-// "Publication"; README.md, "Publication statements"). Reading writes the statement again and compares, so that a repeated
-// key, a field of a later version, another spelling of a number or a space is refused.
+// What a publisher says of a snapshot, and the only bytes that say it: an in-toto statement in canonical JSON
+// (engine/README.md "Publication statements"). Reading writes the statement again and compares, so that a repeated key, a field
+// of a later version, another spelling of a number or a space is refused.
 import { isName } from '../model/identity.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import { canonicalJson } from '../snapshot/canonical.js';

@@ -1,8 +1,8 @@
-// The decision table: everything that a loaded policy decides with and cites, as integer columns in one buffer that threads can share.
-// README.md, "The decision table", says how a decision reads it.
+// The decision table: everything that a loaded policy decides with and cites, as integer columns in one buffer that threads
+// can share. engine/README.md "The decision table" says how a decision reads it.
 //
-// A *place* is a namespace class as one integer: `2 * row` is the namespace of a row, `2 * row + 1` every path below it that is at or
-// below no other row. Rows are in path order, so what a grant reaches is one run of places.
+// A *place* is a namespace class as one integer: `2 * row` is the namespace of a row, `2 * row + 1` every path below it that
+// is at or below no other row. Rows are in path order, so what a grant reaches is one run of places.
 import type { GrantRef } from '../model/decision.js';
 
 /** How long the columns are; all that has to be known besides the buffer to read it. */
@@ -63,7 +63,10 @@ export interface TableColumns {
   /** Ten bits of scopes that are held always, then ten of those held at some time. */
   readonly stepRights: Int32Array;
 
-  /** By principal its grants, those of one principal sorted by namespace; `listOuter` is the nearest before that reaches this one. */
+  /**
+   * By principal its grants, those of one principal sorted by namespace; `listOuter` is the nearest before that reaches
+   * this one.
+   */
   readonly listStart: Int32Array;
   readonly listGrant: Int32Array;
   readonly listNamespace: Int32Array;

@@ -1,4 +1,5 @@
-// Steps 3 and 4 of a decision (design 2.3) as the table answers them: is a scope held at a place? Nothing is allocated.
+// Steps 3 and 4 of a decision (docs/meaning.md "Decisions") as the table answers them: is a scope held at a place? Nothing is
+// allocated.
 import type { DecisionTable } from './columns.js';
 
 export const SCOPE_BITS = 10;
@@ -89,7 +90,7 @@ export function isInheritedAt(table: DecisionTable, principal: number, wanted: W
   return i >= 0;
 }
 
-/** `notBefore <= at < expires` (design 2.5). */
+/** `notBefore <= at < expires` (docs/meaning.md "Time"). */
 export function isInForce(table: DecisionTable, grant: number, at: number): boolean {
   const { windowFrom, windowGrant, windowUntil } = table;
   const i = lowerBound(windowGrant, grant, { from: 0, to: windowGrant.length });

@@ -1,4 +1,4 @@
-// The shape of a dataset's line for each family (interfaces "Datasets for load"). null says the same as leaving a text,
+// The shape of a dataset's line for each family (docs/datasets.md "A line"). null says the same as leaving a text,
 // reference or instant out; whatever a family does not have is refused.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { FAMILIES, isFamily, type Family } from '../../engine/index.js';

@@ -1,5 +1,6 @@
-// The wire shape of a query (design 7): one JSON Schema per part of the envelope, and what ajv says of a body that does not
-// have it. `where` is only known to be an object here; its fields, operators and operands are read by server/query.
+// The wire shape of a query (docs/queries.md "The envelope"): one JSON Schema per part of the envelope, and what ajv says of
+// a body that does not have it. `where` is only known to be an object here; its fields, operators and operands are read by
+// server/query.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { FAMILIES } from '../../engine/index.js';
 import { toShapeFault, type ShapeFault } from './shape-fault.js';

@@ -1,5 +1,6 @@
-// API keys in the store: made, listed, revoked and found (design 8). Rows are decoded strictly: a row that this code could not
-// have written is a fault of the installation, never a weaker key. Nothing is cached, so a revocation holds at once.
+// API keys in the store: made, listed, revoked and found (docs/credentials.md "API keys"). Rows are decoded strictly: a row
+// that this code could not have written is a fault of the installation, never a weaker key. Nothing is cached, so a
+// revocation holds at once.
 import {
   canonicalize,
   type Identity,

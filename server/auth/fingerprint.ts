@@ -1,5 +1,5 @@
-// Fingerprints: a keyed hash of what identifies a credential, never of its spelling (design 8). The key belongs to the
-// installation and is kept in its database, so that every process and every restart gives the same.
+// Fingerprints: a keyed hash of what identifies a credential, never of its spelling (docs/credentials.md "Fingerprints"). The
+// key belongs to the installation and is kept in its database, so that every process and every restart gives the same.
 import { createHmac, createSecretKey } from 'node:crypto';
 import { KEY_LIMITS } from '../limits.js';
 import { makeRecent } from '../recent.js';

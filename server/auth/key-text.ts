@@ -1,5 +1,5 @@
-// The text of an API key, `bwk_<key id>_<secret>` (design 8): made, read and compared here. Only the secret's hash is stored;
-// a plain SHA-256 is enough for 256 random bits.
+// The text of an API key, `bwk_<key id>_<secret>` (docs/credentials.md "API keys"): made, read and compared here. Only the
+// secret's hash is stored; a plain SHA-256 is enough for 256 random bits.
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export interface KeyText {

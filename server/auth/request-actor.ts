@@ -1,4 +1,4 @@
-// The RequestActor of specification 2 and design 8: who a request comes from, frozen, and made here only. Everything that
+// The RequestActor: who a request comes from (docs/credentials.md "The actor"), frozen, and made here only. Everything that
 // authenticates ends in one of these two functions.
 import {
   type Actor,

@@ -1,5 +1,5 @@
-// One line of `decide` to a question (design 5.1). What is not a path or a scope is for the engine to judge, so that it is
-// denied with its step; what is not a question at all is an error of the line.
+// One line of `decide` to a question (docs/cli.md "Requests for decide"). What is not a path or a scope is for the engine to
+// judge, so that it is denied with its step; what is not a question at all is an error of the line.
 import { isUtf8 } from 'node:buffer';
 import {
   type Identity,
@@ -32,7 +32,7 @@ export type DecideLine =
   | { readonly ok: false; readonly id: LineId; readonly error: LineError };
 
 /**
- * Paths and scopes, which are decided on whatever they hold: `canonicalize` is total (design 2.1), and a path that it refuses
+ * Paths and scopes, which are decided on whatever they hold: `canonicalize` is total (docs/meaning.md "Namespaces"), and a path that it refuses
  * is denied at step 1, as a scope that nobody knows is denied at its own. An identity or an id that is none is no question.
  */
 const JUDGED_TEXTS =

@@ -1,5 +1,5 @@
-// The exit statuses of design 5: one table, published in the help of `bailiwick` and kept for ever. Where 3, 4 and 5 apply
-// at once, the smallest wins.
+// The exit statuses (docs/cli.md "Exit statuses"): one table, published in the help of `bailiwick` and kept for ever. Where
+// 3, 4 and 5 apply at once, the smallest wins.
 
 export const EXIT = Object.freeze({
   ok: 0,

@@ -16,7 +16,7 @@ export interface LintFlags {
 const LEVELS: readonly LintLevel[] = ['off', 'info', 'warning', 'error'];
 const SOON = '30d';
 
-/** Where a time comes from that no `--at` gives: `check` speaks of today, `compile` never looks at the clock (design 5). */
+/** Where a time comes from that no `--at` gives: `check` speaks of today, `compile` never looks at the clock. */
 export type LintClock = 'now' | 'none';
 
 export function withLint(command: Command, clock: LintClock): Command {

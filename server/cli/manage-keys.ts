@@ -176,7 +176,7 @@ async function withStore<T>(io: CliIo, options: KeysOptions, work: (db: Database
 
 type KeyStatus = 'active' | 'expired' | 'revoked' | 'replace';
 
-/** A key as `keys list` prints it (interfaces.md, command line). */
+/** A key as `keys list` prints it. */
 interface ShownKey {
   readonly id: string;
   readonly actor: string;

@@ -1,5 +1,5 @@
 // SQL as values. A fragment is made by the `sql` tag alone: its text is what stands in our source, everything interpolated
-// is another fragment or becomes a binding. So no text of a request can reach a statement (security.md 6.3).
+// is another fragment or becomes a binding. So no text of a request can reach a statement.
 import type { Knex } from 'knex';
 
 /** Nobody else has it, and no text that is parsed can carry it: what bears it was made here. */
@@ -62,7 +62,10 @@ export function numbered(index: number): Fragment {
   return make(`k${String(index)}`, []);
 }
 
-/** Runs a statement in a transaction, or by itself, and gives its rows. Every statement of ours has a binding, so the protocol takes only one at a time. */
+/**
+ * Runs a statement in a transaction, or by itself, and gives its rows. Every statement of ours has a binding, so the
+ * protocol takes only one at a time.
+ */
 export async function rowsOf<Row>(knex: Knex, statement: Fragment): Promise<readonly Row[]> {
   if (statement.bindings.length === 0) throw new Error('a statement without bindings');
   const result = await knex.raw<{ readonly rows: readonly Row[] }>(statement.text, statement.bindings.map(toKnex));

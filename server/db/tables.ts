@@ -4,7 +4,7 @@ import { FAMILIES, type Family, type NamespacePath } from '../../engine/index.js
 
 const FAMILY_CODES: ReadonlyMap<Family, number> = new Map(FAMILIES.map((family, code) => [family, code]));
 
-/** The `smallint` of `records.family`: the place in the order of design 2.2. */
+/** The `smallint` of `records.family`: the place in the order of docs/meaning.md "Families and scopes". */
 export function familyCode(family: Family): number {
   const code = FAMILY_CODES.get(family);
   if (code === undefined) throw new RangeError('a family without a code');

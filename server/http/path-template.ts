@@ -1,6 +1,6 @@
 // Paths of routes, as the documents write them: literal, but for `{id}`, which stands for one segment, or `{path}`, which
 // stands for a namespace with the slash that it begins with. What stands there is taken as it was sent: nothing is decoded,
-// folded or resolved, so that the router, the decision and the store can never mean different things by one path (design 6).
+// folded or resolved, so that the router, the decision and the store can never mean different things by one path.
 
 export interface PathTemplate {
   /** For the router. Captures nothing: what it captured it would decode. */

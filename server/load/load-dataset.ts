@@ -1,4 +1,4 @@
-// Loading a dataset (interfaces "Datasets for load"): lines stream through in batches, one transaction each, the next one read
+// Loading a dataset (docs/datasets.md "A line"): lines stream through in batches, one transaction each, the next one read
 // while the last one is stored. A bad line is told and skipped; what else its batch holds is stored all the same.
 import type { Knex } from 'knex';
 import type { Instant } from '../../engine/index.js';

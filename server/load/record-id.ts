@@ -1,5 +1,5 @@
 // Ids of records that a dataset gives none: UUIDs of version 8 made from what names the line, so a second run finds what the
-// first one stored (interfaces "Datasets for load").
+// first one stored (docs/datasets.md "A line").
 import { hash } from 'node:crypto';
 import type { Family, NamespacePath } from '../../engine/index.js';
 

@@ -1,4 +1,4 @@
-// All of `check` (design 5): a policy folder is read, linked, compiled in memory, loaded as a gateway would load it, and its
+// All of `check`: a policy folder is read, linked, compiled in memory, loaded as a gateway would load it, and its
 // tests and guardrails are run against what was loaded. Writes nothing; whoever needs a policy from a folder comes here.
 import {
   checkGuardrails,

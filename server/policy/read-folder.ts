@@ -1,5 +1,5 @@
 // A policy folder to source files, and a diagnostic for everything in it that will not be read: nothing is passed over in
-// silence (design 3, 3.1). Refuses to know what is inside the files.
+// silence (docs/language.md "Strictness"). Refuses to know what is inside the files.
 import { constants } from 'node:fs';
 import { type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';

@@ -1,5 +1,6 @@
-// Conditions as SQL over a row called `x`. Every expression is total: it gives true or false, never NULL and never an
-// error, on whatever JSON is stored, so `not` is plain negation and nothing can be learned from a failure (design 7).
+// Conditions as SQL over a row called `x`. Every expression is total: it gives true or false, never NULL and never an error,
+// on whatever JSON is stored, so `not` is plain negation and nothing can be learned from a failure (docs/queries.md
+// "Conditions").
 import { assertNever } from '../../engine/index.js';
 import type { Comparison, Condition, Containment, Membership, Operand, OperandType, Pattern } from './condition.js';
 import { propertyValue, type Field, type PropertyField } from './fields.js';
@@ -7,7 +8,10 @@ import { join, sql, type Fragment } from '../db/sql.js';
 
 const compiled = new WeakMap<Condition, Fragment>();
 
-/** Of one condition always the same fragment: a statement has it in many places, and what it binds is sent once (server/db/sql.ts). */
+/**
+ * Of one condition always the same fragment: a statement has it in many places, and what it binds is sent once
+ * (server/db/sql.ts).
+ */
 export function compileCondition(condition: Condition): Fragment {
   const known = compiled.get(condition);
   if (known !== undefined) return known;
@@ -138,7 +142,10 @@ interface OperandList {
   readonly values: readonly Operand[];
 }
 
-/** Values beyond which a list is looked up in a hash table, where comparing one by one would cost each record more than all else. */
+/**
+ * Values beyond which a list is looked up in a hash table, where comparing one by one would cost each record more than all
+ * else.
+ */
 const FEW_VALUES = 16;
 
 function member(value: Fragment, operator: Membership, list: OperandList): Fragment {
@@ -168,7 +175,10 @@ function boundList({ type, values }: OperandList): Fragment {
   }
 }
 
-/** Whether a property is a list that holds the values. An element equals a value of its own JSON type, as jsonb compares them. */
+/**
+ * Whether a property is a list that holds the values. An element equals a value of its own JSON type, as jsonb compares
+ * them.
+ */
 function inList(value: Fragment, operator: Containment, operands: readonly Operand[]): Fragment {
   const wanted = operands.map((operand) => JSON.stringify(jsonOf(operand)));
   const test = operands.length > FEW_VALUES ? manyInList(value, operator, wanted) : fewInList(value, operator, wanted);

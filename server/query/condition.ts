@@ -1,5 +1,5 @@
-// `where` as a tree: read from the request with all its type rules (design 7), every operand already in the form in which
-// it is bound. Whatever this accepts has a meaning on every stored value.
+// `where` as a tree: read from the request with all its type rules (docs/queries.md "Conditions"), every operand already in
+// the form in which it is bound. Whatever this accepts has a meaning on every stored value.
 import { parseInstant, type Family } from '../../engine/index.js';
 import { FIRST_STORED } from '../db/tables.js';
 import type { ProblemCode } from '../problem.js';

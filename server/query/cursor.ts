@@ -1,5 +1,5 @@
 // Cursors: the place of the last row of a page, sealed with AES-256-GCM. Actor, query and visibility are the associated data,
-// so a cursor opens only where all three are the same, and any other text is `query.cursor` (design 7).
+// so a cursor opens only where all three are the same, and any other text is `query.cursor` (docs/queries.md "Pages").
 //
 // The nonce is a keyed hash of what is sealed, so the same place gives the same cursor: answers can be compared byte for
 // byte, and one nonce never serves two different places.

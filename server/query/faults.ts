@@ -1,4 +1,4 @@
-// Collecting what is wrong with a query: every fault with its place, none with a value of the input (design 6).
+// Collecting what is wrong with a query: every fault with its place, none with a value of the input (docs/errors.md).
 import { pointerTo } from '../json.js';
 import { ApiProblem, type ProblemCode, type ProblemError } from '../problem.js';
 import { QUERY_LIMITS } from '../limits.js';

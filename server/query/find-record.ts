@@ -24,7 +24,7 @@ export interface RecordKey {
 
 /**
  * The namespace of a record, archived or not; null where there is none of this family. A stored path that is none of ours is
- * taken for none: nobody can be allowed anything there (design 2.3, step 1). Says nothing about who may know.
+ * taken for none: nobody can be allowed anything there (docs/meaning.md "Decisions", step 1). Says nothing about who may know.
  */
 export async function namespaceOfRecord(
   db: Database,

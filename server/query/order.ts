@@ -1,6 +1,6 @@
-// The total order of a query (design 7) as a list of sort columns, and the place after a given row in it. A property gives
-// three columns, its class (numbers, texts, false, true) and its value as a number and as a text, so that values of
-// different types never meet; absent values are NULL and last in either direction. The id ends every order.
+// The total order of a query (docs/queries.md "Order") as a list of sort columns, and the place after a given row in it. A
+// property gives three columns, its class (numbers, texts, false, true) and its value as a number and as a text, so that
+// values of different types never meet; absent values are NULL and last in either direction. The id ends every order.
 import type { Direction, SortKey } from './plan.js';
 import { typed } from './compile-condition.js';
 import { instantText, propertyValue, type CoreField, type PropertyField } from './fields.js';
@@ -17,7 +17,10 @@ export interface SortColumn {
 
 type SortType = 'text' | 'numeric' | 'smallint' | 'timestamptz' | 'uuid';
 
-/** Those of an order's keys that decide something: none after the id or named before, nor the family, which all records share. */
+/**
+ * Those of an order's keys that decide something: none after the id or named before, nor the family, which all records
+ * share.
+ */
 export function decidingKeys(keys: readonly SortKey[]): readonly SortKey[] {
   const deciding: SortKey[] = [];
   const seen = new Set<string>(['family']);

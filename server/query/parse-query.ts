@@ -1,4 +1,4 @@
-// A request's body read into a `QueryPlan`: shape first, then everything that design 7 asks of names, operators, operands,
+// A request's body read into a `QueryPlan`: shape first, then everything that docs/queries.md asks of names, operators, operands,
 // order and sizes. All faults are told; the problem bears the code of the first. Nothing here asks the store or the policy.
 import { hash } from 'node:crypto';
 import { canonicalize, ROOT, type Family, type NamespacePath, type Reach } from '../../engine/index.js';
@@ -59,7 +59,7 @@ function readNamespace(text: string, faults: Faults): NamespacePath {
   return ROOT;
 }
 
-/** Process runs are read in their own namespace only (specification 5.2). */
+/** Process runs are read in their own namespace only (docs/meaning.md "Visibility"). */
 function readReach({ family, reach }: QueryEnvelope, faults: Faults): Reach {
   if (family !== 'process-run') return reach ?? 'lineage';
   if (reach !== undefined && reach !== 'exact') {

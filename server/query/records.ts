@@ -1,5 +1,5 @@
 // The doors of the store for queries: a page, a count, and whether a namespace is there. Nothing here reads records without
-// a row predicate (design 7, README.md).
+// a row predicate (docs/queries.md "What stays hidden").
 import type { NamespacePath } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import type { ReadOptions } from '../db/prepared.js';

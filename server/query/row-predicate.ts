@@ -2,8 +2,8 @@
 // else, what it holds is read by this file and by nothing else, and every reading function requires one.
 //
 // The ranges stand in a subquery with OFFSET 0, which PostgreSQL neither flattens nor pushes conditions into: whatever the
-// user asks is evaluated on visible rows only and cannot steer the plan below (query-shapes.md, "gather"). Written with
-// plain comparisons on the column's own collation the ranges also reach a shard.
+// user asks is evaluated on visible rows only and cannot steer the plan below (server/query/README.md "Why the invisible
+// cannot steer it"). Written with plain comparisons on the column's own collation the ranges also reach a shard.
 import type { Family, Visible } from '../../engine/index.js';
 import { familyCode, storedPath } from '../db/tables.js';
 import { sql, type Fragment } from '../db/sql.js';

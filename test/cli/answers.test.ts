@@ -1,4 +1,4 @@
-// explain, who-can, what-can, visible and diff as a user runs them: the shapes of interfaces.md, text for people, exit statuses.
+// explain, who-can, what-can, visible and diff as a user runs them: the shapes of their JSON, text for people, exit statuses.
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// check as a user runs it: every mistake, failed test and violated guardrail, and the exit statuses (design 5, interfaces.md).
+// check as a user runs it: every mistake, failed test and violated guardrail, and the exit statuses (docs/cli.md "Exit
+// statuses").
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';

@@ -1,5 +1,5 @@
-// All shared conformance decisions through the verb `decide`: policies as folders, requests as lines (design 5.1). What the
-// documents let be refused instead is listed by rule, with what is answered then.
+// All shared conformance decisions through the verb `decide`: policies as folders, requests as lines (docs/cli.md "Requests
+// for decide"). What the documents let be refused instead is listed by rule, with what is answered then.
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, test } from '@jest/globals';
 import { type DecisionCase, type NeutralActor, readNeutralDecisions } from '../support/neutral-decisions.js';

@@ -1,4 +1,4 @@
-// decide as a user runs it: answers in order, every malformed line in its place (design 5.1).
+// decide as a user runs it: answers in order, every malformed line in its place (docs/cli.md "Requests for decide").
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

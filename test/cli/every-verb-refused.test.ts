@@ -1,5 +1,5 @@
 // Every verb about policies on what is no policy: a broken folder, a missing one, an empty one, a file in its place, a damaged
-// snapshot. Each says so in one form, with the exit status of design 5, and writes nothing.
+// snapshot. Each says so in one form, with its exit status (docs/cli.md "Exit statuses"), and writes nothing.
 import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, test } from '@jest/globals';

@@ -1,4 +1,4 @@
-// The JSON of verbs that fail: always one object with `error`, and the fields of interfaces.md as far as there is something to
+// The JSON of verbs that fail: always one object with `error`, and its usual fields as far as there is something to
 // say, whatever failed.
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

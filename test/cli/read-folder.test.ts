@@ -16,7 +16,7 @@ async function read(folder: string): Promise<{ files: readonly string[]; found: 
   };
 }
 
-test('every `.yaml` below is read, in code unit order of the whole path; what the design leaves aside is left aside', async () => {
+test('every `.yaml` below is read, in code unit order of the whole path; what no policy is made of is left aside', async () => {
   const folder = await makeFolder({
     'policy.yaml': 'a',
     'roles/b.yaml': 'b',

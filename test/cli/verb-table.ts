@@ -1,4 +1,4 @@
-// Every verb about policies as a user would type it, with what its JSON promises (interfaces.md, command line): tried on good
+// Every verb about policies as a user would type it, with what its JSON promises (docs/cli.md "Formats"): tried on good
 // policies and on everything that is none.
 import { expect } from '@jest/globals';
 import { main } from '../../server/cli/main.js';

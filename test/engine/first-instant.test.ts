@@ -1,5 +1,5 @@
 // The ends of time: instants are of the years 0000 to 9999, so what a policy says of the time before decides nothing, and no
-// digest, difference or test may count it (design 2.5, 4).
+// digest, difference or test may count it (docs/meaning.md "Time").
 import { expect, it } from '@jest/globals';
 import { compilePolicy, diffPolicies, readPolicy, runPolicyTests, whoCan } from '../../engine/compiler.js';
 import { FIRST_INSTANT, instantOf, LAST_INSTANT, windowOf } from '../../engine/model/instant.js';

@@ -1,4 +1,4 @@
-// Policy tests (design 3.3): what passes, what fails, and what a failure says.
+// Policy tests (docs/language.md "Tests"): what passes, what fails, and what a failure says.
 import { describe, expect, test } from '@jest/globals';
 import { compilePolicy, type PolicyTestReport, readPolicy, runPolicyTests } from '../../engine/compiler.js';
 import { loadSnapshot } from '../../engine/index.js';

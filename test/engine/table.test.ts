@@ -1,5 +1,5 @@
-// The decision table at its edges, against the slow evaluator: texts whose hashes are the same, many children, places at the limits
-// of paths, windows at a millisecond, nothing at all.
+// The decision table at its edges, against the slow evaluator: texts whose hashes are the same, many children, places at the
+// limits of paths, windows at a millisecond, nothing at all.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { compilePolicy } from '../../engine/compiler.js';
@@ -237,7 +237,7 @@ describe('an empty policy', () => {
 });
 
 describe('the one pass over a path', () => {
-  /** Design 2.1 as regular expressions and nothing else. */
+  /** docs/meaning.md "Namespaces" as regular expressions and nothing else. */
   const isPath = (text: string): boolean => {
     if (text === '/') return true;
     const path = `${text.startsWith('/') ? '' : '/'}${text.replace(/\/$/, '')}`;

@@ -1,5 +1,5 @@
-// Agreement on generated worlds (design 2.4, 7): the records that `decide` allows one by one, and the slow evaluator matches,
-// are what all pages hold together, whatever their size, in one order; and what is counted.
+// Agreement on generated worlds (docs/meaning.md "Visibility"): the records that `decide` allows one by one, and the slow
+// evaluator matches, are what all pages hold together, whatever their size, in one order; and what is counted.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { oracleVisible } from '../engine/oracle/oracle.js';
@@ -88,7 +88,10 @@ interface Refusal {
   readonly step?: string | undefined;
 }
 
-/** Where nothing is open the query is denied; who may know that the context does not exist is told so (design 2.4). */
+/**
+ * Where nothing is open the query is denied; who may know that the context does not exist is told so (docs/meaning.md "What
+ * does not exist").
+ */
 function refusalOf(
   { set, records, crowd }: Pick<QueryWorld, 'set' | 'records' | 'crowd'>,
   { asker, envelope }: Case,
@@ -102,7 +105,7 @@ function refusalOf(
   ];
   const request = { family, context: namespace, reach };
   const open = universe.filter((place) => isOpen(asker, envelope, place));
-  // `decide` is itself held against design 2 read aloud.
+  // `decide` is itself held against docs/meaning.md read aloud.
   const slowly = oracleVisible(set, { actor: asker.actor, request, at: asker.at, universe });
   expect(open).toEqual(universe.filter((place) => slowly.has(place)));
   if (open.length === 0) {

@@ -1,5 +1,5 @@
-// Cursors (design 7): one lives exactly as long as its actor sees the same, over any reload and any passing of time, and opens
-// for its own actor and query alone, before any statement is run.
+// Cursors (docs/queries.md "Pages"): one lives exactly as long as its actor sees the same, over any reload and any passing of
+// time, and opens for its own actor and query alone, before any statement is run.
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Actor, Instant } from '../../engine/index.js';

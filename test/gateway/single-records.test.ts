@@ -1,4 +1,4 @@
-// Single records on generated worlds (design 2.4, interfaces.md "Ids of others' records"): GET gives a record exactly if `decide`
+// Single records on generated worlds (docs/queries.md "Single records"): GET gives a record exactly if `decide`
 // allows to read it where it is, byte for byte as a query of its namespace lists and counts it. Everything else is one and the
 // same 404, and nothing that is invisible changes an answer.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -250,7 +250,10 @@ function rewrite({ world: { records }, asker, fates, added }: Pair): Rewritten {
   return { gone, come };
 }
 
-/** Every id that is there before or after, and one that never is, in every collection; every place; and texts that are no ids. */
+/**
+ * Every id that is there before or after, and one that never is, in every collection; every place; and texts that are no
+ * ids.
+ */
 async function answersOf(get: Get, { world, asker, added }: Pair): Promise<ReadonlyMap<string, Answer>> {
   const ids = [...world.records, ...added].map(({ id }) => id);
   const paths = [

@@ -1,5 +1,5 @@
 // A store that is slow, full, killed or gone, seen by a client of the gateway: 503 and 504 with their codes and in time, and all
-// well again as soon as the store is, without a new start (security.md 4.11). On a real PostgreSQL, where there is one.
+// well again as soon as the store is, without a new start. On a real PostgreSQL, where there is one.
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

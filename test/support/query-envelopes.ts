@@ -1,5 +1,5 @@
-// Query envelopes of every shape that design 7 knows: all operators on all fields of a family, nested, in any order, and what
-// a batch of them has used, so that a test can say that none was left out.
+// Query envelopes of every shape that docs/queries.md describes: all operators on all fields of a family, nested, in any
+// order, and what a batch of them has used, so that a test can say that none was left out.
 import fc from 'fast-check';
 import { FAMILIES, type Family, type NamespacePath, ROOT } from '../../engine/index.js';
 import { coreFields } from '../../server/query/fields.js';
@@ -128,7 +128,10 @@ export function envelopeOf(family: Family, context: fc.Arbitrary<NamespacePath>)
   );
 }
 
-/** Much in one question: all that is below the root, archived or not, by any of all the fields of a family, in an order of most of them. */
+/**
+ * Much in one question: all that is below the root, archived or not, by any of all the fields of a family, in an order of
+ * most of them.
+ */
 export function sweepOf(family: Family): fc.Arbitrary<Envelope> {
   const names = orderable(family);
   const most = Math.min(QUERY_LIMITS.orderKeys, names.length);

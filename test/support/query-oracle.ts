@@ -27,7 +27,7 @@ function decideFrom({ policy, actor, at }: Asker, access: Omit<Access, 'kind'>):
 
 type Place = Pick<Envelope, 'family' | 'namespace' | 'reach'>;
 
-/** Whether records of the envelope's family at `target` are visible in its reach (design 2.4). */
+/** Whether records of the envelope's family at `target` are visible in its reach (docs/meaning.md "Visibility"). */
 export function isOpen(asker: Asker, { family, namespace, reach = 'lineage' }: Place, target: NamespacePath): boolean {
   if (reach === 'exact' && target !== namespace) return false;
   if (reach === 'subtree' && !isWithin(target, namespace)) return false;

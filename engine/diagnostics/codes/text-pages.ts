@@ -1,4 +1,4 @@
-// Pages of the codes about files, characters and sizes (design 3.1).
+// Pages of the codes about files, characters and sizes (docs/language.md "Strictness").
 import type { CodePage } from './page.js';
 
 export const TEXT_PAGES = {

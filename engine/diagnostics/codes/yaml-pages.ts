@@ -1,4 +1,4 @@
-// Pages of the codes about YAML (design 3.1).
+// Pages of the codes about YAML (docs/language.md "Strictness").
 import type { CodePage } from './page.js';
 
 export const YAML_PAGES = {

@@ -1,4 +1,4 @@
-// The whole tree for one identity: in which regions it holds which scopes, and by which grants (design 5).
+// The whole tree for one identity: in which regions it holds which scopes, and by which grants.
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { formatIdentity, GROUP_SUFFIX, type Identity } from '../../model/identity.js';

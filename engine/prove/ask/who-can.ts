@@ -1,4 +1,4 @@
-// Everyone who holds a scope in a namespace, complete, with the grants that carry it (design 5).
+// Everyone who holds a scope in a namespace, complete, with the grants that carry it.
 import { findGrants } from '../../evaluate/find-grants.js';
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import type { Instant } from '../../model/instant.js';

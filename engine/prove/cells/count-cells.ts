@@ -1,4 +1,4 @@
-// Counting cells (interfaces.md, Cells): identities times namespace classes times scopes times intervals of time. Counts
+// Counting cells (docs/meaning.md "Cells"): identities times namespace classes times scopes times intervals of time. Counts
 // are bigint throughout: 100,000 identities, namespaces and instants have more cells than doubles have integers.
 import { firstFrom } from '../../model/row-lists.js';
 import type { PolicyTables } from '../../model/tables.js';

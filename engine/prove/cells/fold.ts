@@ -1,5 +1,5 @@
 // Cells to regions: what differs from node to node, in path order, becomes a few disjoint regions by one fixed rule
-// (interfaces.md, Cells). A node that is as its surroundings belongs to their region; one that is not is left out of it,
+// (docs/meaning.md "Cells"). A node that is as its surroundings belongs to their region; one that is not is left out of it,
 // with its subtree, and starts its own.
 import { countClasses } from './count-cells.js';
 import type { Extent, RowRegion } from './regions.js';

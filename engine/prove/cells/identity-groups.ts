@@ -1,5 +1,5 @@
 // Identities grouped by what they hold near a place. Loading has already grouped identities that hold the same grants; a
-// proof about part of the tree or some scopes sees fewer differences, so those groups collapse further (design 3.4).
+// proof about part of the tree or some scopes sees fewer differences, so those groups collapse further.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { formatIdentity, type Identity } from '../../model/identity.js';
 import { compareTexts } from '../../model/order.js';

@@ -1,4 +1,4 @@
-// The namespace nodes of exact answers (interfaces.md, Cells): the root and every namespace that a grant names, in path
+// The namespace nodes of exact answers (docs/meaning.md "Cells"): the root and every namespace that a grant names, in path
 // order, so that a subtree is one run of rows. Every other path behaves as its nearest node at or above it, from below.
 import { comparePaths, type NamespacePath, parentOf, ROOT } from '../../model/namespace.js';
 import { childrenThatFit } from '../../model/namespace-tree.js';

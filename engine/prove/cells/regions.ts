@@ -1,4 +1,4 @@
-// Regions of the namespace tree, over rows of nodes and as outsiders read them (interfaces.md, Cells), and which grants carry
+// Regions of the namespace tree, over rows of nodes and as outsiders read them (docs/meaning.md "Cells"), and which grants carry
 // something in one.
 import { type Instant, instantOf } from '../../model/instant.js';
 import type { NamespacePath } from '../../model/namespace.js';
@@ -17,7 +17,7 @@ export interface RowRegion {
   readonly except: readonly number[];
 }
 
-/** A region as outsiders read it (interfaces.md, Cells). */
+/** A region as outsiders read it (docs/meaning.md "Cells"). */
 export interface Region {
   readonly namespace: NamespacePath;
   readonly extent: Extent;

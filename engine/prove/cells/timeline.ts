@@ -1,5 +1,5 @@
 // Step functions of time: which number (a set of scopes as bits, or a count) holds from when until when. Answers of the
-// proofs are exact over all time because they are computed on these, never at sampled instants (design 2.5).
+// proofs are exact over all time because they are computed on these, never at sampled instants (docs/meaning.md "Time").
 import { firstFrom } from '../../model/row-lists.js';
 import { ALL_SCOPES } from '../../model/scope.js';
 

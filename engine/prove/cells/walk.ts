@@ -1,5 +1,6 @@
 // What a class of identities may do at and below every node of some places, for all time. Only nodes where something is
-// granted are visited: every other path is as its nearest node above, from below (README, "Why exact answers are exact").
+// granted are visited: every other path is as its nearest node above, from below (engine/README.md "Why exact answers are
+// exact").
 import type { Holding, Rows } from './holdings.js';
 import { endOf, type Nodes } from './nodes.js';
 import { during, either, NOTHING, type Piece, type Timeline, unionOf } from './timeline.js';

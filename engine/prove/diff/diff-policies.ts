@@ -1,5 +1,5 @@
 // What anyone gains or loses from one policy to another: exactly, over all identities, namespaces, scopes and time, folded
-// into few disjoint rows, each with what caused it (design 5; interfaces.md, Cells).
+// into few disjoint rows, each with what caused it (docs/meaning.md "Cells").
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { Instant } from '../../model/instant.js';

@@ -1,6 +1,5 @@
 // What would allow a denied access: every edit of one declaration of the policy that gives one of the actor's identities the
-// scope, with what else it needs (a provider, the credential) and how much else it opens (design 5, `explain`;
-// interfaces.md). No part of an edit can be left out.
+// scope, with what else it needs (a provider, the credential) and how much else it opens. No part of an edit can be left out.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { formatIdentity, GROUP_SUFFIX, type Identity, isName } from '../../model/identity.js';
 import type { Instant } from '../../model/instant.js';

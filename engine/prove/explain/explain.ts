@@ -1,5 +1,5 @@
-// One access, step by step: what each step of design 2.3 found, the grants that carry the scope, and for a denial the edits
-// that would allow it. It says what `decide` decides: every verdict here is checked against it by a test.
+// One access, step by step: what each step (docs/meaning.md "Decisions") found, the grants that carry the scope, and for a
+// denial the edits that would allow it. It says what `decide` decides: every verdict here is checked against it by a test.
 import { findGrants } from '../../evaluate/find-grants.js';
 import { isRelated } from '../../evaluate/judge-request.js';
 import { type Policy, preparedOf } from '../../evaluate/policy.js';

@@ -1,5 +1,5 @@
-// Guardrails (design 3.4) against the compiled form of a policy: each is proved for every person, namespace, scope and
-// time, or broken with every witness. Never by samples.
+// Guardrails (docs/language.md "Guardrails") against the compiled form of a policy: each is proved for every person,
+// namespace, scope and time, or broken with every witness. Never by samples.
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import type { GrantRef } from '../../model/decision.js';
 import { grantRefs } from '../../evaluate/find-grants.js';

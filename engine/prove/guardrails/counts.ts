@@ -1,4 +1,5 @@
-// `atLeast` and `atMost` (design 3.4): how many identities hold any of some scopes in a namespace, in each interval of time.
+// `atLeast` and `atMost` (docs/language.md "Guardrails"): how many identities hold any of some scopes in a namespace, in each
+// interval of time.
 import type { Scene } from './counted.js';
 import { combine, NOTHING, type Timeline } from '../cells/timeline.js';
 import { countOf, makePlaces, type Place, inForceOf, without } from './covers.js';

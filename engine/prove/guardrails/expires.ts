@@ -1,5 +1,6 @@
-// `expires` (design 3.4): every grant that gives an identity of some providers anything has a beginning and an end, and no
-// more than so much time between them. It asks this of grants, so each identity is looked at by itself, whoever's it is.
+// `expires` (docs/language.md "Guardrails"): every grant that gives an identity of some providers anything has a beginning
+// and an end, and no more than so much time between them. It asks this of grants, so each identity is looked at by itself,
+// whoever's it is.
 import { checkGrants } from './by-grant.js';
 import { countIdentities } from './counted.js';
 import type { Scene } from './counted.js';

@@ -1,4 +1,4 @@
-// `never` (design 3.4): scopes that nobody may hold at or below a namespace at any time.
+// `never` (docs/language.md "Guardrails"): scopes that nobody may hold at or below a namespace at any time.
 import type { RowRegion } from '../cells/regions.js';
 import type { Holding } from '../cells/holdings.js';
 import { endOf, type Nodes } from '../cells/nodes.js';

@@ -1,5 +1,5 @@
-// `separate` (design 3.4): scopes that no person may hold beside each other at or below a namespace, for every person,
-// every node, and all time.
+// `separate` (docs/language.md "Guardrails"): scopes that no person may hold beside each other at or below a namespace, for
+// every person, every node, and all time.
 import { ALL_SCOPES } from '../../model/scope.js';
 import { makeFold } from '../cells/fold.js';
 import { type Cluster, clustersOf, type Concerned } from './grant-clusters.js';

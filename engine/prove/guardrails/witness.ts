@@ -1,4 +1,4 @@
-// Witnesses of a violated guardrail as outsiders read them (interfaces.md, Witness): what is alike is joined, and names are
+// Witnesses of a violated guardrail as outsiders read them: what is alike is joined, and names are
 // told once where a report would else grow with people times places.
 import { grantRefs } from '../../evaluate/find-grants.js';
 import type { GrantRef } from '../../model/decision.js';

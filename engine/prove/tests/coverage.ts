@@ -1,4 +1,4 @@
-// Which grants the tests of a policy speak for (design 5, `test --coverage`). A grant is covered if it carries, alone or
+// Which grants the tests of a policy speak for (`test --coverage`). A grant is covered if it carries, alone or
 // together with others, an access that some test expects and gets; it is pinned if it carries one alone, so that a test
 // would notice its loss.
 import type { GrantRef } from '../../model/decision.js';

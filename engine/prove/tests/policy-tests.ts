@@ -1,4 +1,4 @@
-// Runs the tests that stand in a policy (design 3.3) against its compiled form. Each expectation is asked of the same
+// Runs the tests that stand in a policy (docs/language.md "Tests") against its compiled form. Each expectation is asked of the same
 // `decide` and `visibility` that serve requests; a failure says what was expected, what came, and why.
 import type { Actor } from '../../model/actor.js';
 import type { Decision, GrantRef, Step, Visibility } from '../../model/decision.js';
@@ -139,7 +139,7 @@ function checkVisibility(
   { family, context, namespaces, place }: ExpectedVisibility,
 ): PolicyTestFailure | null {
   const expected = [...namespaces].sort(comparePaths);
-  // A process run is seen from its own namespace only: that is the whole of its reach (design 2.4).
+  // A process run is seen from its own namespace only: that is the whole of its reach (docs/meaning.md "Visibility").
   const reach = family === 'process-run' ? 'exact' : 'lineage';
   let failure: PolicyTestFailure | null = null;
   for (const interval of intervals(run, context)) {

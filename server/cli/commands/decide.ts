@@ -1,4 +1,5 @@
-// `bailiwick decide <policy>`: requests in, one a line; decisions out, one a line, in the same order (design 5.1).
+// `bailiwick decide <policy>`: requests in, one a line; decisions out, one a line, in the same order (docs/cli.md "Requests
+// for decide").
 import type { Command } from 'commander';
 import { type Decision, decideRaw, type Instant, type Policy, type Step } from '../../../engine/index.js';
 import { type LineError, type LineId, parseDecideLine } from '../decide-line.js';

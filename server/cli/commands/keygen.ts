@@ -1,4 +1,4 @@
-// `bailiwick keygen -o <file>`: a key pair for signing snapshots (design 4, "Publication").
+// `bailiwick keygen -o <file>`: a key pair for signing snapshots (engine/README.md "Publication statements").
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';

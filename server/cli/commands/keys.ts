@@ -1,4 +1,4 @@
-// `bailiwick keys create|list|revoke`: API keys in the store, also while the gateway runs (design 5, 8).
+// `bailiwick keys create|list|revoke`: API keys in the store, also while the gateway runs (docs/credentials.md "API keys").
 import { type Command, Option } from 'commander';
 import type { SettingName } from '../../config/index.js';
 import type { CliIo } from '../io.js';

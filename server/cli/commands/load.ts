@@ -1,5 +1,5 @@
 // `bailiwick load <dataset>`: records into the store, one JSON object a line; bad lines are told and skipped, the good ones
-// are in (interfaces.md, datasets).
+// are in (docs/datasets.md).
 import type { Command } from 'commander';
 import type { Database } from '../../db/database.js';
 import { sqlStateOf } from '../../db/failures.js';

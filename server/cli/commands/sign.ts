@@ -1,4 +1,5 @@
-// `bailiwick sign <snapshot>`: a signed statement beside a snapshot, or one more signature of it (design 4, "Publication").
+// `bailiwick sign <snapshot>`: a signed statement beside a snapshot, or one more signature of it (engine/README.md
+// "Publication statements").
 import { type Command, Option } from 'commander';
 import type { CliIo } from '../io.js';
 import { formatOption, withExamples, requiredOption } from '../options.js';

@@ -1,4 +1,5 @@
-// `bailiwick visible <policy>`: which namespaces' records of a family an actor sees from a namespace (design 2.4).
+// `bailiwick visible <policy>`: which namespaces' records of a family an actor sees from a namespace (docs/meaning.md
+// "Visibility").
 import { type Command, Option } from 'commander';
 import type * as Engine from '../../../engine/index.js';
 import type { Family, Instant, Policy, Reach, Visibility } from '../../../engine/index.js';

@@ -104,7 +104,7 @@ function renderEdits({ edits, noEdit = '' }: Explanation, paint: Paint): string 
   return `${paint('info', 'help')}: any one of these changes would allow it (first column: other accesses it also grants)\n${lines.join('')}`;
 }
 
-/** The object of interfaces.md. */
+/** The JSON of `explain`, as its help lists it. */
 export function explanationJson(explanation: Explanation, request: ExplainRequest, snapshot: string): object {
   const { decision, step, steps, grants, edits, noEdit } = explanation;
   const { identities, credentialScopes, namespaceRestrictions, scope, context, target, at } = request;

@@ -1,5 +1,5 @@
 // Diagnostics for people: `file:line:column severity CODE message`, the source line with what is meant underlined, help and
-// related places (design 3.2). Pure: text in, text out; machine formats stand beside this one.
+// related places (docs/language.md "Mistakes"). Pure: text in, text out; machine formats stand beside this one.
 import type { Diagnostic, Range, Related, Severity } from '../../../engine/compiler.js';
 import { count, displayWidth } from './text.js';
 import { escapeText } from './escape.js';

@@ -101,7 +101,7 @@ export function certificate({ cells }: DiffReport): string {
   return `${groupDigits(compared)} cells compared: ${groupDigits(gained)} gained, ${groupDigits(lost)} lost, ${groupDigits(equal)} equal`;
 }
 
-/** The fields of interfaces.md in their order. */
+/** In the order of the help of `diff`. */
 export function diffJson(report: DiffReport, compared: Compared): readonly (readonly [string, unknown])[] {
   const rowJson = (row: DiffRow): object => ({ ...row, from: instantJson(row.from), until: instantJson(row.until) });
   const { compared: all, equal, gained, lost } = report.cells;

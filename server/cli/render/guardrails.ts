@@ -1,5 +1,5 @@
-// Violated guardrails: the witnesses with the grants that cause them, and what to remove (design 3.4, interfaces.md
-// Witness). All of them as JSON; as text the first, for a rule that everybody breaks has a witness for everybody.
+// Violated guardrails: the witnesses with the grants that cause them, and what to remove (docs/language.md "Guardrails"). JSON
+// has all of them. Text has the first, because a rule that everybody breaks has a witness for everybody.
 import type {
   GuardrailReport,
   GuardrailViolation,
@@ -97,7 +97,7 @@ function broughtText({ identities }: WitnessPerson): string {
     .join('');
 }
 
-/** As interfaces.md has it: instants are texts, absent things are left out. */
+/** As JSON: instants are texts, absent things are left out. */
 export function guardrailsJson(report: GuardrailReport): object {
   return { ...report, violations: report.violations.map(violationJson) };
 }

@@ -8,7 +8,7 @@ import { renderTestFailures, testsJson } from './test-failures.js';
 import { count, countOf } from './text.js';
 import type { CheckReport } from '../../policy/check-policy.js';
 
-/** The object of interfaces.md for `check`; `compile` adds to it. */
+/** The JSON of `check`; `compile` adds to it. */
 export interface CheckJson {
   readonly ok: boolean;
   readonly policy: string | null;

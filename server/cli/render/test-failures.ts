@@ -1,4 +1,5 @@
-// Failed policy tests for people: what was expected, what came, the step, and the grants or the nearest miss (design 3.3).
+// Failed policy tests for people: what was expected, what came, the step, and the grants or the nearest miss
+// (docs/language.md "Tests").
 import {
   type PolicyTestFailure,
   type PolicyTestReport,
@@ -19,7 +20,7 @@ export function renderTestFailures(failures: readonly PolicyTestFailure[], paint
   return failures.map((failure) => renderFailure(failure, paint)).join('');
 }
 
-/** The `tests` part of interfaces.md. */
+/** The `tests` of a report in JSON. */
 export function testsJson(tests: PolicyTestReport): {
   readonly passed: number;
   readonly failed: number;
@@ -37,7 +38,7 @@ export function testResultsJson(tests: PolicyTestReport): object {
   return { ...testsJson(tests), results };
 }
 
-/** A failure as interfaces.md has it: file and line are absent where there are none, instants are texts. */
+/** A failure in JSON: file and line are absent where there are none, instants are texts. */
 function testFailureJson(failure: PolicyTestFailure): object {
   const { file, line, at, ...rest } = failure;
   return { ...rest, ...(file === null ? {} : { file, line }), at: at === null ? null : formatInstant(at) };

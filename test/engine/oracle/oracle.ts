@@ -1,5 +1,5 @@
-// The slow, obvious evaluator: design 2 read aloud, over the linked policy. No numbers, no trie, no bits; it shares nothing
-// with the engine but the types.
+// The slow, obvious evaluator: docs/meaning.md read aloud, over the linked policy. No numbers, no trie, no bits; it shares
+// nothing with the engine but the types.
 import type {
   Access,
   Actor,
@@ -96,7 +96,7 @@ function answer(judged: readonly string[] | Step): ReturnType<typeof oracleDecid
   return typeof judged === 'string' ? { decision: 'deny', step: judged } : { decision: 'allow', grants: judged };
 }
 
-/** Design 2.4: which of `universe` are visible, one by one. */
+/** docs/meaning.md "Visibility": which of `universe` are visible, one by one. */
 export function oracleVisible(
   policy: PolicySet,
   asked: { actor: Actor; request: VisibilityRequest; at: number; universe: readonly NamespacePath[] },

@@ -1,5 +1,5 @@
 // Actors of several identities: what `diff`, `who-can` and `what-can` say of each identity must tell what the actor may do, as
-// an actor holds what one of its identities holds (engine/README.md, Why exact answers are exact).
+// an actor holds what one of its identities holds (engine/README.md "Why exact answers are exact").
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {

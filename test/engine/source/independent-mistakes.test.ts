@@ -1,5 +1,5 @@
 // Mistakes of one entry that have nothing to do with each other are told together: correcting one brings up no other that was
-// there before (design 3.2: all mistakes in one run).
+// there before (docs/language.md "Mistakes").
 import { expect, test } from '@jest/globals';
 import { readExample, summary } from './support.js';
 

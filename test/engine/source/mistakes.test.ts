@@ -1,5 +1,5 @@
 // The slips of somebody who writes policy by hand: each is told once, at its place, with what to do, and hides none of the
-// other mistakes of its file (design 3.1, 3.2).
+// other mistakes of its file (docs/language.md "Mistakes").
 import { describe, expect, it, test } from '@jest/globals';
 import fc from 'fast-check';
 import { readdirSync, readFileSync, statSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Which public keys and keyrings are believed (security P10, F04).
+// Which public keys and keyrings are believed (engine/README.md "Publication statements").
 import { createPublicKey, verify } from 'node:crypto';
 import { describe, expect, it, test } from '@jest/globals';
 import fc from 'fast-check';

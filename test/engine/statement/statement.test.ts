@@ -1,4 +1,4 @@
-// Signed statements: one spelling, and every way to make one count that should not (security F03, F04, F06, F09, F30).
+// Signed statements: one spelling, and every way to make one count that should not.
 import { describe, expect, it, test } from '@jest/globals';
 import fc from 'fast-check';
 import {

@@ -1,5 +1,6 @@
-// Time (design 7): what the store reads for an answer is the same whatever invisible records hold. Shown by counting, not by a
-// clock: two databases that differ in invisible values alone touch as many blocks and rows at every step of every plan.
+// Time (docs/queries.md "What stays hidden"): what the store reads for an answer is the same whatever invisible records hold.
+// Shown by counting, not by a clock: two databases that differ in invisible values alone touch as many blocks and rows at
+// every step of every plan.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Visible } from '../../../engine/index.js';
 import { openDatabase, type Database } from '../../../server/db/database.js';

@@ -7,7 +7,7 @@ const base = { family: 'resource', namespace: '/labs' };
 describe('a plan', () => {
   const digest = (body: Readonly<Record<string, unknown>>): string => parseQuery({ ...base, ...body }, 'query').digest;
 
-  it('has the defaults of the design', () => {
+  it('has the documented defaults', () => {
     expect(parseQuery(base, 'query')).toMatchObject({
       reach: 'lineage',
       includeArchived: false,

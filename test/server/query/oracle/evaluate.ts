@@ -1,4 +1,4 @@
-// Design 7 written down the slow and obvious way, over records as the API shows them: which ones a `where` holds for, in
+// docs/queries.md written down the slow and obvious way, over records as the API shows them: which ones a `where` holds for, in
 // which order they come, and what `select` leaves of them. Shares nothing with the statements it judges.
 
 export type Json = Readonly<Record<string, unknown>>;
