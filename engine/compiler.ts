@@ -47,6 +47,7 @@ export { makeDiagnostic, sortDiagnostics } from './diagnostics/report.js';
 export type { Cause } from './prove/diff/causes.js';
 export { diffPolicies, type DiffReport, type DiffRow } from './prove/diff/diff-policies.js';
 export type { Change, CredentialChange, Edit } from './prove/explain/edits.js';
+export { type ProvedEdit, proveEdits } from './prove/explain/broken-guardrails.js';
 export { explain, type ExplainedStep, type ExplainRequest, type Explanation } from './prove/explain/explain.js';
 export { checkGuardrails, type GuardrailReport, type GuardrailViolation } from './prove/guardrails/check-guardrails.js';
 export type { NearestMiss } from './prove/tests/nearest-miss.js';

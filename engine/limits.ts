@@ -35,6 +35,8 @@ export const ENGINE_LIMITS = Object.freeze({
   witnessNames: 100_000,
   /** Bytes of a description, a reason or the name of a test. */
   freeTextBytes: 1_000,
+  /** Grants and members of a policy, once for each edit of `explain` that guardrails are proved with. */
+  editedEntries: 1_000_000,
   /** Pairs of a grant and another one, or a step of time, that a rule of lint compares. */
   lintPairs: 20_000_000,
   /** Bytes of a snapshot file. */

@@ -18,6 +18,7 @@ import { findRedundantGrants } from './redundant-grants.js';
 import { findIdleRoles, findRepeatedMembers } from './role-rules.js';
 import type { LintFinding, LintRule } from './rule.js';
 import { findUnreadWrites } from './unread-writes.js';
+import { findUnstoredNamespaces } from './unstored-namespaces.js';
 
 export type LintLevel = 'off' | Severity;
 
@@ -32,6 +33,7 @@ const RULES: ReadonlyMap<LintRule, readonly LintCode[]> = new Map<LintRule, read
   [findUnreadWrites, ['LINT_WRITE_UNREAD']],
   [findLookalikes, ['LINT_IDENTITY_LOOKALIKE']],
   [findNearNamespaces, ['LINT_NAMESPACE_LOOKALIKE']],
+  [findUnstoredNamespaces, ['LINT_NAMESPACE_UNSTORED']],
   [findMissingWithin, ['LINT_WITHIN_MISSING']],
 ]);
 
@@ -56,6 +58,8 @@ export interface LintOptions {
   readonly soonMilliseconds: number;
   /** Levels other than that of the page. */
   readonly levels: ReadonlyMap<LintCode, LintLevel>;
+  /** Of the namespaces that grants name, those that a store has; absent: no store was asked, and its rule is not run. */
+  readonly stored?: ReadonlySet<string>;
 }
 
 /** What `readPolicy` gives for a policy without errors. */
@@ -71,16 +75,20 @@ export function lintPolicy(
   options: LintOptions,
   limits: EngineLimits = ENGINE_LIMITS,
 ): readonly Diagnostic[] {
-  const { at, soonMilliseconds, levels } = options;
+  const { at, soonMilliseconds, levels, stored = null } = options;
   const findings: LintFinding[] = [];
   const gaveUp: Place[] = [];
-  const isOff = (code: LintCode): boolean => levels.get(code) === 'off' || (at === null && CLOCK_RULES.has(code));
+  const isOff = (code: LintCode): boolean =>
+    levels.get(code) === 'off' ||
+    (at === null && CLOCK_RULES.has(code)) ||
+    (stored === null && code === 'LINT_NAMESPACE_UNSTORED');
   const world = makeLintWorld(input.policy, input.outlines, limits);
   for (const [rule, codes] of RULES) {
     if (codes.every(isOff)) continue;
     rule(world, {
       at,
       soonMilliseconds,
+      stored,
       maxPairs: limits.lintPairs,
       onLimit: (place) => gaveUp.push(place),
       report: (finding) => findings.push(finding),

@@ -18,6 +18,8 @@ export interface LintContext {
   /** Null: rules about the clock say nothing. */
   readonly at: Instant | null;
   readonly soonMilliseconds: number;
+  /** Of the namespaces that grants name, those that a store has; null: no store was asked. */
+  readonly stored: ReadonlySet<string> | null;
   readonly maxPairs: number;
   /** Told where a rule gave up. */
   readonly onLimit: (place: Place) => void;

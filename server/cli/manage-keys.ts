@@ -21,6 +21,7 @@ import { isKeyId } from '../auth/key-text.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { type CliIo, write, writeJson } from './io.js';
+import { warnOfSeveralPeople } from './one-person.js';
 import { openStore } from './open-store.js';
 import { configOf, type SettingFlags } from './config-options.js';
 import { type Format } from './options.js';
@@ -129,7 +130,10 @@ export type KeysOptions = SettingFlags & { readonly format: Format };
 export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlags): Promise<void> {
   const now = systemClock.now();
   const fields = readKeyFlags(options, now);
+  const config = await configOf(io, options);
+  const warning = await warnOfSeveralPeople(fields.identities, config.policy);
   const { text, key } = await withStore(io, options, (db) => createKey(db, fields, now));
+  await write(io.stderr, warning);
   const { id, ...rest } = showKey(key, now);
   if (options.format === 'json') {
     await writeJson(io, { id, key: text, ...rest });

@@ -1,4 +1,6 @@
 // The store as commands open it: failures told with an exit status, and the schema brought up to date where that is ours to do.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Config, storeOf } from '../config/index.js';
 import type { Database, OnWait } from '../db/database.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
@@ -9,6 +11,8 @@ import { escapeText } from './render/escape.js';
 export interface OpenStoreOptions {
   /** Milliseconds a statement may take; the store's own limit unless said, 0 is none. */
   readonly statementTimeout?: number;
+  /** A store is not made where there is none, and not brought up to date. */
+  readonly asItIs?: true;
 }
 
 /**
@@ -16,15 +20,21 @@ export interface OpenStoreOptions {
  * belongs to its operator and is refused until `bailiwick migrate` was run. A wait for the process that holds the store is
  * said on stderr. Throws `CliFailure` (2, 6 or 8).
  */
-export async function openStore(io: CliIo, config: Config, options: OpenStoreOptions = {}): Promise<Database> {
+export async function openStore(
+  io: CliIo,
+  config: Config,
+  { asItIs, ...options }: OpenStoreOptions = {},
+): Promise<Database> {
+  const store = storeOf(config);
+  if (asItIs === true && store.kind === 'embedded' && !existsSync(join(store.dataDir, 'store'))) throw noStore(store);
   const [{ openDatabase }, { migrate, pendingMigrations }] = await Promise.all([
     import('../db/database.js'),
     import('../db/migrate.js'),
   ]);
-  const db = await told(openDatabase({ ...storeOf(config), ...config.database, ...options, onWait: sayWait(io) }));
+  const db = await told(openDatabase({ ...store, ...config.database, ...options, onWait: sayWait(io) }));
   try {
     const pending = await told(pendingMigrations(db));
-    if (pending.length > 0 && db.kind === 'external') throw migrationsPending(pending);
+    if (pending.length > 0 && (db.kind === 'external' || asItIs === true)) throw migrationsPending(pending);
     if (pending.length > 0) await told(migrate(db));
     return db;
   } catch (error) {
@@ -69,6 +79,14 @@ const STATUSES: ReadonlyMap<string, ExitStatus> = new Map<string, ExitStatus>([
   ['store.corrupt', EXIT.integrity],
   ['store.not_committed', EXIT.unexpected],
 ]);
+
+function noStore({ dataDir }: { readonly dataDir: string }): CliFailure {
+  return new CliFailure(
+    EXIT.precondition,
+    { code: 'store.absent', message: `there is no store in \`${dataDir}\`` },
+    { help: 'name the store with `--data-dir` or `--database-url`' },
+  );
+}
 
 function migrationsPending(pending: readonly string[]): CliFailure {
   const message = `the store's schema is older than this version: ${String(pending.length)} migration${pending.length === 1 ? '' : 's'} pending`;

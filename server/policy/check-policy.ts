@@ -16,7 +16,7 @@ import {
   runPolicyTests,
   sortDiagnostics,
 } from '../../engine/compiler.js';
-import { InvariantError, type Policy } from '../../engine/index.js';
+import { InvariantError, type NamespacePath, type Policy } from '../../engine/index.js';
 import type { PathFault } from './path-fault.js';
 import { type FolderReading, readFolder } from './read-folder.js';
 
@@ -73,18 +73,20 @@ export interface CheckRequest {
   readonly onlyTests?: RegExp;
 }
 
-export interface LintRequest extends LintOptions {
+export interface LintRequest extends Omit<LintOptions, 'stored'> {
   /** `warnings`: a warning makes the policy invalid, but for those that depend on the clock. */
   readonly failOn: 'errors' | 'warnings';
+  /** Of these namespaces, those that the store has. Absent: no store is asked. */
+  readonly askStore?: (namespaces: readonly NamespacePath[]) => Promise<ReadonlySet<NamespacePath>>;
 }
 
 /** Checks one folder. */
 export async function checkPolicy({ folder, ...request }: CheckRequest): Promise<CheckResult> {
   const reading = await readFolder(folder);
-  return reading.kind === 'path' ? reading : { kind: 'checked', report: checkFiles(reading, request) };
+  return reading.kind === 'path' ? reading : { kind: 'checked', report: await checkFiles(reading, request) };
 }
 
-function checkFiles(reading: FolderReading, request: Omit<CheckRequest, 'folder'>): CheckReport {
+async function checkFiles(reading: FolderReading, request: Omit<CheckRequest, 'folder'>): Promise<CheckReport> {
   const bytes = reading.files.reduce((sum, file) => sum + file.bytes.length, 0);
   const onPhase = (kind: Phase['kind'], count: number): void => {
     if (bytes >= LARGE) request.onPhase?.({ kind, count });
@@ -103,7 +105,9 @@ function checkFiles(reading: FolderReading, request: Omit<CheckRequest, 'folder'
   if (set === null || readErrors.length > 0) return { ...read, ...refused, invalidating: readErrors };
   const { lint } = request;
   if (lint !== undefined) onPhase('linting', set.grants.length);
-  const linted = lint === undefined ? [] : lintPolicy({ policy: set, sources, outlines }, lint);
+  const stored = await lint?.askStore?.([...new Set(set.grants.map(({ namespace }) => namespace))]);
+  const options = lint === undefined || stored === undefined ? lint : { ...lint, stored };
+  const linted = options === undefined ? [] : lintPolicy({ policy: set, sources, outlines }, options);
   const diagnostics = sortDiagnostics([...read.diagnostics, ...linted]);
   const invalidates = (one: Diagnostic): boolean => isError(one) || (lint?.failOn === 'warnings' && isLasting(one));
   onPhase('compiling', set.grants.length);

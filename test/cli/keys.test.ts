@@ -6,6 +6,7 @@ import { instantOf, parseIdentity } from '../../engine/index.js';
 import { createKey } from '../../server/auth/api-keys.js';
 import { makeIo } from '../support/cli-io.js';
 import { newDataDir } from '../support/stores.js';
+import { makeFolder } from '../support/temp-folder.js';
 
 let dataDir: string;
 /** Held open, so that the commands share it as they do with a running gateway, and no test waits for a store to start. */
@@ -124,6 +125,33 @@ describe('keys create', () => {
       'json',
     );
     expect(ran.json()).toMatchObject({ error: { code: 'keys.invalid' }, faults: { length: 5 } });
+  });
+});
+
+describe('the identities of one key', () => {
+  const TWO = ['create', '--actor', 'lab', '--identity', 'orcid:ana', '--identity', 'github:ana'];
+  const HEADER = 'bailiwick: 1\nname: lab\nproviders: { orcid: {}, github: {} }\n';
+  const PEOPLE = 'people:\n  ana-ortiz: { identities: [orcid:ana, github:ana] }\n  bo: { identities: [github:bo] }\n';
+  const warnings = ({ stderr }: Ran): readonly string[] =>
+    stderr.split('\n').filter((line) => /^(?:warning| +help):/.test(line));
+
+  it('are one person in the policy at hand, or somebody is warned', async () => {
+    const policy = ['--policy', await makeFolder({ 'policy.yaml': HEADER, 'people.yaml': PEOPLE })];
+    expect(warnings(await keys(...TWO, ...policy))).toEqual([]);
+    expect(warnings(await keys(...TWO, '--identity', 'github:bo', '--identity', 'orcid:kim', ...policy))).toEqual([
+      'warning: the policy knows these identities as 3 people (orcid:ana is `ana-ortiz`, github:ana is `ana-ortiz`, github:bo is `bo`, orcid:kim is nobody of `people`): this key may do what all of them may together, and guardrails see each alone',
+      "  help: make one key for each; if they are one person's, say so under `people` in the policy",
+    ]);
+  });
+
+  it.each([
+    ['without a policy', []],
+    ['where the policy is no folder', ['--policy', '/dev/null']],
+  ])('%s are several people if one provider has two of them', async (_, policy) => {
+    expect(warnings(await keys(...TWO, ...policy))).toEqual([]);
+    const ran = await keys(...TWO, '--identity', 'github:bo', ...policy, '--format', 'json');
+    expect(warnings(ran)[0]).toMatch(/^warning: github:ana and github:bo are identities of one provider, as several/);
+    expect(ran.json()).toMatchObject({ actor: 'lab' });
   });
 });
 

@@ -105,6 +105,15 @@ export const LINT_PAGES = {
     right: `grants:\n${grant('id: a, identity: github:octocat, scopes: ["*:read"], namespace: /archive')}${grant('id: b, identity: github:hubot, scopes: ["*:read"], namespace: /archive')}${grant('id: c, identity: github:mona, scopes: ["*:read"], namespace: /archive')}`,
     shows: 'alone',
   },
+  LINT_NAMESPACE_UNSTORED: {
+    severity: 'warning',
+    title: 'a grant at a namespace that the store does not have',
+    explanation:
+      'Told by `check --store` alone, which asks the store that `--data-dir` or `--database-url` names (here it has `/labs/optics`). Until the namespace is there the grant opens nothing. It may be a slip of the hand, or a namespace that is still to be created: then say so in an ignore comment.',
+    wrong: `grants:\n${grant('id: a, identity: github:octocat, scopes: ["*:read"], namespace: /labs/optcis')}`,
+    right: `grants:\n${grant('id: a, identity: github:octocat, scopes: ["*:read"], namespace: /labs/optics')}`,
+    shows: 'alone',
+  },
   LINT_WITHIN_MISSING: {
     severity: 'warning',
     title: 'a file of grants without `within` beside files that have it',

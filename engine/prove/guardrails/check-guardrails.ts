@@ -1,6 +1,7 @@
 // Guardrails (docs/language.md "Guardrails") against the compiled form of a policy: each is proved for every person,
 // namespace, scope and time, or broken with every witness. Never by samples.
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { GrantRef } from '../../model/decision.js';
 import { grantRefs } from '../../evaluate/find-grants.js';
 import { ENGINE_LIMITS, type EngineLimits } from '../../limits.js';
@@ -40,9 +41,14 @@ export interface GuardrailReport {
 
 /** `policy` must be what `set` compiles to. */
 export function checkGuardrails(set: PolicySet, policy: Policy, limits: EngineLimits = ENGINE_LIMITS): GuardrailReport {
-  if (set.guardrails.length === 0) return { held: 0, violated: 0, violations: [] };
   const prepared = preparedOf(policy);
   invariant(prepared !== null, 'guardrails are checked against a compiled policy');
+  return proveGuardrails(set, prepared, limits);
+}
+
+/** The same against the form that proofs read. */
+export function proveGuardrails(set: PolicySet, prepared: PreparedPolicy, limits: EngineLimits): GuardrailReport {
+  if (set.guardrails.length === 0) return { held: 0, violated: 0, violations: [] };
   const topLevel = prepared.paths.filter((_, row) => prepared.tables.namespaces.parent[row] === 0);
   const more = set.guardrails.flatMap(({ rule }) => pathsOf(rule, topLevel));
   const world = makeWorld({ policy: prepared, people: set.people, more, limits });

@@ -1,41 +1,87 @@
 // `bailiwick check <dir>`: everything `compile` does before it writes, and nothing written.
 import type { Command } from 'commander';
+import { configOf, type SettingFlags, withSettings } from '../config-options.js';
+import { usage } from '../failure.js';
 import { type CliIo, write } from '../io.js';
 import { type LintFlags, lintRequest, withLint } from '../lint-options.js';
 import { type ReportFormat, reportFormatOption, withExamples } from '../options.js';
+import type { SettingName } from '../../config/index.js';
+import type { LintRequest } from '../../policy/check-policy.js';
 
-interface Options extends LintFlags {
+const STORE_SETTINGS: readonly SettingName[] = ['config', 'dataDir', 'databaseUrl'];
+
+interface Options extends LintFlags, SettingFlags {
+  readonly store?: true;
   readonly format: ReportFormat;
 }
 
 export function defineCheck(command: Command, io: CliIo): void {
-  withLint(command.argument('<dir>', 'policy folder').addOption(reportFormatOption()), 'now').action(
-    (dir: string, options: Options) => check(io, dir, options),
-  );
+  withLint(command.argument('<dir>', 'policy folder').addOption(reportFormatOption()), 'now')
+    .option('--store', 'also warn about grants at namespaces that the store does not have')
+    .action((dir: string, options: Options) => check(io, dir, options));
+  withSettings(command, STORE_SETTINGS);
   withExamples(command, [
     ['every mistake at once, with its place', 'bailiwick check policies'],
     ['for a script', "bailiwick check policies --format json | jq -r '.diagnostics[].code'"],
     ['annotations on a pull request, and no warnings either', 'bailiwick check policies --strict --format github'],
     ['what will be over within a quarter', 'bailiwick check policies --soon 90d'],
+    ['grants at namespaces that nobody has made', 'bailiwick check policies --store --data-dir .bailiwick'],
     ['one rule of lint less', 'bailiwick check policies --level LINT_WRITE_AT_ROOT=off'],
   ]);
 }
 
 async function check(io: CliIo, dir: string, options: Options): Promise<void> {
-  const { format } = options;
   const lint = await lintRequest(options, 'now');
+  const store = await storeAsked(io, options);
+  try {
+    await report(io, dir, options.format, store === null ? lint : { ...lint, askStore: store.has });
+  } finally {
+    await store?.close();
+  }
+}
+
+interface AskedStore {
+  readonly has: NonNullable<LintRequest['askStore']>;
+  readonly close: () => Promise<void>;
+}
+
+/** Null without `--store`. */
+async function storeAsked(io: CliIo, { store, ...options }: Options): Promise<AskedStore | null> {
+  if (store !== true) {
+    const idle = STORE_SETTINGS.filter((name) => options[name] !== undefined);
+    if (idle.length > 0) throw usage('a store is named and not asked', 'add `--store`');
+    return null;
+  }
+  const [{ openStore, storeFailure }, { storedNamespaces }] = await Promise.all([
+    import('../open-store.js'),
+    import('../../load/stored-namespaces.js'),
+  ]);
+  const db = await openStore(io, await configOf(io, options), { asItIs: true });
+  return {
+    has: async (namespaces) => {
+      try {
+        return await storedNamespaces(db, namespaces);
+      } catch (error) {
+        throw await storeFailure(error);
+      }
+    },
+    close: () => db.close(),
+  };
+}
+
+async function report(io: CliIo, dir: string, format: ReportFormat, lint: LintRequest): Promise<void> {
   const [{ checkVisibly, statusOf }, { renderCheck, toJson }, { paintFor }, { writeLargeJson }] = await Promise.all([
     import('../open-policy.js'),
     import('../render/report.js'),
     import('../render/palette.js'),
     import('../write-large-json.js'),
   ]);
-  const report = await checkVisibly(io, dir, { lint });
-  io.setStatus(statusOf(report));
-  if (format === 'json') await writeLargeJson(io, Object.entries(toJson(report)));
-  else if (format === 'text') await write(io.stdout, renderCheck(report, paintFor(io, 'stdout')));
+  const found = await checkVisibly(io, dir, { lint });
+  io.setStatus(statusOf(found));
+  if (format === 'json') await writeLargeJson(io, Object.entries(toJson(found)));
+  else if (format === 'text') await write(io.stdout, renderCheck(found, paintFor(io, 'stdout')));
   else {
     const { renderFor } = await import('../render/report-formats.js');
-    await write(io.stdout, renderFor(format, report, { io, dir }));
+    await write(io.stdout, renderFor(format, found, { io, dir }));
   }
 }

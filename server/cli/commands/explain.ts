@@ -34,12 +34,13 @@ export function defineExplain(command: Command, io: CliIo): void {
   withJson(command, [
     '{"decision","step"?,"at","snapshot","request":{"kind","scope","context","target"},',
     '"actor":{"identities","credentialScopes"?,"namespaceRestrictions"},"steps":[{"step","passed","text"}],',
-    '"grants":[GrantRef],"edits":[{"text","change":{"kind",…},"opens":{"cells"}}],"noEdit"?}',
+    '"grants":[GrantRef],"edits":[{"text","change":{"kind",…},"opens":{"cells"},"breaks"?}],"noEdit"?}',
     'A change has by its kind: grant: identity, namespace, scopes, inherit; member: role, identity; scope: grant, scope,',
     'scopes (all that the grant then carries); window: grant, notBefore, expires; inherit: grant, inherit; amend: grant',
     'and the fields of several of these; credential: credentialScopes, namespaceRestrictions to be added. Where more is',
     'needed, `provider` is to be declared in policy.yaml, and `credential` says what to add to the credential.',
-    '`noEdit` says why there is none.',
+    '`breaks` lists the guardrails that hold now and would not with the change; null where that was not worked out.',
+    '`noEdit` says why there is no change.',
   ]);
 }
 
@@ -52,15 +53,16 @@ async function explain(io: CliIo, path: string, options: Options): Promise<void>
   const actor = readActor(options);
   const at = await instantOption(options.at);
   const { scope, namespace: target, context = target } = options;
-  const { policy, source } = await openPolicy(io, path, 'study');
+  const { policy, source, set } = await openPolicy(io, path, 'study');
   const request = { ...actor, scope, context, target, at };
-  const explanation = engine.explain(policy, request);
+  const explained = engine.explain(policy, request);
+  const explanation = { ...explained, edits: engine.proveEdits(explained.edits, { policy, set }) };
   if (options.format === 'json') {
     await writeJson(io, render.explanationJson(explanation, request, policy.digest));
     return;
   }
   const { paintFor } = await import('../render/palette.js');
   const time = noteOnTime(source, { asked: options.at !== undefined, at });
-  await write(io.stderr, notesOn(policy, actor.identities) + time);
+  await write(io.stderr, notesOn(policy, actor.identities) + time + render.noteOnUnproved(explanation.edits, source));
   await write(io.stdout, render.renderExplanation(explanation, paintFor(io, 'stdout')));
 }

@@ -55,6 +55,7 @@ function defineCreate(keys: Command, io: CliIo): void {
         'restrictNone',
       ]),
     )
+    .option('--policy <path>', 'policy folder whose `people` say which identities are one person’s, to warn of others')
     .addOption(formatOption())
     .action(async (options: KeysOptions & KeyFlags) => {
       await (await import('../manage-keys.js')).createKeyCommand(io, options);

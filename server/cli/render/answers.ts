@@ -8,6 +8,7 @@ import {
   type HeldRegion,
   type Holder,
   meantPath,
+  type ProvedEdit,
   pathFaultText,
 } from '../../../engine/compiler.js';
 import {
@@ -80,7 +81,7 @@ function pathFaults(text: string): readonly string[] {
   return [`\`${escapeText(text)}\` is not a namespace: ${pathFaultText(result.fault)}${help}`];
 }
 
-export function renderExplanation(explanation: Explanation, paint: Paint): string {
+export function renderExplanation(explanation: Proved, paint: Paint): string {
   const { decision, step, steps, grants } = explanation;
   const width = Math.max(...steps.map((one) => one.step.length));
   const lines = steps.map(({ step: name, passed, text }) => {
@@ -91,21 +92,41 @@ export function renderExplanation(explanation: Explanation, paint: Paint): strin
   return `${head}\n${lines.join('')}${grants.length === 0 ? '' : `grants\n${grantLines(grants)}`}${decision === 'allow' ? '' : renderEdits(explanation, paint)}`;
 }
 
-function renderEdits({ edits, noEdit = '' }: Explanation, paint: Paint): string {
+function renderEdits({ edits, noEdit = '' }: Proved, paint: Paint): string {
   if (edits.length === 0)
     return `${paint('info', 'help')}: no edit of the policy or the credential allows it: ${escapeText(noEdit)}\n`;
   const cells = edits.map(({ opens }) => groupDigits(opens.cells));
   const width = Math.max(...cells.map((text) => text.length));
-  const lines = edits.map(({ text, change }, i) => {
+  const lines = edits.map(({ text, change, breaks }, i) => {
     const grant = 'grant' in change ? change.grant : null;
     const where = grant?.file === undefined ? '' : ` (${escapeText(grant.file)}:${String(grant.line ?? 1)})`;
-    return `  ${(cells[i] ?? '').padStart(width)}  ${escapeText(text)}${where}\n`;
+    return `  ${(cells[i] ?? '').padStart(width)}  ${escapeText(text)}${where}${breaksText(breaks)}\n`;
   });
   return `${paint('info', 'help')}: any one of these changes would allow it (first column: other accesses it also grants)\n${lines.join('')}`;
 }
 
+function breaksText(breaks: ProvedEdit['breaks']): string {
+  if (breaks === null || breaks.length === 0) return '';
+  const names = breaks.map((id) => `\`${escapeText(id)}\``).join(', ');
+  return `; breaks ${breaks.length === 1 ? 'guardrail' : 'guardrails'} ${names}`;
+}
+
+/** For people: where it is not said of every edit which guardrails it breaks. */
+export function noteOnUnproved(edits: readonly ProvedEdit[], source: 'folder' | 'file' | 'stdin'): string {
+  const unproved = edits.filter(({ breaks }) => breaks === null).length;
+  if (unproved === 0) return '';
+  const why =
+    source === 'folder' ? 'the policy is too large to prove them all' : 'a snapshot does not hold its guardrails';
+  const which = unproved === edits.length ? 'these changes' : `the last ${groupDigits(unproved)} changes`;
+  const help = source === 'folder' ? 'make the change and run `bailiwick check`' : 'name the policy folder';
+  return `note: which guardrails ${which} would break was not worked out, since ${why}: ${help}\n`;
+}
+
+/** An explanation whose edits were held against the guardrails. */
+type Proved = Omit<Explanation, 'edits'> & { readonly edits: readonly ProvedEdit[] };
+
 /** The JSON of `explain`, as its help lists it. */
-export function explanationJson(explanation: Explanation, request: ExplainRequest, snapshot: string): object {
+export function explanationJson(explanation: Proved, request: ExplainRequest, snapshot: string): object {
   const { decision, step, steps, grants, edits, noEdit } = explanation;
   const { identities, credentialScopes, namespaceRestrictions, scope, context, target, at } = request;
   return {
@@ -121,10 +142,11 @@ export function explanationJson(explanation: Explanation, request: ExplainReques
     },
     steps,
     grants,
-    edits: edits.map(({ text, change, opens }) => ({
+    edits: edits.map(({ text, change, opens, breaks }) => ({
       text,
       change: changeJson(change),
       opens: { cells: exactJson(opens.cells) },
+      ...(breaks?.length === 0 ? {} : { breaks }),
     })),
     ...(noEdit === undefined ? {} : { noEdit }),
   };

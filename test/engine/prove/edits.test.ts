@@ -14,10 +14,9 @@ import {
   scopeBit,
   scopeNames,
   type ScopeSet,
-  scopeSetOf,
 } from '../../../engine/index.js';
 import { readPolicy } from '../../../engine/compiler.js';
-import type { PolicyGrant, PolicyMember, PolicySet } from '../../../engine/model/policy-set.js';
+import type { PolicyGrant, PolicySet } from '../../../engine/model/policy-set.js';
 import { diffPolicies } from '../../../engine/prove/diff/diff-policies.js';
 import type { GrantAmendment } from '../../../engine/prove/explain/amendments.js';
 import type { Change, Edit, PolicyChange } from '../../../engine/prove/explain/edits.js';
@@ -26,7 +25,8 @@ import { oracleDecide } from '../oracle/oracle.js';
 import { pathOf, policyOf, world } from '../oracle/worlds.js';
 import { testRuns } from '../../support/test-runs.js';
 import { filesOf, load } from './brute.js';
-import { ADA, ASKING, CREW_AND_ADA, decideAs, EVERYONE, explainRequest } from './requests.js';
+import { applyEdit, writable } from './apply-edit.js';
+import { ADA, ASKING, CREW_AND_ADA, decideAs, explainRequest } from './requests.js';
 
 /** The same from the policy's files, as an author would make the edit; `refused` where they do not compile. */
 function decideWritten(set: PolicySet, request: ExplainRequest): 'allow' | 'deny' | 'refused' {
@@ -196,13 +196,6 @@ function holdersIn(set: PolicySet, principal: PolicyGrant['principal']): readonl
   return (role?.members ?? []).flatMap((member) => holdersIn(set, member));
 }
 
-/** Files may not say that a window ends before it begins. */
-function writable(set: PolicySet): PolicySet {
-  const isEmpty = ({ notBefore, expires }: PolicyGrant): boolean =>
-    notBefore !== null && expires !== null && expires <= notBefore;
-  return { ...set, grants: set.grants.map((grant) => (isEmpty(grant) ? { ...grant, notBefore: null } : grant)) };
-}
-
 function withCredential(request: ExplainRequest, change: Change): ExplainRequest {
   const more = change.kind === 'credential' ? change : change.credential;
   return {
@@ -214,58 +207,6 @@ function withCredential(request: ExplainRequest, change: Change): ExplainRequest
         ? null
         : [...request.namespaceRestrictions, ...(more?.namespaceRestrictions ?? [])],
   };
-}
-
-function identityOf(text: string): Identity {
-  const found = EVERYONE.find((identity) => formatIdentity(identity) === text);
-  if (found === undefined) throw new Error(`nobody is called ${text}`);
-  return found;
-}
-
-function applyEdit(set: PolicySet, change: Change): PolicySet {
-  const { providers } = set;
-  const declared = 'provider' in change ? [...providers, { name: change.provider, description: null }] : providers;
-  switch (change.kind) {
-    case 'grant': {
-      const { namespace, inherit } = change;
-      const principal = { kind: 'identity', identity: identityOf(change.identity) } as const;
-      const grant = {
-        id: 'edit',
-        principal,
-        namespace,
-        scopes: scopeSetOf(change.scopes),
-        inherit,
-        notBefore: null,
-        expires: null,
-        reason: null,
-        place: null,
-      };
-      return { ...set, providers: declared, grants: [...set.grants, grant] };
-    }
-    case 'member': {
-      const member: PolicyMember = { kind: 'identity', identity: identityOf(change.identity), place: null };
-      const isListed = (other: PolicyMember): boolean =>
-        other.kind === 'identity' && formatIdentity(other.identity) === change.identity;
-      const join = (members: readonly PolicyMember[]): readonly PolicyMember[] =>
-        members.some(isListed) ? members : [...members, member];
-      return {
-        ...set,
-        providers: declared,
-        roles: set.roles.map((role) => (role.name === change.role ? { ...role, members: join(role.members) } : role)),
-      };
-    }
-    case 'credential':
-      return set;
-    default: {
-      const { grant: ref, scopes, notBefore, expires, inherit } = change;
-      const more: Partial<PolicyGrant> = {
-        ...(scopes === undefined ? {} : { scopes: scopeSetOf(scopes) }),
-        ...(notBefore === undefined || expires === undefined ? {} : { notBefore, expires }),
-        ...(inherit === undefined ? {} : { inherit }),
-      };
-      return { ...set, grants: set.grants.map((grant) => (grant.id === ref.id ? { ...grant, ...more } : grant)) };
-    }
-  }
 }
 
 /** The change without each of its parts, one at a time: a field of the grant, the provider, a field of the credential. */

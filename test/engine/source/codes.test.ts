@@ -46,7 +46,8 @@ function found(code: string, reading: PolicyReading, limits: EngineLimits = ENGI
   if (policy === null) return reading.diagnostics;
   if (OUTCOMES.has(code)) return [...reading.diagnostics, ...outcomes(policy, limits)];
   if (!isLintCode(code) && code !== 'LIMIT_LINT') return reading.diagnostics;
-  const options = { at: AT, soonMilliseconds: 30 * 86_400_000, levels: new Map() };
+  const stored = code === 'LINT_NAMESPACE_UNSTORED' ? { stored: new Set(['/labs/optics']) } : {};
+  const options = { at: AT, soonMilliseconds: 30 * 86_400_000, levels: new Map(), ...stored };
   return [...reading.diagnostics, ...lintPolicy({ policy, sources, outlines }, options, limits)];
 }
 

@@ -1,0 +1,111 @@
+// Which guardrails an edit would break: the edit is made in the policy as it is declared, and each guardrail that holds now is
+// proved again. So an edit is judged as a whole: a new member of a role may also be one whom a guardrail leaves out.
+import { compileTables } from '../../compile/compile-tables.js';
+import type { Policy } from '../../evaluate/policy.js';
+import { preparePolicy } from '../../evaluate/prepare.js';
+import { ENGINE_LIMITS, type EngineLimits } from '../../limits.js';
+import { formatIdentity, parseIdentity, type Identity } from '../../model/identity.js';
+import { invariant } from '../../model/invariant.js';
+import type { PolicyGrant, PolicyGuardrail, PolicyMember, PolicySet } from '../../model/policy-set.js';
+import { scopeSetOf } from '../../model/scope.js';
+import { checkGuardrails, proveGuardrails } from '../guardrails/check-guardrails.js';
+import type { GrantAmendment } from './amendments.js';
+import type { Edit, PolicyChange } from './edits.js';
+
+export interface ProvedEdit extends Edit {
+  /** Ids of the guardrails that hold now and would not hold any more, sorted; null where that was not worked out. */
+  readonly breaks: readonly string[] | null;
+}
+
+/** `set` is what `policy` was compiled from; null where it is a snapshot, which does not hold its guardrails. */
+export interface Guarded {
+  readonly policy: Policy;
+  readonly set: PolicySet | null;
+}
+
+/** The edits in their order. Past `editedEntries` nothing is worked out. */
+export function proveEdits(
+  edits: readonly Edit[],
+  { policy, set }: Guarded,
+  limits: EngineLimits = ENGINE_LIMITS,
+): readonly ProvedEdit[] {
+  if (edits.length === 0) return [];
+  const guardrails = set === null ? [] : heldGuardrails(set, policy, limits);
+  const isFree = set === null ? policy.checks?.guardrails.count === 0 : guardrails.length === 0;
+  let left = limits.editedEntries;
+  return edits.map((edit) => {
+    if (isFree || edit.change.kind === 'credential') return { ...edit, breaks: [] };
+    left -= set === null ? 0 : entriesOf(set);
+    if (set === null || left < 0) return { ...edit, breaks: null };
+    return { ...edit, breaks: brokenIn({ ...editedSet(set, edit.change), guardrails }, limits) };
+  });
+}
+
+function heldGuardrails(set: PolicySet, policy: Policy, limits: EngineLimits): readonly PolicyGuardrail[] {
+  const broken = new Set(checkGuardrails(set, policy, limits).violations.map(({ guardrail }) => guardrail));
+  return set.guardrails.filter(({ id }) => !broken.has(id));
+}
+
+/** What a proof reads once at least. */
+function entriesOf({ grants, roles }: PolicySet): number {
+  return roles.reduce((sum, { members }) => sum + members.length, grants.length);
+}
+
+function brokenIn(set: PolicySet, limits: EngineLimits): readonly string[] | null {
+  const { tables, holders: holdersWithin } = compileTables(set);
+  const holders = holdersWithin(limits.expandedRows);
+  if (holders === null) return null;
+  const { violations } = proveGuardrails(set, preparePolicy({ tables, holders }), limits);
+  return violations.map(({ guardrail }) => guardrail).sort();
+}
+
+function editedSet(set: PolicySet, change: PolicyChange): PolicySet {
+  switch (change.kind) {
+    case 'grant': {
+      const { namespace, inherit, scopes } = change;
+      const principal = { kind: 'identity', identity: identityOf(change.identity) } as const;
+      const window = { notBefore: null, expires: null };
+      // No grant that was read has this id.
+      const about = { id: '', reason: null, place: null };
+      const grant: PolicyGrant = { principal, namespace, scopes: scopeSetOf(scopes), inherit, ...window, ...about };
+      return { ...set, providers: declared(set, change), grants: [...set.grants, grant] };
+    }
+    case 'member': {
+      const member: PolicyMember = { kind: 'identity', identity: identityOf(change.identity), place: null };
+      const roles = set.roles.map((role) =>
+        role.name === change.role && !role.members.some((one) => isSame(one, change.identity))
+          ? { ...role, members: [...role.members, member] }
+          : role,
+      );
+      return { ...set, providers: declared(set, change), roles };
+    }
+    default:
+      return {
+        ...set,
+        grants: set.grants.map((grant) => (grant.id === change.grant.id ? amended(grant, change) : grant)),
+      };
+  }
+}
+
+function amended(grant: PolicyGrant, { scopes, notBefore, expires, inherit }: GrantAmendment): PolicyGrant {
+  return {
+    ...grant,
+    ...(scopes === undefined ? {} : { scopes: scopeSetOf(scopes) }),
+    ...(notBefore === undefined || expires === undefined ? {} : { notBefore, expires }),
+    ...(inherit === undefined ? {} : { inherit }),
+  };
+}
+
+function declared({ providers }: PolicySet, { provider }: { readonly provider?: string }): PolicySet['providers'] {
+  return provider === undefined ? providers : [...providers, { name: provider, description: null }];
+}
+
+function isSame(member: PolicyMember, identity: string): boolean {
+  return member.kind === 'identity' && formatIdentity(member.identity) === identity;
+}
+
+function identityOf(text: string): Identity {
+  const read = parseIdentity(text);
+  invariant(read.ok, 'edits name identities that were asked about');
+  return read.identity;
+}
