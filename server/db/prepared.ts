@@ -3,12 +3,12 @@
 // of all. What a plan takes in the server follows from the length of its text, about 200 bytes a character on each connection, so
 // their length together is what is bounded: for the names that are given, where whatever was longest unused goes first, and on each
 // connection, which is replaced when it has prepared that much.
-import pg from 'pg';
 import { MEMORY_LIMITS } from '../limits.js';
 import { makeRecent } from '../recent.js';
 import type { StoreClient } from './client.js';
 import type { StorePool } from './pool.js';
-import { type Binding, type Fragment, placeholders, sharingValues } from './sql.js';
+import { type Query, sendRaw } from './raw-query.js';
+import { type Fragment, placeholders, sharingValues } from './sql.js';
 
 export interface ReadOptions {
   /** Stops the statement, or does not begin it; the reader then rejects with its reason. */
@@ -68,13 +68,6 @@ export function makeReader(pool: StorePool): Reader {
   };
 }
 
-interface Query {
-  /** None: prepared for this once. */
-  readonly name?: string;
-  readonly text: string;
-  readonly values: readonly Binding[];
-}
-
 /** A filter stands in it many times; where it binds much that is sent once, under no name, or a list of the longest would become hundreds of megabytes. */
 function queryOf(statement: Fragment, names: StatementNames): Query {
   const named = bindsLittle(statement) ? names(statement.text) : null;
@@ -108,7 +101,7 @@ async function stoppable(
   };
   signal?.addEventListener('abort', stop, { once: true });
   try {
-    return await run(client, query);
+    return await sendRaw(client, query);
   } catch (error) {
     signal?.throwIfAborted();
     throw error;
@@ -116,21 +109,6 @@ async function stoppable(
     signal?.removeEventListener('abort', stop);
     await Promise.all(stopping);
   }
-}
-
-interface Answer {
-  readonly rows: readonly unknown[];
-}
-
-/** A query of the driver's own: one that it makes of an object it clones first, property by property, which takes longer than all else here. */
-function run(client: StoreClient, { name, text, values }: Query): Promise<readonly unknown[]> {
-  const query = Object.assign(new pg.Query(text, [...values]), { name });
-  return new Promise((resolve, reject) => {
-    client.query(query, (error: Error | null, answer: Answer) => {
-      if (error === null) resolve(answer.rows);
-      else reject(error);
-    });
-  });
 }
 
 const preparedOn = new WeakMap<StoreClient, { readonly names: Set<string>; characters: number }>();
