@@ -4,7 +4,7 @@ export default {
   testMatch: ['**/*.test.js'],
   globalSetup: '<rootDir>/support/global-setup.js',
   globalTeardown: '<rootDir>/support/global-teardown.js',
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/support/environment.js',
   transform: {},
   testTimeout: 120_000,
   maxWorkers: 2,

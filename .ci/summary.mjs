@@ -1,18 +1,23 @@
-// Reads jest's report and prints what it says; fails where something failed, where a suite that exists was not run, or where one took
-// too long: one long file bounds the whole run. Its argument is the status of everything before it: a check that failed above all the
-// tests counts as a failure, so that the last line tells of it.
+// Reads jest's report and prints what it says and which files were slowest; fails where something failed, where a suite that exists
+// was not run, or where one took too long: one long file bounds the whole run. Its argument is the status of everything before it: a
+// check that failed above all the tests counts as a failure, so that the last line tells of it.
 import { readFileSync, readdirSync } from 'node:fs';
 import { relative } from 'node:path';
 
-/** Seconds that one file of tests may take; what is longer is split, or goes to `make test-deep`. */
+/** Seconds that the whole run is to take. Where it took longer, the machine was slower than it should be, and so were single files. */
+const RUN_BUDGET = 300;
+/** Seconds that one file of tests may take in such a run; what is longer is split, or goes to `make test-deep`. */
 const FILE_LIMIT = 45;
+const SLOWEST = 5;
 
 const suites = readdirSync('test', { recursive: true }).filter((file) => file.endsWith('.test.ts')).length;
 const report = readReport();
-const slow = report.testResults
+const files = report.testResults
   .map(({ name, startTime, endTime }) => ({ file: fileOf(name), seconds: (endTime - startTime) / 1000 }))
-  .filter(({ seconds }) => seconds > FILE_LIMIT)
   .sort((a, b) => b.seconds - a.seconds);
+const seconds = Math.max(0, ...report.testResults.map(({ endTime }) => (endTime - report.startTime) / 1000));
+const limit = FILE_LIMIT * Math.max(1, seconds / RUN_BUDGET);
+const slow = files.filter((file) => file.seconds > limit);
 // A suite that cannot be loaded has no test to fail, so it counts as a failure itself.
 const failedTests = report.numFailedTests + report.numRuntimeErrorTestSuites;
 const checkFailed = Number(process.argv[2] ?? 0) !== 0 && failedTests === 0;
@@ -22,10 +27,16 @@ const missing = suites - report.numTotalTestSuites;
 if (report.numPendingTests > 0) console.log(`${report.numPendingTests} skipped`);
 if (checkFailed) console.log('a check failed before or after the tests: look for "***" above');
 if (missing !== 0) console.log(`${suites} suites exist, ${report.numTotalTestSuites} were run`);
-for (const { file, seconds } of slow)
-  console.log(`${file} took ${seconds.toFixed(0)} s; a file may take ${FILE_LIMIT} s`);
+if (files.length > 0) console.log(`${seconds.toFixed(0)} s; slowest: ${files.slice(0, SLOWEST).map(told).join(', ')}`);
+for (const file of slow) {
+  console.log(`${file.file} took ${file.seconds.toFixed(0)} s; a file may take ${limit.toFixed(0)} s`);
+}
 console.log(`${report.numPassedTests} passed, ${failed} failed`);
 process.exitCode = report.success && failed === 0 && missing === 0 && report.numPassedTests > 0 ? 0 : 1;
+
+function told({ file, seconds }) {
+  return `${file} ${seconds.toFixed(0)} s`;
+}
 
 /** The source of a compiled file of tests. */
 function fileOf(name) {

@@ -80,14 +80,16 @@ describe('CI', () => {
     numPendingTests: 0,
     numRuntimeErrorTestSuites: 0,
     numTotalTestSuites: 1,
+    startTime: 1_000,
     testResults: [],
     success: true,
   };
-  const took = (seconds: number): object => ({
-    testResults: [
-      { name: fromRoot('dist/test/engine/one.test.js'), startTime: 1_000, endTime: 1_000 + 1_000 * seconds },
-    ],
-  });
+  const took = (seconds: number, { whole = seconds } = {}): object => {
+    const endTime = 1_000 + 1_000 * whole;
+    return {
+      testResults: [{ name: fromRoot('dist/test/engine/one.test.js'), startTime: endTime - 1_000 * seconds, endTime }],
+    };
+  };
 
   it('runs `make ci`, which runs the tests', () => {
     expect(readFileSync(fromRoot('.ci/run'), 'utf8')).toMatch(/^make -k ci\b/m);
@@ -108,6 +110,14 @@ describe('CI', () => {
     { name: 'nothing was run', change: { numPassedTests: 0 }, last: '0 passed, 0 failed', status: 1 },
     { name: 'a file took as long as it may', change: took(45), last: '12 passed, 0 failed', status: 0 },
     { name: 'a file took too long', change: took(45.1), last: '12 passed, 1 failed', status: 1 },
+    {
+      name: 'a file took too long at the end of a run in time',
+      change: took(45.1, { whole: 300 }),
+      last: '12 passed, 1 failed',
+      status: 1,
+    },
+    { name: 'a slow run, as long as it may', change: took(90, { whole: 600 }), last: '12 passed, 0 failed', status: 0 },
+    { name: 'a slow run, too long', change: took(90.1, { whole: 600 }), last: '12 passed, 1 failed', status: 1 },
     { name: 'there is no report', change: null, last: '0 passed, 0 failed', status: 1 },
   ])('ends with what jest counted: $name', async ({ change, last, status }) => {
     const files = change === null ? {} : { '.run/jest.json': JSON.stringify({ ...report, ...change }) };
@@ -125,5 +135,6 @@ describe('CI', () => {
     await writeFile(join(folder, '.run/jest.json'), JSON.stringify({ ...report, testResults }));
     const run = spawnSync(process.execPath, [fromRoot('.ci/summary.mjs')], { cwd: folder, encoding: 'utf8' });
     expect(run.stdout).toContain('test/engine/one.test.ts took 51 s; a file may take 45 s\n');
+    expect(run.stdout).toContain('50 s; slowest: test/engine/one.test.ts 51 s\n');
   });
 });

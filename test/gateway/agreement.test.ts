@@ -168,7 +168,7 @@ describeOnStores('agreement', (store) => {
 
   it('pages of every size, counts and single decisions agree', async () => {
     const tally = newTally();
-    const runs = testRuns(store.name === 'postgres' ? { usual: 60, deep: 240 } : { usual: 12, deep: 60 });
+    const runs = testRuns(store.name === 'postgres' ? { usual: 50, deep: 240 } : { usual: 6, deep: 60 });
     const told = stopwatch(`agreement at the doors on ${store.name}`, runs);
     await fc.assert(
       onScenes(store.db, (one) => judgeAll(doors, one, { tally, lanes })),
@@ -180,7 +180,7 @@ describeOnStores('agreement', (store) => {
 
   it('over HTTP answers are those of the doors', async () => {
     const tally = newTally();
-    const runs = testRuns(4);
+    const runs = testRuns(store.name === 'postgres' ? 4 : { usual: 2, deep: 4 });
     const told = stopwatch(`agreement over HTTP on ${store.name}`, runs);
     const both: Ask = async (asker, kind, body) => {
       const answer = await http.ask(asker, kind, body);
