@@ -1,5 +1,6 @@
 // The exit statuses (docs/cli.md "Exit statuses"): one table, published in the help of `bailiwick` and kept for ever. Where
 // 3, 4 and 5 apply at once, the smallest wins.
+import type { Verdict } from '../policy/check-policy.js';
 
 export const EXIT = Object.freeze({
   ok: 0,
@@ -29,3 +30,15 @@ export const EXIT_MEANINGS: ReadonlyMap<ExitStatus, string> = new Map<ExitStatus
   [EXIT.integrity, 'integrity or signature failure'],
   [EXIT.stale, 'stale'],
 ]);
+
+const VERDICTS: Readonly<Record<Verdict, ExitStatus>> = Object.freeze({
+  ok: EXIT.ok,
+  invalid: EXIT.policyInvalid,
+  tests_failed: EXIT.testsFailed,
+  guardrails_violated: EXIT.guardrailViolated,
+});
+
+/** How a verb ends after this report. */
+export function statusOf({ verdict }: { readonly verdict: Verdict }): ExitStatus {
+  return VERDICTS[verdict];
+}

@@ -3,15 +3,15 @@
 import type { PolicySet } from '../../engine/compiler.js';
 import { groupDigits, type Instant, type Policy, type SnapshotFault, verifyDecisions } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits.js';
-import type { CheckReport, CheckRequest, Phase, Verdict } from '../policy/check-policy.js';
+import type { CheckReport, CheckRequest, Phase } from '../policy/check-policy.js';
 import type { OpenResult, Purpose } from '../policy/open-policy.js';
-import { EXIT, type ExitStatus } from './exit-codes.js';
+import { EXIT, statusOf } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { type CliIo, pathOf, write } from './io.js';
 import { pathFailure } from './files.js';
 import { count } from './render/text.js';
 import { escapeText } from './render/escape.js';
-import { startProgress } from './render/progress.js';
+import { startProgress } from './render/terminal.js';
 
 const MEGABYTE = 1_000_000;
 
@@ -22,18 +22,6 @@ export interface OpenedPolicy {
   /** The snapshot's exact bytes. */
   readonly bytes: Uint8Array;
   readonly source: 'folder' | 'file' | 'stdin';
-}
-
-const VERDICTS: Readonly<Record<Verdict, ExitStatus>> = Object.freeze({
-  ok: EXIT.ok,
-  invalid: EXIT.policyInvalid,
-  tests_failed: EXIT.testsFailed,
-  guardrails_violated: EXIT.guardrailViolated,
-});
-
-/** How a verb ends after this report. */
-export function statusOf(report: CheckReport): ExitStatus {
-  return VERDICTS[report.verdict];
 }
 
 /** Checks the folder that the user named. Throws `CliFailure` where there is none. */
@@ -141,7 +129,7 @@ interface Told {
 async function renderReport(io: CliIo, report: CheckReport): Promise<Told> {
   const [{ errorOf, renderCheck, toJson }, { paintFor }] = await Promise.all([
     import('./render/report.js'),
-    import('./render/palette.js'),
+    import('./render/terminal.js'),
   ]);
   const error = errorOf(report) ?? { code: 'policy.invalid', message: 'the policy is invalid' };
   return { text: renderCheck(report, paintFor(io, 'stderr')), error, report: toJson(report) };

@@ -4,11 +4,10 @@ import { type Command, CommanderError } from 'commander';
 import { sqlStateOf } from '../db/failures.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
-import { type CliIo, write, writeJson } from './io.js';
+import { type CliIo, programVersion, write, writeJson } from './io.js';
 import { storeFailure } from './open-store.js';
 import { makeProgram, verbOf } from './program.js';
 import { escapeText } from './render/escape.js';
-import { programVersion } from './version.js';
 
 /** What is known of a command line that failed. */
 interface Asked {

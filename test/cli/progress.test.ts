@@ -1,6 +1,6 @@
 // Progress: only on a terminal, only for work over a second, never many times a second, and gone at the end.
 import { expect, test } from '@jest/globals';
-import { startProgress } from '../../server/cli/render/progress.js';
+import { startProgress } from '../../server/cli/render/terminal.js';
 import { openPolicy } from '../../server/cli/open-policy.js';
 import { LARGE } from '../../server/policy/open-policy.js';
 import { makeIo } from '../support/cli-io.js';

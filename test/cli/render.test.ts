@@ -6,7 +6,7 @@ import { count, displayWidth, percentText } from '../../server/cli/render/text.j
 import { renderDiagnostics, summarize } from '../../server/cli/render/diagnostics.js';
 import { escapeJson, escapeText } from '../../server/cli/render/escape.js';
 import { guardrailsJson, renderViolations } from '../../server/cli/render/guardrails.js';
-import { paintFor, plain } from '../../server/cli/render/palette.js';
+import { paintFor, plain } from '../../server/cli/render/terminal.js';
 import { renderTestFailures } from '../../server/cli/render/test-failures.js';
 import { makeIo } from '../support/cli-io.js';
 

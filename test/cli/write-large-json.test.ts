@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 // Before `main` imports it from several places at once, which the module loader of the tests does not take.
 import '../../engine/compiler.js';
 import { main } from '../../server/cli/main.js';
-import { writeLargeJson } from '../../server/cli/write-large-json.js';
+import { writeLargeJson } from '../../server/cli/io.js';
 import { makeIo } from '../support/cli-io.js';
 import { makeFolder } from '../support/temp-folder.js';
 

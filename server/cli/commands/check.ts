@@ -1,8 +1,9 @@
 // `bailiwick check <dir>`: everything `compile` does before it writes, and nothing written.
 import type { Command } from 'commander';
 import { configOf, type SettingFlags, withSettings } from '../config-options.js';
+import { statusOf } from '../exit-codes.js';
 import { usage } from '../failure.js';
-import { type CliIo, write } from '../io.js';
+import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type LintFlags, lintRequest, withLint } from '../lint-options.js';
 import { type ReportFormat, reportFormatOption, withExamples } from '../options.js';
 import type { SettingName } from '../../config/index.js';
@@ -70,18 +71,14 @@ async function storeAsked(io: CliIo, { store, ...options }: Options): Promise<As
 }
 
 async function report(io: CliIo, dir: string, format: ReportFormat, lint: LintRequest): Promise<void> {
-  const [{ checkVisibly, statusOf }, { renderCheck, toJson }, { paintFor }, { writeLargeJson }] = await Promise.all([
+  const [{ checkVisibly }, { renderCheck, renderFor, toJson }, { paintFor }] = await Promise.all([
     import('../open-policy.js'),
     import('../render/report.js'),
-    import('../render/palette.js'),
-    import('../write-large-json.js'),
+    import('../render/terminal.js'),
   ]);
   const found = await checkVisibly(io, dir, { lint });
   io.setStatus(statusOf(found));
   if (format === 'json') await writeLargeJson(io, Object.entries(toJson(found)));
   else if (format === 'text') await write(io.stdout, renderCheck(found, paintFor(io, 'stdout')));
-  else {
-    const { renderFor } = await import('../render/report-formats.js');
-    await write(io.stdout, renderFor(format, found, { io, dir }));
-  }
+  else await write(io.stdout, await renderFor(format, found, { io, dir }));
 }

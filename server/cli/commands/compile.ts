@@ -2,9 +2,9 @@
 import type { Command } from 'commander';
 import type { CompiledSnapshot } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/check-policy.js';
-import { EXIT } from '../exit-codes.js';
+import { EXIT, statusOf } from '../exit-codes.js';
 import { addReport, CliFailure } from '../failure.js';
-import { type CliIo, pathOf, write } from '../io.js';
+import { type CliIo, pathOf, write, writeLargeJson } from '../io.js';
 import { type LintFlags, lintRequest, withLint } from '../lint-options.js';
 import { type ReportFormat, reportFormatOption, withExamples, requiredOption } from '../options.js';
 
@@ -41,7 +41,7 @@ async function compile(io: CliIo, dir: string, options: Options): Promise<void> 
       message: `with \`-o -\` stdout is the snapshot, so \`--format ${format}\` has no place`,
     });
   }
-  const { checkVisibly, statusOf } = await import('../open-policy.js');
+  const { checkVisibly } = await import('../open-policy.js');
   const report = await checkVisibly(io, dir, { lint: await lintRequest(options, 'none') });
   io.setStatus(statusOf(report));
   const written = report.verdict === 'ok' && report.compiled !== null ? report.compiled.snapshot : null;
@@ -83,20 +83,18 @@ interface Printing {
 }
 
 async function print(io: CliIo, report: CheckReport, { output, format, dir }: Printing): Promise<void> {
-  const [{ renderCheck, toJson }, { paintFor }] = await Promise.all([
+  const [{ renderCheck, renderFor, toJson }, { paintFor }] = await Promise.all([
     import('../render/report.js'),
-    import('../render/palette.js'),
+    import('../render/terminal.js'),
   ]);
   const snapshot = report.verdict === 'ok' ? (report.compiled?.snapshot ?? null) : null;
   if (format === 'json') {
     const facts = snapshot === null ? {} : { file: output, ...factsOf(snapshot) };
-    const { writeLargeJson } = await import('../write-large-json.js');
     await writeLargeJson(io, Object.entries({ ...toJson(report), ...facts }));
     return;
   }
   if (format !== 'text') {
-    const { renderFor } = await import('../render/report-formats.js');
-    await write(io.stdout, renderFor(format, report, { io, dir }));
+    await write(io.stdout, await renderFor(format, report, { io, dir }));
     return;
   }
   const stream = output === '-' ? 'stderr' : 'stdout';

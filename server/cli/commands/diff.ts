@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import { EXIT } from '../exit-codes.js';
 import { addReport, usage } from '../failure.js';
-import { type CliIo, write } from '../io.js';
+import { type CliIo, write, writeLargeJson } from '../io.js';
 import { withExamples, withJson } from '../options.js';
 
 type DiffFormat = 'text' | 'json' | 'markdown';
@@ -60,7 +60,7 @@ async function diff(
       import('../../../engine/compiler.js'),
       import('../../policy/open-policy.js'),
       import('../open-policy.js'),
-      import('../render/progress.js'),
+      import('../render/terminal.js'),
       import('../render/diff.js'),
     ]);
   const { policy: old, set: oldSet, bytes: oldBytes } = await openStated(io, paths.old, 'study');
@@ -91,7 +91,6 @@ async function diff(
   };
   switch (format) {
     case 'json': {
-      const { writeLargeJson } = await import('../write-large-json.js');
       await writeLargeJson(io, render.diffJson(report, compared));
       return;
     }
@@ -101,7 +100,7 @@ async function diff(
       return;
     }
     case 'text': {
-      const { paintFor } = await import('../render/palette.js');
+      const { paintFor } = await import('../render/terminal.js');
       await write(io.stdout, render.renderDiff(report, compared, paintFor(io, 'stdout')));
     }
   }

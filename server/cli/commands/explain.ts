@@ -61,7 +61,7 @@ async function explain(io: CliIo, path: string, options: Options): Promise<void>
     await writeJson(io, render.explanationJson(explanation, request, policy.digest));
     return;
   }
-  const { paintFor } = await import('../render/palette.js');
+  const { paintFor } = await import('../render/terminal.js');
   const time = noteOnTime(source, { asked: options.at !== undefined, at });
   await write(io.stderr, notesOn(policy, actor.identities) + time + render.noteOnUnproved(explanation.edits, source));
   await write(io.stdout, render.renderExplanation(explanation, paintFor(io, 'stdout')));

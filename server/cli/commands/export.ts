@@ -22,7 +22,7 @@ async function exportStore(io: CliIo, options: SettingFlags): Promise<void> {
   const [{ openStore, storeFailure }, { exportDataset }, { startProgress }, { groupDigits }] = await Promise.all([
     import('../open-store.js'),
     import('../../load/export-dataset.js'),
-    import('../render/progress.js'),
+    import('../render/terminal.js'),
     import('../../../engine/index.js'),
   ]);
   const db = await openStore(io, await configOf(io, options), { statementTimeout: 0 });

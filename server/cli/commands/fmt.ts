@@ -51,7 +51,7 @@ async function fmt(io: CliIo, dir: string, { check, format }: Options): Promise<
   }
   const [{ renderDiagnostics }, { paintFor }, { escapeText }, { count }, { groupDigits }] = await Promise.all([
     import('../render/diagnostics.js'),
-    import('../render/palette.js'),
+    import('../render/terminal.js'),
     import('../render/escape.js'),
     import('../render/text.js'),
     import('../../../engine/index.js'),

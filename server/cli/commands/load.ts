@@ -1,16 +1,18 @@
 // `bailiwick load <dataset>`: records into the store, one JSON object a line; bad lines are told and skipped, the good ones
 // are in (docs/datasets.md).
 import type { Command } from 'commander';
+import { groupDigits, instantOf } from '../../../engine/index.js';
 import type { Database } from '../../db/database.js';
 import { sqlStateOf } from '../../db/failures.js';
-import type { LoadCounts, LoadReport } from '../../load/load-dataset.js';
+import type { LoadCounts, LoadProgress, LoadReport } from '../../load/load-dataset.js';
 import type { LineFault } from '../../load/record-line.js';
 import { EXIT } from '../exit-codes.js';
 import { type CliIo, isClosed, write, writeJson } from '../io.js';
 import { configOf, type SettingFlags, withSettings } from '../config-options.js';
 import { type Format, formatOption, withExamples } from '../options.js';
 import { escapeText } from '../render/escape.js';
-import { type Progress, startProgress } from '../render/progress.js';
+import { type Progress, startProgress } from '../render/terminal.js';
+import { count } from '../render/text.js';
 
 type Options = SettingFlags & {
   readonly replace?: true;
@@ -40,21 +42,13 @@ export function defineLoad(command: Command, io: CliIo): void {
 }
 
 async function load(io: CliIo, dataset: string, options: Options): Promise<void> {
-  const [
-    { inputSize, openInput, readLines },
-    { openStore, storeFailure },
-    { loadDataset },
-    { LOAD_LIMITS },
-    { instantOf },
-    { badLinesText, loadProgressText, loadReportText },
-  ] = await Promise.all([
-    import('../read-lines.js'),
-    import('../open-store.js'),
-    import('../../load/load-dataset.js'),
-    import('../../limits.js'),
-    import('../../../engine/index.js'),
-    import('../render/load-report.js'),
-  ]);
+  const [{ inputSize, openInput, readLines }, { openStore, storeFailure }, { loadDataset }, { LOAD_LIMITS }] =
+    await Promise.all([
+      import('../read-lines.js'),
+      import('../open-store.js'),
+      import('../../load/load-dataset.js'),
+      import('../../limits.js'),
+    ]);
   const config = await configOf(io, options);
   const input = await openInput(io, dataset);
   const size = await inputSize(io, dataset);
@@ -126,4 +120,37 @@ function faultText(dataset: string, fault: LineFault): string {
 function toJson(report: LoadReport & { readonly dryRun: boolean }, message: string): object {
   if (report.bad === 0) return { ok: true, ...report };
   return { ok: false, ...report, error: { code: 'load.bad_lines', message } };
+}
+
+/** `size` in bytes, null where nobody knows. */
+function loadProgressText(progress: LoadProgress, milliseconds: number, size: number | null): string {
+  const rate = Math.round(progress.lines / (milliseconds / 1000));
+  const bad = progress.bad === 0 ? '' : `, ${groupDigits(progress.bad)} bad`;
+  const done = `${groupDigits(progress.lines)} lines, ${groupDigits(rate)}/s${bad}`;
+  if (size === null || progress.bytes === 0) return done;
+  const part = Math.min(1, progress.bytes / size);
+  return `${done}, ${String(Math.floor(part * 100))} %, ${timeText((milliseconds / part) * (1 - part))} left`;
+}
+
+function timeText(milliseconds: number): string {
+  const seconds = Math.ceil(milliseconds / 1000);
+  if (seconds < 100) return `${String(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 100 ? `${String(minutes)} min` : `${String(Math.round(minutes / 60))} h`;
+}
+
+function loadReportText(report: LoadReport & { readonly dryRun: boolean }): string {
+  const parts = [
+    `${groupDigits(report.loaded)} loaded`,
+    report.replaced === 0 ? '' : `${groupDigits(report.replaced)} replaced`,
+    report.unchanged === 0 ? '' : `${groupDigits(report.unchanged)} unchanged`,
+    report.implied === 0 ? '' : `${count(report.implied, 'namespace')} created`,
+    report.bad === 0 ? '' : badLinesText(report),
+  ];
+  const counts = `${count(report.lines, 'line')}: ${parts.filter((part) => part !== '').join(', ')}`;
+  return report.dryRun ? `${counts}\ndry run: nothing was stored` : counts;
+}
+
+function badLinesText(report: LoadReport): string {
+  return `${count(report.bad, 'bad line')} skipped`;
 }

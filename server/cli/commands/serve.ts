@@ -9,7 +9,6 @@ import { openPolicy } from '../open-policy.js';
 import { openStore } from '../open-store.js';
 import { formatOption, withExamples, type Format } from '../options.js';
 import { escapeText } from '../render/escape.js';
-import { onTermination } from '../signals.js';
 import type { bindTcp, Gateway, GatewayMode } from '../../compose.js';
 import { type Config, storeOf } from '../../config/index.js';
 import { isLoopbackName } from '../../http/host-guard.js';
@@ -139,6 +138,35 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
     await log.flush();
     termination.stop();
   }
+}
+
+interface Termination {
+  /** Resolves with the first signal's name. */
+  readonly requested: Promise<NodeJS.Signals>;
+  readonly stop: () => void;
+}
+
+const SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
+
+/** Listens until `stop`: the first signal asks the gateway to finish, the second ends the process at once. */
+function onTermination(): Termination {
+  let seen = false;
+  let resolve: (signal: NodeJS.Signals) => void = () => undefined;
+  const requested = new Promise<NodeJS.Signals>((settle) => {
+    resolve = settle;
+  });
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (seen) process.exit(EXIT.unexpected);
+    seen = true;
+    resolve(signal);
+  };
+  for (const signal of SIGNALS) process.on(signal, onSignal);
+  return {
+    requested,
+    stop: () => {
+      for (const signal of SIGNALS) process.off(signal, onSignal);
+    },
+  };
 }
 
 async function takeAddress({ host, port }: Config['listen']): ReturnType<typeof bindTcp> {

@@ -1,9 +1,31 @@
-// `bailiwick sign <snapshot>`: a signed statement beside a snapshot, or one more signature of it (engine/README.md
-// "Publication statements").
+// `bailiwick sign <snapshot>` (engine/README.md "Publication statements"): the snapshot is verified whole, and a statement about it
+// signed, beside it. A statement that says the same gets one signature more; one that says something else has the signatures of others,
+// and is replaced only when asked.
 import { type Command, Option } from 'commander';
-import type { CliIo } from '../io.js';
-import { formatOption, withExamples, requiredOption } from '../options.js';
-import type { SignOptions } from '../sign-snapshot.js';
+import {
+  decodeStatement,
+  encodeEnvelope,
+  type Envelope,
+  formatInstant,
+  keyIdOf,
+  PAYLOAD_TYPE,
+  type PublicationStatement,
+  statementFault,
+} from '../../../engine/index.js';
+import { systemClock } from '../../ports.js';
+import { readSigningKey } from '../../signing/key-file.js';
+import { type Change, signOnce } from '../../signing/sign-statement.js';
+import { SigningError } from '../../signing/signing-error.js';
+import { readStatementFile, statementPathOf } from '../../signing/statement-file.js';
+import { EXIT } from '../exit-codes.js';
+import { CliFailure, usage } from '../failure.js';
+import { writeWhole } from '../files.js';
+import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { openStated } from '../open-policy.js';
+import { type Format, formatOption, requiredOption, withExamples } from '../options.js';
+import { escapeText } from '../render/escape.js';
+import { count } from '../render/text.js';
+import { asFailure, readStatementFlags, statementJson, type StatementValues } from '../statement-flags.js';
 
 export function defineSign(command: Command, io: CliIo): void {
   command
@@ -28,9 +50,7 @@ export function defineSign(command: Command, io: CliIo): void {
     .option('--replace', 'put the statement in the place of one that says something else, and drop its signatures')
     .option('-o, --output <file>', 'where the statement goes; `-` is stdout (default: `<snapshot>.dsse.json`)')
     .addOption(formatOption())
-    .action(async (snapshot: string, options: SignOptions) => {
-      await (await import('../sign-snapshot.js')).signSnapshot(io, snapshot, options);
-    });
+    .action((snapshot: string, options: Options) => sign(io, snapshot, options));
   withExamples(command, [
     [
       'for production, until July',
@@ -41,4 +61,218 @@ export function defineSign(command: Command, io: CliIo): void {
       'bailiwick sign snapshot.json --key ana.key --add snapshot.json.dsse.json',
     ],
   ]);
+}
+
+interface Options {
+  readonly key: string;
+  readonly environment?: string;
+  readonly generation?: string;
+  readonly expires?: string;
+  readonly issued?: string;
+  readonly at?: string;
+  /** A statement to sign once more as it stands, instead of the four fields. */
+  readonly add?: string;
+  readonly replace?: true;
+  readonly output?: string;
+  readonly format: Format;
+}
+
+/** Throws `CliFailure`: 2 wrong flags or files, 6 an exposed key or another statement there, 8 what is not whole. */
+async function sign(io: CliIo, path: string, options: Options): Promise<void> {
+  const values = readStatementFlags(options);
+  requireFields(options);
+  const output = outputOf(path, options);
+  const key = await asFailure(readSigningKey({ path: pathOf(io, options.key), shown: options.key }));
+  const { policy, source } = await openStated(io, path);
+  if (source === 'folder') {
+    throw usage(
+      'a snapshot file is signed, not a folder',
+      'compile it first: bailiwick compile <dir> -o snapshot.json',
+    );
+  }
+  const facts = { snapshot: policy.digest, policy: policy.name };
+  const { statement, existing } = await (options.add === undefined
+    ? composed(io, facts, { values, output, replace: options.replace === true })
+    : taken(io, facts, options.add));
+  const signed = signOnce(key, statement, existing);
+  if (signed === null) throw usage('the statement has as many signatures as one may have', 'no more are allowed');
+  const text = `${encodeEnvelope(signed.envelope)}\n`;
+  if (output === '-') await write(io.stdout, text);
+  else {
+    const protectedFiles = [options.key, ...(path === '-' ? [] : [path])].map((file) => pathOf(io, file));
+    await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output, protectedFiles });
+  }
+  await tell(io, { ...signed, output, format: options.format, statement, keyId: keyIdOf(key.publicKey) });
+}
+
+const FIELDS = ['environment', 'generation', 'expires'] as const;
+
+function requireFields(options: Options): void {
+  const missing = FIELDS.filter((field) => options[field] === undefined).map((field) => `\`--${field}\``);
+  if (options.add !== undefined || missing.length === 0) return;
+  throw usage(
+    `what the statement is to say is missing: ${missing.join(', ')}`,
+    'or take every field from a statement that is there, with `--add <statement>`',
+  );
+}
+
+function outputOf(path: string, { output, add, format }: Options): string {
+  if (add !== undefined) return add;
+  if (output === '-' && format === 'json') {
+    throw usage('with `-o -` stdout is the statement, so `--format json` has no place', 'name a file');
+  }
+  if (path === '-' && output === undefined) {
+    throw usage('a snapshot on stdin has no place beside it', 'say where the statement goes, with `-o`');
+  }
+  return output ?? statementPathOf(path);
+}
+
+type Facts = Pick<PublicationStatement, 'snapshot' | 'policy'>;
+
+/** What is to be signed, and the envelope that it stands in or takes the place of. */
+interface ToSign {
+  readonly statement: PublicationStatement;
+  readonly existing: Envelope | null;
+}
+
+/** The statement that somebody else has made, field by field. */
+async function taken(io: CliIo, facts: Facts, file: string): Promise<ToSign> {
+  const existing = await asFailure(readStatementFile({ path: pathOf(io, file), shown: file }));
+  const statement = existing.payloadType === PAYLOAD_TYPE ? decodeStatement(existing.payload) : null;
+  if (statement === null) {
+    const message = `\`${file}\` is no publication statement of this version`;
+    throw new CliFailure(EXIT.integrity, { code: 'statement.invalid', message });
+  }
+  const differences = differencesOf(statement, { ...statement, ...facts });
+  if (differences.length === 0) return { statement, existing };
+  throw new CliFailure(
+    EXIT.precondition,
+    { code: 'statement.subject', message: `\`${file}\` is a statement about another snapshot` },
+    { help: 'name the snapshot that it is about', ...listed(differences) },
+  );
+}
+
+/** The statement that the flags make. One that is there must say the same, or be given up by name. */
+async function composed(
+  io: CliIo,
+  facts: Facts,
+  { values, output, replace }: { readonly values: StatementValues; readonly output: string; readonly replace: boolean },
+): Promise<ToSign> {
+  const existing = output === '-' ? null : await readExisting(io, output);
+  const there = existing?.payloadType === PAYLOAD_TYPE ? decodeStatement(existing.payload) : null;
+  const asked = statementOf(facts, values);
+  // Whoever signs second says the same statement, its time of issue too.
+  const isTimed = (values.issued ?? values.at) !== null;
+  const differences = there === null ? [] : differencesOf(there, isTimed ? asked : { ...asked, issued: there.issued });
+  const isSame = there !== null && differences.length === 0;
+  const statement = isSame ? there : asked;
+  const fault = statementFault(statement);
+  if (fault !== null) throw usage(`such a statement cannot be signed: ${fault}`, 'see `bailiwick help sign`');
+  if (existing === null || isSame || replace) return { statement, existing };
+  const isAbout = there?.snapshot === statement.snapshot && there.policy === statement.policy;
+  const signatures = count(existing.signatures.length, 'signature');
+  throw new CliFailure(
+    EXIT.precondition,
+    { code: 'statement.differs', message: `\`${output}\` says something else, and has ${signatures}` },
+    {
+      help: `${isAbout ? `to sign what it says, \`--add ${output}\`` : 'to keep it, name another file with `-o`'}; to put yours in its place, \`--replace\``,
+      ...(there === null ? {} : listed(differences)),
+    },
+  );
+}
+
+interface Difference {
+  readonly field: keyof PublicationStatement;
+  readonly there: string;
+  readonly asked: string;
+}
+
+function differencesOf(there: PublicationStatement, asked: PublicationStatement): readonly Difference[] {
+  const [before, after] = [shownFields(there), shownFields(asked)];
+  return before.flatMap(([field, value], index) => {
+    const other = after[index]?.[1] ?? '';
+    return value === other ? [] : [{ field, there: value, asked: other }];
+  });
+}
+
+function shownFields(statement: PublicationStatement): readonly (readonly [keyof PublicationStatement, string])[] {
+  const { snapshot, policy, environment, generation, issued, expires } = statement;
+  return [
+    ['snapshot', snapshot],
+    ['policy', policy],
+    ['environment', environment],
+    ['generation', String(generation)],
+    ['issued', formatInstant(issued)],
+    ['expires', formatInstant(expires)],
+  ];
+}
+
+function listed(differences: readonly Difference[]): { readonly text: string; readonly report: object } {
+  const lines = differences.map(({ field, there, asked }) => `${field}: there ${there}, now ${asked}`);
+  return { text: escapeText(lines.join('\n')), report: { differences } };
+}
+
+/** What is there, to sign it once more or to replace it; a file that is something else is left alone. */
+async function readExisting(io: CliIo, output: string): Promise<Envelope | null> {
+  try {
+    return await readStatementFile({ path: pathOf(io, output), shown: output });
+  } catch (error) {
+    if (!(error instanceof SigningError)) throw error;
+    if (error.code === 'file.not_found') return null;
+    throw usage(
+      `\`${output}\` is there and is no signed statement`,
+      'it is not overwritten: name another file with `-o`',
+    );
+  }
+}
+
+function statementOf(facts: Facts, values: StatementValues): PublicationStatement {
+  const { environment, generation, expires, issued, at } = values;
+  const now = systemClock.now();
+  return {
+    ...facts,
+    environment: environment ?? '',
+    generation: generation ?? 0,
+    issued: issued ?? at ?? now,
+    expires: expires ?? now,
+  };
+}
+
+interface Told {
+  readonly output: string;
+  readonly format: Format;
+  readonly statement: PublicationStatement;
+  readonly envelope: Envelope;
+  readonly change: Change;
+  readonly keyId: string;
+}
+
+const CHANGES: ReadonlyMap<Change, string> = new Map([
+  ['created', 'signed'],
+  ['added', 'signed once more'],
+  ['unchanged', 'this key had signed it already'],
+  ['replaced', 'signed; another statement that was there is replaced, with its signatures'],
+]);
+
+async function tell(io: CliIo, { output, format, statement, envelope, change, keyId }: Told): Promise<void> {
+  if (format === 'json') {
+    await writeJson(io, {
+      file: output,
+      snapshot: statement.snapshot,
+      keyId,
+      change,
+      signatures: envelope.signatures.map((signature) => signature.keyId),
+      statement: statementJson(statement),
+    });
+    return;
+  }
+  const { policy, environment, generation, issued, expires, snapshot } = statement;
+  const lines = [
+    `statement ${escapeText(output)}: ${CHANGES.get(change) ?? change}, ${count(envelope.signatures.length, 'signature')}`,
+    `snapshot  ${snapshot}`,
+    `policy    ${escapeText(policy)} for ${escapeText(environment)}, generation ${String(generation)}`,
+    `in force  ${formatInstant(issued)} until ${formatInstant(expires)}`,
+    `key       ${keyId}`,
+  ];
+  await write(output === '-' ? io.stderr : io.stdout, `${lines.join('\n')}\n`);
 }

@@ -2,9 +2,9 @@
 import { type Command, Option } from 'commander';
 import type { GrantCoverage } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/check-policy.js';
-import { EXIT } from '../exit-codes.js';
+import { EXIT, statusOf } from '../exit-codes.js';
 import { usage } from '../failure.js';
-import { type CliIo, pathOf, write } from '../io.js';
+import { type CliIo, pathOf, write, writeLargeJson } from '../io.js';
 import { withExamples } from '../options.js';
 import type { Requirement } from '../render/junit.js';
 
@@ -39,14 +39,12 @@ export function defineTest(command: Command, io: CliIo): void {
 async function test(io: CliIo, dir: string, options: Options): Promise<void> {
   const pattern = parsePattern(options.run);
   const threshold = parseThreshold(options.threshold);
-  const [{ checkVisibly, statusOf }, { coverGrants, coveredPercent }, { errorOf }, { percentText }] = await Promise.all(
-    [
-      import('../open-policy.js'),
-      import('../../../engine/compiler.js'),
-      import('../render/report.js'),
-      import('../render/text.js'),
-    ],
-  );
+  const [{ checkVisibly }, { coverGrants, coveredPercent }, { errorOf }, { percentText }] = await Promise.all([
+    import('../open-policy.js'),
+    import('../../../engine/compiler.js'),
+    import('../render/report.js'),
+    import('../render/text.js'),
+  ]);
   const report = await checkVisibly(io, dir, { onlyTests: pattern });
   const { compiled, tests } = report;
   if (compiled === null) {
@@ -99,14 +97,13 @@ async function print(
     import('../render/test-failures.js'),
     import('../render/diagnostics.js'),
     import('../render/test-failures.js'),
-    import('../render/palette.js'),
+    import('../render/terminal.js'),
     import('../render/text.js'),
   ]);
   const { tests, diagnostics, sources, files, compiled } = report;
   if (format === 'json') {
     const grants = coverage === null ? {} : { coverage: { grants: coverage } };
     const invalid = compiled === null ? { diagnostics } : {};
-    const { writeLargeJson } = await import('../write-large-json.js');
     const failed = error === null ? {} : { error };
     await writeLargeJson(io, Object.entries({ ...testResultsJson(tests), ...grants, ...invalid, ...failed }));
     return;

@@ -1,29 +1,25 @@
 // `bailiwick verify <snapshot>`: whether a snapshot is intact, and with a keyring whether it was published. Without a keyring
 // nothing of a statement is believed, so nothing of it is asked.
 import type { Command } from 'commander';
-import {
-  formatInstant,
-  judgeStatement,
-  type Keyring,
-  type Policy,
-  type StatementFault,
-  type StatementReport,
-  type SignatureReport,
-} from '../../../engine/index.js';
+import { formatInstant, type Keyring, type Policy, type SignatureReport } from '../../../engine/index.js';
 import { EXIT, type ExitStatus } from '../exit-codes.js';
 import { addReport, CliFailure, usage } from '../failure.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { openStated } from '../open-policy.js';
 import { formatOption, withExamples, withJson, type Format } from '../options.js';
 import { escapeText } from '../render/escape.js';
-import { paintFor, type Paint } from '../render/palette.js';
+import { paintFor, type Paint } from '../render/terminal.js';
 import { count, renderCounts } from '../render/text.js';
-import { asFailure, readStatementFlags, statementJson, type StatementValues } from '../statement-flags.js';
+import { asFailure, readStatementFlags, statementJson } from '../statement-flags.js';
 import { systemClock } from '../../ports.js';
-import { verifyEd25519 } from '../../signing/ed25519.js';
+import {
+  type Publication,
+  type PublicationFault,
+  type StatementFile,
+  verifyPublication,
+} from '../../policy/verify-publication.js';
 import { readKeyring } from '../../signing/keyring-file.js';
-import { SigningError } from '../../signing/signing-error.js';
-import { readStatementFile, statementPathOf } from '../../signing/statement-file.js';
+import { statementPathOf } from '../../signing/statement-file.js';
 
 export function defineVerify(command: Command, io: CliIo): void {
   command
@@ -65,34 +61,28 @@ interface Options {
   readonly format: Format;
 }
 
-/** What is wrong with a statement, or that there is none. */
-interface VerificationFault {
-  readonly code: StatementFault['code'] | 'signature.missing' | 'statement.invalid';
-  readonly message: string;
-}
-
 interface Verification {
   readonly policy: Policy;
   /** Null without a keyring: nothing was asked of a statement. */
-  readonly signed:
-    | (Pick<StatementReport, 'signatures' | 'statement'> & {
-        readonly keyring: Keyring;
-        readonly faults: readonly VerificationFault[];
-      })
-    | null;
+  readonly signed: (Publication & { readonly keyring: Keyring }) | null;
 }
 
 /** Ends with 8, 6 or 9 where the snapshot may not be used; throws `CliFailure` where it cannot be judged. */
 async function verify(io: CliIo, path: string, options: Options): Promise<void> {
   const values = readStatementFlags(options);
-  const statement = statementFileOf(path, options);
+  const statement = statementFileOf(io, path, options);
   const policy = await openWhole(io, path, options.statement);
   try {
     const keyring =
       options.keyring === undefined
         ? null
         : await asFailure(readKeyring({ path: pathOf(io, options.keyring), shown: options.keyring }));
-    const signed = keyring === null ? null : { keyring, ...(await judge(io, { statement, policy, keyring, values })) };
+    const { environment, minimumGeneration, at } = values;
+    const asked = { environment, minimumGeneration, at: at ?? systemClock.now() };
+    const signed =
+      keyring === null
+        ? null
+        : { keyring, ...(await asFailure(verifyPublication(policy, statement, { keyring, ...asked }))) };
     await tell(io, { policy, signed }, options.format);
   } catch (error) {
     throw addReport(error, factsOf(policy));
@@ -104,13 +94,7 @@ function factsOf({ name, digest, decisions }: Policy): object {
   return { policy: name, snapshot: digest, decisions };
 }
 
-interface StatementFile {
-  readonly shown: string;
-  /** Named by the user: then it must be there. */
-  readonly named: boolean;
-}
-
-function statementFileOf(path: string, options: Options): StatementFile {
+function statementFileOf(io: CliIo, path: string, options: Options): StatementFile {
   const named = options.statement !== undefined;
   const needing = [
     ...(named ? ['--statement'] : []),
@@ -126,7 +110,8 @@ function statementFileOf(path: string, options: Options): StatementFile {
     const message = 'a snapshot on stdin has no statement beside it: name one with `--statement`';
     throw usage(message);
   }
-  return { shown: options.statement ?? statementPathOf(path), named };
+  const shown = options.statement ?? statementPathOf(path);
+  return { path: pathOf(io, shown), shown, need: named ? 'required' : 'optional' };
 }
 
 async function openWhole(io: CliIo, path: string, statement: string | undefined): Promise<Policy> {
@@ -141,47 +126,14 @@ async function openWhole(io: CliIo, path: string, statement: string | undefined)
   return policy;
 }
 
-interface Judged {
-  readonly statement: StatementFile;
-  readonly policy: Policy;
-  readonly keyring: Keyring;
-  readonly values: StatementValues;
-}
-
-type Judgement = Pick<StatementReport, 'signatures' | 'statement'> & { readonly faults: readonly VerificationFault[] };
-
-async function judge(io: CliIo, { statement, policy, keyring, values }: Judged): Promise<Judgement> {
-  const { environment, minimumGeneration, at } = values;
-  try {
-    const envelope = await readStatementFile({ path: pathOf(io, statement.shown), shown: statement.shown });
-    const expected = {
-      snapshot: policy.digest,
-      policy: policy.name,
-      at: at ?? systemClock.now(),
-      ...(environment === null ? {} : { environment }),
-      ...(minimumGeneration === null ? {} : { minimumGeneration }),
-    };
-    return judgeStatement(envelope, { keyring, verify: verifyEd25519 }, expected);
-  } catch (error) {
-    if (!(error instanceof SigningError)) throw error;
-    const none = { signatures: [], statement: null };
-    if (error.code === 'statement.invalid' || error.code === 'file.too_large') {
-      return { ...none, faults: [{ code: 'statement.invalid', message: error.message }] };
-    }
-    if (error.code !== 'file.not_found' || statement.named) return asFailure(Promise.reject(error));
-    const message = `there is no signed statement: \`${statement.shown}\` does not exist`;
-    return { ...none, faults: [{ code: 'signature.missing', message }] };
-  }
-}
-
-const UNMET: ReadonlySet<VerificationFault['code']> = new Set([
+const UNMET: ReadonlySet<PublicationFault['code']> = new Set([
   'statement.environment',
   'statement.generation',
   'statement.not_yet_issued',
 ]);
 
 /** 8 before 6 before 9: what is not genuine is worse than what is not meant, and that worse than what is late. */
-function statusOf(faults: readonly VerificationFault[]): ExitStatus {
+function statusOf(faults: readonly PublicationFault[]): ExitStatus {
   if (faults.length === 0) return EXIT.ok;
   if (faults.some(({ code }) => !UNMET.has(code) && code !== 'statement.expired')) return EXIT.integrity;
   return faults.some(({ code }) => UNMET.has(code)) ? EXIT.precondition : EXIT.stale;

@@ -79,7 +79,7 @@ async function visible(io: CliIo, path: string, options: Options): Promise<void>
   }
   const [{ renderVisible }, { paintFor }] = await Promise.all([
     import('../render/answers.js'),
-    import('../render/palette.js'),
+    import('../render/terminal.js'),
   ]);
   const time = noteOnTime(source, { asked: options.at !== undefined, at });
   await write(io.stderr, notesOn(policy, actor.identities) + time);

@@ -1,7 +1,7 @@
 // `bailiwick what-can <policy> <provider:subject>`: the whole tree for one identity.
 import type { Command } from 'commander';
 import { notesOn, readIdentity } from '../actor.js';
-import { type CliIo, write } from '../io.js';
+import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
 
 interface Options {
@@ -40,7 +40,6 @@ async function whatCan(io: CliIo, asked: { policy: string; identity: string }, {
   const { policy, source } = await openPolicy(io, asked.policy, 'study');
   const access = engine.whatCan(policy, { identity, at: instant });
   if (format === 'json') {
-    const { writeLargeJson } = await import('../write-large-json.js');
     await writeLargeJson(io, [
       ['identity', asked.identity],
       ['at', formatInstant(instant)],
@@ -51,7 +50,7 @@ async function whatCan(io: CliIo, asked: { policy: string; identity: string }, {
   }
   const [{ renderWhatCan }, { paintFor }] = await Promise.all([
     import('../render/answers.js'),
-    import('../render/palette.js'),
+    import('../render/terminal.js'),
   ]);
   const time = noteOnTime(source, { asked: at !== undefined, at: instant });
   await write(io.stderr, notesOn(policy, [identity]) + time);

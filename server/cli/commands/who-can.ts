@@ -1,7 +1,7 @@
 // `bailiwick who-can <policy> <scope> <namespace>`: everyone who holds a scope there, complete.
 import type { Command } from 'commander';
 import { noteOnPlace, readNamespace, readScope } from '../actor.js';
-import { type CliIo, write } from '../io.js';
+import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
 
 interface Asked {
@@ -53,7 +53,6 @@ async function whoCan(io: CliIo, asked: Asked, { at, format }: Options): Promise
   const { policy, source } = await openPolicy(io, asked.policy, 'study');
   const holders = engine.whoCan(policy, request);
   if (format === 'json') {
-    const { writeLargeJson } = await import('../write-large-json.js');
     const { scope, namespace } = request;
     await writeLargeJson(io, [
       ['scope', scope],
@@ -66,7 +65,7 @@ async function whoCan(io: CliIo, asked: Asked, { at, format }: Options): Promise
   }
   const [{ renderWhoCan }, { paintFor }] = await Promise.all([
     import('../render/answers.js'),
-    import('../render/palette.js'),
+    import('../render/terminal.js'),
   ]);
   const time = noteOnTime(source, { asked: at !== undefined, at: request.at });
   await write(io.stderr, noteOnPlace(policy, request.namespace) + time);

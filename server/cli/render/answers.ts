@@ -21,7 +21,7 @@ import {
 } from '../../../engine/index.js';
 import { count } from './text.js';
 import { escapeText } from './escape.js';
-import type { Paint } from './palette.js';
+import type { Paint } from './terminal.js';
 import { exactJson, instantJson, patternsOf, regionText } from './region.js';
 import { grantText } from './test-failures.js';
 

@@ -3,7 +3,7 @@
 import type { Diagnostic, Range, Related, Severity } from '../../../engine/compiler.js';
 import { count, displayWidth } from './text.js';
 import { escapeText } from './escape.js';
-import type { Paint } from './palette.js';
+import type { Paint } from './terminal.js';
 
 /** Decoded text by file, as `readPolicy` gives it. */
 export type Sources = ReadonlyMap<string, string>;

@@ -2,8 +2,7 @@
 // away, and as many of them as a comment has room for. The certificate stands last.
 import type { Cause, DiffReport, DiffRow } from '../../../engine/compiler.js';
 import { count } from './text.js';
-import { certificate, checkLines, type Compared, SHOWN_CHECKS } from './diff.js';
-import { leftOutText, type ShownRow, shownRows } from './diff-rows.js';
+import { certificate, checkLines, type Compared, leftOutText, SHOWN_CHECKS, type ShownRow, shownRows } from './diff.js';
 import { escapeText } from './escape.js';
 import { patternsOf, shortList, stretchText } from './region.js';
 

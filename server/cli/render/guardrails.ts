@@ -10,7 +10,7 @@ import type {
 import type { GrantRef } from '../../../engine/index.js';
 import { count } from './text.js';
 import { escapeText } from './escape.js';
-import type { Paint } from './palette.js';
+import type { Paint } from './terminal.js';
 import { instantJson, regionText, shortList, stretchText } from './region.js';
 import { grantText } from './test-failures.js';
 

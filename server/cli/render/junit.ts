@@ -5,7 +5,7 @@ import type { CheckReport } from '../../policy/check-policy.js';
 import { escapeText } from './escape.js';
 import { renderViolations } from './guardrails.js';
 import type { Locator } from './problems.js';
-import { plain } from './palette.js';
+import { plain } from './terminal.js';
 import { renderTestFailures } from './test-failures.js';
 
 interface Case {

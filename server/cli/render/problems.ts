@@ -10,7 +10,7 @@ import type {
   Severity,
 } from '../../../engine/compiler.js';
 import { renderViolations } from './guardrails.js';
-import { plain } from './palette.js';
+import { plain } from './terminal.js';
 import { renderTestFailures } from './test-failures.js';
 import type { CheckReport } from '../../policy/check-policy.js';
 

@@ -1,9 +1,11 @@
 // What `check` and `compile` found, in every format: one table of renderers over one plain report, so that a further format
 // is one more entry.
 import type { Diagnostic } from '../../../engine/compiler.js';
+import { type CliIo, pathOf, programVersion } from '../io.js';
+import type { ReportFormat } from '../options.js';
 import { renderDiagnostics, summarize } from './diagnostics.js';
 import { guardrailsJson, renderViolations } from './guardrails.js';
-import type { Paint } from './palette.js';
+import type { Paint } from './terminal.js';
 import { renderTestFailures, testsJson } from './test-failures.js';
 import { count, countOf } from './text.js';
 import type { CheckReport } from '../../policy/check-policy.js';
@@ -38,6 +40,24 @@ export function renderCheck(report: CheckReport, paint: Paint): string {
     renderViolations(report.guardrails.violations, paint),
     `${summaryOf(report, paint)}\n`,
   ].join('');
+}
+
+/** The report for another program; `dir` is the folder as the user named it. */
+export async function renderFor(
+  format: Exclude<ReportFormat, 'text' | 'json'>,
+  report: CheckReport,
+  { io, dir }: { readonly io: CliIo; readonly dir: string },
+): Promise<string> {
+  const { makeLocator } = await import('./problems.js');
+  const locator = makeLocator(io.cwd, pathOf(io, dir));
+  switch (format) {
+    case 'sarif':
+      return (await import('./sarif.js')).renderSarif(report, locator, programVersion());
+    case 'github':
+      return (await import('./github.js')).renderGithub(report, locator);
+    case 'junit':
+      return (await import('./junit.js')).renderJunit(report, locator);
+  }
 }
 
 /** Why a report is not ok, as failures everywhere say it; null where it is. */

@@ -3,8 +3,7 @@
 import { createHash } from 'node:crypto';
 import { codePage, type ProblemCode, type Range, type Severity } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/check-policy.js';
-import { statusOf } from '../open-policy.js';
-import { EXIT_MEANINGS, type ExitStatus } from '../exit-codes.js';
+import { EXIT_MEANINGS, type ExitStatus, statusOf } from '../exit-codes.js';
 import { count } from './text.js';
 import { type Locator, URI_BASES, type Problem, problemsOf } from './problems.js';
 

@@ -8,7 +8,7 @@ import {
 } from '../../../engine/compiler.js';
 import { formatInstant, type GrantRef, groupDigits } from '../../../engine/index.js';
 import { escapeText } from './escape.js';
-import type { Paint } from './palette.js';
+import type { Paint } from './terminal.js';
 import { shortList } from './region.js';
 import { count, countOf, percentText } from './text.js';
 

@@ -1,6 +1,32 @@
-// One line on a terminal that says how far work over a second has come; it is removed when the work is done. Nothing at all
-// where stderr is not a terminal.
+// What only a terminal gets. Colours: not where `NO_COLOR` is set to anything (no-color.org). And one line that says how far work over a
+// second has come; it is removed when the work is done.
 import { type CliIo, isClosed } from '../io.js';
+
+export type Style = 'error' | 'warning' | 'info' | 'good' | 'strong' | 'faint';
+export type Paint = (style: Style, text: string) => string;
+
+const CODES: ReadonlyMap<Style, readonly [number, number]> = new Map<Style, readonly [number, number]>([
+  ['error', [31, 39]],
+  ['warning', [33, 39]],
+  ['info', [36, 39]],
+  ['good', [32, 39]],
+  ['strong', [1, 22]],
+  ['faint', [2, 22]],
+]);
+
+/** Paints nothing: what files, pipes and `NO_COLOR` get. */
+export const plain: Paint = (_style, text) => text;
+
+const coloured: Paint = (style, text) => {
+  const [on, off] = CODES.get(style) ?? [0, 0];
+  return `\u001b[${String(on)}m${text}\u001b[${String(off)}m`;
+};
+
+/** The paint for one of the two output streams. */
+export function paintFor(io: CliIo, stream: 'stdout' | 'stderr'): Paint {
+  const refused = io.env['NO_COLOR'] !== undefined && io.env['NO_COLOR'] !== '';
+  return io.isTerminal[stream] && !refused && io.env['TERM'] !== 'dumb' ? coloured : plain;
+}
 
 export interface Progress {
   /** What to show from now on; cheap, may be called for every item. Shown at most ten times a second. */
@@ -17,7 +43,7 @@ const CLEAR_LINE = '\r\u001b[K';
 
 const NONE: Progress = Object.freeze({ update: () => undefined, phase: () => undefined, done: () => undefined });
 
-/** `now` in milliseconds. */
+/** Nothing is shown where stderr is no terminal. `now` in milliseconds. */
 export function startProgress(io: CliIo, now: () => number = Date.now): Progress {
   if (!io.isTerminal.stderr) return NONE;
   const started = now();
