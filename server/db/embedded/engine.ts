@@ -25,6 +25,9 @@ export interface EngineOptions {
 /** PostgreSQL's error exit out of a statement, which PGlite handles. */
 const LONGJMP = 100;
 
+/** Pages that the engine keeps. All of it is touched at once, so it counts as memory from the start; files are cached by the system. */
+const SHARED_BUFFERS = '48MB';
+
 /** Lines of the engine's standard error to quote when it fails. */
 const KEPT_LINES = 8;
 
@@ -40,7 +43,16 @@ export async function openEngine({ folder, onBroken }: EngineOptions): Promise<E
     fs: files,
     startParams: [
       ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
-      ...['-c', 'wal_sync_method=fsync', '-c', 'TimeZone=UTC', '-c', 'max_wal_size=256MB'],
+      ...[
+        '-c',
+        'wal_sync_method=fsync',
+        '-c',
+        'TimeZone=UTC',
+        '-c',
+        'max_wal_size=256MB',
+        '-c',
+        `shared_buffers=${SHARED_BUFFERS}`,
+      ],
       ...[...PLANNER_SETTINGS].flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     ],
     onStderr: (line) => {

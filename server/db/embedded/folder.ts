@@ -1,5 +1,7 @@
 // The folder of the embedded store: what state it is in, and making a new one so that a crash at any moment leaves either
 // no store or a whole one. Only who holds the folder's lock may call this.
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
   closeSync,
   existsSync,
@@ -8,11 +10,13 @@ import {
   openSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
-  writeFileSync,
+  statSync,
 } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { codeOf, reasonOf, StoreError, type StoreErrorCode } from '../failures.js';
 
 /** Major version of the engine's files. */
@@ -35,33 +39,65 @@ export function folderFailure(error: unknown, dataDir: string): StoreError | nul
 }
 
 export const storeFolder = (dataDir: string): string => join(dataDir, 'store');
-/** Stands while a store is being created: what is in the folder then is half made and holds nothing of anyone. */
-const unfinishedMark = (dataDir: string): string => join(dataDir, 'store.unfinished');
+/** A store is made in a folder of its own in here, by a process that may outlive its maker: what is in it is nobody's. */
+const unfinishedFolder = (dataDir: string): string => join(dataDir, 'store.unfinished');
 
 /**
- * Says whether the store is to be created (`new`) or opened, and readies the folder for it.
+ * Says whether the store is to be created (`new`) or opened.
  * Throws `store.corrupt` for a folder that has lost its beginnings (it must never be served as if it were new) and
  * `store.version` for one of another engine.
  */
 export function prepareFolder(dataDir: string): 'new' | 'existing' {
   const store = storeFolder(dataDir);
-  const unfinished = existsSync(unfinishedMark(dataDir));
-  if (unfinished) rmSync(store, { recursive: true, force: true });
-  if (!existsSync(store) || readdirSync(store).length === 0) {
-    writeFileSync(unfinishedMark(dataDir), 'The store is being created. This file goes when it is.\n');
-    mkdirSync(store, { recursive: true, mode: 0o700 });
-    syncFolder(dataDir);
-    return 'new';
-  }
+  const unfinished = unfinishedFolder(dataDir);
+  // An earlier release made the store in its place, with a file as a mark while it was half made.
+  if (statSync(unfinished, { throwIfNoEntry: false })?.isFile() === true)
+    rmSync(store, { recursive: true, force: true });
+  dropUnfinished(dataDir);
+  if (!existsSync(store) || readdirSync(store).length === 0) return 'new';
   checkVersion(store);
   return 'existing';
 }
 
-/** Writes all of a new store through to the disk, then removes the mark. From here on the folder is a store. */
-export async function finishFolder(dataDir: string): Promise<void> {
-  await syncTree(storeFolder(dataDir));
-  rmSync(unfinishedMark(dataDir));
+/** Makes a new store, written through to the disk, and puts it into its place. Rejects with the words of what made it. */
+export async function createStore(dataDir: string): Promise<void> {
+  const draft = join(unfinishedFolder(dataDir), randomBytes(6).toString('hex'));
+  try {
+    mkdirSync(draft, { recursive: true, mode: 0o700 });
+    await makeDatabase(draft);
+    await syncTree(draft);
+    renameSync(draft, storeFolder(dataDir));
+  } finally {
+    dropUnfinished(dataDir);
+  }
   syncFolder(dataDir);
+}
+
+/** Whoever still writes there keeps some of it from going now; the next start tries again. */
+function dropUnfinished(dataDir: string): void {
+  try {
+    rmSync(unfinishedFolder(dataDir), { recursive: true, force: true });
+  } catch (error) {
+    if (codeOf(error) !== 'ENOTEMPTY') throw error;
+  }
+}
+
+function makeDatabase(folder: string): Promise<void> {
+  const program = fileURLToPath(new URL('./create.js', import.meta.url));
+  return new Promise((resolve, reject) => {
+    const maker = spawn(process.execPath, [program, folder], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const kill = (): void => void maker.kill('SIGKILL');
+    process.once('exit', kill);
+    const said: Buffer[] = [];
+    maker.stderr.on('data', (bytes: Buffer) => said.push(bytes));
+    maker.once('error', reject);
+    maker.once('close', (status, signal) => {
+      process.off('exit', kill);
+      const words = Buffer.concat(said).toString('utf8').trim();
+      if (status === 0) resolve();
+      else reject(new Error(words === '' ? `its maker was ended by ${signal ?? `status ${String(status)}`}` : words));
+    });
+  });
 }
 
 function checkVersion(store: string): void {

@@ -6,7 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { EMBEDDED_LIMITS } from '../../limits.js';
 import { type Engine, isDurable, openEngine } from './engine.js';
 import { reasonOf, StoreError, type StoreErrorCode } from '../failures.js';
-import { finishFolder, folderFailure, prepareFolder, storeFolder } from './folder.js';
+import { createStore, folderFailure, prepareFolder, storeFolder } from './folder.js';
 import { stillOwns } from './owner-lock.js';
 import { Scheduler } from './scheduler.js';
 import { Session } from './session.js';
@@ -60,9 +60,8 @@ function abandon(error: unknown): never {
 async function open(): Promise<Engine> {
   const state = prepareFolder(dataDir);
   try {
-    const engine = await openEngine({ folder: storeFolder(dataDir), onBroken: abandon });
-    if (state === 'new') await finishFolder(dataDir);
-    return engine;
+    if (state === 'new') await createStore(dataDir);
+    return await openEngine({ folder: storeFolder(dataDir), onBroken: abandon });
   } catch (error) {
     const reason = reasonOf(error);
     const failure = folderFailure(error, dataDir);

@@ -1,0 +1,53 @@
+// How much memory a gateway with an embedded store takes, from the outside: the first start, which makes the store, takes no more
+// than any later one, since a machine of 1 GB is enough.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { CLI } from '../../support/run-cli.js';
+
+const MOST = 350;
+
+/** Megabytes that were ever resident, once it serves. */
+async function peakOf(dataDir: string): Promise<number> {
+  const args = [CLI, 'local', '--data-dir', dataDir, '--listen', '127.0.0.1:0'];
+  const gateway = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      let said = '';
+      const hear = (bytes: Buffer): void => {
+        said += bytes.toString('utf8');
+        if (said.includes('http://127.0.0.1:')) resolve();
+      };
+      gateway.stdout.on('data', hear);
+      gateway.stderr.on('data', hear);
+      gateway.once('exit', () => {
+        reject(new Error(said));
+      });
+    });
+    const status = readFileSync(`/proc/${String(gateway.pid)}/status`, 'utf8');
+    return Math.round(Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024);
+  } finally {
+    const gone = new Promise((resolve) => gateway.once('exit', resolve));
+    gateway.kill('SIGTERM');
+    await gone;
+  }
+}
+
+test('a first and a second start take less than 350 MB', async () => {
+  if (!existsSync('/proc/self/status')) {
+    process.stderr.write('this system does not say what a process takes: it is not measured\n');
+    return;
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'bailiwick-data-'));
+  try {
+    const [first, second] = [await peakOf(join(folder, 'data')), await peakOf(join(folder, 'data'))];
+    process.stderr.write(
+      `resident at most: ${String(first)} MB in the first start, ${String(second)} MB in the second\n`,
+    );
+    expect([first, second].map((peak) => peak > 0 && peak < MOST)).toEqual([true, true]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}, 60_000);
