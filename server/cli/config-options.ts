@@ -37,7 +37,8 @@ export async function configOf(io: CliIo, flags: SettingFlags): Promise<Config> 
 
 /** Settings that cannot be used: every one with its place. */
 export function configFailure(faults: readonly ConfigFault[]): CliFailure {
-  const text = faults.map((fault) => `  ${escapeText(fault.place)}: ${escapeText(fault.message)}`).join('\n');
+  const lines = faults.map(({ place, message, fix }) => `${place}: ${message}${fix === undefined ? '' : `; ${fix}`}`);
+  const text = lines.map((line) => `  ${escapeText(line)}`).join('\n');
   const failure = { code: 'config.invalid', message: configFaultsText(faults) };
   return new CliFailure(EXIT.usage, failure, { text, report: { faults } });
 }

@@ -4,6 +4,8 @@
 export interface ConfigFault {
   readonly place: string;
   readonly message: string;
+  /** What to do about it, where the message does not say it. */
+  readonly fix?: string;
 }
 
 export function configFaultsText(faults: readonly ConfigFault[]): string {

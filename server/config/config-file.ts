@@ -41,9 +41,10 @@ export async function readConfigFile(path: string, need: 'optional' | 'required'
   if (typeof bytes === 'string') return { path, given: [], faults: [{ place: name, message: `is ${bytes}` }] };
 
   const document = readYaml({ path: name, bytes });
-  const unreadable = document.diagnostics.map((diagnostic) => ({
-    place: placeText(name, diagnostic.range),
-    message: diagnostic.help === undefined ? diagnostic.message : `${diagnostic.message}: ${diagnostic.help}`,
+  const unreadable = document.diagnostics.map(({ range, message, help }) => ({
+    place: placeText(name, range),
+    message,
+    ...(help === undefined ? {} : { fix: help }),
   }));
   if (unreadable.length > 0) return { path, given: [], faults: unreadable };
   const value: unknown = document.value ?? {};
@@ -96,7 +97,7 @@ function isWritten(value: unknown): value is Written {
 type PlaceOf = (pointer: string, part: 'key' | 'value') => string;
 
 function schemaFaults(errors: readonly ErrorObject[], placeOf: PlaceOf): ConfigFault[] {
-  const faults = errors.map((error) => {
+  const faults = errors.map((error): ConfigFault => {
     if (error.keyword !== 'additionalProperties') {
       const key = dotted(error.instancePath);
       const row = ROWS.find((candidate) => candidate.key === key);
@@ -106,19 +107,22 @@ function schemaFaults(errors: readonly ErrorObject[], placeOf: PlaceOf): ConfigF
     }
     const key = String(error.params['additionalProperty']);
     const pointer = `${error.instancePath}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-    return { place: placeOf(pointer, 'key'), message: unknownKey(dotted(pointer), error) };
+    return { place: placeOf(pointer, 'key'), ...unknownKey(dotted(pointer), error) };
   });
   // One value may break its schema in two ways, which is one fault to its author.
   return [...new Map(faults.map((fault) => [`${fault.place} ${fault.message}`, fault])).values()];
 }
 
-function unknownKey(path: string, error: ErrorObject): string {
-  if (LATER.has(path))
-    return `\`${path}\` is not available in this version of bailiwick; remove it, it would have no effect`;
+function unknownKey(path: string, error: ErrorObject): Omit<ConfigFault, 'place'> {
+  if (LATER.has(path)) {
+    const message = `\`${path}\` is not available in this version of bailiwick and would have no effect`;
+    return { message, fix: 'remove it' };
+  }
   const key = path.slice(path.lastIndexOf('.') + 1);
   const known: unknown = error.parentSchema?.['properties'];
   const meant = nearest(key, typeof known === 'object' && known !== null ? Object.keys(known) : []);
-  return `there is no setting \`${path}\`${meant === null ? '' : `; did you mean \`${meant}\`?`}`;
+  const message = `there is no setting \`${path}\``;
+  return meant === null ? { message } : { message, fix: `did you mean \`${meant}\`?` };
 }
 
 function dotted(pointer: string): string {

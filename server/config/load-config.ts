@@ -103,7 +103,8 @@ function choose(given: readonly Given[], faults: ConfigFault[]): ReadonlyMap<Row
     const first = chosen.get(next.row.choice);
     if (first === undefined) chosen.set(next.row.choice, next);
     else if (first.level === next.level && (first.row !== next.row || first.written !== next.written)) {
-      faults.push({ place: next.place, message: `says something else than ${subjectOf(first)}: set one of the two` });
+      const message = `says something else than ${subjectOf(first)}`;
+      faults.push({ place: next.place, message, fix: 'set one of the two' });
     }
   }
   return new Map([...chosen.values()].map((one) => [one.row, one]));
@@ -207,9 +208,10 @@ function misspeltVariables(env: ConfigSources['env']): ConfigFault[] {
     .filter((variable) => variable.startsWith('BAILIWICK_') && !known.includes(variable))
     .flatMap((place) => {
       if (later.has(place)) {
-        return [{ place, message: 'is not available in this version of bailiwick; unset it, it would have no effect' }];
+        const message = 'is not available in this version of bailiwick and would have no effect';
+        return [{ place, message, fix: 'unset it' }];
       }
       const meant = nearest(place, known);
-      return meant === null ? [] : [{ place, message: `there is no such setting; did you mean \`${meant}\`?` }];
+      return meant === null ? [] : [{ place, message: 'there is no such setting', fix: `did you mean \`${meant}\`?` }];
     });
 }

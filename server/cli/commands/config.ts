@@ -34,7 +34,7 @@ function defineCheck(config: Command, io: CliIo): void {
     ['a file before it is deployed', 'bailiwick config check --config etc/bailiwick.yaml --format json'],
   ]);
   withJson(command, [
-    '{"ok","file","settings":[{"key","value","source","place"}],"faults":[{"place","message"}]}',
+    '{"ok","file","settings":[{"key","value","source","place"}],"faults":[{"place","message","fix"?}]}',
     '`source` is flag, environment, file or default; `place` is null for a default. A secret has no value, but "secret": true.',
   ]);
 }

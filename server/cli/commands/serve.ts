@@ -12,7 +12,7 @@ import { escapeText } from '../render/escape.js';
 import type { bindTcp, Gateway, GatewayMode } from '../../compose.js';
 import { type Config, storeOf } from '../../config/index.js';
 import { isLoopbackName } from '../../http/host-guard.js';
-import { isNodeSupported } from '../../node-support.js';
+import { nodeWarning } from '../../node-support.js';
 import type { PolicySource } from '../../policy/active-policy.js';
 import { checkLabels } from '../../policy/check-labels.js';
 
@@ -65,13 +65,9 @@ async function serve(io: CliIo, options: Options): Promise<void> {
   }
   // As it was typed, so that a refusal names what the user knows.
   const { policy, bytes, source } = await openPolicy(io, options.policy ?? config.policy, 'serve');
-  if (!isNodeSupported(process.versions.node) && !isLoopbackName(config.listen.host)) {
-    await write(
-      io.stderr,
-      `warning: Node ${process.versions.node} does not have every security fix; serve a network with 22.23.4, 24.22.1, 26.12.1 or newer\n`,
-    );
-  }
   if (!isLoopbackName(config.listen.host)) {
+    const outdated = nodeWarning(process.versions.node, Date.now());
+    if (outdated !== null) await write(io.stderr, `warning: ${outdated}\n`);
     await write(
       io.stderr,
       'warning: keys travel in clear text to this address: put a proxy with TLS in front of it, or listen on 127.0.0.1\n',

@@ -20,7 +20,7 @@ async function faultsOf(sources: Partial<ConfigSources> & { readonly file?: stri
     await load(sources);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return error.faults.map((fault) => `${fault.place}: ${fault.message}`);
+    return error.faults.map(({ place, message, fix }) => `${place}: ${message}${fix === undefined ? '' : `; ${fix}`}`);
   }
   return [];
 }
@@ -112,7 +112,7 @@ describe('the store is one choice', () => {
       'DATABASE_URL_FILE: says something else than DATABASE_URL',
     ],
   ])('and is refused where one source makes it twice: %s', async (_name, sources, expected) => {
-    expect(await faultsOf(sources)).toEqual([`${expected}: set one of the two`]);
+    expect(await faultsOf(sources)).toEqual([`${expected}; set one of the two`]);
   });
 
   test('which a file of the secret makes, too', async () => {
@@ -142,7 +142,7 @@ test('DATABASE_URL is understood, and refused where it contradicts the variable 
   const url = 'postgres://localhost/a';
   expect((await load({ env: { DATABASE_URL: url } })).databaseUrl).toBe(url);
   expect(await faultsOf({ env: { DATABASE_URL: url, BAILIWICK_DATABASE_URL: 'postgres://localhost/b' } })).toEqual([
-    'DATABASE_URL: says something else than BAILIWICK_DATABASE_URL: set one of the two',
+    'DATABASE_URL: says something else than BAILIWICK_DATABASE_URL; set one of the two',
   ]);
 });
 
