@@ -39,9 +39,8 @@ export interface HttpService {
 }
 
 /** How long a listener waits for what, in milliseconds. */
-export type Timeouts = Pick<
-  typeof HTTP_LIMITS,
-  'headersTimeout' | 'requestTimeout' | 'timeoutCheckInterval' | 'writeTimeout'
+export type Timeouts = Readonly<
+  Record<'headersTimeout' | 'requestTimeout' | 'timeoutCheckInterval' | 'writeTimeout', number>
 >;
 
 /** Takes an address; port 0 is any free one. Rejects with Node's error where it cannot (`EADDRINUSE`, `EACCES`). */

@@ -8,7 +8,7 @@ import { expectedOf } from '../support/query-oracle.js';
 import { readInShapes, type Shape } from '../support/query-shapes.js';
 import { compiled } from '../support/query-worlds.js';
 import { describeOnStores } from '../support/stores.js';
-import { shrinkingFor, stopwatch, testRuns } from '../support/test-runs.js';
+import { shrinkingFor, stopwatch, testRuns, times } from '../support/test-runs.js';
 import { type Case, onScenes, SHRINKING } from './agreement-scenes.js';
 
 /** One who sees much in many pieces: some namespaces, and what is below others. */
@@ -60,10 +60,13 @@ describeOnStores('the shapes of a statement', (store) => {
       ['merge with a window', 0],
     ]);
     const runs = testRuns({ usual: 10, deep: 30 });
+    // Pages of several hundred roots take long, on the embedded engine most.
+    const every = times({ usual: store.name === 'postgres' ? 2 : 3, deep: 1 });
     const told = stopwatch(`agreement of shapes on ${store.name}`, runs);
     await fc.assert(
       onScenes(store.db, async ({ records, cases, crowd }) => {
-        for (const { asker, envelope } of cases.flatMap((one) => alsoAsOthers(one, crowd))) {
+        const asked = cases.filter((_, index) => index % every === 0);
+        for (const { asker, envelope } of asked.flatMap((one) => alsoAsOthers(one, crowd))) {
           const ids = expectedOf(records, asker, envelope).map(({ id }) => id);
           for (const size of [2, 53]) {
             for (const { shape, ids: found } of await readInShapes(store.db, asker, {
@@ -78,9 +81,9 @@ describeOnStores('the shapes of a statement', (store) => {
       }),
       shrinkingFor(SHRINKING, runs),
     );
-    const times = [...read.values()];
-    const all = times.reduce((sum, one) => sum + one, 0);
+    const counts = [...read.values()];
+    const all = counts.reduce((sum, one) => sum + one, 0);
     told(all, all, [...read]);
-    expect(Math.min(...times)).toBeGreaterThan(runs.numRuns / 10);
+    expect(Math.min(...counts)).toBeGreaterThan(runs.numRuns / 10);
   }, 600_000);
 });

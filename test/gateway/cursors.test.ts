@@ -137,7 +137,7 @@ describeOnStores('cursors', (store) => {
   });
 
   it('a cursor lives exactly as long as its actor sees the same', async () => {
-    const runs = testRuns(store.name === 'postgres' ? 160 : 80);
+    const runs = testRuns(store.name === 'postgres' ? { usual: 100, deep: 160 } : { usual: 20, deep: 80 });
     const told = stopwatch(`cursors over reloads on ${store.name}`, runs);
     const ends = { survived: 0, refused: 0, denied: 0, none: 0 };
     await fc.assert(

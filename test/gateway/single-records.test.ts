@@ -30,7 +30,7 @@ import {
   settle,
 } from '../support/query-worlds.js';
 import { describeOnStores } from '../support/stores.js';
-import { shrinkingFor, stopwatch, testRuns } from '../support/test-runs.js';
+import { type Often, shrinkingFor, stopwatch, testRuns } from '../support/test-runs.js';
 
 /** Milliseconds for which a failing case is made smaller. */
 const SHRINKING = 400_000;
@@ -297,9 +297,9 @@ describeOnStores('single records', (store) => {
     await http.close();
   });
 
-  const agree = async (what: string, through: Doors, usual: number): Promise<Tally> => {
+  const agree = async (what: string, through: Doors, often: Often): Promise<Tally> => {
     const tally = newTally();
-    const runs = testRuns(usual);
+    const runs = testRuns(often);
     const told = stopwatch(`single records ${what} on ${store.name}`, runs);
     await fc.assert(
       fc.asyncProperty(scene, async (one) => {
@@ -313,7 +313,7 @@ describeOnStores('single records', (store) => {
   };
 
   it('GET, decide, list and count agree on every record', async () => {
-    const tally = await agree('at the doors', doors, many ? 20 : 12);
+    const tally = await agree('at the doors', doors, many ? { usual: 12, deep: 20 } : { usual: 8, deep: 12 });
     expect(Math.min(tally.shown, tally.hidden)).toBeGreaterThan(0.15 * (tally.shown + tally.hidden));
     expect(tally.archived).toBeGreaterThan(0.05 * tally.shown);
     expect(tally.lists).toBeGreaterThan(2 * tally.askers);
@@ -327,12 +327,14 @@ describeOnStores('single records', (store) => {
       expect(answer).toMatchObject({ status, text, headers });
       return answer;
     };
-    expect((await agree('over HTTP', { ask: http.ask, get }, 2)).shown).toBeGreaterThan(0);
+    expect((await agree('over HTTP', { ask: http.ask, get }, many ? 2 : { usual: 1, deep: 2 })).shown).toBeGreaterThan(
+      0,
+    );
   }, 600_000);
 
-  const neutral = async (what: string, get: Get, usual: number): Promise<void> => {
+  const neutral = async (what: string, get: Get, often: Often): Promise<void> => {
     const tally = { askers: 0, requests: 0, changed: 0, shown: 0 };
-    const runs = testRuns(usual);
+    const runs = testRuns(often);
     const told = stopwatch(`non-interference of single records ${what} on ${store.name}`, runs);
     await fc.assert(
       fc.asyncProperty(pair, async (one) => {
@@ -353,11 +355,11 @@ describeOnStores('single records', (store) => {
   };
 
   it('no answer changes with what is invisible', async () => {
-    await neutral('at the doors', doors.get, many ? 20 : 8);
+    await neutral('at the doors', doors.get, many ? { usual: 12, deep: 20 } : { usual: 3, deep: 8 });
   }, 600_000);
 
   it('nor over HTTP, headers included', async () => {
-    await neutral('over HTTP', http.get, 2);
+    await neutral('over HTTP', http.get, many ? 2 : { usual: 1, deep: 2 });
   }, 600_000);
 
   it.each(BROKEN)(

@@ -1,12 +1,13 @@
 // A log that cannot be written: its lines are dropped and counted, and nothing else stops. With real descriptors.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { makeLogDestination } from '../../server/log-destination.js';
 import { LOG_LIMITS } from '../../server/limits.js';
 import { CLI } from '../support/run-cli.js';
+import { newDataDir } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
 
 /** Both ends of a named pipe; the reading one comes and goes. */
@@ -83,10 +84,11 @@ it('keeps a bounded number of lines for a reader that is stuck, in order', async
 });
 
 it('a full disk under the log stops no answer and no end of the process', async () => {
-  const folder = await makeFolder();
+  const dataDir = await newDataDir();
   const full = openSync('/dev/full', 'w');
-  const child = spawn(process.execPath, [CLI, 'local', '--listen', '127.0.0.1:0', '--format', 'json'], {
-    cwd: folder,
+  const args = ['local', '--data-dir', dataDir, '--listen', '127.0.0.1:0', '--format', 'json'];
+  const child = spawn(process.execPath, [CLI, ...args], {
+    cwd: dataDir,
     stdio: ['ignore', 'pipe', full],
   });
   closeSync(full);
@@ -104,5 +106,6 @@ it('a full disk under the log stops no answer and no end of the process', async 
     expect(await ended).toEqual([0, null]);
   } finally {
     child.kill('SIGKILL');
+    rmSync(dataDir, { recursive: true, force: true });
   }
 });

@@ -17,6 +17,7 @@ import { createKey, type NewKey } from '../../server/auth/api-keys.js';
 import { type Gateway, type GatewayMode, startGateway } from '../../server/compose.js';
 import type { RateLimits } from '../../server/config/index.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
+import { bindTcp, type Timeouts } from '../../server/http/http-server.js';
 import type { Clock, Logger } from '../../server/ports.js';
 import { checkAnswer } from './answer-check.js';
 import { newDataDir } from './stores.js';
@@ -79,6 +80,8 @@ export interface TestGatewayOptions {
   /** Requests of one actor at once. */
   readonly concurrency?: number;
   readonly clock?: Clock;
+  /** Those of the product unless given: longer than a test should take. */
+  readonly timeouts?: Timeouts;
   /** A migrated store to share; one of its own unless given. */
   readonly db?: Database;
 }
@@ -98,7 +101,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const gateway = await startGateway({
     mode: options.mode ?? { kind: 'serve', policy: policyOf([[ADA, '/', ['resource:read', 'namespace:read']]]) },
     db,
-    listen: { host: '127.0.0.1', port: 0 },
+    listen: await bindTcp({ host: '127.0.0.1', port: 0 }, options.timeouts),
     rate: { perActor: 0, perAddress: 0, unauthenticated: 0, ...options.rate },
     concurrency: { perActor: options.concurrency ?? 4 },
     log,

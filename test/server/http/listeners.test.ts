@@ -10,19 +10,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { listen, makeServices, startGateway } from '../../../server/compose.js';
 import { anyHost } from '../../../server/http/host-guard.js';
 import { bindSocket, bindTcp } from '../../../server/http/http-server.js';
+import { HTTP_LIMITS } from '../../../server/limits.js';
 import { call, openGateway, openSocket, raw, readToEnd, type TestGateway } from '../../support/gateway.js';
 
+/** As the product has them, in tenths of seconds. */
+const HASTY = { ...HTTP_LIMITS, headersTimeout: 800, requestTimeout: 1_500, timeoutCheckInterval: 100 };
+
 let open: TestGateway;
+let hasty: TestGateway;
 let key: string;
 let folder: string;
 
 beforeAll(async () => {
   open = await openGateway();
+  hasty = await openGateway({ db: open.db, timeouts: HASTY });
   key = (await open.key()).text;
   folder = mkdtempSync(join(tmpdir(), 'bailiwick-sockets-'));
 });
 
 afterAll(async () => {
+  await hasty.dispose();
   await open.dispose();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -124,25 +131,25 @@ describe('a request that never was one', () => {
   });
 
   it('because its headers do not end in time is 408', async () => {
-    const socket = await openSocket(open.port);
+    const socket = await openSocket(hasty.port);
     const answered = readToEnd(socket);
     socket.write('GET /api/v1/whoami HTTP/1.1\r\nHost: a\r\n');
     const answer = await answered;
     expect(answer).toMatch(/^HTTP\/1\.1 408 .*"code":"request\.timeout"/s);
-    expect(open.lines.find(({ requestId }) => requestId === idOf(answer))).toMatchObject({ status: 408 });
-  }, 20_000);
+    expect(hasty.lines.find(({ requestId }) => requestId === idOf(answer))).toMatchObject({ status: 408 });
+  });
 });
 
 describe('a body', () => {
   it('that does not end in time is 408, told with who sent it', async () => {
-    const socket = await openSocket(open.port);
+    const socket = await openSocket(hasty.port);
     const answered = readToEnd(socket);
     socket.write(`${HEAD(['Content-Type: application/json', 'Content-Length: 50'])}{"family"`);
     const answer = await answered;
     expect(answer).toMatch(/^HTTP\/1\.1 408 .*Connection: close.*"code":"request\.timeout"/s);
-    const line = open.lines.find(({ requestId }) => requestId === idOf(answer));
+    const line = hasty.lines.find(({ requestId }) => requestId === idOf(answer));
     expect(line).toMatchObject({ status: 408, actor: 'ada', path: '/api/v1/query', address: '127.0.0.1' });
-  }, 30_000);
+  });
 
   it('whose chunks are none is 400, told once', async () => {
     const before = open.lines.length;

@@ -12,6 +12,7 @@ import { chosenStatement, countStatement } from '../../../server/query/records.j
 import { rowPredicate } from '../../../server/query/row-predicate.js';
 import { planOf, type Step } from '../../support/query-plans.js';
 import { testStores, type OpenedStore } from '../../support/stores.js';
+import { times } from '../../support/test-runs.js';
 import { some } from './asked-pages.js';
 import type { Json } from './oracle/evaluate.js';
 
@@ -25,6 +26,8 @@ interface Values {
 
 const FIRST: Values = { name: 'a', id: '0', created: '2001-01-01', rank: 1 };
 const LAST: Values = { name: 'z', id: 'f', created: '2039-01-01', rank: 9 };
+
+const RECORDS = times({ usual: 12_000, deep: 24_000 });
 
 /**
  * Namespaces `/n0` to `/n9` with four below each, and some at depths 4 to 7; half of the records are of other families. What is
@@ -41,8 +44,8 @@ async function fill(db: Database, { name, id, created, rank }: Values): Promise<
            WHEN n = 10 THEN '/deep/a/b/c/d/e/v' || m || '/'
            ELSE (ARRAY['/deep/a/b/c/', '/deep/a/b/c/d/', '/deep/a/b/c/d/e/', '/deep/a/b/c/x/'])[m + 1] END AS path,
          family = 2 AND (n IN (3, 5) OR (n = 7 AND m = 1) OR (n = 10 AND m IN (1, 2)) OR (n = 11 AND m = 1)) AS seen
-       FROM (SELECT i, 2 + i / 12 % 2 AS family, i % 12 AS n, i / 24 % 4 AS m FROM generate_series(1, 24000) AS i) AS r) AS r`,
-    [id, name, rank, created],
+       FROM (SELECT i, 2 + i / 12 % 2 AS family, i % 12 AS n, i / 24 % 4 AS m FROM generate_series(1, ?::int) AS i) AS r) AS r`,
+    [id, name, rank, created, RECORDS],
   );
   await db.knex.raw('REINDEX TABLE records');
   for (const table of ['records', 'record_counts']) await db.knex.raw('VACUUM (ANALYZE) ??', [table]);
