@@ -75,6 +75,14 @@ export const EMBEDDED_LIMITS = Object.freeze({
   messageBytes: 256 * 1024 * 1024,
   /** Of one COPY, which is collected before it is run. Loaders send less at a time. */
   copyBytes: 256 * 1024 * 1024,
+  /**
+   * It runs one statement at a time, so a query may take this part of what a statement waits: as long as each of two askers before it, and
+   * no longer.
+   */
+  queryShare: 1 / 3,
+  /** After a unit that took so many milliseconds there is a pause of so many, in which new clients are greeted and say what they want. */
+  longUnit: 100,
+  pauseAfterLong: 10,
 });
 
 /**
@@ -200,8 +208,9 @@ export const KEY_LIMITS = Object.freeze({
   proven: 10_000,
   /** Credentials whose fingerprints are remembered: they come again with each request. */
   fingerprints: 10_000,
-  /** How long requests wait for the end of the look-up before theirs, which they then share, in milliseconds. */
+  /** How long requests wait for the end of the look-up before theirs, which they then share, in milliseconds; twice as long each time that it was in vain. */
   lookUpPatience: 10,
+  longestLookUpPatience: 640,
 });
 
 export const CONFIG_LIMITS = Object.freeze({

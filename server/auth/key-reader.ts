@@ -1,6 +1,6 @@
 // Looks keys up for requests. Those that arrive while a look-up is under way share the next one; none is answered from what was
-// read before it came, so a key that was revoked is refused from that moment on, by every process. A store that keeps a look-up
-// waiting is asked for each request again: it is the store's pool that says how many may wait.
+// read before it came, so a key that was revoked is refused from that moment on, by every process. While a look-up does not end others
+// are begun beside it, each after twice the time: a connection that is lost holds nobody up, and a store that is busy is asked a few times.
 import type { Database } from '../db/database.js';
 import { KEY_LIMITS } from '../limits.js';
 import { findKeys, type FoundKeys, type StoredKey } from './api-keys.js';
@@ -18,7 +18,7 @@ export function makeKeyReader(db: Database): KeyReader {
   let next: LookUp | null = null;
   /** Settles when the look-up that is under way has ended, or keeps others waiting for too long. */
   let turn: Promise<unknown> = Promise.resolve();
-  let isLate = false;
+  let patience: number = KEY_LIMITS.lookUpPatience;
 
   const begin = (ids: ReadonlySet<string>): Promise<FoundKeys> => {
     // Whoever asks from here on needs a statement that begins later.
@@ -28,14 +28,14 @@ export function makeKeyReader(db: Database): KeyReader {
     const ended = found.then(
       () => {
         isOver = true;
-        isLate = false;
+        patience = KEY_LIMITS.lookUpPatience;
       },
       () => undefined,
     );
-    const late = patience().then(() => {
-      isLate ||= !isOver;
+    const late = pause(patience).then(() => {
+      if (!isOver) patience = Math.min(2 * patience, KEY_LIMITS.longestLookUpPatience);
     });
-    turn = isLate ? Promise.resolve() : Promise.race([ended, late]);
+    turn = Promise.race([ended, late]);
     return found;
   };
 
@@ -49,8 +49,8 @@ export function makeKeyReader(db: Database): KeyReader {
   };
 }
 
-function patience(): Promise<void> {
+function pause(time: number): Promise<void> {
   return new Promise((resolve) => {
-    setTimeout(resolve, KEY_LIMITS.lookUpPatience).unref();
+    setTimeout(resolve, time).unref();
   });
 }

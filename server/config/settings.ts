@@ -49,7 +49,10 @@ export const SETTINGS = Object.freeze({
   database: group('connections of this process to its store, and how long what runs on them may take', {
     maxConnections: setting(CONNECTIONS, { default: 8, doc: 'connections for queries' }),
     maxWriters: setting(CONNECTIONS, { default: 4, doc: 'connections for everything that writes' }),
-    statementTimeout: setting(DURATION, { default: '3s', doc: 'after which a statement of a request is given up' }),
+    statementTimeout: setting(DURATION, {
+      default: '3s',
+      doc: 'after which a statement of a request is given up; on the embedded store a query ends after a third of it',
+    }),
     idleInTransaction: setting(DURATION, {
       default: '10s',
       doc: 'after which a transaction that waits is rolled back',

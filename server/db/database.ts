@@ -3,7 +3,7 @@
 // There are three pools, so that none can take the connections of another: `read` for the statements of requests, knex for everything
 // that writes or takes a transaction, and `vital` for keys and health, which have to answer also while queries take all they can.
 import knex, { type Knex } from 'knex';
-import { DATABASE_LIMITS, POOL_LIMITS } from '../limits.js';
+import { DATABASE_LIMITS, EMBEDDED_LIMITS, POOL_LIMITS } from '../limits.js';
 import { VITAL } from './embedded/session.js';
 import { embeddedSource } from './embedded/source.js';
 import { externalSource, probeExternal } from './external.js';
@@ -11,6 +11,7 @@ import { makeListener, type NotificationHandler, type Subscription } from './lis
 import { type ConnectionSource, StorePool } from './pool.js';
 import { makeReader, type Reader } from './prepared.js';
 import { inTransaction, type TransactionOptions } from './transaction.js';
+import { makeTurns } from './turns.js';
 
 export type DatabaseConfig =
   /** `dataDir` is the folder of the gateway's data; the store is in `store/` below it. */
@@ -40,6 +41,8 @@ export interface Database {
   readonly knex: Knex;
   /** Rows for requests: prepared where statements come again, stopped by a signal. */
   readonly read: Reader;
+  /** Milliseconds after which a query has to end itself, where the store cannot stop it and all others wait for it; else null. */
+  readonly longestQuery: number | null;
   /** As `read`, on connections that queries cannot take: for keys and health alone. */
   readonly vital: Reader;
   /** As `inTransaction`. */
@@ -68,22 +71,28 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
   if (config.kind === 'external') {
     const source = externalSource({ url: config.url, ...limits });
     await probeExternal(source);
-    return database(config.kind, { source, maxConnections, maxWriters, closeStore: () => Promise.resolve() });
+    const closeStore = (): Promise<void> => Promise.resolve();
+    return database(config.kind, { source, maxConnections, maxWriters, longestQuery: null, closeStore });
   }
   const { onWait } = config;
   const embedded = embeddedSource({ dataDir: config.dataDir, ...limits, ...(onWait === undefined ? {} : { onWait }) });
   await embedded.start();
-  return database(config.kind, { source: embedded.source, maxConnections, maxWriters, closeStore: embedded.close });
+  const longestQuery =
+    limits.statementTimeout === 0 ? null : Math.ceil(limits.statementTimeout * EMBEDDED_LIMITS.queryShare);
+  const { source, close: closeStore } = embedded;
+  return database(config.kind, { source, maxConnections, maxWriters, longestQuery, closeStore });
 }
 
 interface Parts {
   readonly source: ConnectionSource;
   readonly maxConnections: number;
   readonly maxWriters: number;
+  readonly longestQuery: number | null;
   readonly closeStore: () => Promise<void>;
 }
 
-function database(kind: Database['kind'], { source, maxConnections, maxWriters, closeStore }: Parts): Database {
+function database(kind: Database['kind'], parts: Parts): Database {
+  const { source, maxConnections, maxWriters, longestQuery, closeStore } = parts;
   const readers = new StorePool(source, { max: maxConnections });
   const writers = new StorePool(source, { max: maxWriters });
   const vitals = new StorePool(source, { max: POOL_LIMITS.vital, name: VITAL });
@@ -104,8 +113,9 @@ function database(kind: Database['kind'], { source, maxConnections, maxWriters, 
   };
   return {
     kind,
+    longestQuery,
     knex: db,
-    read: makeReader(readers),
+    read: makeReader(readers, kind === 'embedded' ? makeTurns() : null),
     vital: makeReader(vitals),
     transaction: (work, options) => inTransaction(db, work, options),
     listen: (channel, handler) => listener.listen(channel, handler),

@@ -49,6 +49,7 @@ export type StoreFailure = 'timeout' | 'unavailable';
 /** Error classes (first two characters) and codes of PostgreSQL, its appendix A. The code is looked up before the class. */
 const SQL_STATES: ReadonlyMap<string, StoreFailure> = new Map<string, StoreFailure>([
   ['57014', 'timeout'], // query_canceled: statement_timeout
+  ['2203A', 'timeout'], // sql_json_member_not_found: a statement that found itself too late (server/query/in-time.ts)
   ['55P03', 'timeout'], // lock_not_available: lock_timeout
   ['25006', 'unavailable'], // read_only_sql_transaction: a primary that became a standby
   ['42501', 'unavailable'], // insufficient_privilege: a right was taken away, or never given

@@ -9,10 +9,13 @@ import type { StoreClient } from './client.js';
 import type { StorePool } from './pool.js';
 import { type Query, sendRaw } from './raw-query.js';
 import { type Fragment, placeholders, sharingValues } from './sql.js';
+import type { Turns } from './turns.js';
 
 export interface ReadOptions {
   /** Stops the statement, or does not begin it; the reader then rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
+  /** Who asks. Where turns are taken nobody else waits for more than one statement of theirs at a time. */
+  readonly asker?: string | undefined;
 }
 
 /** Runs one statement outside of any transaction and gives its rows, or rejects with the driver's error as it is. */
@@ -52,10 +55,9 @@ export function makeStatementNames(): StatementNames {
   };
 }
 
-export function makeReader(pool: StorePool): Reader {
+export function makeReader(pool: StorePool, turns: Turns | null = null): Reader {
   const names = makeStatementNames();
-  return async <Row>(statement: Fragment, { signal }: ReadOptions = {}) => {
-    if (statement.bindings.length === 0) throw new Error('a statement without bindings');
+  const read = async <Row>(statement: Fragment, signal: AbortSignal | undefined): Promise<readonly Row[]> => {
     const query = queryOf(statement, names);
     signal?.throwIfAborted();
     const client = await pool.connect();
@@ -65,6 +67,11 @@ export function makeReader(pool: StorePool): Reader {
     } finally {
       client.release(client.isLost || isFull(client, query));
     }
+  };
+  return async <Row>(statement: Fragment, { signal, asker }: ReadOptions = {}) => {
+    if (statement.bindings.length === 0) throw new Error('a statement without bindings');
+    if (turns === null || asker === undefined) return read<Row>(statement, signal);
+    return turns(asker, () => read<Row>(statement, signal));
   };
 }
 

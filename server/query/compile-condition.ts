@@ -1,10 +1,10 @@
 // Conditions as SQL over a row called `x`. Every expression is total: it gives true or false, never NULL and never an error,
 // on whatever JSON is stored, so `not` is plain negation and nothing can be learned from a failure (docs/queries.md
-// "Conditions").
+// "Conditions"). But one that is to be evaluated in time ends its statement when that is over.
 import { assertNever } from '../../engine/index.js';
 import type { Comparison, Condition, Containment, Membership, Operand, OperandType, Pattern } from './condition.js';
 import { propertyValue, type Field, type PropertyField } from './fields.js';
-import { join, sql, type Fragment } from '../db/sql.js';
+import { join, literal, sql, type Fragment } from '../db/sql.js';
 
 const compiled = new WeakMap<Condition, Fragment>();
 
@@ -28,6 +28,8 @@ function compile(condition: Condition): Fragment {
       return condition.parts.length === 0 ? sql`FALSE` : sql`(${join(condition.parts.map(compileCondition), ' OR ')})`;
     case 'not':
       return sql`(NOT ${compileCondition(condition.part)})`;
+    case 'inTime':
+      return orTooLate(condition.limit, compileCondition(condition.part));
     case 'isNull':
       return isNull(condition.field, condition.wanted ? 'absent' : 'present');
     case 'compare':
@@ -46,6 +48,15 @@ function compile(condition: Condition): Fragment {
     default:
       return assertNever(condition);
   }
+}
+
+/**
+ * An error where the statement has run for longer than `limit` milliseconds, SQLSTATE 2203A, which nothing else of ours raises. It is made
+ * from the clock: an error that is a constant would be raised when the statement is planned.
+ */
+function orTooLate(limit: number, condition: Fragment): Fragment {
+  return sql`(CASE WHEN clock_timestamp() > statement_timestamp() + ${literal(limit)} * interval '1 ms'
+    THEN jsonb_path_exists(to_jsonb(clock_timestamp()), 'strict $.time') ELSE ${condition} END)`;
 }
 
 /** `test` of the field's value where it has one of this type, false everywhere else. */

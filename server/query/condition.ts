@@ -41,7 +41,9 @@ export type Condition =
       readonly operator: Containment;
       readonly values: readonly Operand[];
     }
-  | { readonly kind: 'isNull'; readonly field: Field; readonly wanted: boolean };
+  | { readonly kind: 'isNull'; readonly field: Field; readonly wanted: boolean }
+  /** Asked by nobody (in-time.ts): the part, or an error once the statement has run for longer than `limit` milliseconds. */
+  | { readonly kind: 'inTime'; readonly limit: number; readonly part: Condition };
 
 /** Whether it holds for every record because nothing was asked. */
 export function isEverything(condition: Condition): boolean {

@@ -7,6 +7,7 @@ import { sql, type Fragment } from '../db/sql.js';
 import { storedPath } from '../db/tables.js';
 import { isEverything } from './condition.js';
 import { openCursor, sealCursor, type CursorBinding } from './cursor.js';
+import { inTime } from './in-time.js';
 import { keyOrder } from './key-order.js';
 import { remembering, type Wanted } from './remembered.js';
 import { isPosition, sortColumns, type Position } from './order.js';
@@ -29,13 +30,14 @@ export interface RecordPage {
   readonly next: string | null;
 }
 
-export interface ListRequest {
+export interface CountRequest extends ReadOptions {
   readonly predicate: RowPredicate;
   readonly plan: QueryPlan;
+}
+
+export interface ListRequest extends CountRequest {
   /** Whom and what the cursors of this query belong to. */
   readonly cursors: CursorBinding;
-  /** Of the client that waits for it. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -55,8 +57,8 @@ function placeOf(cursor: string, plan: QueryPlan, binding: CursorBinding): Posit
 }
 
 async function readPage(db: Database, request: ListRequest, after: Position | null): Promise<RecordPage> {
-  const { predicate, plan, cursors, signal } = request;
-  const rows = await readRows(db, { predicate, plan, after }, { signal });
+  const { predicate, plan, cursors, ...options } = request;
+  const rows = await readRows(db, { predicate, plan, after }, options);
   const last = rows.find(({ at }) => at !== null)?.at ?? null;
   const more = rows.some((row) => row.more);
   const next = more && last !== null ? sealCursor(positionOf(last, plan), { plan, binding: cursors }) : null;
@@ -65,9 +67,12 @@ async function readPage(db: Database, request: ListRequest, after: Position | nu
 
 /** Most pages are small, and most of what a page of large records costs is to write them. */
 async function readRows(db: Database, wanted: Wanted, options: ReadOptions): Promise<readonly PageRow[]> {
-  const rows = await db.read<PageRow>(pageOf(wanted), options);
+  const request = endedInTime(db, ordered(wanted));
+  const rows = await db.read<PageRow>(
+    isEverything(request.plan.where) ? knownPage(wanted) : pageStatement(request),
+    options,
+  );
   if (!isTooLarge(rows)) return rows;
-  const request = ordered(wanted);
   // Whatever is gathered has been read so already.
   return request.order === null ? rows : db.read<PageRow>(largePageStatement(request), options);
 }
@@ -91,21 +96,22 @@ function ordered(wanted: Wanted): PageRequest {
 const knownPage = remembering(chosenStatement);
 const knownCount = remembering(countStatement);
 
-/** With a filter it is seldom the same one again. */
-function pageOf(wanted: Wanted): Fragment {
-  return isEverything(wanted.plan.where) ? knownPage(wanted) : chosenStatement(wanted);
+/** What is read in an order that an index gives and without a filter is there in no time, and so is a count without one. */
+function endedInTime<T extends Wanted>({ longestQuery }: Database, wanted: T): T {
+  const { plan } = wanted;
+  const isQuick = isEverything(plan.where) && keyOrder(plan.orderBy, plan.family) !== null;
+  if (longestQuery === null || isQuick) return wanted;
+  return { ...wanted, plan: { ...plan, where: inTime(plan.where, longestQuery) } };
 }
 
-function countOf(wanted: Wanted): Fragment {
-  return isEverything(wanted.plan.where) ? knownCount(wanted) : countStatement(wanted);
+function countOf(db: Database, wanted: Wanted): Fragment {
+  // With a filter it is seldom the same one again.
+  return isEverything(wanted.plan.where) ? knownCount(wanted) : countStatement(endedInTime(db, wanted));
 }
 
 /** How many visible records the plan's conditions hold for. */
-export async function countRecords(
-  db: Database,
-  { predicate, plan, signal }: Omit<ListRequest, 'cursors'>,
-): Promise<number> {
-  const rows = await db.read<{ readonly count: string }>(countOf({ predicate, plan, after: null }), { signal });
+export async function countRecords(db: Database, { predicate, plan, ...options }: CountRequest): Promise<number> {
+  const rows = await db.read<{ readonly count: string }>(countOf(db, { predicate, plan, after: null }), options);
   return Number(rows[0]?.count ?? 0);
 }
 

@@ -27,7 +27,7 @@ export interface SchedulerOptions {
   readonly onBroken: (error: unknown) => never;
 }
 
-const { waiting: MAX_WAITING } = EMBEDDED_LIMITS;
+const { waiting: MAX_WAITING, longUnit: LONG, pauseAfterLong: PAUSE } = EMBEDDED_LIMITS;
 
 export class Scheduler {
   readonly #options: SchedulerOptions;
@@ -40,6 +40,8 @@ export class Scheduler {
   #owner: Session | null = null;
   #idleTimer: NodeJS.Timeout | null = null;
   #scheduled = false;
+  /** Milliseconds of the last unit, in which no socket was read. */
+  #lastTook = 0;
   #onEmpty: (() => void) | null = null;
 
   constructor(options: SchedulerOptions) {
@@ -131,15 +133,17 @@ export class Scheduler {
     session.send(READY_IDLE);
   }
 
-  /** One unit per turn of the event loop, so that sockets are read in between. */
+  /** One unit per turn of the event loop, so that sockets are read in between; after a long one whoever came meanwhile gets in line. */
   #schedule(): void {
     if (this.#scheduled) return;
     if (this.#owner === null ? this.#waiting.length === 0 : this.#owner.queue.length === 0) return;
     this.#scheduled = true;
-    setImmediate(() => {
+    const next = (): void => {
       this.#scheduled = false;
       this.#next();
-    });
+    };
+    if (this.#owner === null && this.#lastTook > LONG) setTimeout(next, PAUSE);
+    else setImmediate(next);
   }
 
   #next(): void {
@@ -154,7 +158,9 @@ export class Scheduler {
     this.#stopTimer();
     this.#owner = session;
     this.#options.mark(session.statementTimeout);
+    const begun = performance.now();
     const output = this.#run(unit.messages);
+    this.#lastTook = performance.now() - begun;
     this.#options.mark(0);
     const answer = this.#read(output, unit.copy);
     session.send(answer.output);

@@ -51,7 +51,7 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
       const { predicate, digest } = visibleSet(decided, plan);
       const cursors = { secret: cursorKey, actorId: actor.id, visibility: digest };
       const [page] = await Promise.all([
-        listPage(db, { predicate, plan, cursors, signal: gone }),
+        listPage(db, { predicate, plan, cursors, signal: gone, asker: actor.id }),
         assertNamespace(db, decided, plan),
       ]);
       const next = page.next === null ? 'null' : `"${page.next}"`;
@@ -67,8 +67,9 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
     parse: (body) => parseQuery(body, 'count'),
     visibilityOf: visibilityRequest,
     answer: async (decided, plan) => {
+      const { actor, gone } = decided;
       const [total] = await Promise.all([
-        countRecords(db, { predicate: visibleSet(decided, plan).predicate, plan, signal: decided.gone }),
+        countRecords(db, { predicate: visibleSet(decided, plan).predicate, plan, signal: gone, asker: actor.id }),
         assertNamespace(db, decided, plan),
       ]);
       return { status: 200, json: answerJson(plan, `"count":${String(total)}`, decided.policy) };

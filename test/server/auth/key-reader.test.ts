@@ -1,6 +1,7 @@
 // Keys are looked up together and never from before: who asks while others are answered shares the next statement, a revocation
 // holds for it.
 import { beforeEach, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { instantOf } from '../../../engine/index.js';
 import { createKey, KeyRowError, revokeKey } from '../../../server/auth/api-keys.js';
 import type { Database } from '../../../server/db/database.js';
@@ -65,6 +66,27 @@ describeOnStores('keys', (store) => {
     await new Promise((resolve) => setImmediate(resolve));
     expect((await read(id))?.actor).toBe('ida');
     expect(held).toBe(1);
+  });
+
+  it('asked for while the store is busy are looked up together, a few times', async () => {
+    const id = await made('jo');
+    const held: (() => void)[] = [];
+    // A store that answers nothing until it is told to.
+    const vital: Database['vital'] = async (...asked) => {
+      await new Promise<void>((resolve) => held.push(resolve));
+      return store.db.vital(...asked);
+    };
+    const read = makeKeyReader({ ...store.db, vital });
+    const asked: Promise<unknown>[] = [];
+    for (let i = 0; i < 60; i += 1) {
+      asked.push(read(id));
+      await sleep(5);
+    }
+    expect(held.length).toBeGreaterThan(1);
+    expect(held.length).toBeLessThan(8);
+    const release = setInterval(() => held.shift()?.(), 1);
+    expect(await Promise.all(asked)).toEqual(asked.map(() => expect.objectContaining({ actor: 'jo' })));
+    clearInterval(release);
   });
 
   it('are revoked for everyone who asks after that, also while others are being answered', async () => {

@@ -1,0 +1,26 @@
+// A condition that ends its statement. A server stops a statement that takes too long; the embedded engine cannot be told to, as its
+// thread is busy with the statement. So there each part of a condition looks at the clock before it is evaluated.
+import { assertNever } from '../../engine/index.js';
+import { type Condition, isEverything } from './condition.js';
+
+/** As the condition; raises SQLSTATE 2203A once its statement has run for longer than `limit` milliseconds. */
+export function inTime(condition: Condition, limit: number): Condition {
+  switch (condition.kind) {
+    case 'and':
+    case 'or':
+      // Of nothing there is one part: sort keys take time, too.
+      if (isEverything(condition)) return { kind: 'inTime', limit, part: condition };
+      return { kind: condition.kind, parts: condition.parts.map((part) => inTime(part, limit)) };
+    case 'not':
+      return { kind: 'not', part: inTime(condition.part, limit) };
+    case 'compare':
+    case 'pattern':
+    case 'member':
+    case 'list':
+    case 'isNull':
+    case 'inTime':
+      return { kind: 'inTime', limit, part: condition };
+    default:
+      return assertNever(condition);
+  }
+}

@@ -1,0 +1,44 @@
+// Where a query has to end itself: in front of each comparison, and of the sort keys where nothing is compared.
+import { expect, test } from '@jest/globals';
+import type { Condition } from '../../../server/query/condition.js';
+import { inTime } from '../../../server/query/in-time.js';
+import { parseQuery } from '../../../server/query/parse-query.js';
+
+const whereOf = (where?: object): Condition =>
+  parseQuery({ family: 'resource', namespace: '/', ...(where === undefined ? {} : { where }) }, 'query').where;
+
+/** A condition by its kinds. */
+function kinds(condition: Condition): unknown {
+  switch (condition.kind) {
+    case 'and':
+    case 'or':
+      return { [condition.kind]: condition.parts.map(kinds) };
+    case 'not':
+    case 'inTime':
+      return { [condition.kind]: kinds(condition.part) };
+    default:
+      return condition.kind;
+  }
+}
+
+test('every comparison looks at the clock first', () => {
+  const where = {
+    or: [
+      { name: { contains: 'a', ne: 'b' } },
+      { not: { 'properties.a': { hasAny: [1] } } },
+      { and: [{ 'properties.b': { in: [1] } }, { 'properties.c': { isNull: true } }] },
+    ],
+  };
+  const asked = kinds(whereOf(where));
+  const looked = kinds(inTime(whereOf(where), 10));
+  const clocks = /\{"inTime":("\w+")\}/g;
+  const text = JSON.stringify(looked);
+  expect(JSON.parse(text.replaceAll(clocks, '$1'))).toEqual(asked);
+  expect([...text.matchAll(clocks)].map(([, kind]) => kind)).toEqual(
+    ['pattern', 'compare', 'list', 'member', 'isNull'].map((kind) => `"${kind}"`),
+  );
+});
+
+test('so does each record where nothing is compared', () => {
+  expect(kinds(inTime(whereOf(), 10))).toEqual({ inTime: { and: [] } });
+});
