@@ -210,7 +210,7 @@ export const KEY_LIMITS = Object.freeze({
   fingerprints: 10_000,
   /** How long requests wait for the end of the look-up before theirs, which they then share, in milliseconds; twice as long each time that it was in vain. */
   lookUpPatience: 10,
-  longestLookUpPatience: 640,
+  longestLookUpPatience: 160,
 });
 
 export const CONFIG_LIMITS = Object.freeze({

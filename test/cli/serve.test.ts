@@ -32,13 +32,14 @@ interface Served {
   readonly ready: Readonly<Record<string, unknown>>;
   readonly port: number;
   readonly ended: Promise<number | null>;
+  readonly stderr: () => string;
 }
 
 /** Starts a gateway as its own process and waits until it says that it listens. */
-async function start(...args: readonly string[]): Promise<Served> {
+async function start(verb: string, ...args: readonly string[]): Promise<Served> {
   const child = spawn(
     process.execPath,
-    [CLI, ...args, '--data-dir', dataDir, '--listen', '127.0.0.1:0', '--format', 'json'],
+    [CLI, verb, '--data-dir', dataDir, '--listen', '127.0.0.1:0', '--format', 'json', ...args],
     {
       env: { PATH: process.env['PATH'] ?? '' },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -55,7 +56,7 @@ async function start(...args: readonly string[]): Promise<Served> {
     ended.then((status) => Promise.reject(new Error(`ended with ${String(status)}: ${errors}`))),
   ]);
   const ready = JSON.parse(line) as Readonly<Record<string, unknown>>;
-  return { child, ready, port: Number(new URL(String(ready['url'])).port), ended };
+  return { child, ready, port: Number(new URL(String(ready['url'])).port), ended, stderr: () => errors };
 }
 
 function bailiwick(...args: readonly string[]): ReturnType<typeof spawnCli> {
@@ -99,6 +100,16 @@ describe('serve', () => {
     expect(ran.stderr).toContain(`cannot listen on \`127.0.0.1:${String(port)}\`: another process uses the port`);
     expect(ran.stdout).toBe('');
     taken.close();
+  });
+
+  it('warns once that keys travel in clear text where other machines reach it, and not on loopback', async () => {
+    const warnings = async (...listen: readonly string[]): Promise<number> => {
+      const served = await start('serve', '--policy', policy, ...listen);
+      served.child.kill('SIGTERM');
+      await served.ended;
+      return served.stderr().split('warning: keys travel in clear text to this address: ').length - 1;
+    };
+    expect([await warnings('--listen', '0.0.0.0:0'), await warnings()]).toEqual([1, 0]);
   });
 
   it('refuses to start where nobody could authenticate', async () => {

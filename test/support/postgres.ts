@@ -68,8 +68,9 @@ export async function startPostgres(settings: readonly string[] = []): Promise<T
     stopServer('SIGKILL');
   };
   process.on('exit', killAtExit);
+  const port = settings.findLast((setting) => setting.startsWith('port='))?.slice('port='.length) ?? '5432';
   const urlOf = (database: string): string =>
-    `postgres://postgres@localhost/${database}?host=${encodeURIComponent(folder)}`;
+    `postgres://postgres@localhost:${port}/${database}?host=${encodeURIComponent(folder)}`;
   const server: TestPostgres = {
     url: urlOf('postgres'),
     urlOf,
@@ -138,7 +139,7 @@ async function ready(url: string): Promise<void> {
 }
 
 /** PostgreSQL refuses to run as root. */
-function unprivilegedAccount(): Account | 'none' {
+export function unprivilegedAccount(): Account | 'none' {
   const accounts = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
     .map((line) => line.split(':'));

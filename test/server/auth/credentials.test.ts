@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { type Instant, instantOf, scopeSetOf } from '../../../engine/index.js';
 import { listKeys, revokeKey } from '../../../server/auth/api-keys.js';
+import { formatKey, makeKeyText } from '../../../server/auth/key-text.js';
+import type { Database } from '../../../server/db/database.js';
 import { call, openGateway, pathOf, type Reply, type TestGateway } from '../../support/gateway.js';
 
 let open: TestGateway;
@@ -221,6 +223,38 @@ describe('failed authentications', () => {
     expect((await call(limited.port, { ...WHOAMI, key: text })).status).toBe(200);
     expect(limited.lines.filter((line) => line['status'] === 429)).toEqual([]);
     expect(limited.lines.filter((line) => line['refused'] !== undefined)).toHaveLength(1);
+    await limited.dispose();
+  });
+
+  it('with unknown keys of the right form, many at once, cost few look-ups, and a key that was right is answered meanwhile', async () => {
+    const lookedUp: string[] = [];
+    const vital: Database['vital'] = (statement, ...rest) => {
+      lookedUp.push(...statement.bindings.flat().map(String));
+      return open.db.vital(statement, ...rest);
+    };
+    const quota = 5;
+    const limited = await openGateway({ db: { ...open.db, vital }, rate: { unauthenticated: quota } });
+    const { text, id } = await limited.key();
+    expect((await call(limited.port, { ...WHOAMI, key: text })).status).toBe(200);
+    const [waves, wave] = [20, 25];
+    const begun = performance.now();
+    const statuses: number[] = [];
+    for (let i = 0; i < waves; i += 1) {
+      const flood = Array.from({ length: wave }, async () => {
+        statuses.push((await call(limited.port, { ...WHOAMI, key: formatKey(makeKeyText()) })).status);
+      });
+      expect((await call(limited.port, { ...WHOAMI, key: text })).status).toBe(200);
+      await Promise.all(flood);
+    }
+    const seconds = (performance.now() - begun) / 1_000;
+    const unknown = lookedUp.filter((asked) => asked !== id).length;
+    process.stdout.write(
+      `${String(waves * wave)} unknown keys in ${seconds.toFixed(1)} s: ${String(unknown)} looked up\n`,
+    );
+    // The first wave comes before the first failure, and of each limiter a second's worth is in hand.
+    expect(unknown).toBeLessThanOrEqual(wave + 2 * quota + Math.ceil(2 * quota * seconds));
+    expect(statuses).toHaveLength(waves * wave);
+    expect(new Set(statuses)).toEqual(new Set([401, 429]));
     await limited.dispose();
   });
 

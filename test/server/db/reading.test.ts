@@ -131,6 +131,28 @@ describeOnStores('what others announce', (store) => {
   });
 });
 
+describeOnStores('what others announce, when whoever owns the store leaves', (store) => {
+  it('is heard from the next owner', async () => {
+    if (store.name === 'postgres') return; // it has no owner
+    const owner = await store.open();
+    const other = await openDatabase(owner.config);
+    const heard: (string | null)[] = [];
+    const until = async (count: number): Promise<void> => {
+      for (let i = 0; i < 500 && heard.length < count; i += 1) await sleep(20);
+    };
+    await other.listen('swaps', (payload) => heard.push(payload));
+    await owner.database.knex.raw("SELECT pg_notify('swaps', 'one')");
+    await until(2);
+    await owner.database.close();
+    await until(3);
+    await other.knex.raw("SELECT pg_notify('swaps', 'two')");
+    await until(4);
+    expect(heard).toEqual([null, 'one', null, 'two']);
+    await other.close();
+    await owner.dispose();
+  });
+});
+
 describe('on a PostgreSQL that ends connections', () => {
   describeOnStores('what others announce', (store) => {
     let db: Database;
@@ -140,7 +162,7 @@ describe('on a PostgreSQL that ends connections', () => {
     afterAll(() => db.close());
 
     it('is listened for again, and said that something may have been missed', async () => {
-      if (store.name === 'embedded') return; // its connections end with their owner: embedded-processes.test.ts
+      if (store.name === 'embedded') return; // its connections end with their owner, as below
       const heard: (string | null)[] = [];
       await db.listen('swaps', (payload) => heard.push(payload));
       await store.db.knex.raw(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity

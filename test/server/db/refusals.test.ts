@@ -1,0 +1,110 @@
+// What a person reads when a PostgreSQL refuses the gateway, or the gateway the PostgreSQL: the words, with nothing secret in them.
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { openDatabase } from '../../../server/db/database.js';
+import { findPostgres, runSql, startPostgres, type TestPostgres, unprivilegedAccount } from '../../support/postgres.js';
+
+/** `code: message` of a refusal; `open` where there is none. */
+async function wordsOf(url: string): Promise<string> {
+  try {
+    await (await openDatabase({ kind: 'external', url })).close();
+    return 'open';
+  } catch (error) {
+    const { code, message } = error as { readonly code?: string; readonly message?: string };
+    return `${String(code)}: ${String(message)}`;
+  }
+}
+
+describe('before the PostgreSQL is asked', () => {
+  test('an unknown sslmode is told with those that there are', async () => {
+    expect(await wordsOf('postgres://admin:hunter2@localhost/db?sslmode=bogus')).toBe(
+      'store.tls: sslmode in the database URL is none of disable, allow, prefer, require, verify-ca, verify-full, no-verify',
+    );
+  });
+
+  test('so is a CA file that is not there', async () => {
+    expect(await wordsOf('postgres://admin:hunter2@localhost/db?sslmode=verify-full&sslrootcert=/nowhere/ca.pem')).toBe(
+      'store.tls: a file that the database URL names for TLS cannot be read (ENOENT)',
+    );
+  });
+});
+
+if (findPostgres() === null) {
+  test.skip('a PostgreSQL with passwords and TLS (none is installed here)', () => undefined);
+} else {
+  describe('a PostgreSQL with passwords and a certificate of its own making', () => {
+    let folder: string;
+    let port: number;
+    let server: TestPostgres;
+
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'bailiwick-tls-'));
+      await chmod(folder, 0o755);
+      const [key, certificate, rules] = ['server.key', 'server.crt', 'hba.conf'].map((name) => join(folder, name));
+      await promisify(execFile)('openssl', [
+        ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
+        ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'],
+        ...['-keyout', String(key), '-out', String(certificate)],
+      ]);
+      await chmod(String(key), 0o600);
+      await writeFile(String(rules), 'local all all trust\nhost all asked all scram-sha-256\nhost all all all trust\n');
+      port = await freePort();
+      const settings = [
+        ...['listen_addresses=127.0.0.1', `port=${String(port)}`, 'ssl=on', `ssl_key_file=${String(key)}`],
+        ...[`ssl_cert_file=${String(certificate)}`, `hba_file=${String(rules)}`],
+      ];
+      const account = process.getuid?.() === 0 ? unprivilegedAccount() : 'none';
+      if (account !== 'none') await chown(String(key), account.uid, account.gid);
+      const started = await startPostgres(settings);
+      if (started === null) throw new Error('PostgreSQL is installed, but there is no account to run it as');
+      server = started;
+      await runSql(server.url, "CREATE ROLE asked LOGIN PASSWORD 'right'");
+    });
+    afterAll(async () => {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    const place = (): string => `127.0.0.1:${String(port)}, database postgres`;
+    const words = (user: string, parameters = 'sslmode=disable'): Promise<string> =>
+      wordsOf(`postgres://${user}@127.0.0.1:${String(port)}/postgres?${parameters}`);
+
+    it('says that it wants a password where the URL has none', async () => {
+      expect(await words('asked')).toBe(
+        `store.refused: the PostgreSQL at ${place()} refuses us: it asks for a password, and the database URL has none`,
+      );
+    });
+
+    it('says that a password is wrong, and not which one', async () => {
+      expect(await words('asked:hunter2')).toBe(
+        `store.refused: the PostgreSQL at ${place()} refuses us: password authentication failed for user "asked"`,
+      );
+    });
+
+    it('takes the right one', async () => {
+      expect(await words('asked:right')).not.toMatch(/password/);
+    });
+
+    it('whose certificate nobody signed is not trusted, unless it is the one that is expected', async () => {
+      expect(await words('postgres', 'sslmode=verify-full')).toBe(
+        `store.tls: TLS with the PostgreSQL at ${place()} failed: self-signed certificate`,
+      );
+      expect(await words('postgres', `sslmode=verify-full&sslrootcert=${join(folder, 'server.crt')}`)).toBe('open');
+    });
+  });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
