@@ -133,7 +133,7 @@ export const POLICY_LIMITS = Object.freeze({
   snapshotBytes: 400 * 1024 * 1024,
   /** Activations that are remembered. */
   history: 100,
-  /** Actors that are kept resolved for one policy: each takes four bytes for each role that it is in. */
+  /** Actors that are kept resolved for one policy: each takes 8 KiB at most, and four bytes for each role that it is in. */
   resolvedActors: 1_024,
 });
 

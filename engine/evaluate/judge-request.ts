@@ -7,6 +7,7 @@ import { makeMarks } from '../model/scan-path.js';
 import { ALL_SCOPES, NO_SCOPES, READS_FROM_BELOW, scopeBit, scopeBitOf } from '../model/scope.js';
 import { heldBy, isHeldBy, type Wanted } from '../table/judge.js';
 import { placeOf } from '../table/locate.js';
+import { isHeldByAny } from '../table/merge.js';
 import { UNRESTRICTED } from './policy.js';
 import { type Asker, passesRestriction } from './resolve-actor.js';
 
@@ -56,9 +57,10 @@ function judgeTarget(asker: Asker, target: NamespacePath, at: Instant): AccessVe
   return asker.local || (asker.scopes & ASKED.scopes) !== 0 ? 'allow' : 'credential_scope';
 }
 
-function isHeld({ ground, principals, count }: Asker): boolean {
+function isHeld({ ground, principals, count, merged }: Asker): boolean {
   // Nothing is in force at what is no instant.
   if (ground === UNRESTRICTED || !(ASKED.at < Infinity)) return false;
+  if (merged !== null) return isHeldByAny(ground, { principals, merged }, ASKED);
   for (let i = 0; i < count; i += 1) if (isHeldBy(ground, principals[i] ?? 0, ASKED)) return true;
   return false;
 }

@@ -7,14 +7,8 @@ import { isWithin, type NamespacePath, scanNamespace } from '../model/namespace.
 import { makeMarks } from '../model/scan-path.js';
 import { ALL_SCOPES, NO_SCOPES, scopeBitOf, type ScopeSet } from '../model/scope.js';
 import { identityRow } from '../table/locate.js';
+import { type MergedSteps, mergeSteps } from '../table/merge.js';
 import { type Ground, groundOf, type Policy, UNRESTRICTED } from './policy.js';
-
-declare const brand: unique symbol;
-
-/** Opaque; belongs to the policy that it was resolved against. */
-export interface ResolvedActor {
-  readonly [brand]: 'ResolvedActor';
-}
 
 /** An actor as somebody typed it. */
 export type RawActor =
@@ -35,25 +29,36 @@ export interface Asker {
   /** `principals[0]` up to `principals[count]`; one may stand there twice. */
   principals: Int32Array;
   count: number;
+  /** What they hold together; null for an actor that is not kept. */
+  merged: MergedSteps | null;
   scopes: ScopeSet;
   restrictions: readonly NamespacePath[] | null;
 }
 
-const askers = new WeakMap<ResolvedActor, Asker>();
+/** Opaque; belongs to the policy that it was resolved against. */
+// eslint-disable-next-line no-restricted-syntax -- a private field cannot be forged, and a map by identity takes several looks into memory
+export class ResolvedActor {
+  readonly #asker: Asker;
+
+  constructor(asker: Asker) {
+    this.#asker = asker;
+    Object.freeze(this);
+  }
+
+  static readonly askerOf = (actor: ResolvedActor): Asker => {
+    invariant(#asker in actor, 'a resolved actor comes from resolving');
+    return actor.#asker;
+  };
+}
+
+export const { askerOf } = ResolvedActor;
 
 export function resolveActor(policy: Policy, actor: Actor): ResolvedActor {
   const asker = askFor(policy, actor);
   const principals = Int32Array.from(new Set(asker.principals.subarray(0, asker.count))).sort();
   const restrictions = asker.restrictions === null ? null : [...asker.restrictions];
-  const resolved = Object.freeze({}) as ResolvedActor;
-  askers.set(resolved, { ...asker, principals, count: principals.length, restrictions });
-  return resolved;
-}
-
-export function askerOf(actor: ResolvedActor): Asker {
-  const asker = askers.get(actor);
-  invariant(asker !== undefined, 'a resolved actor comes from resolving');
-  return asker;
+  const merged = asker.ground === UNRESTRICTED ? null : mergeSteps(asker.ground, principals);
+  return new ResolvedActor({ ...asker, principals, count: principals.length, merged, restrictions });
 }
 
 // Whoever is resolved for one decision is so in here, so that nothing is allocated; used up before the next one is resolved.
@@ -62,6 +67,7 @@ const ASKER: Asker = {
   local: false,
   principals: new Int32Array(64),
   count: 0,
+  merged: null,
   scopes: NO_SCOPES,
   restrictions: null,
 };

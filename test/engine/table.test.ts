@@ -10,10 +10,12 @@ import {
   type Identity,
   type Instant,
   instantOf,
+  judgeAs,
   loadSnapshot,
   type NamespacePath,
   NAMESPACE_LIMITS,
   type Policy,
+  resolveActor,
   type ScopeSet,
   visibility,
 } from '../../engine/index.js';
@@ -223,6 +225,34 @@ describe('windows', () => {
     for (const at of [NaN, Infinity]) {
       expect(ask(policy, ADA, '/a', at as Instant)).toBe('no_matching_grant');
       expect(ask(policy, ADA, '/b', at as Instant)).toBe('no_matching_grant');
+    }
+  });
+});
+
+describe('an actor that is resolved', () => {
+  // Its steps are merged up to a bound; what holds on one side of it holds on the other.
+  it.each([3, 300, 1200])('holds what its identities hold, with %d grants', (count) => {
+    const work: Identity = { provider: 'orcid', subject: 'ada at work' };
+    const holders = [ADA, work, { provider: 'orcid', subject: 'not in the policy' }];
+    const grants = Array.from({ length: count }, (_, i) =>
+      grant(`/n${String(i % 400)}${'/x'.repeat(i % 3)}`, {
+        principal: { kind: 'identity', identity: i % 2 === 0 ? ADA : work },
+        scopes: (i % 5 === 0 ? 1 : READ) as ScopeSet,
+        inherit: i % 4 !== 0,
+        notBefore: i % 7 === 0 ? instantOf(5) : null,
+      }),
+    );
+    const policy = load(policyOf([], grants));
+    const resolved = resolveActor(policy, actorOf(...holders));
+    for (const path of ['/', ...Array.from({ length: 60 }, (_, i) => `/n${String(i * 7)}${'/x'.repeat(i % 5)}`)]) {
+      for (const at of [NOW, instantOf(5)]) {
+        const target = pathOf(path);
+        const request = { kind: 'access', scope: 'resource:read', context: target, target } as const;
+        const expected = holders.some(
+          (one) => decide(policy, { actor: actorOf(one), request, at }).decision === 'allow',
+        );
+        expect([path, judgeAs(resolved, { request, at })]).toEqual([path, expected ? 'allow' : 'no_matching_grant']);
+      }
     }
   });
 });
