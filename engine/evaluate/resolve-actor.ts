@@ -5,7 +5,7 @@ import type { Identity } from '../model/identity.js';
 import { invariant } from '../model/invariant.js';
 import { isWithin, type NamespacePath, scanNamespace } from '../model/namespace.js';
 import { makeMarks } from '../model/scan-path.js';
-import { ALL_SCOPES, NO_SCOPES, scopeBitOf, type ScopeSet } from '../model/scope.js';
+import { ALL_SCOPES, NO_SCOPES, scopeBitOf, type ScopeSet, unionScopes } from '../model/scope.js';
 import { identityRow } from '../table/locate.js';
 import { type MergedSteps, mergeSteps } from '../table/merge.js';
 import { type Ground, groundOf, type Policy, UNRESTRICTED } from './policy.js';
@@ -120,9 +120,9 @@ function canonicalRestrictions(texts: readonly string[] | null): readonly Namesp
 
 function carriedScopes(texts: readonly string[] | null): ScopeSet {
   if (texts === null) return ALL_SCOPES;
-  let scopes: number = NO_SCOPES;
-  for (const text of texts) scopes |= scopeBitOf(text);
-  return scopes as ScopeSet;
+  let scopes = NO_SCOPES;
+  for (const text of texts) scopes = unionScopes(scopes, scopeBitOf(text));
+  return scopes;
 }
 
 function addPrincipals(identities: readonly Identity[]): void {
