@@ -44,6 +44,9 @@ describe('init', () => {
   test('works in an empty folder, and leaves one that is not empty as it is', async () => {
     const cwd = await makeFolder();
     expect((await runCli(['init', '--format', 'json'], { cwd })).status).toBe(0);
+    const clone = await makeFolder({ '.git/HEAD': 'ref: refs/heads/main\n', '.gitignore': '*.log\n' });
+    expect((await runCli(['init'], { cwd: clone })).status).toBe(0);
+    expect((await runCli(['check', '.'], { cwd: clone })).status).toBe(0);
     const full = await makeFolder({ 'notes.txt': 'mine\n' });
     for (const format of ['text', 'json']) {
       const run = await runCli(['init', full, '--format', format], { cwd });

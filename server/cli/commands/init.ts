@@ -1,5 +1,6 @@
 // `bailiwick init [dir]`: a new policy folder with a test, editor schemas and a README: the smallest policy that shows every
-// section, passes `check`, and gives lint nothing to say. Never touches a folder that has anything in it.
+// section, passes `check`, and gives lint nothing to say. Never touches a folder that has anything in it but hidden files, such as a
+// fresh clone.
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { codeOf } from '../../policy/path-fault.js';
 import { basename, dirname, join } from 'node:path';
@@ -13,7 +14,7 @@ import { schemaFiles, schemaLine } from './schema.js';
 
 export function defineInit(command: Command, io: CliIo): void {
   command
-    .argument('[dir]', 'a folder that is empty or does not exist yet', '.')
+    .argument('[dir]', 'a folder that is empty or does not exist yet; hidden files may be in it', '.')
     .addOption(formatOption())
     .action((dir: string, options: { readonly format: Format }) => init(io, dir, options.format));
   withExamples(command, [
@@ -21,6 +22,9 @@ export function defineInit(command: Command, io: CliIo): void {
     ['and whether it is sound', 'bailiwick check policies'],
   ]);
 }
+
+/** Where `schemaFiles` are. */
+const SCHEMAS = '.schema';
 
 async function init(io: CliIo, dir: string, format: Format): Promise<void> {
   const folder = pathOf(io, dir);
@@ -32,7 +36,8 @@ async function init(io: CliIo, dir: string, format: Format): Promise<void> {
     if (code === 'ENOTDIR') throw unusable('cli.not_a_folder', `\`${dir}\` is not a folder, or stands below a file`);
     throw unusable('cli.unreadable', `\`${dir}\` cannot be read (${code})`);
   });
-  if (present.length > 0) throw unusable('cli.not_empty', `\`${dir}\` is not empty`);
+  if (present.some((name) => !name.startsWith('.') || name === SCHEMAS))
+    throw unusable('cli.not_empty', `\`${dir}\` is not empty`);
   const files = starterFiles(basename(folder));
   try {
     for (const [path, text] of files) {

@@ -1,0 +1,101 @@
+// The package that `npm pack` makes, as others install it: small, without tests and bad policies, and it runs. Its dependencies are
+// linked from here, so nothing is downloaded.
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { fromRoot } from './support/root.js';
+
+const run = promisify(execFile);
+
+interface Packed {
+  readonly filename: string;
+  readonly size: number;
+  readonly files: readonly { readonly path: string }[];
+}
+
+let folder: string;
+let packed: Packed;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'bailiwick-package-'));
+  const { stdout } = await run('npm', ['pack', '--json', '--offline', '--pack-destination', folder], {
+    cwd: fromRoot('.'),
+  });
+  const [only] = JSON.parse(stdout) as readonly Packed[];
+  if (only === undefined) throw new Error('npm packed nothing');
+  packed = only;
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A folder in which the package is installed, with these of its dependencies and no others. */
+async function install(name: string, dependencies: readonly string[]): Promise<string> {
+  const modules = join(folder, name, 'node_modules');
+  mkdirSync(join(modules, 'bailiwick'), { recursive: true });
+  await run('tar', ['-xzf', join(folder, packed.filename), '--strip-components=1', '-C', join(modules, 'bailiwick')]);
+  mkdirSync(join(modules, '.bin'));
+  symlinkSync('../bailiwick/dist/server/cli/main.js', join(modules, '.bin', 'bailiwick'));
+  await run('chmod', ['755', join(modules, 'bailiwick/dist/server/cli/main.js')]);
+  for (const dependency of dependencies) {
+    mkdirSync(dirname(join(modules, dependency)), { recursive: true });
+    symlinkSync(fromRoot(`node_modules/${dependency}`), join(modules, dependency));
+  }
+  return join(folder, name);
+}
+
+test('is less than 1 MB, with everything that runs and nothing else', () => {
+  process.stderr.write(
+    `the package takes ${String(Math.round(packed.size / 1000))} kB, ${String(packed.files.length)} files\n`,
+  );
+  expect(packed.size).toBeLessThan(1_000_000);
+  const paths = packed.files.map(({ path }) => path);
+  const KNOWN =
+    /^(?:dist\/engine\/.*\.(?:js|d\.ts)|dist\/server\/.*\.js|docs\/.*\.md|engine\/docs\/.*\.md|policies\/.*|[A-Z]+(?:\.md)?|package\.json)$/;
+  expect(paths.filter((path) => !KNOWN.test(path))).toEqual([]);
+  for (const path of ['dist/server/cli/main.js', 'policies/.schema/policy.json', 'LICENSE', 'docs/language.md'])
+    expect(paths).toContain(path);
+});
+
+describe('installed with what it depends on', () => {
+  it('is a command that begins a policy in an empty folder and in a fresh clone', async () => {
+    const { dependencies } = JSON.parse(readFileSync(fromRoot('package.json'), 'utf8')) as {
+      readonly dependencies: Readonly<Record<string, string>>;
+    };
+    const home = await install('whole', Object.keys(dependencies));
+    const env = { ...process.env, npm_config_offline: 'true', npm_config_cache: join(folder, 'cache') };
+    const npx = (cwd: string, ...args: readonly string[]): Promise<{ readonly stdout: string }> =>
+      run('npx', ['bailiwick', ...args], { cwd, env });
+    expect((await npx(home, 'help')).stdout).toContain('Author policies:');
+    for (const name of ['empty', 'clone']) {
+      const cwd = join(home, name);
+      mkdirSync(cwd);
+      if (name === 'clone') await run('git', ['init', '--quiet'], { cwd });
+      expect((await npx(cwd, 'init')).stdout).toContain('policy.yaml\n');
+      expect((await npx(cwd, 'check', '.')).stdout).toContain('1 test passed, 1 guardrail held');
+    }
+  });
+});
+
+describe('the engine alone', () => {
+  // Whatever else it loaded would not be found.
+  it.each([
+    [
+      'decides',
+      ['fast-json-stable-stringify'],
+      "const { canonicalize } = await import('bailiwick'); console.log(canonicalize('labs/').path)",
+    ],
+    [
+      'compiles',
+      ['fast-json-stable-stringify', 'yaml'],
+      "const { readPolicy, compilePolicy } = await import('bailiwick/compiler'); const bytes = new TextEncoder().encode('bailiwick: 1\\nname: labs\\nproviders: {}\\n'); console.log(compilePolicy(readPolicy([{ path: 'policy.yaml', bytes }]).policy).ok ? '/labs' : 'no')",
+    ],
+  ])('%s with %j, without express, knex and PGlite', async (name, dependencies, script) => {
+    const cwd = await install(name, dependencies);
+    expect((await run(process.execPath, ['--input-type=module', '-e', script], { cwd })).stdout).toBe('/labs\n');
+  });
+});
