@@ -93,13 +93,28 @@ const DIGEST_LENGTH = 71;
 const MIDDLE = '","snapshot":';
 const BODY_START = HEAD.length + DIGEST_LENGTH + MIDDLE.length;
 
+/** What an editor or a tool for text did to what was a snapshot, and the way back; null for anything else. */
+function changedText(bytes: Uint8Array): string | null {
+  const back = 'its bytes must stay as they were compiled: restore the file, or compile the policy again';
+  const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  const head = readAscii(bytes, marked ? 3 : 0, HEAD.length + (marked ? 3 : 0));
+  const last = bytes.at(-1);
+  if (head === HEAD && marked) return `the file is a snapshot that was given a byte order mark; ${back}`;
+  if (head === HEAD && (last === 0x0a || last === 0x0d || last === 0x20))
+    return `the file is a snapshot that was given a line end or a space at its end, as editors do; ${back}`;
+  const start = /^(?:\u00ef\u00bb\u00bf)?\s*\{\s*"(?:seal|snapshot)"\s*:/;
+  if (start.test(readAscii(bytes, 0, Math.min(bytes.length, 200))))
+    return `the file is a snapshot that was laid out anew or cut short; ${back}`;
+  return null;
+}
+
 /** The file's text once its seal holds: nothing is parsed before. */
 function sealedText(bytes: Uint8Array): string | SnapshotFault {
   const framed =
     readAscii(bytes, 0, HEAD.length) === HEAD &&
     readAscii(bytes, HEAD.length + DIGEST_LENGTH, BODY_START) === MIDDLE &&
     bytes.at(-1) === 0x7d;
-  if (!framed) return { code: 'snapshot.malformed', message: 'the file is not a snapshot' };
+  if (!framed) return { code: 'snapshot.malformed', message: changedText(bytes) ?? 'the file is not a snapshot' };
   const seal = readAscii(bytes, HEAD.length, HEAD.length + DIGEST_LENGTH);
   if (digestOf(bytes.subarray(BODY_START, -1)) !== seal) {
     return { code: 'snapshot.seal', message: 'the seal does not match: the file is damaged or was changed' };

@@ -77,6 +77,7 @@ export function readRecordLine({ number, bytes }: DatasetText, { count, schemas 
   if (bytes === null || bytes.length > LOAD_LIMITS.lineBytes) {
     return refuse('request.too_large', '', `is longer than ${String(LOAD_LIMITS.lineBytes)} bytes`);
   }
+  if (isArray(bytes)) return refuse('request.schema', '', ARRAY);
   const json = parseStrictJson(bytes, { depth: LOAD_LIMITS.jsonDepth });
   if (!json.ok) return refuse(json.fault.code, json.fault.pointer, json.fault.message);
   if (isTooLarge(bytes.length, json.value)) {
@@ -101,6 +102,13 @@ export function readRecordLine({ number, bytes }: DatasetText, { count, schemas 
   }
   return { ok: true, row: { line: number, bytes: bytes.length, ...content, ...identify(shape.line, content, count) } };
 }
+
+/** Also where it goes on on the next line. */
+function isArray(bytes: Uint8Array): boolean {
+  return bytes[bytes.findIndex((byte) => byte !== 0x20 && byte !== 0x09)] === 0x5b;
+}
+
+const ARRAY = "begins an array: a dataset has one object a line, which `jq -c '.[]'` makes of an array";
 
 /** With the path that was most likely meant. */
 function notPath(text: string): string {

@@ -31,6 +31,17 @@ describe('datasets', () => {
   });
   afterAll(() => rm(cwd, { recursive: true, force: true }));
 
+  it.each([
+    ['on one line', `${JSON.stringify([inspection])}\n`],
+    ['over many lines', `${JSON.stringify([inspection], null, 1)}\n`],
+  ])('are lines, and an array %s is told how to become some', async (_, text) => {
+    const { status, stderr } = await run(['load', '-', '--dry-run'], text);
+    expect([status, stderr.split('\n')[0]]).toEqual([
+      2,
+      "-:1: request.schema begins an array: a dataset has one object a line, which `jq -c '.[]'` makes of an array",
+    ]);
+  });
+
   it('are tried, loaded unchecked with a warning, exported and loaded again', async () => {
     const tried = await run(['load', 'fleet.jsonl', '--dry-run']);
     expect(tried.status).toBe(2);

@@ -1,6 +1,7 @@
 // Guardrails (docs/language.md "Guardrails") against the compiled form of a policy: each is proved for every person,
 // namespace, scope and time, or broken with every witness. Never by samples.
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { groupDigits } from '../../diagnostics/fault-words.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { GrantRef } from '../../model/decision.js';
 import { grantRefs } from '../../evaluate/find-grants.js';
@@ -30,6 +31,8 @@ export interface GuardrailViolation {
   readonly witnesses: readonly Witness[];
   /** Grants without which the guardrail holds, none of which can be spared; empty for `atLeast`. Sorted by id. */
   readonly repair: readonly GrantRef[];
+  /** What else would make it hold, where that is not plain. */
+  readonly help?: string;
 }
 
 export interface GuardrailReport {
@@ -134,5 +137,23 @@ function toViolation(
       ? toWitnesses(scene, finding.sightings)
       : toWitnesses(scene, finding.sightings, joinIdentities),
     repair: grantRefs(scene.policy.tables, finding.repair),
+    ...(rule.kind === 'expires' ? openEnds(scene, finding) : {}),
   };
+}
+
+const NAMED = 3;
+
+/** A window that is open on one side has no length: the grants of which that is so. */
+function openEnds({ policy }: Scene, { sightings }: Finding): { readonly help?: string } {
+  const open = sightings.flatMap(({ grants, from, until }) => {
+    const lacks = [...(from === -Infinity ? ['notBefore'] : []), ...(until === Infinity ? ['expires'] : [])];
+    const [grant] = grantRefs(policy.tables, grants);
+    return lacks.length === 0 || grant === undefined
+      ? []
+      : [`\`${grant.id}\` has no ${lacks.map((key) => `\`${key}\``).join(' and no ')}`];
+  });
+  if (open.length === 0) return {};
+  const more = open.length > NAMED ? [`${groupDigits(open.length - NAMED)} more grants lack one or both`] : [];
+  const which = [...open.slice(0, NAMED), ...more].join(', ');
+  return { help: `${which}: give them both, since the time between the two is what counts` };
 }

@@ -47,13 +47,10 @@ function defineCreate(keys: Command, io: CliIo): void {
     .addOption(new Option('--restrict-none', 'in no namespace at all').conflicts('restrict'))
     .option('--expires <instant>', 'no longer valid from then on, as in 2027-06-30T00:00:00Z')
     .addOption(
-      new Option('--admin', 'for the admin listener alone, without identities, scopes or namespaces').conflicts([
-        'identity',
-        'scope',
-        'scopeNone',
-        'restrict',
-        'restrictNone',
-      ]),
+      new Option(
+        '--admin',
+        'for the admin listener, which this version does not have yet: without identities, scopes or namespaces',
+      ).conflicts(['identity', 'scope', 'scopeNone', 'restrict', 'restrictNone']),
     )
     .option('--policy <path>', 'policy folder whose `people` say which identities are one person’s, to warn of others')
     .addOption(formatOption())

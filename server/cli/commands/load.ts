@@ -31,7 +31,7 @@ export function defineLoad(command: Command, io: CliIo): void {
     .action((dataset: string, options: Options) => load(io, dataset, options));
   withSettings(command, ['config', 'dataDir', 'databaseUrl']);
   withExamples(command, [
-    ['a file into the embedded store', 'bailiwick load fixtures/records/facility.jsonl'],
+    ['a file into the embedded store', 'bailiwick load records.jsonl'],
     ['what is wrong with a file, before anything is stored', 'bailiwick load --dry-run records.jsonl'],
     [
       'from another program, into an external PostgreSQL',

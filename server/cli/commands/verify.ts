@@ -41,7 +41,7 @@ export function defineVerify(command: Command, io: CliIo): void {
       'bailiwick verify snapshot.json --keyring keyring.yaml --environment production --minimum-generation 7',
     ],
     [
-      'is what serves what was reviewed? The folder must compile to the very bytes that were signed',
+      'is this folder what was signed? It must compile to the very bytes of the statement',
       'bailiwick verify policies --keyring keyring.yaml --statement snapshot.json.dsse.json',
     ],
   ]);

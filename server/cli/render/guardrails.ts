@@ -33,7 +33,8 @@ function renderViolation(violation: GuardrailViolation, paint: Paint): string {
   const witnesses = violation.witnesses.slice(0, SHOWN_WITNESSES).map((witness) => renderWitness(witness, paint));
   const more = violation.witnesses.length - SHOWN_WITNESSES;
   if (more > 0) witnesses.push(`  and ${count(more, 'more witness', 'more witnesses')}: ${LISTED}\n`);
-  return `${head}${requires}${witnesses.join('')}${renderRepair(violation.repair, paint)}`;
+  const help = violation.help === undefined ? '' : `  ${paint('info', 'help')}: ${escapeText(violation.help)}\n`;
+  return `${head}${requires}${witnesses.join('')}${renderRepair(violation.repair, paint)}${help}`;
 }
 
 function renderRepair(repair: readonly GrantRef[], paint: Paint): string {

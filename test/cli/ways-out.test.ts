@@ -1,0 +1,67 @@
+// What people read where something went wrong on the way, not in the policy: each says what happened and what to do.
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it, test } from '@jest/globals';
+import { runCli } from '../support/run-cli.js';
+import { makeFolder } from '../support/temp-folder.js';
+import { POLICY } from './policies.js';
+
+describe('a snapshot that an editor changed', () => {
+  const BACK = 'its bytes must stay as they were compiled: restore the file, or compile the policy again';
+  let cwd: string;
+  let whole: Buffer;
+
+  beforeAll(async () => {
+    cwd = await makeFolder(POLICY);
+    await runCli(['compile', '.', '-o', 'policy.json'], { cwd });
+    whole = await readFile(join(cwd, 'policy.json'));
+  });
+
+  const CHANGES: readonly (readonly [string, (text: string) => string, string])[] = [
+    ['a line feed', (text) => `${text}\n`, 'was given a line end or a space at its end, as editors do'],
+    ['CRLF', (text) => `${text}\r\n`, 'was given a line end or a space at its end, as editors do'],
+    ['a byte order mark', (text) => `\uFEFF${text}`, 'was given a byte order mark'],
+    ['a mark and a line end', (text) => `\uFEFF${text}\n`, 'was given a byte order mark'],
+    ['a new layout', (text) => JSON.stringify(JSON.parse(text), null, 2), 'was laid out anew or cut short'],
+    ['half of it', (text) => text.slice(0, text.length / 2), 'was laid out anew or cut short'],
+  ];
+
+  it.each(CHANGES)('by %s is told so by every verb', async (_, change, what) => {
+    await writeFile(join(cwd, 'edited.json'), change(whole.toString('utf8')));
+    for (const verb of [
+      ['verify', 'edited.json'],
+      ['inspect', 'edited.json'],
+      ['what-can', 'edited.json', 'orcid:ana'],
+      ['diff', 'policy.json', 'edited.json'],
+      ['serve', '--policy', 'edited.json', '--listen', '127.0.0.1:0'],
+    ]) {
+      const { status, stdout, stderr } = await runCli(verb, { cwd });
+      expect([verb[0], status, stdout + stderr]).toEqual([
+        verb[0],
+        8,
+        expect.stringContaining(`the file is a snapshot that ${what}; ${BACK}`),
+      ]);
+    }
+  });
+
+  it('is not said of any other file', async () => {
+    const { stderr } = await runCli(['inspect', 'policy.yaml'], { cwd });
+    expect(stderr).toBe('error: `policy.yaml` is not a whole snapshot: the file is not a snapshot\n');
+  });
+});
+
+test('a grant without a beginning breaks `expires`, and is named with what it lacks', async () => {
+  const grant = (id: string, window: string): string =>
+    `  - { id: ${id}, identity: vendor:acme, scopes: [resource:read], namespace: /labs${window} }\n`;
+  const cwd = await makeFolder({
+    'policy.yaml': 'bailiwick: 1\nname: facility\nproviders: { vendor: {} }\n',
+    'grants.yaml': `grants:\n${grant('mri-coil-contract', ', expires: 2027-03-01T00:00:00Z')}${grant('open', '')}`,
+    'guardrails.yaml': 'guardrails:\n  - { id: contractors-leave, expires: { providers: [vendor], within: 90d } }\n',
+  });
+  const help =
+    '`mri-coil-contract` has no `notBefore`, `open` has no `notBefore` and no `expires`: give them both, since the time between the two is what counts';
+  const { status, stdout } = await runCli(['check', '.', '--level', 'LINT_GRANT_REDUNDANT=off'], { cwd });
+  expect([status, stdout]).toEqual([5, expect.stringContaining(`\n  help: ${help}\n`)]);
+  const json = await runCli(['check', '.', '--format', 'json'], { cwd });
+  expect(JSON.parse(json.stdout)).toMatchObject({ guardrails: { violations: [{ help }] } });
+});
