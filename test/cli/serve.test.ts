@@ -13,6 +13,8 @@ const POLICY = {
   'grants.yaml': 'grants:\n  - id: ada\n    identity: orcid:ada\n    namespace: /\n    scopes: [namespace:read]\n',
 };
 
+const CLEAR_TEXT = /^warning: keys travel in clear text to this address: .*$/gm;
+
 let dataDir: string;
 let policy: string;
 const running: ChildProcess[] = [];
@@ -80,6 +82,7 @@ describe('serve', () => {
     expect((await call(served.port, { key, body: { family: 'namespace', namespace: '/' } })).status).toBe(401);
     served.child.kill('SIGTERM');
     expect(await served.ended).toBe(0);
+    expect(served.stderr()).not.toMatch(CLEAR_TEXT);
   });
 
   it('needs a policy that can be used', async () => {
@@ -102,14 +105,11 @@ describe('serve', () => {
     taken.close();
   });
 
-  it('warns once that keys travel in clear text where other machines reach it, and not on loopback', async () => {
-    const warnings = async (...listen: readonly string[]): Promise<number> => {
-      const served = await start('serve', '--policy', policy, ...listen);
-      served.child.kill('SIGTERM');
-      await served.ended;
-      return served.stderr().split('warning: keys travel in clear text to this address: ').length - 1;
-    };
-    expect([await warnings('--listen', '0.0.0.0:0'), await warnings()]).toEqual([1, 0]);
+  it('warns once that keys travel in clear text where other machines reach it', async () => {
+    const served = await start('serve', '--policy', policy, '--listen', '0.0.0.0:0');
+    served.child.kill('SIGTERM');
+    expect(await served.ended).toBe(0);
+    expect(served.stderr().match(CLEAR_TEXT)).toHaveLength(1);
   });
 
   it('refuses to start where nobody could authenticate', async () => {
