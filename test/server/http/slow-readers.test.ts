@@ -107,6 +107,7 @@ it('keeps 60 that read nothing to a bounded memory, refuses the rest, and ends t
   let status = 0;
   while (status !== 200 && Date.now() < until) {
     ({ status } = await call(port, { body: PAGE, headers: { host: `localhost:${String(port)}` } }));
+    await sleep(100);
   }
   expect(status).toBe(200);
   for (const socket of idle) socket.destroy();
