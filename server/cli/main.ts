@@ -5,7 +5,6 @@ import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { CommanderError } from 'commander';
 import { EXIT, type ExitStatus } from './exit-codes.js';
-import { CliFailure } from './failure.js';
 import type { CliIo } from './io.js';
 import { makeProgram } from './program.js';
 
@@ -40,8 +39,9 @@ async function run(): Promise<void> {
   // A reader that goes away is no failure: what is written after that goes nowhere, and streaming verbs stop.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
-    const message = `the output cannot be written (${error.code ?? 'unknown reason'})`;
-    throw new CliFailure(EXIT.usage, { code: 'cli.unwritable', message }, { cause: error });
+    // On stderr in every format: a report of it on stdout would fail as well, for ever.
+    stderr.write(`error: the output cannot be written (${error.code ?? 'unknown reason'})\n`);
+    process.exit(EXIT.usage);
   });
   // Messages that nobody can be given change no result.
   stderr.on('error', () => undefined);

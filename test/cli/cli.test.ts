@@ -1,6 +1,6 @@
 // The command line as a user meets it: usage, help, exit statuses, and the form of every failure.
-import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { spawn, spawnSync, type StdioOptions } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { fromRoot } from '../support/root.js';
 import { CLI, runCli, spawnCli } from '../support/run-cli.js';
@@ -131,6 +131,31 @@ test('a reader that goes away is no error', async () => {
   child.stdout.once('data', () => child.stdout.destroy());
   const status = await new Promise((resolve) => child.on('close', resolve));
   expect([status, stderr]).toEqual([0, '']);
+});
+
+describe('a stream on a full disk', () => {
+  const onto = (args: readonly string[], full: 'stdout' | 'stderr'): ReturnType<typeof spawnSync> => {
+    const disk = openSync('/dev/full', 'w');
+    try {
+      const stdio: StdioOptions = full === 'stdout' ? ['ignore', disk, 'pipe'] : ['ignore', 'pipe', disk];
+      return spawnSync(process.execPath, [CLI, ...args], { stdio, encoding: 'utf8', timeout: 20_000 });
+    } finally {
+      closeSync(disk);
+    }
+  };
+
+  test.each([['version'], ['version', '--format', 'json'], ['check', '/nowhere', '--format', 'json'], ['codes']])(
+    'as stdout is exit 2 and one line: %s %s %s',
+    (...args) => {
+      const { status, stderr } = onto(args, 'stdout');
+      expect([status, stderr]).toEqual([2, 'error: the output cannot be written (ENOSPC)\n']);
+    },
+  );
+
+  test('as stderr changes neither result nor exit status', () => {
+    expect(onto(['check', '/nowhere'], 'stderr')).toMatchObject({ status: 2, stdout: '' });
+    expect(onto(['version'], 'stderr')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^bailiwick /) });
+  });
 });
 
 test('an unexpected failure is exit 1 and one line, with the stack only on request', async () => {
