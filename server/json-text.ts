@@ -103,8 +103,8 @@ export function firstError(text: string): string {
   const { at, expected } = new Reader(text).read();
   if (text.trim() === '') return 'it is empty';
   const place = placeText(text, at);
-  if (at >= text.length) return `it ends too early, ${place}, where ${expected} is due`;
-  return `${expected} is due ${place}`;
+  if (at >= text.length) return `it ends too early, ${place}: ${expected} is missing`;
+  return `${expected} is expected ${place}`;
 }
 
 function placeText(text: string, offset: number): string {

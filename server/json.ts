@@ -163,7 +163,7 @@ function inspectObject(value: object, pointer: string, walk: Walk): void {
   }
 }
 
-const UNSTORABLE = 'a text with U+0000 or half of a surrogate pair';
+const UNSTORABLE = 'a string with U+0000 or half of a surrogate pair';
 
 function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');

@@ -1,11 +1,11 @@
-// Problems: a request that we refuse, as RFC 9457 tells it. One table says the status and the fixed text of every code;
-// what goes to the client is decided here alone, private detail travels in `cause` and reaches the operator's log only.
+// Problems: refused requests as RFC 9457 describes them. One table has the status and the fixed text of every code. What the
+// client is told is decided here alone; private detail travels in `cause` and reaches only the operator's log.
 import type { Step } from '../engine/index.js';
 
 interface ProblemKind {
   readonly status: number;
   readonly title: string;
-  /** What whoever gets it can do, for the page of all problems; names of keys, headers and values stand in backquotes. */
+  /** What the client can do, for the page of all problems. Names of keys, headers and values stand in backquotes. */
   readonly help: string;
 }
 
@@ -18,7 +18,7 @@ const KINDS = {
   'request.duplicate_key': {
     status: 400,
     title: 'An object in the body has the same key twice',
-    help: 'Remove one of the two; `pointer` says where. A key that is spelled with escapes is the same key.',
+    help: 'Remove one of the two; `pointer` says where. A key spelled with escapes is the same key.',
   },
   'request.forbidden_key': {
     status: 400,
@@ -38,7 +38,7 @@ const KINDS = {
   'request.schema': {
     status: 400,
     title: 'The request does not have the documented shape',
-    help: 'Each entry of `errors` names a part of the body that is missing, not known or of another type. Routes take no query string unless they say so.',
+    help: 'Each entry of `errors` names a part of the body that is missing, unknown or of the wrong type. Routes take no query string unless they say so.',
   },
   'namespace.invalid': {
     status: 400,
@@ -53,12 +53,12 @@ const KINDS = {
   'query.unknown_operator': {
     status: 400,
     title: 'The query uses an operator that does not exist',
-    help: 'The operators are `eq`, `ne`, `lt`, `lte`, `gt`, `gte`, `in`, `notIn`, `contains`, `startsWith`, `endsWith` and `isNull`; `and`, `or` and `not` combine conditions.',
+    help: 'The operators are `eq`, `ne`, `lt`, `lte`, `gt`, `gte`, `in`, `notIn`, `contains`, `startsWith`, `endsWith`, `isNull`, `has`, `hasAny` and `hasAll`; `and`, `or` and `not` combine conditions.',
   },
   'query.type_mismatch': {
     status: 400,
     title: 'A value does not have the type that its field or operator takes',
-    help: 'Compare a field with a value of its own type, and keep the values of a list to one type. Instead of comparing with null, ask `isNull`.',
+    help: 'Compare a field with a value of its own type, and keep the values of a list to one type. Instead of comparing with null, use `isNull`.',
   },
   'query.limit': {
     status: 400,
@@ -68,7 +68,7 @@ const KINDS = {
   'query.cursor': {
     status: 400,
     title: 'The cursor does not belong to this query, or what you may see has changed: start again from the first page',
-    help: 'Send `page.next` back as `page.after`, unchanged, with the same query and as the same actor; only `page.size` and `select` may differ. If it was so, start again without `page.after`.',
+    help: 'Send `page.next` back as `page.after`, unchanged, with the same query and as the same actor; only `page.size` and `select` may differ. If you did all that, start again without `page.after`.',
   },
   'query.too_complex': {
     status: 400,
@@ -83,32 +83,32 @@ const KINDS = {
   'auth.invalid': {
     status: 401,
     title: 'The credential is not valid',
-    help: 'Check that the key is sent whole. It may also have expired or been revoked, which this answer does not tell: ask whoever gave it to you for another.',
+    help: 'Check that you send the whole key. It may also have expired or been revoked; this answer does not say which. Ask whoever gave you the key for a new one.',
   },
   'authz.denied': {
     status: 403,
     title: 'The actor may not do this',
-    help: '`step` says which check failed: for `no_matching_grant` ask the owners of the namespace for a grant, for `restriction` or `credential_scope` use a key that reaches as far, for `target_relationship` name the namespace where the record is. The answer is the same whether there is anything or not.',
+    help: '`step` names the check that failed. `no_matching_grant`: ask the owners of the namespace for a grant. `restriction` or `credential_scope`: use a key that reaches far enough. `target_relationship`: name the namespace of the record. The answer is the same whether the record exists or not.',
   },
   'route.not_found': {
     status: 404,
     title: 'There is no such route',
-    help: 'Check the path. It is exact: capital letters, a slash at the end and encoded characters make another one.',
+    help: 'Check the path. It is exact: capital letters, a trailing slash and encoded characters make a different path.',
   },
   'record.not_found': {
     status: 404,
     title: 'There is no such record among those that the actor may read',
-    help: 'Check the id, and that the path names the family of the record. If both are right, ask the owners of its namespace for a grant, or use a key that reaches as far: which of these it is, is not told.',
+    help: 'Check the id, and that the path names the family of the record. If both are right, ask the owners of its namespace for a grant, or use a key that reaches far enough. The answer does not say which of these is the reason.',
   },
   'namespace.not_found': {
     status: 404,
     title: 'There is no such namespace',
-    help: 'Check the spelling of the path or of `namespace`, or have it created first.',
+    help: 'Check the spelling of the path or of `namespace`. Whoever runs the gateway creates namespaces with `bailiwick load`.',
   },
   'request.method': {
     status: 405,
     title: 'The route does not take this method',
-    help: 'Use one of those in the `Allow` header.',
+    help: 'Use one of the methods in the `Allow` header.',
   },
   'request.timeout': {
     status: 408,
@@ -118,12 +118,12 @@ const KINDS = {
   'request.too_large': {
     status: 413,
     title: 'The body is too large',
-    help: 'Keep the body to 1 MiB, not counting the cursor in `page.after`. Split long lists over several requests.',
+    help: 'Send at most 1 MiB, not counting the cursor in `page.after`. Split long lists over several requests.',
   },
   'request.uri_too_long': {
     status: 414,
     title: 'The request target is too long',
-    help: 'Keep the path to 4,096 characters; a namespace has 1,024 at most.',
+    help: 'A path may have 4,096 characters, and a namespace 1,024.',
   },
   'request.media_type': {
     status: 415,
@@ -142,28 +142,28 @@ const KINDS = {
   },
   'request.precondition_required': {
     status: 428,
-    title: 'The change needs to say which revision it is of',
+    title: 'The change must name the revision that it changes',
     help: 'Read the record, and send the value of its `ETag` as `If-Match`.',
   },
   'limit.rate': {
     status: 429,
     title: 'Too many requests',
-    help: 'Wait for as many seconds as `Retry-After` says, then send fewer at once. `RateLimit` and `RateLimit-Policy` tell the quota.',
+    help: 'Wait for as many seconds as `Retry-After` says, then send fewer at once. `RateLimit` and `RateLimit-Policy` state the quota.',
   },
   'request.headers_too_large': {
     status: 431,
     title: 'The headers are too large',
-    help: 'Keep all headers together to 16 KiB.',
+    help: 'All headers together may have 16 KiB.',
   },
   internal: {
     status: 500,
     title: 'Something went wrong on our side',
-    help: 'Tell whoever runs the gateway the `requestId`: its log has the reason.',
+    help: 'Give the `requestId` to whoever runs the gateway: the log has the reason.',
   },
   overloaded: {
     status: 503,
     title: 'The gateway holds as many unread answers as it may',
-    help: 'Try again after as many seconds as `Retry-After` says, and read each answer as it comes.',
+    help: 'Try again after as many seconds as `Retry-After` says, and read each answer as it arrives.',
   },
   'snapshot.unavailable': {
     status: 503,
@@ -173,12 +173,12 @@ const KINDS = {
   'db.unavailable': {
     status: 503,
     title: 'The store cannot be reached',
-    help: 'Try again in a moment. If it stays so, tell whoever runs the gateway.',
+    help: 'Try again in a moment. If that does not help, tell whoever runs the gateway.',
   },
   shutting_down: {
     status: 503,
     title: 'The gateway is shutting down',
-    help: 'Connect anew and send the request again; nothing of it was done.',
+    help: 'Connect again and resend the request; nothing of it was done.',
   },
   'db.timeout': {
     status: 504,

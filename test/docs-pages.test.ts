@@ -19,6 +19,7 @@ import { TOPIC_NAMES } from '../server/cli/topics.js';
 import { parseDecideLine } from '../server/cli/decide-line.js';
 import { EXIT_MEANINGS } from '../server/cli/exit-codes.js';
 import { QUERY_LIMITS } from '../server/limits.js';
+import { PROBLEMS } from '../server/problem.js';
 import { parseQuery } from '../server/query/parse-query.js';
 import { withCommands, withLanguage, withProblems } from './support/made-pages.js';
 import { fromRoot } from './support/root.js';
@@ -116,7 +117,11 @@ describe('docs/queries.md', () => {
   it('lists every operator and its limits', () => {
     const operators = Object.keys(WHERE_SCHEMA.$defs.operators.properties);
     expect(operators.length).toBeGreaterThan(10);
-    for (const name of operators) expect(text).toMatch(new RegExp(`^\\|[^|]*\`${name}\``, 'm'));
+    const problem = PROBLEMS.find(({ code }) => code === 'query.unknown_operator');
+    for (const name of operators) {
+      expect(text).toMatch(new RegExp(`^\\|[^|]*\`${name}\``, 'm'));
+      expect(problem?.help).toContain(`\`${name}\``);
+    }
     for (const [what, limit] of [
       ['conditions', QUERY_LIMITS.conditions],
       ['nested groups', QUERY_LIMITS.depth],

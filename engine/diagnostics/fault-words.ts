@@ -9,14 +9,14 @@ const PATH_FAULTS: Readonly<Record<PathFault, string>> = Object.freeze({
   too_long: `it has more than ${String(NAMESPACE_LIMITS.bytes)} bytes`,
   too_deep: `it has more than ${String(NAMESPACE_LIMITS.segments)} segments`,
   empty_segment: 'it has an empty segment',
-  dot_segment: '`.` and `..` are no segments',
+  dot_segment: '`.` and `..` are not segments',
   segment_too_long: `a segment has more than ${String(NAMESPACE_LIMITS.segmentLength)} characters`,
   character: 'segments are made of `a-z`, `0-9`, `.`, `_`, `~`, `-`',
 });
 
 const IDENTITY_FAULTS: Readonly<Record<IdentityFault, string>> = Object.freeze({
   no_colon: 'it has no colon',
-  provider: 'what stands before the first colon is not a provider name',
+  provider: 'the part before the first colon is not a provider name',
   subject_empty: 'the subject is empty',
   subject_too_long: 'the subject has more than 255 bytes',
   subject_space: 'the subject begins or ends with white space',

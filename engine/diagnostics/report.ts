@@ -103,7 +103,7 @@ function countLeft({ code, file, range }: Diagnostic, left: number, key: string)
     file,
     range,
     message,
-    help: 'correct what is listed, then check again',
+    help: 'correct what is listed and check again',
   });
 }
 

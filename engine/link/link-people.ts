@@ -24,7 +24,7 @@ export function linkPeople(documents: readonly PolicyDocument[], names: Names): 
           findingAt(document, name, {
             code: 'PERSON_DUPLICATE',
             message: `the person \`${name.value}\` is declared twice`,
-            help: 'join the identities, or rename one',
+            help: 'merge their identities, or rename one',
             related: [{ ...placeOf(before.document, before.at), message: 'first declared here' }],
           }),
         );
@@ -39,7 +39,7 @@ export function linkPeople(documents: readonly PolicyDocument[], names: Names): 
             findingAt(document, identity, {
               code: 'PERSON_IDENTITY',
               message: `\`${text}\` is already an identity of \`${taken.person}\``,
-              help: 'leave it with the person who signs in with it, or join the two people',
+              help: 'leave it with the person who signs in with it, or merge the two people',
               related: [{ ...placeOf(taken.document, taken.at), message: 'first named here' }],
             }),
           );

@@ -32,7 +32,7 @@ export function collectNames(documents: readonly PolicyDocument[], sink: Sink): 
           findingAt(document, name, {
             code: 'ROLE_DUPLICATE',
             message: `the role \`${name.value}\` is declared twice`,
-            help: 'join them, or rename one',
+            help: 'merge them, or rename one',
             related,
           }),
         );

@@ -66,7 +66,7 @@ function leave(done: Visit, parent: Visit | undefined, walk: Walk): void {
   const limit = walk.limits.roleDepth;
   // Where the limit is passed, not at every role above.
   if (depth !== limit + 1) return;
-  const message = `\`${done.name}\` begins a chain of more than ${groupDigits(limit)} roles within roles`;
+  const message = `\`${done.name}\` begins a chain of more than ${groupDigits(limit)} nested roles`;
   walk.sink.add(
     findingAt(done.declared.document, done.declared.role.name, {
       code: 'LIMIT_ROLE_DEPTH',

@@ -33,7 +33,7 @@ export function findWritesAtRoot(world: LintWorld, context: LintContext): void {
     context.report({
       code: 'LINT_WRITE_AT_ROOT',
       place: placed(grant.place),
-      message: `the grant \`${grant.id}\` lets ${listOf(families)} be written at the root${grant.inherit ? ' and everywhere below' : ''}`,
+      message: `the grant \`${grant.id}\` allows writing ${listOf(families)} at the root${grant.inherit ? ' and everywhere below' : ''}`,
       help: 'bind it to a namespace, or say why in an ignore comment',
     });
   }

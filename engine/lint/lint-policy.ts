@@ -130,7 +130,7 @@ function weightOf({ code, severity }: Diagnostic): number {
   return severity === 'warning' && !CLOCK_RULES.has(code) ? 1 : 0;
 }
 
-const LISTED = 'correct what is listed, then check again';
+const LISTED = 'correct what is listed and check again';
 
 function toDiagnostic({ place, ...finding }: LintFinding, levels: LintOptions['levels']): Diagnostic {
   const level = levels.get(finding.code);
@@ -178,7 +178,7 @@ function faultsOf(
       const near = isLintCode(code) ? null : nearest(code, LINT_CODES);
       const message = isLintCode(code)
         ? `there is no \`${code}\` here to ignore`
-        : `\`${code}\` is not a rule of lint, so nothing is ignored`;
+        : `\`${code}\` is not a lint rule, so nothing is ignored`;
       return {
         code: 'LINT_IGNORE_UNUSED',
         place,

@@ -82,7 +82,7 @@ export function findLookalikes(world: LintWorld, context: LintContext): void {
       code: 'LINT_IDENTITY_LOOKALIKE',
       place: placed(place),
       message: `\`${text}\` differs from \`${formatIdentity(other.identity)}\` only in ${difference}`,
-      help: 'if they are one, write it alike; if two, say so in an ignore comment',
+      help: 'if they are the same, spell them alike; if not, say so in an ignore comment',
       related: relatedTo(other.place, `\`${formatIdentity(other.identity)}\` stands here`),
     });
   };

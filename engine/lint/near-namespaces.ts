@@ -43,8 +43,8 @@ export function findNearNamespaces(world: LintWorld, context: LintContext): void
       context.report({
         code: 'LINT_NAMESPACE_LOOKALIKE',
         place: placed(set.grants[grantIn(row)]?.place ?? null),
-        message: `\`${path}\` is one letter away from \`${right}\`, at or below which ${groupDigits(uses[meant] ?? 0)} grants are`,
-        help: `did you mean \`${right}\`? if both are meant, let a test name \`${path}\`, or say so in an ignore comment`,
+        message: `\`${path}\` is one letter away from \`${right}\`, which has ${groupDigits(uses[meant] ?? 0)} grants at or below it`,
+        help: `did you mean \`${right}\`? if both are right, name \`${path}\` in a test, or say so in an ignore comment`,
         related: relatedTo(set.grants[grantIn(meant)]?.place ?? null, `a grant at or below \`${right}\``),
       });
     }

@@ -44,7 +44,7 @@ export function findRedundantGrants(world: LintWorld, context: LintContext): voi
       code: 'LINT_GRANT_REDUNDANT',
       place: placed(grant.place),
       message: `the grant \`${grant.id}\` adds nothing to ${namesOf(covering)}`,
-      help: 'remove it, or what makes it needless',
+      help: 'remove it, or what makes it redundant',
       related: covering.slice(0, MAX_RELATED).flatMap(({ id, place }) => relatedTo(place, `\`${id}\` covers it`)),
     });
   }

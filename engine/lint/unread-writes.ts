@@ -57,7 +57,7 @@ export function findUnreadWrites(world: LintWorld, context: LintContext): void {
         context.report({
           code: 'LINT_WRITE_UNREAD',
           place: placed(grant.place),
-          message: `nobody may ${ever}read the ${listOf(families)} records that \`${grant.id}\` lets be written ${scene}`,
+          message: `\`${grant.id}\` allows writing ${listOf(families)} records that nobody may ${ever}read ${scene}`,
           help: `grant ${families.map((family) => `\`${family}:read\``).join(', ')} to somebody there`,
         });
       }

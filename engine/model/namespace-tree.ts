@@ -56,7 +56,7 @@ export function childrenThatFit(depth: number, bytes: number): number {
   if (room > COUNTED_LENGTH) return Infinity;
   let count = 0;
   for (let length = 1; length <= room; length += 1) count += SEGMENT_CHARACTERS ** length;
-  // `.` and `..` are no segments.
+  // `.` and `..` are not segments.
   return count - Math.min(room, 2);
 }
 

@@ -23,7 +23,7 @@ export function acceptFiles(files: readonly SourceFile[], limits: EngineLimits, 
         code: 'FILE_TOO_MANY',
         file: path,
         message: `the folder has more than ${groupDigits(limits.files)} policy files`,
-        help: 'join files; how grants are spread over them has no meaning',
+        help: 'merge files; it makes no difference which file a grant is in',
       });
       break;
     }
@@ -35,7 +35,7 @@ export function acceptFiles(files: readonly SourceFile[], limits: EngineLimits, 
     totalBytes += length;
     if (totalBytes > limits.totalBytes) {
       const message = `the files up to this one have more than ${groupDigits(limits.totalBytes)} bytes together`;
-      const help = 'grant to roles instead of to one identity after the other, or split the policy';
+      const help = 'grant to roles instead of single identities, or split the policy';
       sink.add({ code: 'FILE_TOTAL_TOO_LARGE', file: path, message, help });
       break;
     }
@@ -66,7 +66,7 @@ export function nameRefusal(path: string): NameRefusal | 'aside' | null {
   const stem = name.slice(0, meant.index).replace(/^[#~]+/, '');
   const rename = stem === '' ? 'rename it so that it ends in `.yaml`' : `rename it to \`${stem}.yaml\``;
   const help = `${rename}, or move it out of the folder`;
-  return { code: 'FILE_MISNAMED', message: 'the file is named almost like policy, and is not read', help };
+  return { code: 'FILE_MISNAMED', message: 'the file has almost the name of a policy file, and is not read', help };
 }
 
 /** What a policy folder may hold beside policy without a word. A hidden `*.yaml` is policy all the same. */

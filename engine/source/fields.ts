@@ -26,7 +26,7 @@ export function readFields(context: FileContext, node: Node, shape: MappingShape
       if (elsewhere !== undefined)
         refuse(context, 'KEY_MISPLACED', {
           at: key,
-          message: `\`${key.text}\` does not belong into this file`,
+          message: `\`${key.text}\` does not belong in this file`,
           help: elsewhere,
         });
       else {
@@ -222,7 +222,7 @@ function reportRepeated(
     code: 'VALUE_REPEATED',
     start: entry.start,
     end: entry.end,
-    message: `\`${entry.text}\` stands twice in this list`,
+    message: `\`${entry.text}\` appears twice in this list`,
     help: 'remove one, or write what was meant',
     related,
   });

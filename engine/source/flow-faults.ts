@@ -70,7 +70,7 @@ const COMMA: Rule = (scene) => {
   const at = faultSpan(text, fault);
   const word = wordAt(text, at.start);
   if (/^Unexpected , in flow/.test(fault.message))
-    return { code: 'YAML_COMMA_EXTRA', ...at, message: 'nothing stands before this comma', help: 'remove it' };
+    return { code: 'YAML_COMMA_EXTRA', ...at, message: 'there is nothing before this comma', help: 'remove it' };
   const isMissing = /^Missing , /.test(fault.message) || (isInFlow(scene) && isBehindValue(scene));
   if (!isMissing) return null;
   const help = `put a comma before \`${text.slice(word.start, word.end)}\``;
@@ -115,7 +115,7 @@ const TRAILING: Rule = (scene) => {
       : before.mark === '"'
         ? 'write a quote within the text as `\\"`'
         : 'put it inside, or on a line of its own';
-  const message = `this stands behind the closing \`${CLOSING.get(before.mark) ?? ''}\``;
+  const message = `this comes after the closing \`${CLOSING.get(before.mark) ?? ''}\``;
   return { code: 'YAML_TRAILING', start: fault.pos[0], end: line.end, message, help };
 };
 

@@ -4,7 +4,7 @@ import type { Span } from '../model/span.js';
 import { FORBIDDEN_KEYS } from './shapes.js';
 import { plainKind, type Entry, type MappingNode, type SourceFault, type TextNode } from './tree.js';
 
-const DASH_HELP = 'if another entry of the list begins here, write `- ` before it; else remove one, or join them';
+const DASH_HELP = 'if another entry of the list begins here, write `- ` before it; else remove one, or merge them';
 const KIND_WORDS = { null: 'nothing', boolean: 'a truth value', number: 'a number' } as const;
 
 export function makeMapping(
@@ -72,8 +72,8 @@ export function keyFault(key: TextNode, before: TextNode | undefined): SourceFau
     code: 'YAML_DUPLICATE_KEY',
     start,
     end,
-    message: `the key \`${text}\` stands twice in this mapping`,
-    help: 'remove one, or join them',
+    message: `the key \`${text}\` appears twice in this mapping`,
+    help: 'remove one, or merge them',
     related,
   };
 }

@@ -35,7 +35,7 @@ export function parseYaml(source: YamlSource): ParsedYaml {
   const second = tokens.filter((token) => token.type === 'document')[1];
   if (second !== undefined) {
     const start = (second.start[0] ?? second).offset;
-    const [message, help] = ['a second document begins here', 'put it into a file of its own'];
+    const [message, help] = ['a second document begins here', 'put it in a file of its own'];
     return { kind: 'broken', fault: inFile(source, { code: 'YAML_DOCUMENTS', start, end: start + 3, message, help }) };
   }
   const [document] = new Composer({
@@ -89,7 +89,7 @@ function readTokens(source: YamlSource): readonly CST.Token[] | (ParsedYaml & { 
     if (openCollections(parser) > limits.depth) {
       const at = Math.max(0, parser.offset - lexeme.length);
       const message = `more than ${groupDigits(limits.depth)} lists and mappings inside each other`;
-      const help = 'write it flatter; a bracket may be opened by mistake';
+      const help = 'nest less; perhaps a bracket is open by mistake';
       const fault = { code: 'LIMIT_DEPTH', start: at, end: parser.offset, message, help } as const;
       return { kind: 'broken', fault: inFile(source, fault) };
     }

@@ -74,7 +74,7 @@ function mayHaveLostNames({ key, value }: Entry): boolean {
 function emptyFile(context: FileContext, isHeader: boolean): Node | null {
   const first = { start: 0, end: context.text.split('\n', 1)[0]?.length ?? 0 };
   if (isHeader) return { kind: 'mapping', entries: [], ...first };
-  refuse(context, 'FILE_EMPTY', { at: first, message: 'the file says nothing', help: 'fill it, or remove it' });
+  refuse(context, 'FILE_EMPTY', { at: first, message: 'the file has no content', help: 'fill it, or remove it' });
   return null;
 }
 

@@ -84,7 +84,7 @@ function plainValue(reader: Reader, node: TextNode): YamlValue {
       return text;
     case 'null':
       if (text === '' || text === 'null') return null;
-      return refuse('VALUE_NULL', `\`${text}\` is no value`, 'write `null`, or put text in quotes');
+      return refuse('VALUE_NULL', `\`${text}\` is not a value`, 'write `null`, or put text in quotes');
     case 'boolean':
       if (text === 'true' || text === 'false') return text === 'true';
       return refuse(

@@ -111,8 +111,8 @@ function readNode(recovery: Recovery, part: YamlSource): Node | 'nothing' | null
     if (parsed.fault !== null) part.report(parsed.fault);
     recovery.told += 1;
     if (recovery.told === fileDiagnostics) {
-      const message = `what follows is not read: ${groupDigits(fileDiagnostics)} entries up to here are no YAML`;
-      part.report({ code: 'LIMIT_DIAGNOSTICS', start, end, message, help: 'correct what is listed, then check again' });
+      const message = `what follows is not read: ${groupDigits(fileDiagnostics)} entries up to here are not YAML`;
+      part.report({ code: 'LIMIT_DIAGNOSTICS', start, end, message, help: 'correct what is listed and check again' });
     }
   }
   recovery.isLost = true;

@@ -9,7 +9,7 @@ import { nearestHelp } from './values.js';
 import { SCOPE_PATTERNS } from './shapes.js';
 import type { Node, TextNode } from './tree.js';
 
-/** Where a pattern stands: `*-template` is for guardrails alone. */
+/** Where a pattern stands: `*-template` is for guardrails only. */
 export type PatternPlace = 'policy' | 'guardrail';
 
 const TEMPLATES = '*-template:';
@@ -56,7 +56,7 @@ export function refuseScope(
     const help = `write \`resource-template${action}\` and \`process-template${action}\``;
     return refuse(context, 'SCOPE_TEMPLATE_PATTERN', {
       at: text,
-      message: `\`${text.text}\` is for guardrails alone`,
+      message: `\`${text.text}\` is for guardrails only`,
       help,
     });
   }

@@ -107,10 +107,10 @@ export const ROLE = shape('a role', [
 export const GRANT = shape(
   'a grant',
   [
-    ['id', text('name'), 'Unique and stable: explanations and the log cite it.'],
+    ['id', text('name'), 'Unique and stable: explanations cite it.'],
     ['role', text('reference'), 'To all members of this role.'],
     ['identity', text('identity'), 'To this identity alone.'],
-    ['scopes', FEW_SCOPES, 'What is granted; left out, what the role declares.'],
+    ['scopes', FEW_SCOPES, 'What is granted. Without it, what the role declares.'],
     ['inherit', { kind: 'boolean' }, '`false`: at this namespace alone, not below it.'],
     ['notBefore', text('instant'), 'In force from this instant on.'],
     ['expires', text('instant'), 'In force until just before this instant.'],
@@ -136,8 +136,8 @@ export const ACTOR = shape(
   'an actor',
   [
     ['identities', IDENTITIES, 'All identities that the credential proves.'],
-    ['credentialScopes', list(text('scope-pattern')), 'What the credential carries; left out, all ten scopes.'],
-    ['namespaceRestrictions', list(text('namespace')), 'What the credential is restricted to; left out, nothing.'],
+    ['credentialScopes', list(text('scope-pattern')), 'What the credential carries. Without it, all ten scopes.'],
+    ['namespaceRestrictions', list(text('namespace')), 'Where the credential reaches. Without it, everywhere.'],
   ],
   { required: ['identities'] },
 );
@@ -147,13 +147,13 @@ export const TEST = shape(
   [
     ['name', text('test-name'), 'What the test is about, for people.'],
     ['actor', mapping(ACTOR), 'Who asks.'],
-    ['at', text('instant'), 'When; left out, the test must hold at all times.'],
+    ['at', text('instant'), 'When. Without it, the test must hold at all times.'],
     ['allow', list(text('access')), 'Accesses that must be allowed: `resource:read /labs`.'],
     ['deny', list(text('access')), 'Accesses that must be denied.'],
     [
       'sees',
       { kind: 'named', key: 'family-place', of: list(text('namespace')) },
-      'For a family and a context, exactly the namespaces at and above it whose records are seen.',
+      'For a family and a context, exactly the namespaces at and above the context whose records are visible.',
     ],
   ],
   { required: ['name', 'actor'], anyFilled: ['allow', 'deny', 'sees'] },
@@ -161,16 +161,14 @@ export const TEST = shape(
 
 const ONE_OF = { kind: 'either', of: [text('identity'), mapping(IDENTITY_PARTS)] } as const;
 
-export const PERSON = shape(
-  'a person',
-  [['identities', list(ONE_OF, 1), 'All identities that this one human signs in with.']],
-  { required: ['identities'] },
-);
+export const PERSON = shape('a person', [['identities', list(ONE_OF, 1), 'All identities of this person.']], {
+  required: ['identities'],
+});
 
 export const TO = shape(
   '`to`',
   [
-    ['providers', list(text('reference'), 1), 'Whoever signs in there, groups that the provider claims included.'],
+    ['providers', list(text('reference'), 1), 'Everyone who signs in there, and the groups that the provider claims.'],
     ['roles', list(text('reference'), 1), 'Members of these roles, nested ones too.'],
     ['identities', list(ONE_OF, 1), 'These identities.'],
   ],
@@ -187,7 +185,7 @@ export const EXCEPT = shape(
 );
 
 const UNDER: FieldRow = ['under', text('namespace'), 'At this namespace and below it.'];
-const SPOKEN_OF: FieldRow = ['to', mapping(TO), 'Whom the rule speaks of; left out, everyone.'];
+const SPOKEN_OF: FieldRow = ['to', mapping(TO), 'Whom the rule is about. Without it, everyone.'];
 const EXEMPT: FieldRow = ['except', mapping(EXCEPT), 'Identities that do not count, whatever grant they use.'];
 
 export const NEVER = shape('`never`', [['scopes', FEW_PATTERNS, 'What nobody may hold.'], UNDER, SPOKEN_OF, EXEMPT], {
@@ -209,7 +207,7 @@ function countShape(kind: 'atLeast' | 'atMost'): MappingShape {
       [
         'identities',
         { kind: 'count', least: leastCount(kind) },
-        'How many people; whoever `people` does not name is one.',
+        'How many people. An identity that `people` does not name is one person.',
       ],
       ['scope', text('guardrail-pattern'), 'What they hold.'],
       ['scopes', FEW_PATTERNS, 'They hold any of these.'],
@@ -229,8 +227,8 @@ export const COUNTS = { atLeast: countShape('atLeast'), atMost: countShape('atMo
 export const EXPIRES = shape(
   '`expires`',
   [
-    ['providers', list(text('reference'), 1), 'Every grant that gives an identity of these providers anything ends.'],
-    ['within', text('duration'), 'How long after `notBefore` at the latest: `90d`.'],
+    ['providers', list(text('reference'), 1), 'Every grant to an identity of these providers must end.'],
+    ['within', text('duration'), 'The longest time from `notBefore` to `expires`: `90d`.'],
   ],
   { required: ['providers', 'within'] },
 );
@@ -270,7 +268,7 @@ const SECTION_FIELDS: readonly FieldRow[] = [
   [
     'people',
     { kind: 'named', key: 'person-name', of: mapping(PERSON) },
-    'Humans of several identities: guardrails see all that one human holds, decisions do not change.',
+    'People with several identities. Guardrails see all that one person holds; decisions do not change.',
   ],
   ['grants', list(mapping(GRANT)), 'Who may do what where.'],
   ['guardrails', list(mapping(GUARDRAIL)), 'What must never become true, proved for everyone at all times.'],
@@ -280,13 +278,13 @@ const SECTION_FIELDS: readonly FieldRow[] = [
 /** `policy.yaml`. */
 export const HEADER = shape(`\`${HEADER_FILE}\``, HEADER_FIELDS, {
   required: ['bailiwick', 'name'],
-  elsewhere: new Map(SECTION_FIELDS.map(([key]) => [key, `\`${key}\` belongs into another file of the folder`])),
+  elsewhere: new Map(SECTION_FIELDS.map(([key]) => [key, `\`${key}\` belongs in another file of the folder`])),
 });
 
 /** Every other file. */
 export const SECTIONS = shape('a policy file', SECTION_FIELDS, {
   elsewhere: new Map(
-    HEADER_FIELDS.map(([key]) => [key, `\`${key}\` belongs into \`${HEADER_FILE}\` at the root of the folder`]),
+    HEADER_FIELDS.map(([key]) => [key, `\`${key}\` belongs in \`${HEADER_FILE}\` at the root of the folder`]),
   ),
 });
 

@@ -19,7 +19,7 @@ export function explainSyntax(text: string, fault: PackageFault, enclosures: rea
 
 const SYNTAX = {
   code: 'YAML_SYNTAX',
-  help: 'put text with characters that YAML keeps for itself in quotes; see the lines above, too',
+  help: 'put text in quotes if it has characters that mean something in YAML; see the lines above, too',
 } as const satisfies Partial<SourceFault>;
 
 const COMMENT: Rule = ({ text, fault }) =>

@@ -80,7 +80,7 @@ const ROLE_INSTEAD: ReadonlyMap<string, string> = new Map([
 
 function identityHelp(text: string, fault: IdentityFault, what: string): string {
   if (fault === 'no_colon')
-    return `write \`provider:subject\`${ROLE_INSTEAD.get(what) ?? '; a role cannot stand here'}`;
+    return `write \`provider:subject\`${ROLE_INSTEAD.get(what) ?? '; a role is not possible here'}`;
   const near = parseIdentity(text.trim().replace(/^[^:]*/, (provider) => provider.trim().toLowerCase()));
   if (near.ok) return `did you mean \`${formatIdentity(near.identity)}\`?`;
   return 'write `provider:subject`, with a provider that `policy.yaml` declares';

@@ -26,7 +26,7 @@ export function decodeEnvelope(value: unknown): Envelope | string {
   const payload = decodeAnyBase64(textOf(memberOf(value, 'payload')) ?? '*');
   const signatures = memberOf(value, 'signatures');
   if (payloadType === null || payload === null || !Array.isArray(signatures)) {
-    return 'it is no DSSE envelope: `payloadType`, `payload` in base64 and a list of `signatures` are needed';
+    return 'it is not a DSSE envelope: `payloadType`, `payload` in base64 and a list of `signatures` are needed';
   }
   if (signatures.length > STATEMENT_LIMITS.signatures) {
     return `it has more than ${String(STATEMENT_LIMITS.signatures)} signatures`;

@@ -80,10 +80,11 @@ export function judgeStatement(envelope: Envelope, trust: Trust, expected: Expec
     const needed = `${String(threshold)} ${threshold === 1 ? 'is' : 'are'} needed`;
     return refuse('signature.threshold', `too few signatures: ${who} signed, ${needed}`);
   }
-  if (envelope.payloadType !== PAYLOAD_TYPE) return refuse('statement.type', 'what was signed is no in-toto statement');
+  if (envelope.payloadType !== PAYLOAD_TYPE)
+    return refuse('statement.type', 'what was signed is not an in-toto statement');
   const statement = decodeStatement(envelope.payload);
   if (statement === null)
-    return refuse('statement.malformed', 'what was signed is no publication statement of this version');
+    return refuse('statement.malformed', 'what was signed is not a publication statement of this version');
   return { signatures, statement, faults: compare(statement, expected) };
 }
 
@@ -112,8 +113,8 @@ function compare(statement: PublicationStatement, expected: Expected): readonly 
     if (!holds) faults.push({ code, message });
   };
   const { environment, minimumGeneration, at } = expected;
-  check(statement.snapshot === expected.snapshot, 'statement.subject', 'the statement is of another snapshot');
-  check(statement.policy === expected.policy, 'statement.policy', 'the statement is of a policy of another name');
+  check(statement.snapshot === expected.snapshot, 'statement.subject', 'the statement is about another snapshot');
+  check(statement.policy === expected.policy, 'statement.policy', 'the statement is about a policy with another name');
   check(
     environment === undefined || statement.environment === environment,
     'statement.environment',
@@ -122,12 +123,12 @@ function compare(statement: PublicationStatement, expected: Expected): readonly 
   check(
     minimumGeneration === undefined || statement.generation >= minimumGeneration,
     'statement.generation',
-    'the statement is of an older generation than is asked for',
+    'the statement has an older generation than required',
   );
   check(
     statement.issued <= at + STATEMENT_LIMITS.clockSkew,
     'statement.not_yet_issued',
-    'the statement is issued later than now',
+    'the statement is dated in the future',
   );
   check(at < statement.expires, 'statement.expired', 'the statement has expired');
   return faults;

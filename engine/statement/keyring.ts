@@ -39,10 +39,10 @@ export function formatPublicKey(publicKey: Uint8Array): string {
 }
 
 const FAULTS: ReadonlyMap<PublicKeyFault, string> = new Map([
-  ['length', 'is no Ed25519 public key: it must have 32 bytes'],
-  ['not_canonical', 'is no Ed25519 public key: its point is not encoded canonically'],
+  ['length', 'is not an Ed25519 public key: it must have 32 bytes'],
+  ['not_canonical', 'is not an Ed25519 public key: its point is not encoded canonically'],
   ['small_order', 'must not be trusted: for a key of small order anyone can sign'],
-  ['no_point', 'is no Ed25519 public key: it is no point of the curve; is a letter wrong?'],
+  ['no_point', 'is not an Ed25519 public key: it is not a point of the curve; is a letter wrong?'],
 ]);
 
 /** The 32 bytes, or what is wrong, as the end of a sentence about the key. */
@@ -51,7 +51,7 @@ export function parsePublicKey(text: string): Uint8Array | string {
   const bytes = decodeBase64(text.slice(PREFIX.length));
   if (bytes === null) return 'is not strict base64';
   const fault = publicKeyFault(bytes);
-  return fault === null ? bytes : (FAULTS.get(fault) ?? 'is no Ed25519 public key');
+  return fault === null ? bytes : (FAULTS.get(fault) ?? 'is not an Ed25519 public key');
 }
 
 /** From the value of a keyring file, with every fault at once. */
@@ -111,7 +111,7 @@ function decodeKey(entry: unknown, pointer: string, refuse: Refuse): KeyringKey 
   const text = textOf(memberOf(entry, 'publicKey'));
   const named = name !== null && isName(name);
   if (!named) refuse(placeOf('name'), '`name` must be a name such as `release-2027`');
-  const publicKey = text === null ? 'must be a text' : parsePublicKey(text);
+  const publicKey = text === null ? 'must be a string' : parsePublicKey(text);
   if (typeof publicKey === 'string') refuse(placeOf('publicKey'), `\`publicKey\` ${publicKey}`);
   return !named || typeof publicKey === 'string' ? null : { name, keyId: keyIdOf(publicKey), publicKey };
 }

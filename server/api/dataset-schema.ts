@@ -149,5 +149,5 @@ export function checkDatasetLine(
 }
 
 function unknownField(family: unknown): string {
-  return `is not a field of a ${String(family)}; fields of your own go into \`properties\``;
+  return `is not a field of a ${String(family)}; your own fields go into \`properties\``;
 }

@@ -96,7 +96,7 @@ function isObject(value: unknown): value is Fields {
 function decodeLine(value: unknown): { actor: RawActor; request: RawRequest; at: Instant | null } {
   const line = fields(value, '', ['id', 'actor', 'request', 'at']);
   const { id, at } = line;
-  if (id !== undefined && typeof id !== 'string' && typeof id !== 'number') throw fault('/id', 'must be a text');
+  if (id !== undefined && typeof id !== 'string' && typeof id !== 'number') throw fault('/id', 'must be a string');
   return {
     actor: decodeActor(line['actor']),
     request: decodeRequest(line['request']),
@@ -190,7 +190,7 @@ function list(value: unknown, pointer: string): readonly unknown[] {
 }
 
 function text(value: unknown, pointer: string): string {
-  if (typeof value !== 'string') throw fault(pointer, 'must be a text');
+  if (typeof value !== 'string') throw fault(pointer, 'must be a string');
   return value;
 }
 

@@ -119,7 +119,7 @@ export async function replaceFile(path: string, { from, to, shown }: Replacement
   if (!now.equals(from)) {
     throw new CliFailure(
       EXIT.precondition,
-      { code: 'cli.changed', message: `\`${shown}\` was changed meanwhile, and was left as it is` },
+      { code: 'cli.changed', message: `\`${shown}\` was changed meanwhile and was left alone` },
       { help: 'run the command again' },
     );
   }

@@ -22,12 +22,8 @@ export type LintClock = 'now' | 'none';
 export function withLint(command: Command, clock: LintClock): Command {
   const [at, from] = clock === 'now' ? ['--at or now', ' (now)'] : ['--at', ''];
   return command
-    .option('--strict', 'warnings make the policy invalid too, but for those that depend on the clock')
-    .option(
-      '--level <code=level>',
-      'how serious a rule of lint is: off, info, warning or error; may be repeated',
-      collect,
-    )
+    .option('--strict', 'warnings make the policy invalid too, except those that depend on the clock')
+    .option('--level <code=level>', 'severity of a lint rule: off, info, warning or error; may be repeated', collect)
     .option('--at <instant>', `warn about grants that have expired by then, as RFC 3339${from}`)
     .option('--soon <duration>', `also warn about grants that expire within this time from ${at} (default: ${SOON})`);
 }
@@ -35,7 +31,7 @@ export function withLint(command: Command, clock: LintClock): Command {
 export async function lintRequest(flags: LintFlags, clock: LintClock): Promise<LintRequest> {
   const { at, soon } = flags;
   if (clock === 'none' && at === undefined && soon !== undefined)
-    throw usage('`--soon` needs `--at` here, since what is compiled never depends on the clock');
+    throw usage('`--soon` needs `--at` here, because compiling never depends on the clock');
   const levels = new Map<LintCode, LintLevel>();
   for (const text of flags.level ?? []) levels.set(...(await parseLevel(text)));
   return {
@@ -56,7 +52,7 @@ async function parseLevel(text: string): Promise<readonly [LintCode, LintLevel]>
   if (!isLintCode(code)) {
     const near = nearest(code, LINT_CODES);
     throw usage(
-      `\`${code}\` is not a rule of lint`,
+      `\`${code}\` is not a lint rule`,
       near === null ? 'see `bailiwick codes`' : `did you mean \`${near}\`?`,
     );
   }

@@ -87,7 +87,7 @@ export async function openStated(io: CliIo, path: string, purpose: Purpose = 'us
 function notWhole(path: string, { code, message }: SnapshotFault, sha256: string): CliFailure {
   return new CliFailure(
     EXIT.integrity,
-    { code, message: `\`${path}\` is not a whole snapshot: ${message}` },
+    { code, message: `\`${path}\` is not an intact snapshot: ${message}` },
     { report: { file: path, sha256 } },
   );
 }
@@ -95,7 +95,7 @@ function notWhole(path: string, { code, message }: SnapshotFault, sha256: string
 /** For people: where the time asked about is past, and the policy is the one that the folder holds today. */
 export function noteOnTime(source: OpenedPolicy['source'], { asked, at }: { asked: boolean; at: Instant }): string {
   if (!asked || source !== 'folder' || at >= Date.now()) return '';
-  return `note: \`--at\` moves the windows of grants, not the policy: this is what the folder says today; for the policy of then, name its snapshot\n`;
+  return `note: \`--at\` changes the time, not the policy: this is the folder as it is today; for a past policy, name its snapshot\n`;
 }
 
 async function openVisibly(io: CliIo, path: string, purpose: Purpose): Promise<OpenResult> {

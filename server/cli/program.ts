@@ -32,7 +32,7 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
       ],
       [
         'fmt',
-        'bring the files of a policy folder into one layout; comments and the order of sections and entries are kept',
+        'format the files of a policy folder; keeps comments and the order of sections and entries',
         async () => (await import('./commands/fmt.js')).defineFmt,
       ],
       [
@@ -77,12 +77,12 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
       ],
       [
         'visible',
-        'say what an actor sees: nothing, everything, or exactly which namespaces and subtrees',
+        'show what an actor sees: nothing, everything, or exactly which namespaces and subtrees',
         async () => (await import('./commands/visible.js')).defineVisible,
       ],
       [
         'diff',
-        'compare two policies: exactly who gains and loses which access, when, and because of which line',
+        'compare two policies: who gains and loses which access, when, and because of which line',
         async () => (await import('./commands/diff.js')).defineDiff,
       ],
       [
@@ -97,7 +97,7 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
     [
       [
         'verify',
-        'check that a snapshot is whole, and with a keyring that enough keys have signed for it',
+        'check that a snapshot is intact and, with a keyring, that enough keys have signed it',
         async () => (await import('./commands/verify.js')).defineVerify,
       ],
       [
@@ -107,7 +107,7 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
       ],
       [
         'sign',
-        'say which environment a snapshot is for, as which generation and until when, and sign that',
+        'sign a statement about a snapshot: its environment, its generation and when it expires',
         async () => (await import('./commands/sign.js')).defineSign,
       ],
     ],
@@ -137,7 +137,7 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
       ],
       [
         'export',
-        'write all records as a dataset, one JSON object a line, to keep them or to `load` them elsewhere. The gateway of an embedded store waits meanwhile',
+        'write all records as a dataset, one JSON object a line, for a backup or another store. A gateway on the same embedded store waits meanwhile',
         async () => (await import('./commands/export.js')).defineExport,
       ],
       [

@@ -103,7 +103,7 @@ function choose(given: readonly Given[], faults: ConfigFault[]): ReadonlyMap<Row
     const first = chosen.get(next.row.choice);
     if (first === undefined) chosen.set(next.row.choice, next);
     else if (first.level === next.level && (first.row !== next.row || first.written !== next.written)) {
-      const message = `says something else than ${subjectOf(first)}`;
+      const message = `disagrees with ${subjectOf(first)}`;
       faults.push({ place: next.place, message, fix: 'set one of the two' });
     }
   }

@@ -46,28 +46,28 @@ export const SETTINGS = Object.freeze({
     mtls: later(),
     revocationsFile: later(),
   }),
-  database: group('connections of this process to its store, and how long what runs on them may take', {
+  database: group('connections to the store, and their time limits', {
     maxConnections: setting(CONNECTIONS, { default: 8, doc: 'connections for queries' }),
     maxWriters: setting(CONNECTIONS, { default: 4, doc: 'connections for everything that writes' }),
     statementTimeout: setting(DURATION, {
       default: '3s',
-      doc: 'after which a statement of a request is given up; on the embedded store a query ends after a third of it',
+      doc: 'longest time for one statement of a request; on the embedded store a query ends after a third of it',
     }),
     idleInTransaction: setting(DURATION, {
       default: '10s',
-      doc: 'after which a transaction that waits is rolled back',
+      doc: 'longest time that an open transaction may idle',
     }),
   }),
   limits: group('bounds on what callers may use', {
     rate: group('requests a second; 0 is no limit', {
-      perActor: setting(RATE, { default: 0, doc: 'of one actor' }),
+      perActor: setting(RATE, { default: 0, doc: 'for one actor' }),
       perAddress: setting(RATE, { default: 0, doc: 'from one client address' }),
       unauthenticated: setting(RATE, { default: 50, doc: 'from one client address without a valid credential' }),
     }),
     concurrency: group('requests at once; 0 is no limit', {
       perActor: setting(count(0, 10_000), {
         default: 4,
-        doc: 'worked on for one actor; the rest of its requests wait, others go on',
+        doc: 'for one actor; its other requests wait, and other actors go on',
       }),
     }),
     auditLag: later(),

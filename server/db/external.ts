@@ -56,7 +56,7 @@ function configOf({ url, statementTimeout, idleInTransaction }: ExternalOptions)
     throw new StoreError('store.url', 'the database URL does not begin with postgres:// or postgresql://');
   const sslmode = /[?&]sslmode=([^&#]*)/.exec(url)?.[1];
   if (sslmode !== undefined && !SSL_MODES.has(sslmode)) {
-    throw new StoreError('store.tls', `sslmode in the database URL is none of ${[...SSL_MODES].join(', ')}`);
+    throw new StoreError('store.tls', `sslmode in the database URL is not one of ${[...SSL_MODES].join(', ')}`);
   }
   const config: pg.ClientConfig = {
     connectionString: url,
@@ -93,7 +93,7 @@ const SSL_MODES: ReadonlySet<string> = new Set([
 
 /** Where the store is, for messages: host and database, nothing secret. */
 function placeOf({ host, port, database }: StoreClient): string {
-  return `${host}:${String(port)}, database ${database ?? "of the user's name"}`;
+  return `${host}:${String(port)}, database ${database ?? 'named after the user'}`;
 }
 
 /** A wrong certificate, password or address, each with what to do about it. */

@@ -17,15 +17,15 @@ const ADVICE = {
   'store.version': 'open the store with the release that wrote it, or load the data into a new one',
   'store.corrupt': 'restore the folder from a backup, or move it away and load the data into a new one',
   'store.start': 'see the reason; free memory or disk space, then start again',
-  'store.foreign': 'rename or move what is there, or give a database of its own',
+  'store.foreign': 'rename or move it, or use a database of its own',
   'store.busy': 'wait, or send less at once',
   'store.timeout': 'ask for less at once',
-  'store.failed': 'see that the store runs and what its log says',
+  'store.failed': 'check that the store runs, and read its log',
   'store.read_only': 'let the server and the user of DATABASE_URL write, or name the primary',
   'store.rights':
     'let the user of DATABASE_URL create the schema `bailiwick` or own it with its tables, or name one that does',
   'store.closed': 'open the store again',
-  'store.not_committed': 'this is a fault of ours: a statement failed inside a transaction that was then committed',
+  'store.not_committed': 'this is a bug of bailiwick: a statement failed inside a transaction that was then committed',
 } as const;
 
 export type StoreErrorCode = keyof typeof ADVICE;
@@ -128,7 +128,7 @@ const FAILED: Words = ['store.failed', 'the store failed, or the connection to i
 const WORDS: ReadonlyMap<string, Words> = new Map<string, Words>([
   ['25006', ['store.read_only', 'the store is read-only']],
   ['42501', ['store.rights', 'the database user lacks a right that this needs']],
-  ['40', ['store.failed', 'the store gave up the transaction for the sake of another']],
+  ['40', ['store.failed', 'the store aborted the transaction in favour of another one']],
   ['53', ['store.failed', 'the store has run out of disk space, memory or connections']],
 ]);
 

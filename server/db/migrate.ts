@@ -111,7 +111,11 @@ async function run(transaction: Knex.Transaction): Promise<void> {
     });
   } catch (cause) {
     if (!TAKEN.has(sqlStateOf(cause) ?? '')) throw cause;
-    throw new StoreError('store.foreign', `the schema ${SCHEMA} holds something of a name that we need`, { cause });
+    throw new StoreError(
+      'store.foreign',
+      `the schema ${SCHEMA} already has something with a name that bailiwick needs`,
+      { cause },
+    );
   }
 }
 
@@ -124,7 +128,7 @@ function pendingOf(applied: readonly string[]): readonly string[] {
   if (unknown !== undefined) {
     throw new StoreError(
       'store.version',
-      `the store was migrated by another release, to ${unknown}, which this one does not know`,
+      `another release migrated the store to ${unknown}, which this release does not know`,
     );
   }
   return known.slice(applied.length);

@@ -55,7 +55,7 @@ export function readHeaders(rawHeaders: readonly string[]): ReadHeaders {
     const before = headers.get(name);
     if (before === undefined) headers.set(name, value);
     else if (KNOWN[name] === 'list') headers.set(name, `${before}, ${value}`);
-    else fault ??= malformed('a header that can stand once stands twice');
+    else fault ??= malformed('a header that may appear once appears twice');
   }
   return { headers, fault };
 }

@@ -16,8 +16,8 @@ export function readQuery(target: string, input: QueryInput = {}): ReadonlyMap<s
   for (const part of mark < 0 ? [] : target.slice(mark + 1).split('&')) {
     const cut = part.indexOf('=');
     const name = decode(cut < 0 ? part : part.slice(0, cut));
-    if (!Object.hasOwn(input, name)) throw misshapen(`of query parameters this route takes ${names.join(', ')} alone`);
-    if (found.has(name)) throw misshapen(`the query parameter ${name} stands twice`);
+    if (!Object.hasOwn(input, name)) throw misshapen(`this route takes only the query parameters ${names.join(', ')}`);
+    if (found.has(name)) throw misshapen(`the query parameter ${name} appears twice`);
     found.set(name, decode(cut < 0 ? '' : part.slice(cut + 1)));
   }
   for (const [name, { required, pattern }] of Object.entries(input)) {

@@ -152,7 +152,8 @@ function readContent(line: DatasetLine, namespace: NamespacePath): Content | Wro
     return { pointer: '/archivedAt', message: 'the root cannot be archived' };
   }
   const twice = repeatedSlot(line);
-  if (twice !== null) return { pointer: `/slots/${String(twice)}/name`, message: 'is the name of a slot before it' };
+  if (twice !== null)
+    return { pointer: `/slots/${String(twice)}/name`, message: 'repeats the name of an earlier slot' };
   return {
     family,
     namespace,

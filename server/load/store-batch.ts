@@ -170,7 +170,7 @@ async function refuseInvalid(
 }
 
 function referenceNotFound({ pointer, family }: Reference): Refusal {
-  const message = `is not the id of a ${family} in the lineage of the namespace, on a line before or in the store`;
+  const message = `is not the id of a ${family} in the lineage of the namespace, on an earlier line or in the store`;
   return { code: 'reference.not_found', pointer, message };
 }
 
@@ -244,7 +244,7 @@ function conflictOf({ family, given }: LoadRow, onConflict: OnConflict): Refusal
   const what = family === 'namespace' ? (given ? 'id or the namespace' : 'namespace') : 'id';
   const message =
     onConflict === 'report'
-      ? `the ${what} is stored with other content; --replace takes the line's`
+      ? `the ${what} is stored with other content; --replace overwrites it`
       : `the ${what} is stored for another record`;
   return { code: 'record.conflict', pointer: given ? '/id' : '', message };
 }

@@ -76,6 +76,6 @@ function judge({ family, properties, parameters }: LoadRow, template: TemplateRe
   return {
     code: 'record.invalid',
     pointer: first.place.reduce<string>(pointerTo, root),
-    message: `${first.message}, as the template asks${more}`,
+    message: `${first.message}, as the template requires${more}`,
   };
 }

@@ -29,7 +29,7 @@ export function makeTrial(): Trial {
     if (before === undefined) return null;
     if (before.content === contentOf(row)) return 'unchanged';
     if (onConflict === 'replace' && before.family === row.family) return 'replaced';
-    const message = 'a line before has other content for the same record';
+    const message = 'an earlier line has other content for the same record';
     return { code: 'record.conflict', pointer: row.given ? '/id' : '', message };
   };
   return {

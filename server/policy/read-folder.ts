@@ -113,7 +113,7 @@ async function visitEntry(walk: Walk, entry: Entry, above: readonly string[]): P
   if (resolved.kind === 'folder') {
     if (refusal === null)
       report(walk, 'FILE_SPECIAL', entry.path, {
-        message: 'is a folder, though it is named like a policy file',
+        message: 'is a folder with the name of a policy file',
         help: 'rename it without `.yaml`',
       });
     else if (above.includes(resolved.real))
@@ -143,7 +143,7 @@ async function resolveInside(
     if (real !== walk.root && !real.startsWith(walk.root === sep ? sep : walk.root + sep)) {
       report(walk, 'FILE_SYMLINK', entry.path, {
         message: 'is a symbolic link that leaves the policy folder',
-        help: 'put the file itself into the folder',
+        help: 'put the file itself in the folder',
       });
       return null;
     }
@@ -207,13 +207,13 @@ function add(walk: Walk, file: SourceFile): void {
   if (walk.files.length >= ENGINE_LIMITS.files) {
     report(walk, 'FILE_TOO_MANY', file.path, {
       message: `the policy has more than ${groupDigits(ENGINE_LIMITS.files)} files; this one and all after it were not read`,
-      help: 'join files; how grants are spread over them has no meaning',
+      help: 'merge files; it makes no difference which file a grant is in',
     });
     walk.stopped = true;
   } else if (walk.bytes > ENGINE_LIMITS.totalBytes) {
     report(walk, 'FILE_TOTAL_TOO_LARGE', file.path, {
       message: `the policy has more than ${groupDigits(ENGINE_LIMITS.totalBytes)} bytes; this file and all after it were not read`,
-      help: 'grant to roles instead of to one identity after the other, or split the policy',
+      help: 'grant to roles instead of single identities, or split the policy',
     });
     walk.stopped = true;
   } else walk.files.push(file);
@@ -225,8 +225,8 @@ interface Advice {
   readonly help: string;
 }
 
-const REMOVE_LINK = 'remove it, or put the file itself into its place';
-const NOT_REGULAR: Advice = { message: 'is not a regular file', help: 'put a file into its place, or remove it' };
+const REMOVE_LINK = 'remove it, or put the file itself in its place';
+const NOT_REGULAR: Advice = { message: 'is not a regular file', help: 'put a file in its place, or remove it' };
 
 function unreadable(code: string): Advice {
   return { message: `cannot be read (${code})`, help: 'let whoever runs this read it, or remove it' };

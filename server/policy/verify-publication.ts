@@ -60,7 +60,7 @@ export async function verifyPublication(
       return { ...none, faults: [{ code: 'statement.invalid', message: error.message }] };
     }
     if (error.code !== 'file.not_found' || file.need === 'required') throw error;
-    const message = `there is no signed statement: \`${file.shown}\` does not exist`;
+    const message = `there is not a signed statement: \`${file.shown}\` does not exist`;
     return { ...none, faults: [{ code: 'signature.missing', message }] };
   }
 }

@@ -207,8 +207,8 @@ function readOperator(field: Field, name: string, operand: unknown): Condition |
       if (typeof operand !== 'boolean') return mismatch('must be true or false');
       return { kind: 'isNull', field, wanted: operand };
     case 'pattern':
-      if (field.kind === 'core' && field.type !== 'text') return mismatch('is for text fields only');
-      if (typeof operand !== 'string') return mismatch('must be a text');
+      if (field.kind === 'core' && field.type !== 'text') return mismatch('is for string fields only');
+      if (typeof operand !== 'string') return mismatch('must be a string');
       if (!isStorableText(operand)) return mismatch(UNSTORABLE);
       return { kind: 'pattern', field, operator: known.operator, text: operand };
     case 'membership':
@@ -258,8 +258,8 @@ function readOperands(field: Field, list: unknown): readonly Operand[] | Operato
   return values;
 }
 
-const UNSTORABLE = 'is a text that no record can hold';
-const STRUCTURE = 'compares with nothing: the field holds an object or a list';
+const UNSTORABLE = 'is a string that no record can hold';
+const STRUCTURE = 'cannot be compared: the field holds an object or a list';
 
 /** The operand in the form in which it is bound, or why the field does not compare with it. */
 function readOperand(field: Field, value: unknown): Operand | OperatorFault {
@@ -281,10 +281,10 @@ function readOperand(field: Field, value: unknown): Operand | OperatorFault {
 }
 
 const WANTED = Object.freeze({
-  text: 'must be a text',
+  text: 'must be a string',
   number: 'must be a number',
   instant: 'must be an instant, like 2027-01-01T00:00:00Z',
-  any: 'must be a number, a text or a boolean',
+  any: 'must be a number, a string or a boolean',
 });
 
 function readInstant(text: string): Operand | OperatorFault {

@@ -64,8 +64,8 @@ function notPrivate(shown: string, text: string): SigningError {
     const help = shown.endsWith('.pub')
       ? `sign with the private key, which \`keygen\` wrote beside it: \`${shown.slice(0, -'.pub'.length)}\``
       : 'sign with the private key, which `keygen` wrote beside it, without `.pub`';
-    return new SigningError('key.invalid', `\`${shown}\` is a public key, with which nobody can sign`, { help });
+    return new SigningError('key.invalid', `\`${shown}\` is a public key, and nobody can sign with one`, { help });
   }
   const help = 'the file must be an unencrypted Ed25519 key as `bailiwick keygen` makes it';
-  return new SigningError('key.invalid', `\`${shown}\` is no private key that can sign`, { help });
+  return new SigningError('key.invalid', `\`${shown}\` is not a private key that can sign`, { help });
 }

@@ -13,7 +13,7 @@ export function statementPathOf(snapshot: string): string {
 export async function readStatementFile(file: NamedFile): Promise<Envelope> {
   const { bytes } = await readSmallFile(file, STATEMENT_LIMITS.fileBytes);
   const parsed = parseStrictJson(bytes, { depth: STATEMENT_LIMITS.fileDepth });
-  const envelope = parsed.ok ? decodeEnvelope(parsed.value) : `it is no plain JSON (${parsed.fault.message})`;
+  const envelope = parsed.ok ? decodeEnvelope(parsed.value) : `it is not plain JSON (${parsed.fault.message})`;
   if (typeof envelope !== 'string') return envelope;
-  throw new SigningError('statement.invalid', `\`${file.shown}\` is no signed statement: ${envelope}`);
+  throw new SigningError('statement.invalid', `\`${file.shown}\` is not a signed statement: ${envelope}`);
 }

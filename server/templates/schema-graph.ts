@@ -121,7 +121,7 @@ function readKeyword({ node, name, value }: Keyword, reading: Reading): void {
   if (name === '$schema' && (typeof value !== 'string' || !DRAFT.test(value))) {
     throw refused(at, 'must be https://json-schema.org/draft/2020-12/schema, or be left out');
   }
-  if (name === '$id' && node.pointer !== '') throw refused(at, 'may stand at the top only');
+  if (name === '$id' && node.pointer !== '') throw refused(at, 'may appear at the top only');
   if (name === '$ref') readReference(node, value, reading);
   if (name === '$anchor' && typeof value === 'string') reading.anchors.set(value, node);
   const keyword = APPLIED.get(name);

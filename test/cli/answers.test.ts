@@ -113,7 +113,7 @@ describe('what-can', () => {
   test.each([
     ['ana', '`ana` is not an identity: it has no colon'],
     ['orcid:', '`orcid:` is not an identity: the subject is empty'],
-    ['ORCID:ana', '`ORCID:ana` is not an identity: what stands before the first colon is not a provider name'],
+    ['ORCID:ana', '`ORCID:ana` is not an identity: the part before the first colon is not a provider name'],
   ])('refuses %s, which is no identity', async (identity, message) => {
     expect(await run('what-can', 'old', identity)).toEqual({
       status: 2,

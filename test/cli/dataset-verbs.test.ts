@@ -46,7 +46,7 @@ describe('datasets', () => {
     const tried = await run(['load', 'fleet.jsonl', '--dry-run']);
     expect(tried.status).toBe(2);
     expect(tried.stderr).toBe(
-      'fleet.jsonl:2: record.invalid /properties/severity: is required, as the template asks\n',
+      'fleet.jsonl:2: record.invalid /properties/severity: is required, as the template requires\n',
     );
     expect(tried.stdout).toBe(
       '2 lines: 1 loaded, 1 namespace created, 1 bad line skipped\ndry run: nothing was stored\n',

@@ -28,7 +28,7 @@ function refusalOf({ local, identities, scopes }: NeutralActor): Refusal | null 
   for (const [i, { provider, subject }] of identities.entries()) {
     const place = `/actor/identities/${String(i)}`;
     if (subject.includes('\0')) {
-      const message = `${place}/subject: a text with U+0000 or half of a surrogate pair`;
+      const message = `${place}/subject: a string with U+0000 or half of a surrogate pair`;
       return { rule: 'a subject without control characters', error: { code: 'request.invalid_unicode', message } };
     }
     const schema = (fault: string): Refusal['error'] => ({

@@ -109,12 +109,12 @@ describe('check', () => {
   });
 
   test.each([
-    { flags: ['--level', 'LINT_ROLE_UNUSD=off'], message: '`LINT_ROLE_UNUSD` is not a rule of lint' },
+    { flags: ['--level', 'LINT_ROLE_UNUSD=off'], message: '`LINT_ROLE_UNUSD` is not a lint rule' },
     {
       flags: ['--level', 'LINT_ROLE_UNUSED'],
       message: '`--level LINT_ROLE_UNUSED` must be a rule, `=`, and one of off, info, warning, error',
     },
-    { flags: ['--level', 'GRANT_DUPLICATE=off'], message: '`GRANT_DUPLICATE` is not a rule of lint' },
+    { flags: ['--level', 'GRANT_DUPLICATE=off'], message: '`GRANT_DUPLICATE` is not a lint rule' },
     {
       flags: ['--level', 'LINT_GRANT_EXPIRED=error'],
       message: '`LINT_GRANT_EXPIRED` depends on the clock, so it never makes a policy invalid',

@@ -15,20 +15,20 @@ test('where no edit would allow it, explain says why, whichever step failed', as
   const read = ['--scope', 'resource:read'];
   expect(await helpFor('orcid:ana', ...read, '--namespace', '/labs/optics', '--context', '/labs')).toEqual([
     'denied at target_relationship',
-    `${none}whatever is granted, /labs has no resource:read of what is in /labs/optics; ask from /labs/optics or from below it`,
+    `${none}no grant allows resource:read at /labs/optics from /labs; ask from /labs/optics or from below it`,
   ]);
   const write = ['--scope', 'resource:write', '--namespace', '/labs'];
   expect(await helpFor('orcid:bob', ...write, '--context', '/labs/optics')).toEqual([
     'denied at no_matching_grant',
-    `${none}whatever is granted, /labs/optics has no resource:write of what is in /labs; ask from /labs itself`,
+    `${none}no grant allows resource:write at /labs from /labs/optics; ask from /labs itself`,
   ]);
   expect(await helpFor('orcid:ana', ...read, '--namespace', '/Labs')).toEqual([
     'denied at canonicalize',
-    `${none}only namespaces can be granted, and this text is none`,
+    `${none}only namespaces can be granted, and this is not one`,
   ]);
   expect(await helpFor('orcid:ana', '--scope', 'resource:raed', '--namespace', '/labs')).toEqual([
     'denied at unknown_scope',
-    `${none}only the ten scopes can be granted, and this is none of them`,
+    `${none}only the ten scopes can be granted, and this is not one of them`,
   ]);
   expect(await helpFor('a-group-group:crew', ...read, '--namespace', '/labs')).toEqual([
     'denied at no_matching_grant',
@@ -37,6 +37,6 @@ test('where no edit would allow it, explain says why, whichever step failed', as
   const json = await run('--as', 'orcid:ana', ...read, '--namespace', '//', '--format', 'json');
   expect(JSON.parse(json.stdout)).toMatchObject({
     edits: [],
-    noEdit: 'only namespaces can be granted, and this text is none',
+    noEdit: 'only namespaces can be granted, and this is not one',
   });
 });

@@ -210,7 +210,7 @@ describe('verify', () => {
       const ran = await run('verify', 'policy', ...args);
       expect([ran.status, ran.stderr]).toEqual([2, expect.stringContaining('give `--keyring` and `--statement`')]);
     }
-    expect((await run('help', 'verify')).stdout).toMatch(/with --keyring\s+and --statement also the policy folder/);
+    expect((await run('help', 'verify')).stdout).toMatch(/with --keyring\s+and --statement also a policy folder/);
   });
 
   test.each([

@@ -101,7 +101,7 @@ test.each([
   ],
   ['no field and no `--add`', 2, ['--generation', '7'], /`--environment`, `--expires`\n.*`--add <statement>`/],
   ['to add to what is not there', 2, ['--add', 'none.json'], /`none.json` does not exist/],
-  ['to add to what is no statement', 8, ['--add', 's.json'], /is no signed statement/],
+  ['to add to what is no statement', 8, ['--add', 's.json'], /is not a signed statement/],
 ])('refuses %s', async (_name, status, args, words) => {
   const ran = await run('sign', 's.json', '--key', 'ben.key', ...args);
   expect([ran.status, ran.stderr]).toEqual([status, expect.stringMatching(words)]);

@@ -83,7 +83,7 @@ describe('test', () => {
       report: { coverage: { grants: { covered: 1 } } },
     });
     expect((await runCli(['test', '.', '--coverage'], { cwd })).stdout).toBe(
-      'not covered: never (grants.yaml:6)\n4 of 5 grants covered (80%), 2 so that a test would notice the loss\n3 tests passed\n',
+      'not covered: never (grants.yaml:6)\n4 of 5 grants covered (80%), 2 of them so that a test would notice the loss\n3 tests passed\n',
     );
   });
 
@@ -97,7 +97,7 @@ describe('test', () => {
       status: 4,
       report: {
         failed: 0,
-        error: { code: 'policy.coverage', message: '80% of the grants are covered, and 80.1% are asked for' },
+        error: { code: 'policy.coverage', message: '80% of the grants are covered, and 80.1% are required' },
       },
     });
     for (const wrong of ['101', '-1', 'most']) expect((await json([`--threshold=${wrong}`], cwd)).status).toBe(2);

@@ -36,7 +36,7 @@ it('names both, where they stand, and what was meant', () => {
   expect(found).toMatchObject({
     severity: 'warning',
     range: { start: { line: 4 } },
-    message: '`/imaging/archve` is one letter away from `/imaging/archive`, at or below which 2 grants are',
+    message: '`/imaging/archve` is one letter away from `/imaging/archive`, which has 2 grants at or below it',
     help: expect.stringMatching(/^did you mean `\/imaging\/archive`\? /),
     related: [{ range: { start: { line: 2 } }, message: 'a grant at or below `/imaging/archive`' }],
   });

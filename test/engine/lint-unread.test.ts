@@ -17,7 +17,7 @@ function unread(policy: PolicySet): readonly string[] {
 /** `g1 resource`, for each family of each grant. */
 function pairsOf(messages: readonly string[]): readonly string[] {
   const pairs = messages.flatMap((message) => {
-    const [, families = '', id = ''] = /read the (.*) records that `([^`]+)`/.exec(message) ?? [];
+    const [, id = '', families = ''] = /^`([^`]+)` allows writing (.*) records that/.exec(message) ?? [];
     return families.split(', ').map((family) => `${id} ${family.replaceAll('`', '')}`);
   });
   return pairs.sort();
@@ -84,7 +84,7 @@ describe('writes that nobody reads', () => {
   const write = 'id: w, namespace: /a, scopes: [resource:write, process-run:write]';
   const read = (id: string, more: string): string =>
     `id: ${id}, scopes: [resource:read, process-run:read], ${more.includes('namespace') ? more : `namespace: /a, ${more}`}`;
-  const NOBODY = 'nobody may read the `resource`, `process-run` records that `w` lets be written';
+  const NOBODY = '`w` allows writing `resource`, `process-run` records that nobody may read';
   it.each([
     ['nowhere', [write], `${NOBODY.replace('may', 'may ever')} at \`/a\` and below it`],
     ['at one place', [`${write}, inherit: false`], `${NOBODY.replace('may', 'may ever')} at \`/a\``],
@@ -119,8 +119,8 @@ describe('writes that nobody reads', () => {
 
   it('tell families apart that differ in place or time', () => {
     expect(lint([write, 'id: r, namespace: /a, scopes: [process-run:read], inherit: false'])).toEqual([
-      'nobody may ever read the `process-run` records that `w` lets be written below `/a`',
-      'nobody may ever read the `resource` records that `w` lets be written at `/a` and below it',
+      '`w` allows writing `process-run` records that nobody may ever read below `/a`',
+      '`w` allows writing `resource` records that nobody may ever read at `/a` and below it',
     ]);
   });
 });

@@ -154,7 +154,7 @@ describe('a failure says where, what and why', () => {
       'kim-only',
       'grant `kim-only` is bound to /labs/optics, which is not /labs or above it',
     ],
-    ['nothing', 'actor: { identities: [github:kim] }', 'process-template:read /', null, 'no grant comes near'],
+    ['nothing', 'actor: { identities: [github:kim] }', 'process-template:read /', null, 'no grant comes close'],
   ])('the nearest miss: %s', (_name, actor, request, grant, text) => {
     const [failure] = run(`  - name: t\n    ${actor}\n    allow: ["${request}"]\n`).failures;
     expect(failure?.step).toBe('no_matching_grant');

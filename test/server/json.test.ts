@@ -58,21 +58,21 @@ describe('what is not JSON is told with its place', () => {
   test.each([
     ['', 'it is empty'],
     [' \n', 'it is empty'],
-    ['{', 'it ends too early, at line 1, column 2, where a key in double quotes, or `}`, is due'],
-    ['{"a":1,}', 'a key in double quotes is due at line 1, column 8'],
-    ["{'a':1}", 'a key in double quotes, or `}`, is due at line 1, column 2'],
-    ['{"a" 1}', 'a colon is due at line 1, column 6'],
-    ['{"a":1 "b":2}', 'a comma or `}` is due at line 1, column 8'],
-    ['[1,\n  2,\n  ]', 'a value is due at line 3, column 3'],
-    ['[1 2]', 'a comma or `]` is due at line 1, column 4'],
-    ['[01]', 'a value is due at line 1, column 2'],
-    ['[NaN]', 'a value is due at line 1, column 2'],
-    ['{}{}', 'the end is due at line 1, column 3'],
-    ['"a\tb"', 'an escape, or a character that needs none, is due at line 1, column 3'],
-    ['"a\\x"', 'an escape, or a character that needs none, is due at line 1, column 3'],
-    ['{"a":"b', 'it ends too early, at line 1, column 8, where the double quote that closes a string is due'],
-    ['[[1]', 'it ends too early, at line 1, column 5, where a comma or `]` is due'],
-    ['\ufeff{}', 'a value is due at line 1, column 1'],
+    ['{', 'it ends too early, at line 1, column 2: a key in double quotes, or `}`, is missing'],
+    ['{"a":1,}', 'a key in double quotes is expected at line 1, column 8'],
+    ["{'a':1}", 'a key in double quotes, or `}`, is expected at line 1, column 2'],
+    ['{"a" 1}', 'a colon is expected at line 1, column 6'],
+    ['{"a":1 "b":2}', 'a comma or `}` is expected at line 1, column 8'],
+    ['[1,\n  2,\n  ]', 'a value is expected at line 3, column 3'],
+    ['[1 2]', 'a comma or `]` is expected at line 1, column 4'],
+    ['[01]', 'a value is expected at line 1, column 2'],
+    ['[NaN]', 'a value is expected at line 1, column 2'],
+    ['{}{}', 'the end is expected at line 1, column 3'],
+    ['"a\tb"', 'an escape, or a character that needs none, is expected at line 1, column 3'],
+    ['"a\\x"', 'an escape, or a character that needs none, is expected at line 1, column 3'],
+    ['{"a":"b', 'it ends too early, at line 1, column 8: the double quote that closes a string is missing'],
+    ['[[1]', 'it ends too early, at line 1, column 5: a comma or `]` is missing'],
+    ['\ufeff{}', 'a value is expected at line 1, column 1'],
   ])('%j: %s', (text, words) => {
     const result = parseStrictJson(text, LIMITS);
     expect(result.ok ? null : result.fault).toEqual({
@@ -88,7 +88,10 @@ describe('what is not JSON is told with its place', () => {
       for (const text of [whole.slice(0, cut), `${whole.slice(0, cut)}#${whole.slice(cut + 1)}`]) {
         const result = parseStrictJson(text, LIMITS);
         if (result.ok) expect(JSON.parse(text)).toEqual(result.value);
-        else expect(result.fault.message).toMatch(/^not JSON: (it is empty|.* is due( at line 1, column \d+)?)$/);
+        else
+          expect(result.fault.message).toMatch(
+            /^not JSON: (it is empty|.* is (?:missing|expected at line 1, column \d+))$/,
+          );
       }
     }
     const started = performance.now();

@@ -12,7 +12,7 @@ export const LINT_PAGES = {
     severity: 'warning',
     title: 'a grant that gives nobody anything',
     explanation:
-      'The role has no members, also not through other roles; or the grant has ended before the first instant that anybody can ask about.',
+      'The role has no members, not even through other roles, or the grant ends before the first instant that anybody can ask about.',
     wrong: `roles:\n  optics: {}\ngrants:\n${grant('id: a, role: optics, scopes: [resource:read], namespace: /labs')}`,
     right: `roles:\n  optics: { members: [github:octocat] }\ngrants:\n${grant('id: a, role: optics, scopes: [resource:read], namespace: /labs')}`,
     shows: 'alone',
@@ -21,25 +21,25 @@ export const LINT_PAGES = {
     severity: 'warning',
     title: 'a grant that other grants cover',
     explanation:
-      'Without the grant everybody could do exactly the same, at all times: the grants that are named give all of it to everybody who holds it, perhaps some to one and others to another. Remove it, or the others. All grants with this code can be removed at once, and then there is no other that could be spared.',
+      'Without the grant everybody could do exactly the same, at all times, because of the grants that are named. They may be different ones for different people. Remove this grant, or the others. All grants with this code can be removed at once; after that, no grant is redundant.',
     wrong: `grants:\n${grant('id: a, identity: github:octocat, scopes: ["*:read"], namespace: /labs')}${grant('id: b, identity: github:octocat, scopes: [resource:read], namespace: /labs/optics')}`,
     right: `grants:\n${grant('id: a, identity: github:octocat, scopes: ["*:read"], namespace: /labs')}`,
     shows: 'alone',
   },
   LINT_GRANT_EXPIRED: {
     severity: 'warning',
-    title: 'a grant that is over',
+    title: 'a grant that has expired',
     explanation:
-      'By now (or `--at`) the grant has expired, so it gives nobody anything any more. Never more than a warning, since a policy must not become invalid by itself; `compile` tells it only with `--at`.',
+      'The grant has expired by now (or by `--at`), so it no longer gives anybody anything. This is never an error, because a policy must not become invalid by itself. `compile` reports it only with `--at`.',
     wrong: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:read], expires: 2026-01-01T00:00:00Z, namespace: /labs')}`,
     right: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:read], expires: 2028-01-01T00:00:00Z, namespace: /labs')}`,
     shows: 'alone',
   },
   LINT_GRANT_EXPIRES_SOON: {
     severity: 'warning',
-    title: 'a grant that is over soon',
+    title: 'a grant that expires soon',
     explanation:
-      'The grant expires within `--soon` (30 days unless given) from now (or `--at`) on. Extend it or let it end, knowingly.',
+      'The grant expires within `--soon` (30 days by default) from now, or from `--at`. Extend it, or let it end on purpose.',
     wrong: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:read], expires: 2027-01-15T00:00:00Z, namespace: /labs')}`,
     right: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:read], expires: 2028-01-01T00:00:00Z, namespace: /labs')}`,
     shows: 'alone',
@@ -47,7 +47,7 @@ export const LINT_PAGES = {
   LINT_ROLE_EMPTY: {
     severity: 'warning',
     title: 'a role that nobody is in',
-    explanation: 'The role has no members, also not through other roles. Add some, or remove the role.',
+    explanation: 'The role has no members, not even through other roles. Add some, or remove the role.',
     wrong: `roles:\n  optics: {}\n  labs: { members: [github:octocat, { role: optics }] }\ngrants:\n${grant('id: a, role: labs, scopes: [resource:read], namespace: /labs')}`,
     right: `roles:\n  optics: { members: [github:hubot] }\n  labs: { members: [github:octocat, { role: optics }] }\ngrants:\n${grant('id: a, role: labs, scopes: [resource:read], namespace: /labs')}`,
     shows: 'alone',
@@ -55,7 +55,7 @@ export const LINT_PAGES = {
   LINT_ROLE_UNUSED: {
     severity: 'warning',
     title: 'a role that nothing refers to',
-    explanation: 'No grant is to the role, no role has it as a member, and no guardrail exempts it.',
+    explanation: 'No grant names the role, no role has it as a member, and no guardrail names it.',
     wrong: 'roles:\n  optics: { members: [github:octocat] }\n',
     right: `roles:\n  optics: { members: [github:octocat] }\ngrants:\n${grant('id: a, role: optics, scopes: [resource:read], namespace: /labs')}`,
     shows: 'alone',
@@ -64,7 +64,7 @@ export const LINT_PAGES = {
     severity: 'warning',
     title: 'a member that is reached twice',
     explanation:
-      'The member is in the role anyway, through another member of it. Whoever removes one of the two entries would believe the membership gone.',
+      'The member is in the role anyway, through another member. Someone who removes one of the two entries would believe that the membership has ended.',
     wrong: `roles:\n  optics: { members: [github:octocat] }\n  labs: { members: [github:octocat, { role: optics }] }\ngrants:\n${grant('id: a, role: labs, scopes: [resource:read], namespace: /labs')}`,
     right: `roles:\n  optics: { members: [github:octocat] }\n  labs: { members: [{ role: optics }] }\ngrants:\n${grant('id: a, role: labs, scopes: [resource:read], namespace: /labs')}`,
     shows: 'alone',
@@ -73,7 +73,7 @@ export const LINT_PAGES = {
     severity: 'warning',
     title: 'a grant to write at the root',
     explanation:
-      'What is granted at `/` reaches every namespace that will ever exist, and the root itself is everybody’s lineage. Grant it where it is needed, or say in an ignore comment why everywhere.',
+      'What is granted at `/` reaches every namespace that will ever exist, and the root is in the lineage of every namespace. Grant it where it is needed, or say in an ignore comment why it is needed everywhere.',
     wrong: `grants:\n${READER}${grant('id: a, identity: github:octocat, scopes: [resource:write], namespace: /')}`,
     right: `grants:\n${READER}${grant('id: a, identity: github:octocat, scopes: [resource:write], namespace: /labs')}`,
     shows: 'alone',
@@ -82,7 +82,7 @@ export const LINT_PAGES = {
     severity: 'warning',
     title: 'a grant to write what nobody may read',
     explanation:
-      'Write never implies read. Somewhere and at some time, which the message tells, the grant lets records be written where nobody at all may read them then, whoever wrote them included.',
+      'Write never implies read. At the place and time that the message names, the grant allows writing records that nobody may read then, not even whoever wrote them.',
     wrong: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:write], namespace: /labs')}`,
     right: `grants:\n${grant('id: a, identity: github:octocat, scopes: ["resource:*"], namespace: /labs')}`,
     shows: 'alone',
@@ -91,16 +91,16 @@ export const LINT_PAGES = {
     severity: 'warning',
     title: 'two identities that look alike',
     explanation:
-      'Identities are compared exactly. Two of one provider that differ only in case or in characters that look alike are two people, or one of them is a slip, or a trap.',
+      'Identities are compared exactly. Two of one provider differ only in case or in characters that look alike. They are two people, or one of them is a typing mistake or a trap.',
     wrong: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:read], namespace: /labs')}${grant('id: b, identity: github:0ctocat, scopes: [resource:read], namespace: /labs')}`,
     right: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:read], namespace: /labs')}`,
     shows: 'alone',
   },
   LINT_NAMESPACE_LOOKALIKE: {
     severity: 'warning',
-    title: 'a namespace that looks like a slip for its neighbour',
+    title: 'a namespace that looks like a typing mistake for its neighbour',
     explanation:
-      'Namespaces are declared nowhere, so a slip in one is access that is silently missing. Two in the same namespace are compared: one is told that at most two grants name (it or something below it), that is one letter more, less, another or swapped away from one that at least twice as many name, and that no test and no guardrail names. Names that differ in digits (`run-1` and `run-2`) or in a word of one letter (`lab-a` and `lab-b`) are meant, and so are names of less than five characters; a namespace with more than 10,000 children is not looked at.',
+      'Namespaces are declared nowhere, so a typing mistake in one silently removes access. The rule compares namespaces with the same parent. It reports one that at most two grants name (at it or below it), if changing, adding, removing or swapping one letter turns it into another that at least twice as many grants name, and if no test and no guardrail names it. It skips names that differ in digits (`run-1` and `run-2`) or in a word of one letter (`lab-a` and `lab-b`), names of less than five characters, and namespaces with more than 10,000 children.',
     wrong: `grants:\n${grant('id: a, identity: github:octocat, scopes: ["*:read"], namespace: /archive')}${grant('id: b, identity: github:hubot, scopes: ["*:read"], namespace: /archive')}${grant('id: c, identity: github:mona, scopes: ["*:read"], namespace: /archve')}`,
     right: `grants:\n${grant('id: a, identity: github:octocat, scopes: ["*:read"], namespace: /archive')}${grant('id: b, identity: github:hubot, scopes: ["*:read"], namespace: /archive')}${grant('id: c, identity: github:mona, scopes: ["*:read"], namespace: /archive')}`,
     shows: 'alone',
@@ -109,7 +109,7 @@ export const LINT_PAGES = {
     severity: 'warning',
     title: 'a grant at a namespace that the store does not have',
     explanation:
-      'Told by `check --store` alone, which asks the store that `--data-dir` or `--database-url` names (here it has `/labs/optics`). Until the namespace is there the grant opens nothing. It may be a slip of the hand, or a namespace that is still to be created: then say so in an ignore comment.',
+      'Only `check --store` reports this. It asks the store that `--data-dir` or `--database-url` names (here the store has `/labs/optics`). Until the namespace exists, the grant opens nothing. It may be a typing mistake. If the namespace is still to be created, say so in an ignore comment.',
     wrong: `grants:\n${grant('id: a, identity: github:octocat, scopes: ["*:read"], namespace: /labs/optcis')}`,
     right: `grants:\n${grant('id: a, identity: github:octocat, scopes: ["*:read"], namespace: /labs/optics')}`,
     shows: 'alone',
@@ -118,7 +118,7 @@ export const LINT_PAGES = {
     severity: 'warning',
     title: 'a file of grants without `within` beside files that have it',
     explanation:
-      'In a folder in which some files say how far their grants may reach, a file that does not say so may grant anything anywhere, and its neighbours make it look bound. Add `within`, or an ignore comment with the reason at the head of the file.',
+      'Some files of this folder limit how far their grants may reach. A file without `within` may grant anything anywhere, although its neighbours make it look limited. Add `within`, or an ignore comment with the reason at the head of the file.',
     wrong: 'grants/optics.yaml with `within: /labs/optics`, and grants/lasers.yaml without `within`',
     right: 'both with `within`',
     shows: 'words',
@@ -136,7 +136,7 @@ export const LINT_PAGES = {
     severity: 'warning',
     title: 'an ignore comment that ignores nothing',
     explanation:
-      'The rule finds nothing on the line below the comment (or on its own line, or, at the head of a file, in the file). Remove it, before it hides something else.',
+      'The rule finds nothing on the line below the comment, nor on its own line, nor (for a comment at the head of a file) in the file. Remove it before it hides something else.',
     wrong: `grants:\n${READER}  # bailiwick-ignore LINT_WRITE_AT_ROOT: curators own the tree\n  - { id: a, identity: github:octocat, scopes: [resource:write], namespace: /labs }\n`,
     right: `grants:\n${READER}  - { id: a, identity: github:octocat, scopes: [resource:write], namespace: /labs }\n`,
     shows: 'alone',
@@ -145,7 +145,7 @@ export const LINT_PAGES = {
     severity: 'info',
     title: 'not all grants were compared with each other',
     explanation:
-      'There are so many overlapping grants that looking for redundant ones, or for those who may read what is written, was given up. What is reported is true; more may be.',
+      'There are too many overlapping grants to look for all redundant ones, or for all writes that nobody may read. What is reported is true, but there may be more.',
     wrong: 'a hundred thousand grants with different windows for one role at one namespace',
     right: 'the same role with one grant for each season',
     shows: 'words',

@@ -17,7 +17,7 @@ export const OUTCOME_PAGES = {
     severity: 'error',
     title: 'a guardrail of the policy does not hold',
     explanation:
-      'Somebody holds what a guardrail forbids, or too few hold what it asks for. Who, where, when and by which grants is listed with it, and for most kinds grants without which it holds, none of which can be spared.',
+      'Somebody holds what a guardrail forbids, or too few hold what it asks for. The report lists who, where, when and by which grants. For most kinds it also lists a smallest set of grants whose removal makes the guardrail hold.',
     wrong: `${GRANT}guardrails:\n  - { id: nobody-reads, never: { scopes: [resource:read], under: /labs } }\n`,
     right: `${GRANT}guardrails:\n  - { id: nobody-writes, never: { scopes: [resource:write], under: /labs } }\n`,
   },

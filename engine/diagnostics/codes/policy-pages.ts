@@ -13,7 +13,7 @@ export const POLICY_PAGES = {
   POLICY_VERSION: {
     severity: 'error',
     title: 'not a version of the policy language',
-    explanation: '`bailiwick` says which version of the policy language the folder is written in. There is only 1.',
+    explanation: '`bailiwick` names the version of the policy language. The only version is 1.',
     wrong: 'bailiwick: 2\nname: photon-facility\nproviders: { orcid: {}, github: {} }\n',
     right: 'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\n',
     shows: 'policy.yaml',
@@ -66,14 +66,14 @@ export const POLICY_PAGES = {
   PERSON_IDENTITY: {
     severity: 'error',
     title: 'an identity of two people',
-    explanation: 'Whoever signs in with an identity is one human, so it belongs to at most one person.',
+    explanation: 'An identity belongs to one person at most.',
     wrong: 'people:\n  octo: { identities: [github:octocat] }\n  josiah: { identities: [github:octocat] }\n',
     right: 'people:\n  octo: { identities: [github:octocat] }\n  josiah: { identities: [orcid:0000-0002-1825-0097] }\n',
   },
   GRANT_DUPLICATE: {
     severity: 'error',
     title: 'a grant id that is used twice',
-    explanation: 'Explanations and the log cite grants by id, so an id names one grant.',
+    explanation: 'Explanations cite grants by id, so an id names one grant.',
     wrong: 'grants:\n  - { id: a, role: staff, namespace: /labs }\n  - { id: a, role: staff, namespace: /beamlines }\n',
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs }\n  - { id: b, role: staff, namespace: /beamlines }\n',
   },
@@ -93,7 +93,7 @@ export const POLICY_PAGES = {
   },
   GRANT_OUTSIDE_WITHIN: {
     severity: 'error',
-    title: 'a grant outside of what its file may grant',
+    title: 'a grant outside what its file may grant',
     explanation: '`within` says that every grant of the file is at a namespace or below it.',
     wrong: 'within: /labs\ngrants:\n  - { id: a, role: staff, namespace: /labs2 }\n',
     right: 'within: /labs\ngrants:\n  - { id: a, role: staff, namespace: /labs/optics }\n',
@@ -101,7 +101,7 @@ export const POLICY_PAGES = {
   GRANT_WINDOW: {
     severity: 'error',
     title: 'a grant that is never in force',
-    explanation: 'A grant is in force from `notBefore` until just before `expires`, so `expires` must be the later.',
+    explanation: 'A grant is in force from `notBefore` until just before `expires`, so `expires` must be later.',
     wrong:
       'grants:\n  - id: a\n    role: staff\n    namespace: /labs\n    notBefore: 2027-01-01T00:00:00Z\n    expires: 2026-01-01T00:00:00Z\n',
     right:
@@ -152,7 +152,7 @@ export const POLICY_PAGES = {
   },
   GUARDRAIL_SIDES: {
     severity: 'error',
-    title: 'a separation of fewer than two',
+    title: 'a separation of fewer than two scopes',
     explanation: '`separate` lists at least two scopes or patterns which no person may hold in one namespace.',
     wrong: 'guardrails:\n  - { id: a, separate: [resource:write] }\n',
     right: 'guardrails:\n  - { id: a, separate: [resource:write, process-run:write] }\n',

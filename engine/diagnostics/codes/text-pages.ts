@@ -6,7 +6,7 @@ export const TEXT_PAGES = {
     severity: 'warning',
     title: 'a file is not read',
     explanation:
-      'Only files whose names end in `.yaml` are policy. Any other file is named here, so that nobody believes that it is read. Other names that begin with a dot, `*.md`, `CODEOWNERS` and `LICENSE` are left alone silently.',
+      'Only files whose names end in `.yaml` are policy. Every other file is reported, so that nobody believes that it is read. Names that begin with a dot, `*.md`, `CODEOWNERS` and `LICENSE` are skipped silently.',
     wrong: 'grants/team.txt',
     right: 'grants/team.yaml',
     shows: 'words',
@@ -23,7 +23,7 @@ export const TEXT_PAGES = {
   FILE_SYMLINK: {
     severity: 'error',
     title: 'a symbolic link leaves the policy folder',
-    explanation: 'What is outside of the folder is not under its review. Copy the file into the folder instead.',
+    explanation: 'Nobody who reviews the folder sees what is outside it. Copy the file into the folder instead.',
     wrong: 'grants/team.yaml -> ../../elsewhere/team.yaml',
     right: 'grants/team.yaml is a file',
     shows: 'words',
@@ -39,7 +39,7 @@ export const TEXT_PAGES = {
   FILE_UNREADABLE: {
     severity: 'error',
     title: 'a file or folder cannot be read',
-    explanation: 'A policy that is read in part would be another policy. Correct the permissions, or remove the file.',
+    explanation: 'Half of a policy would be a different policy. Correct the permissions, or remove the file.',
     wrong: 'grants/team.yaml has mode 000',
     right: 'grants/team.yaml can be read by who runs the command',
     shows: 'words',
@@ -55,7 +55,7 @@ export const TEXT_PAGES = {
   FILE_TOO_LARGE: {
     severity: 'error',
     title: 'a file is larger than the limit',
-    explanation: 'Split the file: files are read together, how grants are spread over them has no meaning.',
+    explanation: 'Split the file. All files are read together, so it makes no difference which file a grant is in.',
     wrong: 'a policy file of 65 MiB',
     right: 'two policy files of 33 MiB',
     shows: 'words',
@@ -63,7 +63,7 @@ export const TEXT_PAGES = {
   FILE_TOO_MANY: {
     severity: 'error',
     title: 'the folder has more files than the limit',
-    explanation: 'Join files: how grants are spread over them has no meaning.',
+    explanation: 'Merge files. It makes no difference which file a grant is in.',
     wrong: 'a folder of 20,001 policy files',
     right: 'a folder of 2,000 policy files',
     shows: 'words',
@@ -71,15 +71,15 @@ export const TEXT_PAGES = {
   FILE_TOTAL_TOO_LARGE: {
     severity: 'error',
     title: 'all files together are larger than the limit',
-    explanation: 'Grant to roles instead of to one identity after the other, or split the policy.',
+    explanation: 'Grant to roles instead of single identities, or split the policy.',
     wrong: 'a policy folder of 1,025 MiB',
     right: 'a policy folder of 200 MiB',
     shows: 'words',
   },
   FILE_EMPTY: {
     severity: 'warning',
-    title: 'a file says nothing',
-    explanation: 'A policy file without content is legal, and perhaps the rest of it was lost. Fill or remove it.',
+    title: 'a file without content',
+    explanation: 'An empty policy file is legal, but its content may have been lost. Fill it or remove it.',
     wrong: '# grants of the optics group\n',
     right: 'grants: []\n',
   },
@@ -101,7 +101,7 @@ export const TEXT_PAGES = {
   TEXT_NUL: {
     severity: 'error',
     title: 'a NUL character',
-    explanation: 'Many tools take NUL for the end of a text, so that they would show another policy than this one.',
+    explanation: 'Many tools take NUL for the end of the text, so they would show a different policy.',
     wrong: 'roles:\n  optics: { description: "a\\0b" }\n',
     right: 'roles:\n  optics: { description: "a b" }\n',
   },
@@ -115,7 +115,7 @@ export const TEXT_PAGES = {
   TEXT_TAB: {
     severity: 'error',
     title: 'a tab',
-    explanation: 'How far a tab indents is a matter of taste, and in YAML indentation is meaning. Use spaces.',
+    explanation: 'Tools show tabs with different widths, and indentation has a meaning in YAML. Use spaces.',
     wrong: 'roles:\n\toptics: { members: [] }\n',
     right: 'roles:\n  optics: { members: [] }\n',
   },
@@ -123,7 +123,7 @@ export const TEXT_PAGES = {
     severity: 'error',
     title: 'a space that is not the plain one, where spaces have meaning',
     explanation:
-      'A no-break space or its like looks like indentation and is text to YAML. It often comes with what was copied from a page. Within descriptions such spaces are fine.',
+      'A no-break space and similar characters look like indentation but are text to YAML. They often come from text that was copied from a web page. Inside descriptions they are fine.',
     wrong: 'roles:\n\u00a0\u00a0optics: { members: [] }\n',
     right: 'roles:\n  optics: { members: [] }\n',
   },
@@ -152,14 +152,14 @@ export const TEXT_PAGES = {
     severity: 'error',
     title: 'the file ends within a name',
     explanation:
-      'The last line has no end, so the file may have been cut off, and what is left of a name, path or identity would mean another one. End the file with a line break.',
+      'The last line has no line break, so the file may have been cut off, and the rest of a name, path or identity would mean something else. End the file with a line break.',
     wrong: 'roles:\n  optics:\n    members:\n      - github:octo',
     right: 'roles:\n  optics:\n    members:\n      - github:octocat\n',
   },
   LIMIT_DEPTH: {
     severity: 'error',
     title: 'nested too deeply',
-    explanation: 'No policy needs so many lists and mappings inside each other.',
+    explanation: 'No policy needs so many nested lists and mappings.',
     wrong: 'a list inside of 32 others',
     right: 'a list of texts',
     shows: 'words',
@@ -167,7 +167,7 @@ export const TEXT_PAGES = {
   LIMIT_NODES: {
     severity: 'error',
     title: 'a file has more values than the limit',
-    explanation: 'Split the file: files are read together, how grants are spread over them has no meaning.',
+    explanation: 'Split the file. All files are read together, so it makes no difference which file a grant is in.',
     wrong: 'a file of 20 million values',
     right: 'two files of 10 million values',
     shows: 'words',
@@ -175,7 +175,7 @@ export const TEXT_PAGES = {
   LIMIT_COUNT: {
     severity: 'error',
     title: 'the policy has more of something than the limit',
-    explanation: 'The message names what there is too much of, and the limit.',
+    explanation: 'The message names the limit and what exceeds it.',
     wrong: 'a policy of 10,001 guardrails',
     right: 'a policy of 100 guardrails',
     shows: 'words',
@@ -192,9 +192,9 @@ export const TEXT_PAGES = {
     severity: 'error',
     title: 'the decision table would be larger than the limit',
     explanation:
-      'With roles followed to their members, every group of identities that are alike has a row for each of its grants. Give ' +
+      'Every group of identities that hold the same has a row for each of its grants, also for those through roles. Give ' +
       'a role its grants higher up in the tree, or put identities that hold the same into one role. Rights that begin and end ' +
-      'are written out anew in every namespace that changes them: drop what has expired, and share instants.',
+      'are repeated in every namespace that changes them: remove expired grants, and use the same instants in many grants.',
     wrong: 'a million identities with 1,000 grants of their own roles each',
     right: 'the same identities in 100 roles with 1,000 grants each',
     shows: 'words',
@@ -202,7 +202,7 @@ export const TEXT_PAGES = {
   LIMIT_DIAGNOSTICS: {
     severity: 'error',
     title: 'more mistakes than are listed',
-    explanation: 'Correct what is listed, then check again.',
+    explanation: 'Correct what is listed and check again.',
     wrong: 'a folder with 10,001 mistakes',
     right: 'a folder with none',
     shows: 'words',

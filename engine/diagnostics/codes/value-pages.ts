@@ -5,7 +5,7 @@ export const VALUE_PAGES = {
   KEY_UNKNOWN: {
     severity: 'error',
     title: 'a key that does not exist',
-    explanation: 'A misspelt key would silently lose what it says, so unknown keys are refused.',
+    explanation: 'A misspelt key would silently have no effect, so unknown keys are refused.',
     wrong: 'roles:\n  optics: { member: [] }\n',
     right: 'roles:\n  optics: { members: [] }\n',
   },
@@ -20,7 +20,7 @@ export const VALUE_PAGES = {
     severity: 'error',
     title: 'a key in the wrong file',
     explanation:
-      '`policy.yaml` holds `bailiwick`, `name` and `providers`; every other file holds `within`, `roles`, `grants`, `guardrails` and `tests`.',
+      '`policy.yaml` holds `bailiwick`, `name` and `providers`; every other file holds `within`, `roles`, `people`, `grants`, `guardrails` and `tests`.',
     wrong: 'name: photon-facility\ngrants: []\n',
     right: 'grants: []\n',
   },
@@ -33,7 +33,7 @@ export const VALUE_PAGES = {
   },
   VALUE_NULL: {
     severity: 'error',
-    title: 'nothing where something is due',
+    title: 'a key without a value',
     explanation:
       'A key without a value could mean "none" or "I forgot". Write `[]` or `{}` where there may be none, or remove the key.',
     wrong: 'grants:\n',
@@ -43,21 +43,21 @@ export const VALUE_PAGES = {
     severity: 'error',
     title: 'a value that is not text',
     explanation:
-      'YAML reads the value as a number, a truth value, a list or a mapping. Text that looks so needs quotes.',
+      'YAML reads the value as a number, a truth value, a list or a mapping. Text that looks like one of these needs quotes.',
     wrong: 'roles:\n  optics: { description: 0123 }\n',
     right: 'roles:\n  optics: { description: "0123" }\n',
   },
   VALUE_NOT_LIST: {
     severity: 'error',
     title: 'a value that is not a list',
-    explanation: 'A list is due, also for a single entry.',
+    explanation: 'Write a list, even for a single entry.',
     wrong: 'roles:\n  optics: { members: github:octocat }\n',
     right: 'roles:\n  optics: { members: [github:octocat] }\n',
   },
   VALUE_NOT_MAPPING: {
     severity: 'error',
     title: 'a value that is not a mapping',
-    explanation: 'A mapping of keys to values is due.',
+    explanation: 'Write a mapping of keys to values.',
     wrong: 'roles:\n  optics: [github:octocat]\n',
     right: 'roles:\n  optics: { members: [github:octocat] }\n',
   },
@@ -71,7 +71,7 @@ export const VALUE_PAGES = {
   VALUE_NOT_COUNT: {
     severity: 'error',
     title: 'a value that is not a number of identities',
-    explanation: 'A whole number in plain digits is due: at least 1 for `atLeast`, at least 0 for `atMost`.',
+    explanation: 'Write a whole number in plain digits: at least 1 for `atLeast`, at least 0 for `atMost`.',
     wrong: 'guardrails:\n  - id: a\n    atLeast: { identities: two, scope: namespace:write, at: / }\n',
     right: 'guardrails:\n  - id: a\n    atLeast: { identities: 2, scope: namespace:write, at: / }\n',
   },
@@ -86,14 +86,14 @@ export const VALUE_PAGES = {
   VALUE_EMPTY: {
     severity: 'error',
     title: 'an empty value',
-    explanation: 'What is empty never means "all", and here "none" has no meaning.',
+    explanation: 'An empty list never means "all", and "none" has no meaning here.',
     wrong: 'guardrails:\n  - id: a\n    expires: { providers: [], within: 90d }\n',
     right: 'guardrails:\n  - id: a\n    expires: { providers: [orcid], within: 90d }\n',
   },
   VALUE_REPEATED: {
     severity: 'error',
     title: 'the same entry twice in one list',
-    explanation: 'The second says nothing, so perhaps another was meant.',
+    explanation: 'The second one adds nothing, so perhaps something else was meant.',
     wrong: 'roles:\n  optics: { members: [github:octocat, github:octocat] }\n',
     right: 'roles:\n  optics: { members: [github:octocat] }\n',
   },
@@ -131,7 +131,7 @@ export const VALUE_PAGES = {
     severity: 'error',
     title: 'not a namespace',
     explanation:
-      'A namespace is `/` or segments of 1 to 63 of `a-z`, `0-9`, `.`, `_`, `~`, `-` after slashes, at most 32 of them and 1,024 bytes. `.` and `..` are no segments.',
+      'A namespace is `/` or segments of 1 to 63 of `a-z`, `0-9`, `.`, `_`, `~`, `-` after slashes, at most 32 of them and 1,024 bytes. `.` and `..` are not segments.',
     wrong: 'grants:\n  - { id: a, role: staff, namespace: /labs/Optics }\n',
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs/optics }\n',
   },
@@ -153,13 +153,13 @@ export const VALUE_PAGES = {
   SCOPE_LIST_EMPTY: {
     severity: 'error',
     title: 'an empty list of scopes',
-    explanation: 'It would grant, forbid or count nothing. Name a scope, or remove the whole declaration.',
+    explanation: 'An empty list would grant, forbid or count nothing. Name a scope, or remove the whole declaration.',
     wrong: 'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [] }\n',
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [resource:read] }\n',
   },
   SCOPE_NOT_SINGLE: {
     severity: 'error',
-    title: 'a pattern where one scope is due',
+    title: 'a pattern in place of a single scope',
     explanation: 'A test expects one access at a time. Write one line per scope.',
     wrong: 'tests:\n  - name: a\n    actor: { identities: [github:octocat] }\n    deny: ["resource:* /labs"]\n',
     right: 'tests:\n  - name: a\n    actor: { identities: [github:octocat] }\n    deny: ["resource:read /labs"]\n',
@@ -167,7 +167,8 @@ export const VALUE_PAGES = {
   SCOPE_TEMPLATE_PATTERN: {
     severity: 'error',
     title: 'a pattern that only guardrails have',
-    explanation: '`*-template` stands for both template families, in guardrails alone. Grants and roles name them.',
+    explanation:
+      '`*-template` stands for both template families, but only in guardrails. Grants and roles name each family.',
     wrong: 'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: ["*-template:read"] }\n',
     right:
       'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [resource-template:read, process-template:read] }\n',

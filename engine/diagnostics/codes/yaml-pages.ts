@@ -20,7 +20,7 @@ export const YAML_PAGES = {
     severity: 'error',
     title: 'a bracket or brace that is not closed',
     explanation:
-      'What `[` or `{` opens goes on until `]` or `}`. The place is where it should have been closed; where it was opened is named with it.',
+      'What `[` or `{` opens goes on until `]` or `}`. The report shows where it should have been closed, and where it was opened.',
     wrong: 'roles:\n  optics: { members: [github:octocat }\n',
     right: 'roles:\n  optics: { members: [github:octocat] }\n',
   },
@@ -35,13 +35,13 @@ export const YAML_PAGES = {
   YAML_BRACKET_EXTRA: {
     severity: 'error',
     title: 'a bracket or brace that closes nothing',
-    explanation: 'There is one `]` or `}` more than there are `[` or `{` before it.',
+    explanation: 'There are more `]` or `}` than `[` or `{` before them.',
     wrong: 'roles:\n  optics: { members: [] }}\n',
     right: 'roles:\n  optics: { members: [] }\n',
   },
   YAML_TRAILING: {
     severity: 'error',
-    title: 'something stands behind a closing mark',
+    title: 'something follows a closing mark',
     explanation:
       "A value ends with its closing quote or bracket. Perhaps the quote was meant to be a part of the text: `''` within single quotes, `\\\"` within double quotes.",
     wrong: "roles:\n  optics:\n    description: 'it's ours'\n",
@@ -57,28 +57,29 @@ export const YAML_PAGES = {
   YAML_COMMA_EXTRA: {
     severity: 'error',
     title: 'a comma with nothing before it',
-    explanation: 'Each comma ends an entry. A comma behind the last entry is fine, two in a row are not.',
+    explanation: 'Each comma ends an entry. A comma after the last entry is fine; two in a row are not.',
     wrong: 'roles:\n  optics: { members: [github:octocat, , github:hubot] }\n',
     right: 'roles:\n  optics: { members: [github:octocat, github:hubot] }\n',
   },
   YAML_COLON_SPACE: {
     severity: 'error',
     title: 'a space is missing after the colon',
-    explanation: 'A key ends with a colon and a space; `namespace:/labs` is one text, as `github:octocat` is.',
+    explanation:
+      'A key ends with a colon and a space; `namespace:/labs` is a single string, just as `github:octocat` is.',
     wrong: 'grants:\n  - id: a\n    role: staff\n    namespace:/labs\n',
     right: 'grants:\n  - id: a\n    role: staff\n    namespace: /labs\n',
   },
   YAML_COLON_MISSING: {
     severity: 'error',
     title: 'a key without a colon',
-    explanation: 'Where keys are due, each has a colon behind it.',
+    explanation: 'In a mapping, a colon follows each key.',
     wrong: 'roles:\n  optics\n    members: []\n',
     right: 'roles:\n  optics:\n    members: []\n',
   },
   YAML_COLON_IN_TEXT: {
     severity: 'error',
     title: 'text with a colon and a space in it',
-    explanation: 'A colon and a space make a key of what is before them. Put the text in quotes.',
+    explanation: 'A colon and a space turn the text before them into a key. Put the text in quotes.',
     wrong: 'roles:\n  optics:\n    description: Optics: building 7\n',
     right: 'roles:\n  optics:\n    description: "Optics: building 7"\n',
   },
@@ -106,7 +107,7 @@ export const YAML_PAGES = {
   YAML_COMMENT_SPACE: {
     severity: 'error',
     title: 'a space is missing before a comment',
-    explanation: 'A comment begins with a hash that has a space before it, or stands at the beginning of its line.',
+    explanation: 'A comment begins with a hash, which has a space before it or is the first character of the line.',
     wrong: 'roles:\n  optics: { description: "Optics group" }# for now\n',
     right: 'roles:\n  optics: { description: "Optics group" } # for now\n',
   },
@@ -120,7 +121,7 @@ export const YAML_PAGES = {
   YAML_SCALAR_START: {
     severity: 'error',
     title: 'text that must be quoted',
-    explanation: 'Text that begins with a character which YAML keeps for itself needs quotes.',
+    explanation: 'Text that begins with a character that means something in YAML needs quotes.',
     wrong: 'roles:\n  optics: { description: @optics }\n',
     right: 'roles:\n  optics: { description: "@optics" }\n',
   },
@@ -141,21 +142,21 @@ export const YAML_PAGES = {
   YAML_DOCUMENTS: {
     severity: 'error',
     title: 'several documents in one file',
-    explanation: 'Only one document would be read. Put the others into files of their own.',
+    explanation: 'Only one document would be read. Put the others in files of their own.',
     wrong: 'grants: []\n---\nroles: {}\n',
     right: 'grants: []\nroles: {}\n',
   },
   YAML_TAG: {
     severity: 'error',
     title: 'a YAML tag',
-    explanation: 'A tag makes a value something else than it looks like. Write the value alone.',
+    explanation: 'A tag turns a value into something that it does not look like. Write the value alone.',
     wrong: 'grants: !!seq []\n',
     right: 'grants: []\n',
   },
   YAML_ANCHOR: {
     severity: 'error',
     title: 'a YAML anchor',
-    explanation: 'Anchors serve aliases, which policy files do not have. Use a role to share members and scopes.',
+    explanation: 'Anchors are for aliases, which policy files do not have. Use a role to share members and scopes.',
     wrong: 'grants: &all []\n',
     right: 'grants: []\n',
   },
@@ -176,8 +177,8 @@ export const YAML_PAGES = {
   },
   YAML_DUPLICATE_KEY: {
     severity: 'error',
-    title: 'a key that stands twice in one mapping',
-    explanation: 'One of the two values would be lost. Remove one, or join them.',
+    title: 'a key that appears twice in one mapping',
+    explanation: 'One of the two values would be lost. Remove one, or merge them.',
     wrong: 'roles:\n  optics: { members: [] }\n  optics: { members: [github:octocat] }\n',
     right: 'roles:\n  optics: { members: [github:octocat] }\n',
   },

@@ -55,12 +55,15 @@ export function explain(policy: Policy, request: ExplainRequest): Explanation {
   invariant(prepared !== null, 'only a compiled policy has grants to explain');
   const paths = canonicalPaths(request);
   if (typeof paths === 'string')
-    return denial([fail('canonicalize', paths)], 'only namespaces can be granted, and this text is none');
+    return denial([fail('canonicalize', paths)], 'only namespaces can be granted, and this is not one');
   const first = pass('canonicalize', canonicalText(request, paths));
   const { scope } = request;
   if (!isScopeName(scope)) {
     const text = `\`${scope}\` is not a scope${didYouMean(nearest(scope, SCOPES))}`;
-    return denial([first, fail('unknown_scope', text)], 'only the ten scopes can be granted, and this is none of them');
+    return denial(
+      [first, fail('unknown_scope', text)],
+      'only the ten scopes can be granted, and this is not one of them',
+    );
   }
   const held = holdersOf(prepared, { ...request, scope, target: paths.target });
   const carrying = [...new Set(held.flatMap(({ grants }) => grants))].sort((a, b) => a - b);
@@ -198,12 +201,12 @@ const STEPS: readonly ((access: Access) => ExplainedStep)[] = [
   },
   (access) => {
     const { context, target, scope } = access;
-    if (context === target) return pass('target_relationship', 'the record is in the namespace that is asked from');
+    if (context === target) return pass('target_relationship', 'the record is in the context namespace');
     if (areRelated(access))
       return pass('target_relationship', `${target} is above ${context}, and this is visible from below`);
     const rule = readsFromBelow(scope)
-      ? `${scope} reaches the namespace that is asked from and those above it`
-      : `${scope} stays in the namespace that is asked from`;
+      ? `${scope} reaches the context namespace and those above it`
+      : `${scope} works in the context namespace only`;
     return fail(
       'target_relationship',
       `${rule}, and ${target} is not ${readsFromBelow(scope) ? 'one of those' : context}`,
@@ -216,7 +219,7 @@ function noEditText(access: Access): string {
   const { scope, context, target, held } = access;
   if (!areRelated(access)) {
     const from = readsFromBelow(scope) ? `from ${target} or from below it` : `from ${target} itself`;
-    return `whatever is granted, ${context} has no ${scope} of what is in ${target}; ask ${from}`;
+    return `no grant allows ${scope} at ${target} from ${context}; ask ${from}`;
   }
   if (held.length === 0) return 'the actor has no identity that a policy could name';
   return `a policy cannot name ${listOf(held, 'or')}: no provider can be called that`;

@@ -66,7 +66,7 @@ function nearestGrant(miss: Miss, held: ReadonlySet<PolicyGrant>, grants: readon
   const elsewhere = own.find((grant) => hasScope(grant.scopes, scope));
   if (elsewhere !== undefined)
     return found(elsewhere, `is bound to ${elsewhere.namespace}, which is not ${namespace} or above it`);
-  return { grant: null, text: 'no grant comes near' };
+  return { grant: null, text: 'no grant comes close' };
 }
 
 /** Longest common lineage first, then by id, so that the answer does not depend on the order of files. */

@@ -24,10 +24,10 @@ export function defineCheck(command: Command, io: CliIo): void {
   withExamples(command, [
     ['every mistake at once, with its place', 'bailiwick check policies'],
     ['for a script', "bailiwick check policies --format json | jq -r '.diagnostics[].code'"],
-    ['annotations on a pull request, and no warnings either', 'bailiwick check policies --strict --format github'],
-    ['what will be over within a quarter', 'bailiwick check policies --soon 90d'],
+    ['annotations on a pull request, with warnings as errors', 'bailiwick check policies --strict --format github'],
+    ['what expires within a quarter', 'bailiwick check policies --soon 90d'],
     ['grants at namespaces that nobody has made', 'bailiwick check policies --store --data-dir .bailiwick'],
-    ['one rule of lint less', 'bailiwick check policies --level LINT_WRITE_AT_ROOT=off'],
+    ['without one of the lint rules', 'bailiwick check policies --level LINT_WRITE_AT_ROOT=off'],
   ]);
 }
 

@@ -18,7 +18,7 @@ export function defineCompile(command: Command, io: CliIo): void {
     command
       .argument('<dir>', 'policy folder')
       .addOption(
-        requiredOption('-o, --output <file>', 'where the snapshot goes; `-` is stdout, and messages then go to stderr'),
+        requiredOption('-o, --output <file>', 'file for the snapshot; `-` is stdout, and messages then go to stderr'),
       )
       .addOption(reportFormatOption()),
     'none',

@@ -19,8 +19,8 @@ interface Options {
 export function defineDecide(command: Command, io: CliIo): void {
   command
     .argument('<policy>', 'policy folder or snapshot file')
-    .option('--requests <file>', 'where the requests are; `-` is stdin', '-')
-    .option('--at <instant>', 'the time of requests that name none, as RFC 3339 (default: now)')
+    .option('--requests <file>', 'file of requests; `-` is stdin', '-')
+    .option('--at <instant>', 'time for requests without `at`, as RFC 3339 (default: now)')
     .addOption(formatOption().default('json'))
     .action((policy: string, options: Options) => decide(io, policy, options));
   withExamples(command, [

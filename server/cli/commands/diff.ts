@@ -43,7 +43,7 @@ export function defineDiff(command: Command, io: CliIo): void {
     '"checks":{"guardrails":{"added","removed","changed"},"people":{…},"tests":{…}}}; where one is a snapshot {"changed"}',
     'Row: {"namespace","extent","except"?,"identities","scopes","from","until","causes":[{"change","kind","file","line",…}]}',
     'A cause has by its kind: grant: id, principal, fields that changed; member: role, member; role: role.',
-    'Counts beyond 2^53 - 1 are texts.',
+    'Counts beyond 2^53 - 1 are strings.',
   ]);
 }
 

@@ -15,10 +15,10 @@ interface Options extends ActorOptions {
 export function defineExplain(command: Command, io: CliIo): void {
   withActorOptions(command)
     .argument('<policy>', 'policy folder or snapshot file')
-    .addOption(requiredOption('--scope <scope>', 'what is asked, such as `resource:read`'))
+    .addOption(requiredOption('--scope <scope>', 'scope to ask about, such as `resource:read`'))
     .addOption(requiredOption('--namespace <path>', 'where the record lives'))
-    .option('--context <path>', 'where it is asked from (default: the namespace itself)')
-    .option('--at <instant>', 'the time asked about, of this policy, as RFC 3339 (default: now)')
+    .option('--context <path>', 'namespace to ask from (default: the one where the record lives)')
+    .option('--at <instant>', 'time to ask about, under this policy, as RFC 3339 (default: now)')
     .addOption(formatOption())
     .action((policy: string, options: Options) => explain(io, policy, options));
   withExamples(command, [

@@ -14,14 +14,14 @@ export function defineKeygen(command: Command, io: CliIo): void {
     .addOption(
       requiredOption(
         '-o, --output <file>',
-        'the private key, for its owner alone; the public one goes beside it as `<file>.pub`',
+        'file for the private key, readable by its owner only; the public key goes to `<file>.pub`',
       ),
     )
     .addOption(formatOption())
     .action((options: Options) => keygen(io, options));
   withExamples(command, [
     ['a key for releases; what it prints goes into a keyring', 'bailiwick keygen -o release.key'],
-    ['what it made, by another tool', 'openssl pkey -pubin -in release.key.pub -text'],
+    ['the same key, shown by another tool', 'openssl pkey -pubin -in release.key.pub -text'],
   ]);
 }
 
@@ -45,7 +45,7 @@ async function keygen(io: CliIo, { output, format }: Options): Promise<void> {
     return;
   }
   const lines = [
-    `private key ${escapeText(output)} (keep it secret: who has it can sign)`,
+    `private key ${escapeText(output)} (keep it secret: whoever has it can sign)`,
     `public key  ${escapeText(publicKeyFile)}`,
     `key id      ${keyId}`,
     '',

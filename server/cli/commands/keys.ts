@@ -26,11 +26,12 @@ function defineCreate(keys: Command, io: CliIo): void {
   const command = keys
     .command('create')
     .description('make a key and print it, once: only its hash is stored')
-    .addOption(requiredOption('--actor <id>', 'actor id of this key, used in logs and cursors'))
+    .addOption(requiredOption('--actor <id>', 'name of the actor, used in logs and cursors'))
     .addOption(
-      new Option('--identity <provider:subject>', 'whose grants it uses, at least one; repeat for more').argParser(
-        collect,
-      ),
+      new Option(
+        '--identity <provider:subject>',
+        'identity whose grants the key uses, at least one; repeat for more',
+      ).argParser(collect),
     )
     .addOption(
       new Option(
@@ -40,12 +41,13 @@ function defineCreate(keys: Command, io: CliIo): void {
     )
     .addOption(new Option('--scope-none', 'carry no scope at all').conflicts('scope'))
     .addOption(
-      new Option('--restrict <namespace>', 'only in these namespaces and below; repeat, or join with commas').argParser(
-        collect,
-      ),
+      new Option(
+        '--restrict <namespace>',
+        'reach only these namespaces and below; repeat, or join with commas',
+      ).argParser(collect),
     )
-    .addOption(new Option('--restrict-none', 'in no namespace at all').conflicts('restrict'))
-    .option('--expires <instant>', 'no longer valid from then on, as in 2027-06-30T00:00:00Z')
+    .addOption(new Option('--restrict-none', 'reach no namespace at all').conflicts('restrict'))
+    .option('--expires <instant>', 'time from which the key is no longer valid, as in 2027-06-30T00:00:00Z')
     .addOption(
       new Option(
         '--admin',

@@ -24,9 +24,9 @@ type Options = SettingFlags & {
 export function defineLoad(command: Command, io: CliIo): void {
   command
     .argument('<dataset>', 'JSON Lines file, lines of at most 1 MiB; `-` is stdin')
-    .option('--replace', 'a line whose id is stored with other content replaces it (otherwise it is a bad line)')
+    .option('--replace', 'let a line replace a stored record with the same id (otherwise the line is bad)')
     .option('--dry-run', 'report what would be loaded and every bad line, and store nothing')
-    .option('--unchecked', 'take templates and records that the schemas of templates refuse')
+    .option('--unchecked', 'skip the checks of templates and of records against the schemas of templates')
     .addOption(formatOption())
     .action((dataset: string, options: Options) => load(io, dataset, options));
   withSettings(command, ['config', 'dataDir', 'databaseUrl']);

@@ -185,7 +185,7 @@ const LISTEN_FAULTS: ReadonlyMap<string, string> = new Map([
   ['EADDRINUSE', 'another process uses the port'],
   ['EACCES', 'this user may not use the port'],
   ['EADDRNOTAVAIL', 'this machine does not have the address'],
-  ['ENOTFOUND', 'there is no host of this name'],
+  ['ENOTFOUND', 'there is no host with this name'],
 ]);
 
 /** Says that the gateway answers, on stdout: scripts wait for it. */
@@ -209,7 +209,7 @@ async function announce(io: CliIo, gateway: Gateway, { config, mode, format }: R
     `  snapshot  ${policy.digest}`,
     `  store     ${store.kind === 'embedded' ? `embedded, in ${store.dataDir}` : 'external PostgreSQL'}`,
     ...(mode.kind === 'local'
-      ? ['  no credential is asked for: every user of this machine is served, and may see everything']
+      ? ['  no credential is needed: every user of this machine is served and may see everything']
       : []),
   ];
   await write(io.stdout, `${lines.map((line) => escapeText(line)).join('\n')}\n`);

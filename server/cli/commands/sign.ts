@@ -29,15 +29,15 @@ import { asFailure, readStatementFlags, statementJson, type StatementValues } fr
 
 export function defineSign(command: Command, io: CliIo): void {
   command
-    .argument('<snapshot>', 'snapshot file (`-` is stdin); it is verified whole first')
+    .argument('<snapshot>', 'snapshot file (`-` is stdin); it is verified first')
     .addOption(requiredOption('--key <file>', 'private key of `bailiwick keygen`, readable by its owner alone'))
-    .option('--environment <name>', 'where the snapshot may serve, such as `production`')
-    .option('--generation <number>', 'rises with each publication')
-    .option('--expires <instant>', 'the statement counts until then, as in 2027-06-30T00:00:00Z')
-    .option('--issued <instant>', 'when it was issued (default: now, or as in the statement that is signed once more)')
+    .option('--environment <name>', 'environment that the snapshot is for, such as `production`')
+    .option('--generation <number>', 'number that rises with each publication')
+    .option('--expires <instant>', 'end of the statement, as in 2027-06-30T00:00:00Z')
+    .option('--issued <instant>', 'time of issue (default: now, or that of the statement that exists)')
     .addOption(new Option('--at <instant>').hideHelp().conflicts('issued'))
     .addOption(
-      new Option('--add <statement>', 'sign this statement as it stands: every field is taken from it').conflicts([
+      new Option('--add <statement>', 'sign this statement with all its fields').conflicts([
         'environment',
         'generation',
         'expires',
@@ -47,8 +47,8 @@ export function defineSign(command: Command, io: CliIo): void {
         'replace',
       ]),
     )
-    .option('--replace', 'put the statement in the place of one that says something else, and drop its signatures')
-    .option('-o, --output <file>', 'where the statement goes; `-` is stdout (default: `<snapshot>.dsse.json`)')
+    .option('--replace', 'replace a statement that says something else, and drop its signatures')
+    .option('-o, --output <file>', 'file for the statement; `-` is stdout (default: `<snapshot>.dsse.json`)')
     .addOption(formatOption())
     .action((snapshot: string, options: Options) => sign(io, snapshot, options));
   withExamples(command, [
@@ -111,8 +111,8 @@ function requireFields(options: Options): void {
   const missing = FIELDS.filter((field) => options[field] === undefined).map((field) => `\`--${field}\``);
   if (options.add !== undefined || missing.length === 0) return;
   throw usage(
-    `what the statement is to say is missing: ${missing.join(', ')}`,
-    'or take every field from a statement that is there, with `--add <statement>`',
+    `the statement still needs ${missing.join(', ')}`,
+    'or take every field from an existing statement with `--add <statement>`',
   );
 }
 
@@ -122,7 +122,10 @@ function outputOf(path: string, { output, add, format }: Options): string {
     throw usage('with `-o -` stdout is the statement, so `--format json` has no place', 'name a file');
   }
   if (path === '-' && output === undefined) {
-    throw usage('a snapshot on stdin has no place beside it', 'say where the statement goes, with `-o`');
+    throw usage(
+      'a snapshot on stdin has no file to put the statement beside',
+      'name a file for the statement with `-o`',
+    );
   }
   return output ?? statementPathOf(path);
 }
@@ -140,7 +143,7 @@ async function taken(io: CliIo, facts: Facts, file: string): Promise<ToSign> {
   const existing = await asFailure(readStatementFile({ path: pathOf(io, file), shown: file }));
   const statement = existing.payloadType === PAYLOAD_TYPE ? decodeStatement(existing.payload) : null;
   if (statement === null) {
-    const message = `\`${file}\` is no publication statement of this version`;
+    const message = `\`${file}\` is not a publication statement of this version`;
     throw new CliFailure(EXIT.integrity, { code: 'statement.invalid', message });
   }
   const differences = differencesOf(statement, { ...statement, ...facts });
@@ -220,7 +223,7 @@ async function readExisting(io: CliIo, output: string): Promise<Envelope | null>
     if (!(error instanceof SigningError)) throw error;
     if (error.code === 'file.not_found') return null;
     throw usage(
-      `\`${output}\` is there and is no signed statement`,
+      `\`${output}\` exists and is not a signed statement`,
       'it is not overwritten: name another file with `-o`',
     );
   }
@@ -251,7 +254,7 @@ const CHANGES: ReadonlyMap<Change, string> = new Map([
   ['created', 'signed'],
   ['added', 'signed once more'],
   ['unchanged', 'this key had signed it already'],
-  ['replaced', 'signed; another statement that was there is replaced, with its signatures'],
+  ['replaced', 'signed; it replaces another statement and its signatures'],
 ]);
 
 async function tell(io: CliIo, { output, format, statement, envelope, change, keyId }: Told): Promise<void> {

@@ -57,7 +57,7 @@ async function test(io: CliIo, dir: string, options: Options): Promise<void> {
   const coverage = counted ? coverGrants(compiled.set, tests) : null;
   const percent = coverage === null ? 100 : coveredPercent(coverage);
   const asked = `${String(threshold)}%`;
-  const message = `${percentText(percent)} of the grants are covered, and ${asked} are asked for`;
+  const message = `${percentText(percent)} of the grants are covered, and ${asked} are required`;
   const missed = threshold !== null && percent < threshold ? { code: NOT_COVERED, message } : null;
   const requirements = threshold === null ? [] : [{ name: `${asked} of the grants are covered`, failure: missed }];
   const error = errorOf(report) ?? missed;

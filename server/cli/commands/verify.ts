@@ -23,32 +23,29 @@ import { statementPathOf } from '../../signing/statement-file.js';
 
 export function defineVerify(command: Command, io: CliIo): void {
   command
-    .argument(
-      '<snapshot>',
-      'snapshot file (`-` is stdin); with --keyring and --statement also the policy folder that it should come from',
-    )
-    .option('--keyring <file>', 'public keys to believe, and how many of them are needed')
+    .argument('<snapshot>', 'snapshot file (`-` is stdin); with --keyring and --statement also a policy folder')
+    .option('--keyring <file>', 'file with the trusted public keys and how many of them are needed')
     .option('--statement <file>', 'the signed statement (default: `<snapshot>.dsse.json`)')
-    .option('--environment <name>', 'it must be for this environment')
-    .option('--minimum-generation <number>', 'it must be of this generation or a later one')
-    .option('--at <instant>', 'it must be in force then, as in 2027-01-01T00:00:00Z (default: now)')
+    .option('--environment <name>', 'refuse a statement for another environment')
+    .option('--minimum-generation <number>', 'refuse a statement of an earlier generation')
+    .option('--at <instant>', 'time at which the statement must be in force, as in 2027-01-01T00:00:00Z (default: now)')
     .addOption(formatOption())
     .action((snapshot: string, options: Options) => verify(io, snapshot, options));
   withExamples(command, [
-    ['is the file whole?', 'bailiwick verify snapshot.json'],
+    ['is the file intact?', 'bailiwick verify snapshot.json'],
     [
       'may it serve in production?',
       'bailiwick verify snapshot.json --keyring keyring.yaml --environment production --minimum-generation 7',
     ],
     [
-      'is this folder what was signed? It must compile to the very bytes of the statement',
+      'was this folder signed? It must compile to the very bytes of the statement',
       'bailiwick verify policies --keyring keyring.yaml --statement snapshot.json.dsse.json',
     ],
   ]);
   withJson(command, [
     '{"ok","policy","snapshot","decisions","signatures":[{"keyId","name","ok","reason"?}],"statement"?,',
     '"threshold"?,"faults"?:[{"code","message"}],"error"?}: threshold and faults with --keyring only, error is the first fault.',
-    'Of a file that is no whole snapshot: "ok", "signatures", "file", "sha256", "error". What cannot be judged is not ok.',
+    'For a file that is not an intact snapshot: "ok", "signatures", "file", "sha256", "error". What cannot be judged is not ok.',
   ]);
 }
 
@@ -160,9 +157,9 @@ async function tell(io: CliIo, verification: Verification, format: Format): Prom
 }
 
 const REASONS: ReadonlyMap<string, string> = new Map([
-  ['malformed', 'is no signature'],
+  ['malformed', 'is not a signature'],
   ['unknown_key', 'fits no key of the keyring'],
-  ['wrong', 'is not by this key over what is signed'],
+  ['wrong', 'was not made by this key over this statement'],
   ['duplicate_key', 'by the same key again'],
 ]);
 const SHOWN_KEY_ID = 71;

@@ -28,10 +28,12 @@ interface Options extends ActorOptions {
 export function defineVisible(command: Command, io: CliIo): void {
   withActorOptions(command)
     .argument('<policy>', 'policy folder or snapshot file')
-    .addOption(requiredOption('--family <family>', 'what kind of records').choices(FAMILY_NAMES))
-    .addOption(requiredOption('--namespace <path>', 'where the actor asks from'))
-    .addOption(new Option('--reach <reach>', 'how far (default: lineage; exact for process runs)').choices(REACHES))
-    .option('--at <instant>', 'the time asked about, of this policy, as RFC 3339 (default: now)')
+    .addOption(requiredOption('--family <family>', 'family of the records').choices(FAMILY_NAMES))
+    .addOption(requiredOption('--namespace <path>', 'namespace to ask from'))
+    .addOption(
+      new Option('--reach <reach>', 'how far to look (default: lineage; exact for process runs)').choices(REACHES),
+    )
+    .option('--at <instant>', 'time to ask about, under this policy, as RFC 3339 (default: now)')
     .addOption(formatOption())
     .action((policy: string, options: Options) => visible(io, policy, options));
   withExamples(command, [

@@ -13,7 +13,7 @@ export function defineWhatCan(command: Command, io: CliIo): void {
   command
     .argument('<policy>', 'policy folder or snapshot file')
     .argument('<identity>', '`provider:subject`')
-    .option('--at <instant>', 'the time asked about, of this policy, as RFC 3339 (default: now)')
+    .option('--at <instant>', 'time to ask about, under this policy, as RFC 3339 (default: now)')
     .addOption(formatOption())
     .action((policy: string, identity: string, options: Options) => whatCan(io, { policy, identity }, options));
   withExamples(command, [

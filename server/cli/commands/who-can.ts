@@ -20,7 +20,7 @@ export function defineWhoCan(command: Command, io: CliIo): void {
     .argument('<policy>', 'policy folder or snapshot file')
     .argument('<scope>', 'such as `resource:write`')
     .argument('<namespace>', 'any path; no grant need name it')
-    .option('--at <instant>', 'the time asked about, of this policy, as RFC 3339 (default: now)')
+    .option('--at <instant>', 'time to ask about, under this policy, as RFC 3339 (default: now)')
     .addOption(formatOption())
     .action((policy: string, scope: string, namespace: string, options: Options) =>
       whoCan(io, { policy, scope, namespace }, options),

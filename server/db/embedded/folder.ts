@@ -107,7 +107,7 @@ function checkVersion(store: string): void {
   } catch (error) {
     throw new StoreError(
       'store.corrupt',
-      `${store} is not empty and has no readable PG_VERSION: it is not a whole store`,
+      `${store} is not empty and has no readable PG_VERSION: it is not a complete store`,
       { cause: error },
     );
   }
@@ -115,7 +115,7 @@ function checkVersion(store: string): void {
   if (version !== ENGINE_VERSION) {
     throw new StoreError(
       'store.version',
-      `the store in ${store} is of PostgreSQL ${version}, this release runs ${ENGINE_VERSION}`,
+      `the store in ${store} belongs to PostgreSQL ${version}; this release runs ${ENGINE_VERSION}`,
     );
   }
 }

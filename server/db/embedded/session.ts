@@ -238,7 +238,7 @@ export class Session {
         this.#leave();
         return;
       default:
-        throw new ProtocolError('a message that does not belong into COPY data');
+        throw new ProtocolError('a message that does not belong in COPY data');
     }
   }
 

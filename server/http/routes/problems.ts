@@ -51,10 +51,10 @@ const HTML = `<!doctype html>
 <main>
 <header>
 <h1>Problems</h1>
-<p>Every request that Bailiwick refuses is answered with <code>application/problem+json</code>. Its <code>code</code> is
-one of these and never changes its meaning; <code>errors</code> says where in the body the mistake is, and
-<code>requestId</code> finds the request in the log of the gateway, there as <code>requestId</code>, or as
-<code>clientRequestId</code> if it is one that the client chose.</p>
+<p>Bailiwick answers every refused request with <code>application/problem+json</code>. Its <code>code</code> is one of
+these and never changes its meaning. <code>errors</code> says where in the body each mistake is.
+<code>requestId</code> finds the request in the gateway's log, as <code>requestId</code>, or as
+<code>clientRequestId</code> if the client chose it.</p>
 </header>
 <nav aria-label="Problems">
 <ul>

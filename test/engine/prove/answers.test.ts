@@ -134,7 +134,7 @@ describe('explain', () => {
       'a write from below',
       { scope: 'namespace:write', context: '/a/b' },
       'target_relationship',
-      'namespace:write stays in the namespace that is asked from, and /a is not /a/b',
+      'namespace:write works in the context namespace only, and /a is not /a/b',
     ],
   ])('says why: %s', (_name, more, step, text) => {
     const policy = load(

@@ -195,7 +195,7 @@ describe('help', () => {
     [
       'an actor',
       'tests:\n  - { name: t, actor: { identities: [staff] }, allow: [resource:read /x] }\n',
-      'a role cannot stand here',
+      'a role is not possible here',
     ],
     [
       'an identity',

@@ -154,7 +154,7 @@ describe('a keyring', () => {
     [
       'a short key',
       { threshold: 1, keys: [{ name: 'x', publicKey: ana.slice(0, -4) }] },
-      '/keys/0/publicKey `publicKey` is no Ed25519 public key: it must have 32 bytes',
+      '/keys/0/publicKey `publicKey` is not an Ed25519 public key: it must have 32 bytes',
     ],
     ['a key without a name', { threshold: 1, keys: [{ publicKey: ana }] }, '/keys/0 `name` must be'],
     [

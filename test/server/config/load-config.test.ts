@@ -99,17 +99,17 @@ describe('the store is one choice', () => {
   });
 
   test.each<[string, Partial<ConfigSources> & { readonly file?: string }, string]>([
-    ['flags', { flags: { dataDir: 'd', databaseUrl: URL } }, '--database-url: says something else than --data-dir'],
+    ['flags', { flags: { dataDir: 'd', databaseUrl: URL } }, '--database-url: disagrees with --data-dir'],
     [
       'variables',
       { env: { BAILIWICK_DATA_DIR: 'd', DATABASE_URL: URL } },
-      'DATABASE_URL: says something else than BAILIWICK_DATA_DIR',
+      'DATABASE_URL: disagrees with BAILIWICK_DATA_DIR',
     ],
-    ['the file', { file: `dataDir: d\n${file}` }, 'bailiwick.yaml:2:14: says something else than `dataDir`'],
+    ['the file', { file: `dataDir: d\n${file}` }, 'bailiwick.yaml:2:14: disagrees with `dataDir`'],
     [
       'a variable and one that names a file',
       { env: { DATABASE_URL: URL, DATABASE_URL_FILE: 'f' } },
-      'DATABASE_URL_FILE: says something else than DATABASE_URL',
+      'DATABASE_URL_FILE: disagrees with DATABASE_URL',
     ],
   ])('and is refused where one source makes it twice: %s', async (_name, sources, expected) => {
     expect(await faultsOf(sources)).toEqual([`${expected}; set one of the two`]);
@@ -142,7 +142,7 @@ test('DATABASE_URL is understood, and refused where it contradicts the variable 
   const url = 'postgres://localhost/a';
   expect((await load({ env: { DATABASE_URL: url } })).databaseUrl).toBe(url);
   expect(await faultsOf({ env: { DATABASE_URL: url, BAILIWICK_DATABASE_URL: 'postgres://localhost/b' } })).toEqual([
-    'DATABASE_URL: says something else than BAILIWICK_DATABASE_URL; set one of the two',
+    'DATABASE_URL: disagrees with BAILIWICK_DATABASE_URL; set one of the two',
   ]);
 });
 

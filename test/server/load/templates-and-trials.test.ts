@@ -68,9 +68,9 @@ describeOnStores('a dataset with templates', (store) => {
     ]);
     expect(report).toMatchObject({ loaded: 6, bad: 3 });
     expect(faultsOf(report)).toEqual([
-      '5 record.invalid /properties/rank must be a whole number, as the template asks',
-      '6 record.invalid /properties/rank is required, as the template asks',
-      '8 record.invalid /parameters/energy must be at least 0, as the template asks',
+      '5 record.invalid /properties/rank must be a whole number, as the template requires',
+      '6 record.invalid /properties/rank is required, as the template requires',
+      '8 record.invalid /parameters/energy must be at least 0, as the template requires',
     ]);
   });
 

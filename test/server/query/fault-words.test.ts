@@ -94,7 +94,7 @@ describe('a dataset line with', () => {
     [
       'a field of its own',
       { severity: 3 },
-      'severity: is not a field of a resource; fields of your own go into `properties`',
+      'severity: is not a field of a resource; your own fields go into `properties`',
     ],
     ['a number for an id', { id: '17' }, 'id: must be a UUID, like 01900000-0000-7000-8000-000000000000'],
     ['no name', { name: '' }, 'name: must not be empty'],
