@@ -24,7 +24,7 @@ async function wordsOf(url: string): Promise<string> {
 describe('before the PostgreSQL is asked', () => {
   test('an unknown sslmode is told with those that there are', async () => {
     expect(await wordsOf('postgres://admin:hunter2@localhost/db?sslmode=bogus')).toBe(
-      'store.tls: sslmode in the database URL is none of disable, allow, prefer, require, verify-ca, verify-full, no-verify',
+      'store.tls: sslmode in the database URL is not one of disable, allow, prefer, require, verify-ca, verify-full, no-verify',
     );
   });
 
