@@ -42,11 +42,17 @@ export function diffChecks(old: CheckedPolicy, changed: CheckedPolicy): ChecksDi
   return { kind: 'listed', checks: { guardrails: listed(guardrails), people: listed(people), tests: listed(tests) } };
 }
 
-/** Whether something was asked that is not asked any more, or is asked differently; of snapshots, whether anything differs. */
+/**
+ * Whether something was asked that is not asked any more, or is asked differently; of snapshots, whether anything differs.
+ * A person who was added counts too: `atMost` counts people, so that one person made of two identities is one less.
+ */
 export function areChecksWeaker(diff: ChecksDiff): boolean {
-  return diff.kind === 'stated'
-    ? CHECK_KINDS.some((kind) => diff.checks[kind].changed)
-    : CHECK_KINDS.some((kind) => diff.checks[kind].removed.length + diff.checks[kind].changed.length > 0);
+  if (diff.kind === 'stated') return CHECK_KINDS.some((kind) => diff.checks[kind].changed);
+  const { people } = diff.checks;
+  return (
+    people.added.length > 0 ||
+    CHECK_KINDS.some((kind) => diff.checks[kind].removed.length + diff.checks[kind].changed.length > 0)
+  );
 }
 
 function differs(old: CheckedPolicy, changed: CheckedPolicy, kind: CheckKind): boolean {

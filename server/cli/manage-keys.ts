@@ -22,7 +22,7 @@ import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { type CliIo, write, writeJson } from './io.js';
 import { warnOfSeveralPeople } from './one-person.js';
-import { openStore } from './open-store.js';
+import { openStore, type OpenStoreOptions } from './open-store.js';
 import { configOf, type SettingFlags } from './config-options.js';
 import { type Format } from './options.js';
 import { escapeText } from './render/escape.js';
@@ -132,7 +132,7 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
   const fields = readKeyFlags(options, now);
   const config = await configOf(io, options);
   const warning = await warnOfSeveralPeople(fields.identities, config.policy);
-  const { text, key } = await withStore(io, options, (db) => createKey(db, fields, now));
+  const { text, key } = await withStore(io, { options }, (db) => createKey(db, fields, now));
   await write(io.stderr, warning);
   const { id, ...rest } = showKey(key, now);
   if (options.format === 'json') {
@@ -144,7 +144,7 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
 }
 
 export async function listKeysCommand(io: CliIo, options: KeysOptions): Promise<void> {
-  const keys = (await withStore(io, options, listKeys)).map((key) => showKey(key, systemClock.now()));
+  const keys = (await withStore(io, { options, asItIs: true }, listKeys)).map((key) => showKey(key, systemClock.now()));
   if (options.format === 'json') await writeJson(io, { keys });
   else
     await write(
@@ -162,15 +162,23 @@ export async function revokeKeyCommand(io: CliIo, id: string, options: KeysOptio
       { code: 'keys.id', message: 'this is not the id of a key; give the id alone, never the key' },
       { help },
     );
-  const revokedAt = await withStore(io, options, (db) => revokeKey(db, id, systemClock.now()));
+  const revokedAt = await withStore(io, { options }, (db) => revokeKey(db, id, systemClock.now()));
   if (revokedAt === null)
     throw new CliFailure(EXIT.usage, { code: 'keys.unknown', message: `there is no key \`${id}\`` }, { help });
   if (options.format === 'json') await writeJson(io, { id, revokedAt: formatInstant(revokedAt) });
   else await write(io.stdout, `revoked ${id}, ${formatInstant(revokedAt)}\n`);
 }
 
-async function withStore<T>(io: CliIo, options: KeysOptions, work: (db: Database) => Promise<T>): Promise<T> {
-  const db = await openStore(io, await configOf(io, options));
+interface Opening extends OpenStoreOptions {
+  readonly options: KeysOptions;
+}
+
+async function withStore<T>(
+  io: CliIo,
+  { options, ...opening }: Opening,
+  work: (db: Database) => Promise<T>,
+): Promise<T> {
+  const db = await openStore(io, await configOf(io, options), opening);
   try {
     return await work(db);
   } finally {

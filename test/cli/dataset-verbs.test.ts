@@ -1,5 +1,6 @@
 // `load --dry-run`, `load --unchecked` and `export` as a user meets them.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,8 +29,22 @@ describe('datasets', () => {
   beforeAll(async () => {
     cwd = await mkdtemp(join(tmpdir(), 'bailiwick-datasets-'));
     await writeFile(join(cwd, 'fleet.jsonl'), `${JSON.stringify(template)}\n${JSON.stringify(inspection)}\n`);
+    expect((await run(['load', '-'])).status).toBe(0);
   });
   afterAll(() => rm(cwd, { recursive: true, force: true }));
+
+  it.each([['export'], ['keys', 'list'], ['load', 'fleet.jsonl', '--dry-run']])(
+    'are not read from a store that is not there, and none is made: %s %s',
+    async (...verb) => {
+      const { status, stdout, stderr } = await runCli([...verb, '--data-dir', 'nowhere'], { cwd });
+      expect([status, stdout, stderr]).toEqual([
+        6,
+        '',
+        `error: there is no store in \`${join(cwd, 'nowhere')}\`\n  help: name the store with \`--data-dir\` or \`--database-url\`\n`,
+      ]);
+      expect(existsSync(join(cwd, 'nowhere'))).toBe(false);
+    },
+  );
 
   it.each([
     ['on one line', `${JSON.stringify([inspection])}\n`],
@@ -49,7 +64,7 @@ describe('datasets', () => {
       'fleet.jsonl:2: record.invalid /properties/severity: is required, as the template requires\n',
     );
     expect(tried.stdout).toBe(
-      '2 lines: 1 loaded, 1 namespace created, 1 bad line skipped\ndry run: nothing was stored\n',
+      '2 lines: 1 would be loaded, 1 namespace would be created, 1 bad line skipped\ndry run: nothing was stored\n',
     );
     expect((await run(['export'])).stdout).toBe('');
 

@@ -40,6 +40,12 @@ const CASES: readonly (readonly [string, Readonly<Record<string, string | null>>
   ],
   ['a test removed', { 't.yaml': null }, { tests: { removed: ['reads'] } }, 7],
   ['a person removed', { 'p.yaml': null }, { people: { removed: ['ana'] } }, 7],
+  [
+    'a person added, whose identities `atMost` counts once from then on',
+    { 'q.yaml': 'people: { zoe: { identities: [ad:s2, vendor:s2] } }\n' },
+    { people: { added: ['zoe'] } },
+    7,
+  ],
   ['a person changed', { 'p.yaml': PEOPLE.replace('vendor:s1', 'vendor:s2') }, { people: { changed: ['ana'] } }, 7],
 ];
 

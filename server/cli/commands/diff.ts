@@ -24,7 +24,7 @@ export function defineDiff(command: Command, io: CliIo): void {
     .option('--no-new-access', `end with ${String(EXIT.differences)} if anyone gains any access`)
     .option(
       '--no-weaker-checks',
-      `end with ${String(EXIT.differences)} if a guardrail, test or person was removed or changed; of snapshots, if any differs`,
+      `end with ${String(EXIT.differences)} if a guardrail or test was removed or changed, or a person was added, removed or changed; of snapshots, if any differs`,
     )
     .addOption(
       new Option('--format <format>', 'how results are printed; markdown is made for a pull request')

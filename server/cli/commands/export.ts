@@ -25,7 +25,7 @@ async function exportStore(io: CliIo, options: SettingFlags): Promise<void> {
     import('../render/terminal.js'),
     import('../../../engine/index.js'),
   ]);
-  const db = await openStore(io, await configOf(io, options), { statementTimeout: 0 });
+  const db = await openStore(io, await configOf(io, options), { statementTimeout: 0, asItIs: true });
   const progress = startProgress(io);
   try {
     const { tooLong } = await exportDataset(

@@ -25,7 +25,7 @@ export function defineLoad(command: Command, io: CliIo): void {
   command
     .argument('<dataset>', 'JSON Lines file, lines of at most 1 MiB; `-` is stdin')
     .option('--replace', 'let a line replace a stored record with the same id (otherwise the line is bad)')
-    .option('--dry-run', 'report what would be loaded and every bad line, and store nothing')
+    .option('--dry-run', 'report what would be loaded and every bad line, and store nothing; the store must exist')
     .option('--unchecked', 'skip the checks of templates and of records against the schemas of templates')
     .addOption(formatOption())
     .action((dataset: string, options: Options) => load(io, dataset, options));
@@ -53,7 +53,7 @@ async function load(io: CliIo, dataset: string, options: Options): Promise<void>
   const input = await openInput(io, dataset);
   const size = await inputSize(io, dataset);
   // A batch takes as long as it takes: nobody waits for an answer.
-  const db = await openStore(io, config, { statementTimeout: 0 });
+  const db = await openStore(io, config, { statementTimeout: 0, ...(options.dryRun === true && { asItIs: true }) });
   const started = Date.now();
   const progress = startProgress(io);
   try {
@@ -140,11 +140,12 @@ function timeText(milliseconds: number): string {
 }
 
 function loadReportText(report: LoadReport & { readonly dryRun: boolean }): string {
+  const done = report.dryRun ? 'would be ' : '';
   const parts = [
-    `${groupDigits(report.loaded)} loaded`,
-    report.replaced === 0 ? '' : `${groupDigits(report.replaced)} replaced`,
+    `${groupDigits(report.loaded)} ${done}loaded`,
+    report.replaced === 0 ? '' : `${groupDigits(report.replaced)} ${done}replaced`,
     report.unchanged === 0 ? '' : `${groupDigits(report.unchanged)} unchanged`,
-    report.implied === 0 ? '' : `${count(report.implied, 'namespace')} created`,
+    report.implied === 0 ? '' : `${count(report.implied, 'namespace')} ${done}created`,
     report.bad === 0 ? '' : badLinesText(report),
   ];
   const counts = `${count(report.lines, 'line')}: ${parts.filter((part) => part !== '').join(', ')}`;
