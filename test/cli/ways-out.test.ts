@@ -46,7 +46,7 @@ describe('a snapshot that an editor changed', () => {
 
   it('is not said of any other file', async () => {
     const { stderr } = await runCli(['inspect', 'policy.yaml'], { cwd });
-    expect(stderr).toBe('error: `policy.yaml` is not a whole snapshot: the file is not a snapshot\n');
+    expect(stderr).toBe('error: `policy.yaml` is not an intact snapshot: the file is not a snapshot\n');
   });
 });
 

@@ -197,9 +197,12 @@ export class Scheduler {
     this.#idleTimer = null;
   }
 
+  /** Asks after the unit, too: a machine may have slept meanwhile, and what another owner does not know of is not acknowledged. */
   #run(messages: Buffer): Buffer {
     this.#options.guard();
-    return this.#options.engine.run(messages);
+    const output = this.#options.engine.run(messages);
+    this.#options.guard();
+    return output;
   }
 
   #read(output: Buffer, copy: boolean): Answer {

@@ -1,12 +1,12 @@
 // Connections to the embedded store of a folder. Whoever needs one and finds no owner becomes the owner: it takes the lock
 // and starts the worker. Everyone, the owner too, then connects through the owner's socket, so several processes share
 // the folder, and when the owner ends, the next that asks takes over.
-import { mkdirSync, realpathSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, realpathSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { StoreClient } from '../client.js';
-import { reasonOf, StoreError } from '../failures.js';
+import { codeOf, reasonOf, StoreError } from '../failures.js';
 import type { ConnectionSource } from '../pool.js';
 import { createLockFolder, HEARTBEAT_LOST, type HeldLock, type LockRecord, readLock, takeLock } from './owner-lock.js';
 import { folderFailure } from './folder.js';
@@ -179,7 +179,7 @@ class Store {
       );
     }
     try {
-      mkdirSync(this.#options.dataDir, { recursive: true, mode: 0o700 });
+      makeFolder(resolve(this.#options.dataDir));
       const dataDir = realpathSync(this.#options.dataDir);
       const lockFolder = join(dataDir, 'store.lock');
       createLockFolder(lockFolder);
@@ -236,4 +236,17 @@ async function probe(config: pg.ClientConfig): Promise<void> {
 
 function nameOf({ pid, host }: LockRecord): string {
   return `process ${String(pid)} on ${host}`;
+}
+
+/** With its parents, one by one: told to make them itself, Node goes on for ever where a file system such as /proc has no place for any. */
+function makeFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  const parent = dirname(folder);
+  if (parent !== folder) makeFolder(parent);
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (codeOf(error) !== 'EEXIST' || !statSync(folder).isDirectory()) throw error;
+  }
 }

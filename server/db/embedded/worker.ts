@@ -78,6 +78,9 @@ async function serve(): Promise<void> {
   const engine = await open();
   const durable = isDurable(engine);
   const runawayAt = new BigInt64Array(runaway);
+  const guard = (): void => {
+    if (!stillOwns(lockFile)) abandon(new Error('another process has taken the store over'));
+  };
   const scheduler = new Scheduler({
     engine,
     idleLimit,
@@ -86,9 +89,7 @@ async function serve(): Promise<void> {
       const due = limit === 0 ? 0n : process.hrtime.bigint() + BigInt(runawayAfter(limit)) * 1_000_000n;
       Atomics.store(runawayAt, 0, due);
     },
-    guard: () => {
-      if (!stillOwns(lockFile)) abandon(new Error('another process has taken the store over'));
-    },
+    guard,
   });
   let sessions = 0;
   const server = createServer((socket) => {
@@ -116,6 +117,8 @@ async function serve(): Promise<void> {
   const close = async (): Promise<void> => {
     server.close();
     await scheduler.drain(DRAIN_PATIENCE);
+    // Closing writes a checkpoint: over the work of another owner, if there is one.
+    guard();
     await engine.close();
     process.exit(0);
   };
