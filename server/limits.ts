@@ -1,4 +1,4 @@
-// Every fixed maximum of the gateway, in one object. What an operator may set is in the configuration's `limits`.
+// The fixed maxima that bound the gateway's input and memory, in one object. What an operator may set is in the configuration's `limits`.
 
 export const HTTP_LIMITS = Object.freeze({
   /** Bytes of a request body, beside the cursor that it may carry. */

@@ -38,7 +38,7 @@ const KINDS = {
   'request.schema': {
     status: 400,
     title: 'The request does not have the documented shape',
-    help: 'Each entry of `errors` names a part of the body that is missing, unknown or of the wrong type. Routes take no query string unless they say so.',
+    help: 'Each entry of `errors` names a part of the body that is missing, unknown or of the wrong type. Queries take everything in the body; see docs/queries.md or `bailiwick schema query`.',
   },
   'namespace.invalid': {
     status: 400,

@@ -104,7 +104,7 @@ function changedText(bytes: Uint8Array): string | null {
     return `the file is a snapshot that was given a line end or a space at its end, as editors do; ${back}`;
   const start = /^(?:\u00ef\u00bb\u00bf)?\s*\{\s*"(?:seal|snapshot)"\s*:/;
   if (start.test(readAscii(bytes, 0, Math.min(bytes.length, 200))))
-    return `the file is a snapshot that was laid out anew or cut short; ${back}`;
+    return `the file is a snapshot that was reformatted or cut short; ${back}`;
   return null;
 }
 

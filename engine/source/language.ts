@@ -58,7 +58,7 @@ const TEXTS: Readonly<Partial<Record<string, string>>> = {
   access: 'a scope and a namespace',
   'counted-place': 'a namespace, or `every-top-level`',
   duration: 'a duration such as `90d`',
-  'family-place': 'a family and a namespace',
+  'family-place': 'a family and a context',
   'free-text': 'free text',
   'guardrail-pattern': 'scope pattern',
   identity: '`provider:subject`',
@@ -66,7 +66,12 @@ const TEXTS: Readonly<Partial<Record<string, string>>> = {
   'scope-pattern': 'scope pattern',
   reference: 'a name',
   subject: 'a subject',
+  'test-name': 'free text',
 };
+
+function keysOf(syntax: string): string {
+  return TEXTS[syntax] ?? 'names';
+}
 
 function takes(value: ValueShape): string {
   switch (value.kind) {
@@ -81,7 +86,7 @@ function takes(value: ValueShape): string {
     case 'list':
       return `a list: ${takes(value.of)}${value.least === 0 ? '' : `, at least ${String(value.least)}`}`;
     case 'named':
-      return `a mapping from names to ${takes(value.of).replace(/^an? /, '')}`;
+      return `a mapping from ${keysOf(value.key)} to ${takes(value.of).replace(/^an? (?!list)/, '')}`;
     case 'mapping':
       return value.shape.what.replaceAll('`', '');
     case 'either':

@@ -34,7 +34,7 @@ function severalPeople(identities: readonly Identity[], people: ReadonlyMap<stri
   if (persons.size === 1) return null;
   const each = texts.map((text) => {
     const name = people.get(text);
-    return name === undefined ? `${text} is nobody of \`people\`` : `${text} is \`${name}\``;
+    return name === undefined ? `${text} is not named in \`people\`` : `${text} is \`${name}\``;
   });
   return `the policy knows these identities as ${String(persons.size)} people (${each.join(', ')})`;
 }
@@ -48,5 +48,5 @@ function accountsOfOneProvider(identities: readonly Identity[]): string | null {
   }
   const several = [...byProvider.values()].find((texts) => texts.length > 1);
   if (several === undefined) return null;
-  return `${several.join(' and ')} are identities of one provider, as several people have`;
+  return `${several.join(' and ')} are of one provider: two identities of one provider usually belong to two people`;
 }

@@ -33,8 +33,12 @@ export function languageMarkdown(): string {
     .join('\n\n');
 }
 
+/** The only mapping that is called by the name of a file, which has one spelling. */
+const HEADER_NAME = 'policy.yaml';
+
 function title(what: string): string {
-  return what.replace(/^an? /, '').replace(/^./, (first) => first.toUpperCase());
+  const name = what.replace(/^an? /, '');
+  return name === HEADER_NAME ? name : name.replace(/^./, (first) => first.toUpperCase());
 }
 
 function isGuardrail(what: string): boolean {
@@ -56,11 +60,13 @@ function wrapped(text: string): readonly string[] {
   return lines;
 }
 
+const NEED_MARKS = { required: 'required', 'one of these': 'one of' };
+
 function listOf(mappings: readonly LanguageMapping[]): string {
   return mappings
     .map(({ what, keys }) => {
       const lines = keys.map(({ key, need, takes, about }) => {
-        const marked = need === 'required' ? `${key} (required)` : key;
+        const marked = need === 'optional' ? key : `${key} (${NEED_MARKS[need]})`;
         return `  ${marked.padEnd(KEY_WIDTH)}${[takes.replaceAll('`', ''), about].flatMap(wrapped).join(INDENT)}`;
       });
       return `${title(what)}:\n${lines.join('\n')}\n`;
@@ -69,6 +75,12 @@ function listOf(mappings: readonly LanguageMapping[]): string {
 }
 
 const SCOPES = `
+Of the keys marked (one of), give exactly one:
+  - { id: a, role: staff, namespace: /labs }
+  - { id: b, identity: orcid:x, namespace: /labs, scopes: [resource:read] }
+A name is 1 to 128 of a-z, 0-9, ".", "_" and "-", and begins with a letter or a
+digit.
+
 Scopes: <family>:read and <family>:write, for the families namespace,
 resource-template, resource, process-template and process-run.
 Patterns: <family>:*, *:read, *:write. Write never implies read.
@@ -78,6 +90,9 @@ examples.
 `;
 
 const GUARDRAILS = `
+Of the keys marked (one of), give exactly one: a guardrail has one kind.
+  - { id: g, never: { scopes: ["*:write"], under: /archive } }
+
 Guardrails are proved for every person, namespace, scope and time before a
 policy is compiled. Their patterns also know *-template:read, *-template:write
 and *-template:*.

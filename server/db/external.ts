@@ -1,5 +1,6 @@
 // The external store: a PostgreSQL server named by DATABASE_URL. The URL holds a password, so it is kept out of every
 // object that might be printed and of every error.
+import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { POOL_LIMITS } from '../limits.js';
 import { StoreClient } from './client.js';
@@ -71,13 +72,31 @@ function configOf({ url, statementTimeout, idleInTransaction }: ExternalOptions)
     return config;
   } catch (error) {
     // no cause: the driver's error quotes the URL, or a key file
-    if (codeOf(error) !== null && /[?&]ssl(?:rootcert|cert|key)=/.test(url)) {
-      throw new StoreError(
-        'store.tls',
-        `a file that the database URL names for TLS cannot be read (${String(codeOf(error))})`,
-      );
+    const file = codeOf(error) === null ? null : unreadableFile(url);
+    if (file !== null) {
+      throw new StoreError('store.tls', `${file} in the database URL cannot be read (${String(codeOf(error))})`);
     }
     throw new StoreError('store.url', 'the database URL is not one that the driver understands');
+  }
+}
+
+/** The first TLS file of the URL that cannot be opened, as `<parameter>=<path>`. */
+function unreadableFile(url: string): string | null {
+  const parameters = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]);
+  const given = ['sslrootcert', 'sslcert', 'sslkey'].flatMap((name) => {
+    const path = parameters.get(name);
+    return path === null || path === '' ? [] : [{ name, path }];
+  });
+  const missing = given.find(({ path }) => !isReadable(path));
+  return missing === undefined ? null : `${missing.name}=${missing.path}`;
+}
+
+function isReadable(path: string): boolean {
+  try {
+    readFileSync(path);
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -104,13 +123,15 @@ function whyRefused(error: unknown, place: string): StoreError {
     return new StoreError('store.tls', `TLS with the PostgreSQL at ${place} failed: ${reason}`, { cause: error });
   }
   if (/password/.test(reason)) {
-    const what = code.startsWith('28') ? reason : 'it asks for a password, and the database URL has none';
-    return new StoreError('store.refused', `the PostgreSQL at ${place} refuses us: ${what}`, { cause: error });
+    const what = code.startsWith('28') ? reason : 'it asks for a password, and none is given';
+    return new StoreError('store.refused', `the PostgreSQL at ${place} refuses the connection: ${what}`, {
+      cause: error,
+    });
   }
   const refused = /^(?:28|3D|42)/.test(code);
   return new StoreError(
     refused ? 'store.refused' : 'store.unreachable',
-    `the PostgreSQL at ${place} ${refused ? 'refuses us' : 'cannot be reached'}: ${reason}`,
+    `the PostgreSQL at ${place} ${refused ? 'refuses the connection' : 'cannot be reached'}: ${reason}`,
     { cause: error },
   );
 }

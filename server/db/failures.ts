@@ -6,7 +6,8 @@
 const ADVICE = {
   'store.url': 'give DATABASE_URL as postgres://user:password@host:5432/database',
   'store.unreachable': 'check that PostgreSQL runs there and that host, port and network are right',
-  'store.refused': 'check user, password, database name and pg_hba.conf',
+  'store.refused':
+    'check user, password, database name and pg_hba.conf; a password comes from PGPASSWORD, the database URL, or the file that DATABASE_URL_FILE names',
   'store.tls':
     'give sslmode (disable, require, verify-full, …) and, for a certificate of your own authority, sslrootcert=<file> in DATABASE_URL',
   'store.full': 'free space on its disk; the gateway goes on by itself',

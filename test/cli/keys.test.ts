@@ -139,7 +139,7 @@ describe('the identities of one key', () => {
     const policy = ['--policy', await makeFolder({ 'policy.yaml': HEADER, 'people.yaml': PEOPLE })];
     expect(warnings(await keys(...TWO, ...policy))).toEqual([]);
     expect(warnings(await keys(...TWO, '--identity', 'github:bo', '--identity', 'orcid:kim', ...policy))).toEqual([
-      'warning: the policy knows these identities as 3 people (orcid:ana is `ana-ortiz`, github:ana is `ana-ortiz`, github:bo is `bo`, orcid:kim is nobody of `people`): this key may do what all of them may together, and guardrails see each alone',
+      'warning: the policy knows these identities as 3 people (orcid:ana is `ana-ortiz`, github:ana is `ana-ortiz`, github:bo is `bo`, orcid:kim is not named in `people`): this key may do what all of them may together, and guardrails see each alone',
       "  help: make one key for each; if they are one person's, say so under `people` in the policy",
     ]);
   });
@@ -150,7 +150,7 @@ describe('the identities of one key', () => {
   ])('%s are several people if one provider has two of them', async (_, policy) => {
     expect(warnings(await keys(...TWO, ...policy))).toEqual([]);
     const ran = await keys(...TWO, '--identity', 'github:bo', ...policy, '--format', 'json');
-    expect(warnings(ran)[0]).toMatch(/^warning: github:ana and github:bo are identities of one provider, as several/);
+    expect(warnings(ran)[0]).toMatch(/^warning: github:ana and github:bo are of one provider: two identities /);
     expect(ran.json()).toMatchObject({ actor: 'lab' });
   });
 });

@@ -46,7 +46,7 @@ it('leaves the signatures of others alone: says what differs and the two ways ou
   expect(ran).toMatchObject({ status: 6, stdout: '' });
   expect(ran.stderr).toBe(
     [
-      'error: `next.dsse.json` says something else, and has 1 signature',
+      'error: `next.dsse.json` already states other values, and has 1 signature',
       'expires: there 2999-01-01T00:00:00.000Z, now 2999-07-01T00:00:00.000Z',
       '  help: to sign what it says, `--add next.dsse.json`; to put yours in its place, `--replace`',
       '',

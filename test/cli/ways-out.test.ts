@@ -22,8 +22,8 @@ describe('a snapshot that an editor changed', () => {
     ['CRLF', (text) => `${text}\r\n`, 'was given a line end or a space at its end, as editors do'],
     ['a byte order mark', (text) => `\uFEFF${text}`, 'was given a byte order mark'],
     ['a mark and a line end', (text) => `\uFEFF${text}\n`, 'was given a byte order mark'],
-    ['a new layout', (text) => JSON.stringify(JSON.parse(text), null, 2), 'was laid out anew or cut short'],
-    ['half of it', (text) => text.slice(0, text.length / 2), 'was laid out anew or cut short'],
+    ['a new layout', (text) => JSON.stringify(JSON.parse(text), null, 2), 'was reformatted or cut short'],
+    ['half of it', (text) => text.slice(0, text.length / 2), 'was reformatted or cut short'],
   ];
 
   it.each(CHANGES)('by %s is told so by every verb', async (_, change, what) => {

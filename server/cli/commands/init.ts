@@ -104,14 +104,15 @@ function readme(name: string): string {
 | \`guardrails/\` | what must never become true |
 | \`tests/\` | examples of both answers |
 
-How files are named and spread over folders has no meaning. Editors that know the YAML language server complete and
-underline by the schemas in \`.schema/\` (\`bailiwick schema\` prints them anew).
+\`policy.yaml\` keeps its name and place, and every other file ends in \`.yaml\`. Apart from that, you are free to name
+and arrange files as you like. Editors with the YAML language server complete and check by the schemas in \`.schema/\`
+(\`bailiwick schema\` prints them again).
 
 | | |
 |---|---|
 | \`bailiwick check .\` | every mistake, the tests, the guardrails |
 | \`bailiwick fmt .\` | one layout |
-| \`bailiwick test . --coverage\` | which grants no test speaks for |
+| \`bailiwick test . --coverage\` | which grants no test covers |
 | \`bailiwick compile . -o snapshot.json\` | what a gateway serves; outside of this folder |
 `;
 }

@@ -1,5 +1,5 @@
 // `bailiwick sign <snapshot>` (engine/README.md "Publication statements"): the snapshot is verified whole, and a statement about it
-// signed, beside it. A statement that says the same gets one signature more; one that says something else has the signatures of others,
+// signed, beside it. A statement that says the same gets one signature more; one that states other values has the signatures of others,
 // and is replaced only when asked.
 import { type Command, Option } from 'commander';
 import {
@@ -47,7 +47,7 @@ export function defineSign(command: Command, io: CliIo): void {
         'replace',
       ]),
     )
-    .option('--replace', 'replace a statement that says something else, and drop its signatures')
+    .option('--replace', 'replace a statement that states other values, and drop its signatures')
     .option('-o, --output <file>', 'file for the statement; `-` is stdout (default: `<snapshot>.dsse.json`)')
     .addOption(formatOption())
     .action((snapshot: string, options: Options) => sign(io, snapshot, options));
@@ -176,7 +176,7 @@ async function composed(
   const signatures = count(existing.signatures.length, 'signature');
   throw new CliFailure(
     EXIT.precondition,
-    { code: 'statement.differs', message: `\`${output}\` says something else, and has ${signatures}` },
+    { code: 'statement.differs', message: `\`${output}\` already states other values, and has ${signatures}` },
     {
       help: `${isAbout ? `to sign what it says, \`--add ${output}\`` : 'to keep it, name another file with `-o`'}; to put yours in its place, \`--replace\``,
       ...(there === null ? {} : listed(differences)),

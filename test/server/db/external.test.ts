@@ -90,7 +90,7 @@ if (findPostgres() === null) {
       expect(rows).toEqual([{ application_name: 'bailiwick', statement: '400ms', idle: '10s' }]);
     });
 
-    it('that has no such database or user refuses us with a code of its own', async () => {
+    it('that has no such database or user refuses the connection with a code of its own', async () => {
       expect(await failure(openDatabase({ kind: 'external', url: server.urlOf('nowhere') }))).toMatchObject({
         code: 'store.refused',
       });

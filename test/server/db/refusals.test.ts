@@ -30,7 +30,7 @@ describe('before the PostgreSQL is asked', () => {
 
   test('so is a CA file that is not there', async () => {
     expect(await wordsOf('postgres://admin:hunter2@localhost/db?sslmode=verify-full&sslrootcert=/nowhere/ca.pem')).toBe(
-      'store.tls: a file that the database URL names for TLS cannot be read (ENOENT)',
+      'store.tls: sslrootcert=/nowhere/ca.pem in the database URL cannot be read (ENOENT)',
     );
   });
 });
@@ -77,13 +77,13 @@ if (findPostgres() === null) {
 
     it('says that it wants a password where the URL has none', async () => {
       expect(await words('asked')).toBe(
-        `store.refused: the PostgreSQL at ${place()} refuses us: it asks for a password, and the database URL has none`,
+        `store.refused: the PostgreSQL at ${place()} refuses the connection: it asks for a password, and none is given`,
       );
     });
 
     it('says that a password is wrong, and not which one', async () => {
       expect(await words('asked:hunter2')).toBe(
-        `store.refused: the PostgreSQL at ${place()} refuses us: password authentication failed for user "asked"`,
+        `store.refused: the PostgreSQL at ${place()} refuses the connection: password authentication failed for user "asked"`,
       );
     });
 
