@@ -205,6 +205,8 @@ export interface ProblemError {
 }
 
 export interface ProblemDetail {
+  /** In place of the usual one, where the route has more to say. */
+  readonly title?: string;
   readonly step?: Step;
   readonly errors?: readonly ProblemError[];
   /** Seconds. */
@@ -227,10 +229,11 @@ export class ApiProblem extends Error {
 
   constructor(code: ProblemCode, detail: ProblemDetail = {}) {
     const kind = KINDS[code];
-    super(`${code}: ${kind.title}`, detail.cause === undefined ? undefined : { cause: detail.cause });
+    const { title = kind.title } = detail;
+    super(`${code}: ${title}`, detail.cause === undefined ? undefined : { cause: detail.cause });
     this.code = code;
     this.status = kind.status;
-    this.title = kind.title;
+    this.title = title;
     this.detail = detail;
   }
 }

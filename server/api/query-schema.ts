@@ -1,9 +1,10 @@
-// The wire shape of a query (docs/queries.md "The envelope"): one JSON Schema per part of the envelope, and what ajv says of
+// The wire shape of a query (docs/queries.md "The envelope"): one JSON Schema per part of the envelope, and what is said of
 // a body that does not have it. `where` is only known to be an object here; its fields, operators and operands are read by
 // server/query.
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { FAMILIES } from '../../engine/index.js';
-import { toShapeFault, type ShapeFault } from './shape-fault.js';
+import type { ProblemCode } from '../problem.js';
+import { bodyShape } from './body-shape.js';
+import type { Place } from './faults.js';
 import { WHERE_SCHEMA } from './where-schema.js';
 
 export type QueryKind = 'query' | 'count';
@@ -54,15 +55,15 @@ const LIST = Object.freeze({
 
 const REQUIRED = Object.freeze(['family', 'namespace']);
 
-/** The whole bodies, as the API's description shows them. */
-export const QUERY_SCHEMAS = Object.freeze({
+/** The whole bodies. */
+const QUERY_SCHEMAS = Object.freeze({
   query: {
-    type: 'object',
+    type: 'object' as const,
     required: REQUIRED,
     properties: { ...COMMON, ...LIST },
     additionalProperties: false,
   },
-  count: { type: 'object', required: REQUIRED, properties: COMMON, additionalProperties: false },
+  count: { type: 'object' as const, required: REQUIRED, properties: COMMON, additionalProperties: false },
 });
 
 /** A query as editors know it, conditions included. */
@@ -71,23 +72,6 @@ export const QUERY_DOCUMENT_SCHEMA = Object.freeze({
   properties: { ...QUERY_SCHEMAS.query.properties, where: { $ref: '#/$defs/group' } },
   ...WHERE_SCHEMA,
 });
-
-// A right body passes the whole schema. Of a wrong one each part is asked by itself and stops at its first fault: all parts
-// are told, and no body makes a long list.
-const ajv = new Ajv2020({ strict: true, allErrors: false, verbose: true });
-const VALIDATORS = Object.freeze({ query: compile(QUERY_SCHEMAS.query), count: compile(QUERY_SCHEMAS.count) });
-
-interface Validators {
-  readonly whole: ValidateFunction<QueryEnvelope>;
-  readonly parts: ReadonlyMap<string, ValidateFunction>;
-}
-
-function compile(schema: { readonly properties: Readonly<Record<string, object>> }): Validators {
-  return {
-    whole: ajv.compile<QueryEnvelope>(schema),
-    parts: new Map(Object.entries(schema.properties).map(([name, part]) => [name, ajv.compile(part)])),
-  };
-}
 
 /** What other query languages call a part of the envelope. */
 const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
@@ -110,26 +94,12 @@ function unknownPart(name: string, kind: QueryKind): string {
   return meant === undefined ? 'is not known here' : `is not known here; did you mean \`${meant}\`?`;
 }
 
-/** The envelope, or what its shape lacks: parts that are missing first, then the parts in the order of the body. */
-export function checkQueryShape(
-  body: unknown,
-  kind: QueryKind,
-):
-  | { readonly ok: true; readonly envelope: QueryEnvelope }
-  | { readonly ok: false; readonly faults: readonly ShapeFault[] } {
-  const { whole, parts } = VALIDATORS[kind];
-  if (whole(body)) return { ok: true, envelope: body };
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    return { ok: false, faults: [{ place: [], message: 'must be an object' }] };
-  }
-  const faults: ShapeFault[] = REQUIRED.filter((name) => !Object.hasOwn(body, name)).map((name) => ({
-    place: [name],
-    message: 'is required',
-  }));
-  for (const [name, value] of Object.entries(body)) {
-    const validate = parts.get(name);
-    if (validate === undefined) faults.push({ place: [name], message: unknownPart(name, kind) });
-    else if (!validate(value)) faults.push(...(validate.errors ?? []).map((error) => toShapeFault(error, [name])));
-  }
-  return { ok: false, faults };
+function codeAt(place: Place): ProblemCode {
+  return place[0] === 'page' && place[1] === 'size' ? 'query.limit' : 'request.schema';
 }
+
+/** What the routes read their bodies with. */
+export const QUERY_SHAPES = Object.freeze({
+  query: bodyShape<QueryEnvelope>(QUERY_SCHEMAS.query, { unknown: (name) => unknownPart(name, 'query'), code: codeAt }),
+  count: bodyShape<QueryEnvelope>(QUERY_SCHEMAS.count, { unknown: (name) => unknownPart(name, 'count'), code: codeAt }),
+});

@@ -49,14 +49,16 @@ export async function readConfigFile(path: string, need: 'optional' | 'required'
   if (unreadable.length > 0) return { path, given: [], faults: unreadable };
   const value: unknown = document.value ?? {};
   const placeOf: PlaceOf = (pointer, part) => placeText(name, document.rangeOf(pointer, part));
-  if (!validate(value)) return { path, given: [], faults: schemaFaults(validate.errors ?? [], placeOf) };
+  const errors = validate(value) ? [] : (validate.errors ?? []);
+  // What the schema refuses is told once, and has no value; the rest of the file is read all the same.
+  const refused = new Set(errors.map(({ instancePath }) => dotted(instancePath)));
   const given = ROWS.flatMap((row): Given[] => {
     const written = valueAt(value, row.key.split('.'));
-    if (written === undefined) return [];
+    if (written === undefined || refused.has(row.key)) return [];
     const place = placeOf(`/${row.key.replaceAll('.', '/')}`, 'value');
     return [{ row, level: 'file', place, written, base: dirname(path) }];
   });
-  return { path, given, faults: [] };
+  return { path, given, faults: schemaFaults(errors, placeOf) };
 }
 
 /** The type of what a row holds itself. */

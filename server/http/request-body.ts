@@ -1,5 +1,5 @@
 // A request's body: its framing is checked before a byte is read (identity encoding, media type, size), then the bytes, then
-// strict JSON. What the value means is the route's business.
+// strict JSON, then the shape that the route declares. What the value means is the route's business.
 import { parseStrictJson } from '../json.js';
 import { HTTP_LIMITS } from '../limits.js';
 import { ApiProblem } from '../problem.js';
@@ -7,14 +7,14 @@ import { type Incoming, misshapen } from './message.js';
 import type { Headers } from './request-head.js';
 import type { BodyInput, MediaType } from './route.js';
 
-/** The one JSON value of the body, or a problem. */
+/** The one JSON value of the body, of the declared shape, or a problem. */
 export async function readJsonBody(incoming: Incoming, headers: Headers, input: BodyInput): Promise<unknown> {
   const encoding = headers.get('content-encoding');
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new ApiProblem('request.encoding');
   checkTransferCoding(headers);
   const type = headers.get('content-type');
   if (type === undefined || !input.types.some((one) => TYPES[one].test(type))) {
-    throw new ApiProblem('request.media_type');
+    throw new ApiProblem('request.media_type', { title: `The body must be ${input.types.join(' or ')}` });
   }
   const most = input.maxBytes + (input.carries?.maxBytes ?? 0);
   if (declaredLength(headers) > most) throw new ApiProblem('request.too_large');
@@ -24,7 +24,7 @@ export async function readJsonBody(incoming: Incoming, headers: Headers, input: 
   if (bytes.length > input.maxBytes + (result.ok ? roomFor(result.value, input) : 0)) {
     throw new ApiProblem('request.too_large');
   }
-  if (result.ok) return result.value;
+  if (result.ok) return input.shape.read(result.value);
   const { code, pointer, message } = result.fault;
   throw new ApiProblem(code, { errors: [{ pointer, code, message }] });
 }

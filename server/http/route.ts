@@ -13,6 +13,7 @@ import {
   type VisibilityRequest,
   type Visible,
 } from '../../engine/index.js';
+import type { BodyShape } from '../api/body-shape.js';
 import type { JsonSchema } from '../api/schema.js';
 import type { AdminActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
@@ -30,9 +31,10 @@ export type NamedHeader = 'if-match' | 'idempotency-key';
 /** Query parameters by name; what is not named here is refused. */
 export type QueryInput = Readonly<Record<string, { readonly required: boolean; readonly pattern: RegExp }>>;
 
-export interface BodyInput {
+export interface BodyInput<Value = unknown> {
   readonly types: readonly MediaType[];
-  readonly schema: JsonSchema;
+  /** The pipeline reads every body with it. */
+  readonly shape: BodyShape<Value>;
   readonly maxBytes: number;
   /** A text of ours that a client sends back inside the body, which has room of its own above `maxBytes`. */
   readonly carries?: {
@@ -61,7 +63,7 @@ export interface Call<Actor> {
   readonly path: string;
   readonly query: ReadonlyMap<string, string>;
   readonly headers: ReadonlyMap<NamedHeader, string>;
-  /** The JSON value of the body; null where the route takes none. */
+  /** The body, of the shape that the route declares; null where it takes none. */
   readonly body: unknown;
   /** Aborted when nobody waits for the answer any more. */
   readonly gone: AbortSignal;
@@ -127,18 +129,18 @@ export interface Decided {
   readonly gone: AbortSignal;
 }
 
-interface VisibilityRoute<Plan> {
+interface VisibilityRoute<Value, Plan> {
   readonly method: Method;
   readonly path: string;
-  readonly body: BodyInput;
+  readonly body: BodyInput<Value>;
   readonly output: Output;
-  /** Makes a plan of a JSON value that has the body's shape, and throws a problem for any other. */
-  readonly parse: (value: unknown) => Plan;
+  /** Makes a plan of a body that has the shape, and throws a problem where there can be none. */
+  readonly planOf: (value: Value) => Plan;
   readonly visibilityOf: (plan: Plan) => VisibilityRequest;
   readonly answer: (decided: Decided, plan: Plan) => Promise<Answer>;
 }
 
-export function visibilityRoute<Plan>(route: VisibilityRoute<Plan>): ActorRoute {
+export function visibilityRoute<Value, Plan>(route: VisibilityRoute<Value, Plan>): ActorRoute {
   const { method, path, body, output } = route;
   return {
     method,
@@ -147,7 +149,8 @@ export function visibilityRoute<Plan>(route: VisibilityRoute<Plan>): ActorRoute 
     input: { body },
     output,
     run: async (call) => {
-      const plan = route.parse(call.body);
+      if (!body.shape.isRead(call.body)) throw new TypeError('a body that was not read with the shape of its route');
+      const plan = route.planOf(call.body);
       return route.answer(see(call, route.visibilityOf(plan)), plan);
     },
   };

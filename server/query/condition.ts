@@ -3,7 +3,7 @@
 import { parseInstant, type Family } from '../../engine/index.js';
 import { FIRST_STORED } from '../db/tables.js';
 import type { ProblemCode } from '../problem.js';
-import type { Faults, Place } from './faults.js';
+import type { Faults, Place } from '../api/faults.js';
 import { isStorableText, parseField, type Field, type PropertyField } from './fields.js';
 import { QUERY_LIMITS } from '../limits.js';
 

@@ -1,21 +1,24 @@
-// A request's body read into a `QueryPlan`: shape first, then everything that docs/queries.md asks of names, operators, operands,
+// A body of the right shape read into a `QueryPlan`: everything that docs/queries.md asks of names, operators, operands,
 // order and sizes. All faults are told; the problem bears the code of the first. Nothing here asks the store or the policy.
 import { hash } from 'node:crypto';
 import { canonicalize, ROOT, type Family, type NamespacePath, type Reach } from '../../engine/index.js';
 import { canonicalJson } from '../canonical-json.js';
-import { checkQueryShape, type QueryEnvelope, type QueryKind } from '../api/query-schema.js';
-import type { ShapeFault } from '../api/shape-fault.js';
+import { QUERY_SHAPES, type QueryEnvelope, type QueryKind } from '../api/query-schema.js';
 import { FIELD_FAULTS, parseCondition } from './condition.js';
-import { collectFaults, throwIfAny, type Faults, type Place } from './faults.js';
+import { collectFaults, throwIfAny, type Faults, type Place } from '../api/faults.js';
 import { parseField, type Field } from './fields.js';
 import { QUERY_LIMITS } from '../limits.js';
 import type { QueryPlan, SortKey } from './plan.js';
 import { projectionOf, type Projection } from './projection.js';
 
-/** The plan of a query or count body that has been parsed from JSON. Throws an `ApiProblem` (400) with every fault. */
+/** The plan of a query or count body that no route has read. Throws an `ApiProblem` (400) with every fault. */
 export function parseQuery(body: unknown, kind: QueryKind): QueryPlan {
+  return planQuery(QUERY_SHAPES[kind].read(body));
+}
+
+/** The plan of a body that has the shape. Throws an `ApiProblem` (400) with every fault. */
+export function planQuery(envelope: QueryEnvelope): QueryPlan {
   const faults = collectFaults();
-  const envelope = readShape(body, kind, faults);
   const namespace = readNamespace(envelope.namespace, faults);
   const reach = readReach(envelope, faults);
   const where = parseCondition(envelope.where ?? {}, envelope.family, faults);
@@ -38,18 +41,6 @@ export function parseQuery(body: unknown, kind: QueryKind): QueryPlan {
       'base64url',
     ),
   };
-}
-
-function readShape(body: unknown, kind: QueryKind, faults: Faults): QueryEnvelope {
-  const shape = checkQueryShape(body, kind);
-  if (shape.ok) return shape.envelope;
-  for (const fault of shape.faults) faults.add(fault.place, shapeCode(fault), fault.message);
-  throwIfAny(faults);
-  throw new TypeError('a wrong shape without a fault');
-}
-
-function shapeCode({ place }: ShapeFault): 'query.limit' | 'request.schema' {
-  return place[0] === 'page' && place[1] === 'size' ? 'query.limit' : 'request.schema';
 }
 
 function readNamespace(text: string, faults: Faults): NamespacePath {

@@ -1,11 +1,11 @@
 // POST /api/v1/query and /api/v1/query/count: what the actor may see, and nothing else that is there.
 import { judgeAs, type Policy, ROOT, type VisibilityRequest } from '../../../engine/index.js';
 import { COUNT_SCHEMA, PAGE_SCHEMA } from '../../api/answer-schemas.js';
-import { QUERY_SCHEMAS } from '../../api/query-schema.js';
+import { QUERY_SHAPES, type QueryEnvelope } from '../../api/query-schema.js';
 import type { Database } from '../../db/database.js';
 import { HTTP_LIMITS } from '../../limits.js';
 import { ApiProblem } from '../../problem.js';
-import { parseQuery } from '../../query/parse-query.js';
+import { planQuery } from '../../query/parse-query.js';
 import type { QueryPlan } from '../../query/plan.js';
 import { countRecords, listPage, namespaceExists } from '../../query/records.js';
 import { makeVisibleMemory, type VisibleSet } from '../../query/remembered.js';
@@ -18,9 +18,9 @@ export interface QueryRoutesOptions {
 }
 
 /** A page's own cursor comes on top, so that whoever was given one can send it back with the query that it is of. */
-const LIST_BODY: BodyInput = {
+const LIST_BODY: BodyInput<QueryEnvelope> = {
   types: ['application/json'],
-  schema: QUERY_SCHEMAS.query,
+  shape: QUERY_SHAPES.query,
   maxBytes: HTTP_LIMITS.bodyBytes,
   carries: {
     at: ['page', 'after'],
@@ -29,9 +29,9 @@ const LIST_BODY: BodyInput = {
   },
 };
 
-const COUNT_BODY: BodyInput = {
+const COUNT_BODY: BodyInput<QueryEnvelope> = {
   types: ['application/json'],
-  schema: QUERY_SCHEMAS.count,
+  shape: QUERY_SHAPES.count,
   maxBytes: HTTP_LIMITS.bodyBytes,
 };
 
@@ -44,7 +44,7 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
     path: '/api/v1/query',
     body: LIST_BODY,
     output: { 200: { type: 'application/json', schema: PAGE_SCHEMA } },
-    parse: (body) => parseQuery(body, 'query'),
+    planOf: planQuery,
     visibilityOf: visibilityRequest,
     answer: async (decided, plan) => {
       const { actor, policy, gone } = decided;
@@ -64,7 +64,7 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
     path: '/api/v1/query/count',
     body: COUNT_BODY,
     output: { 200: { type: 'application/json', schema: COUNT_SCHEMA } },
-    parse: (body) => parseQuery(body, 'count'),
+    planOf: planQuery,
     visibilityOf: visibilityRequest,
     answer: async (decided, plan) => {
       const { actor, gone } = decided;

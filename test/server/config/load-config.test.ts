@@ -167,6 +167,16 @@ describe('faults', () => {
       { file: 'listn: 127.0.0.1:1\n' },
       ['bailiwick.yaml:1:1: there is no setting `listn`; did you mean `listen`?'],
     ],
+    [
+      'an unknown key, a value of the wrong type and one that cannot be',
+      { file: 'listen: foo\nnope: 1\nauthentication:\n  keys: { enabled: 3 }\ndatabase: { statementTimeout: 2h }\n' },
+      [
+        'bailiwick.yaml:2:1: there is no setting `nope`',
+        'bailiwick.yaml:4:20: `authentication.keys.enabled` must be `true` or `false`',
+        /^bailiwick.yaml:1:9: `listen` must be `host:port`/,
+        'bailiwick.yaml:5:31: `database.statementTimeout` must be at most `1h`',
+      ],
+    ],
     ['a key of a prototype', { file: 'constructor: 1\n' }, [/^bailiwick.yaml:1:1: /]],
     [
       'a text for a boolean',

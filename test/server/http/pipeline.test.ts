@@ -3,6 +3,7 @@
 import { beforeAll, describe, expect, it, test } from '@jest/globals';
 import fc from 'fast-check';
 import { instantOf } from '../../../engine/index.js';
+import { bodyShape } from '../../../server/api/body-shape.js';
 import { createKey } from '../../../server/auth/api-keys.js';
 import { type GatewayServices, makeServices } from '../../../server/compose.js';
 import type { Database } from '../../../server/db/database.js';
@@ -36,7 +37,7 @@ const echo = ({
 
 const json = (maxBytes: number): NonNullable<Route['input']['body']> => ({
   types: ['application/json'],
-  schema: { type: 'object' },
+  shape: bodyShape({ type: 'object', properties: { name: { type: 'string' } } }),
   maxBytes,
 });
 
@@ -197,6 +198,31 @@ describeOnStores('the pipeline', (store) => {
     ])('of a body is of the types of the route: %s %s of %s is %s', async (method, url, type, status) => {
       const headers = { ...auth, 'If-Match': '"1"', 'Idempotency-Key': 'k', 'content-type': type };
       expect((await ask({ method, url, headers, body: '{}' })).status).toBe(status);
+    });
+
+    it('of a type is told with the types of the route', async () => {
+      const headers = { ...auth, 'If-Match': '"1"', 'Idempotency-Key': 'k', 'content-type': 'text/plain' };
+      const titles = ['PATCH /things/1', 'POST /things'].map(async (line) => {
+        const [method = '', url = ''] = line.split(' ');
+        return (await ask({ method, url, headers, body: '{}' })).json['title'];
+      });
+      expect(await Promise.all(titles)).toEqual([
+        'The body must be application/json or application/merge-patch+json',
+        'The body must be application/json',
+      ]);
+    });
+
+    test.each([
+      ['[]', [{ pointer: '', code: 'request.schema', message: 'must be an object' }]],
+      ['{"name":1}', [{ pointer: '/name', code: 'request.schema', message: 'must be a string' }]],
+    ])('of a body is of the shape that the route declares, which runs for no other: %s', async (body, errors) => {
+      const { status, json: told } = await ask({
+        method: 'PATCH',
+        url: '/things/1',
+        headers: { ...auth, 'If-Match': '"1"' },
+        body,
+      });
+      expect([status, told['code'], told['errors']]).toEqual([400, 'request.schema', errors]);
     });
 
     test.each([

@@ -1,4 +1,4 @@
-// Collecting what is wrong with a query: every fault with its place, none with a value of the input (docs/errors.md).
+// Collecting what is wrong with a body: every fault with its place, none with a value of the input (docs/errors.md).
 import { pointerTo } from '../json.js';
 import { ApiProblem, type ProblemCode, type ProblemError } from '../problem.js';
 import { QUERY_LIMITS } from '../limits.js';

@@ -1,0 +1,80 @@
+// The shape of a body: its JSON Schema, compiled once, and every fault of a value that does not have it. A route declares one for
+// its body, and the pipeline reads the body with it, so that no route is without.
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { ProblemCode } from '../problem.js';
+import { collectFaults, type Place, throwIfAny } from './faults.js';
+import { type ShapeFault, toShapeFault } from './shape-fault.js';
+
+export interface ObjectSchema {
+  readonly type: 'object';
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, object>>;
+  readonly additionalProperties?: boolean;
+}
+
+export interface BodyShape<Value> {
+  readonly schema: ObjectSchema;
+  /** The value as what it is. Throws an `ApiProblem` (400) with every fault. */
+  readonly read: (body: unknown) => Value;
+  /** Whether `read` gave this very value: no other passes, whatever it looks like. */
+  readonly isRead: (body: unknown) => body is Value;
+}
+
+/** What one shape says otherwise than all others. */
+interface Words {
+  /** Of a member that is none of the schema's. */
+  readonly unknown?: (name: string) => string;
+  /** The code of a fault at a place. */
+  readonly code?: (place: Place) => ProblemCode;
+}
+
+// A right body passes the whole schema. Of a wrong one each part is asked by itself and stops at its first fault: all parts
+// are told, and no body makes a long list.
+const ajv = new Ajv2020({ strict: true, allErrors: false, verbose: true });
+
+export function bodyShape<Value>(schema: ObjectSchema, words: Words = {}): BodyShape<Value> {
+  const whole = ajv.compile<Value>(schema);
+  const parts = new Map(Object.entries(schema.properties ?? {}).map(([name, part]) => [name, ajv.compile(part)]));
+  const given = new WeakSet();
+  const read = (body: unknown): Value => {
+    if (isObject(body) && whole(body)) {
+      given.add(body);
+      return body;
+    }
+    const faults = collectFaults();
+    const ofParts = isObject(body) ? faultsOfParts(body, { schema, parts, words }) : [NO_OBJECT];
+    const found = ofParts.length > 0 ? ofParts : (whole.errors ?? []).map((error) => toShapeFault(error, []));
+    for (const { place, message } of found) faults.add(place, words.code?.(place) ?? 'request.schema', message);
+    throwIfAny(faults);
+    throw new TypeError('a wrong shape without a fault');
+  };
+  return { schema, read, isRead: (body): body is Value => isObject(body) && given.has(body) };
+}
+
+const NO_OBJECT: ShapeFault = { place: [], message: 'must be an object' };
+
+interface Parts {
+  readonly schema: ObjectSchema;
+  readonly parts: ReadonlyMap<string, ValidateFunction>;
+  readonly words: Words;
+}
+
+/** Parts that are missing first, then the parts in the order of the body. */
+function faultsOfParts(body: object, { schema, parts, words }: Parts): readonly ShapeFault[] {
+  const faults: ShapeFault[] = (schema.required ?? [])
+    .filter((name) => !Object.hasOwn(body, name))
+    .map((name) => ({ place: [name], message: 'is required' }));
+  for (const [name, value] of Object.entries(body)) {
+    const validate = parts.get(name);
+    if (validate !== undefined) {
+      if (!validate(value)) faults.push(...(validate.errors ?? []).map((error) => toShapeFault(error, [name])));
+    } else if (schema.additionalProperties === false) {
+      faults.push({ place: [name], message: words.unknown?.(name) ?? 'is not known here' });
+    }
+  }
+  return faults;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
