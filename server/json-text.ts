@@ -99,10 +99,10 @@ function walk(text: string, isWanted: IsWanted): string {
 }
 
 /** What is wrong first in a text that is not JSON, and where; quotes nothing of the text. */
-export function firstError(text: string): string {
+export function firstError(text: string, whole: 'document' | 'line'): string {
   const { at, expected } = new Reader(text).read();
   if (text.trim() === '') return 'it is empty';
-  const place = placeText(text, at);
+  const place = whole === 'line' ? `at column ${String(at + 1)}` : placeText(text, at);
   if (at >= text.length) return `it ends too early, ${place}: ${expected} is missing`;
   return `${expected} is expected ${place}`;
 }

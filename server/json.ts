@@ -27,6 +27,8 @@ export type JsonResult =
 export interface JsonLimits {
   /** Arrays and objects inside one another, the outermost counted. */
   readonly depth: number;
+  /** Of JSON Lines, whose reader says which line it is. */
+  readonly isLine?: true;
   /**
    * Whether the text at this pointer may hold U+0000 or half a surrogate pair, since who reads it refuses it in words of
    * their own.
@@ -50,7 +52,11 @@ export function parseStrictJson(input: string | Uint8Array, limits: JsonLimits):
     value = JSON.parse(text);
   } catch {
     // The parser's message quotes the input, so nothing of it is passed on.
-    return fault('request.malformed', '', `not JSON: ${firstError(text)}`);
+    return fault(
+      'request.malformed',
+      '',
+      `not JSON: ${firstError(text, limits.isLine === true ? 'line' : 'document')}`,
+    );
   }
   // Bytes are valid UTF-8 and raw control characters are no JSON, so only an escape can make a text that is refused.
   const checkTexts = typeof input === 'string' || text.includes('\\u');

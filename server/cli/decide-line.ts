@@ -41,7 +41,7 @@ const JUDGED_TEXTS =
 /** `at` is null where the line names none. */
 export function parseDecideLine(bytes: Uint8Array): DecideLine {
   const mayHoldAnyText = (pointer: string): boolean => JUDGED_TEXTS.test(pointer);
-  const parsed = parseStrictJson(bytes, { depth: CLI_LIMITS.requestDepth, mayHoldAnyText });
+  const parsed = parseStrictJson(bytes, { depth: CLI_LIMITS.requestDepth, isLine: true, mayHoldAnyText });
   if (!parsed.ok) {
     const { code, message, pointer } = parsed.fault;
     return {
@@ -179,8 +179,12 @@ function decodeRequest(value: unknown): RawRequest {
 /** An object with no other keys than these (null: any); a misspelt key must not pass for an absent one. */
 function fields(value: unknown, pointer: string, keys: readonly string[] | null): Fields {
   if (!isObject(value)) throw fault(pointer, 'must be an object');
-  const unknown = keys === null ? undefined : Object.keys(value).find((key) => !keys.includes(key));
-  if (unknown !== undefined) throw fault(pointerTo(pointer, unknown), 'is not a known field');
+  if (keys === null) return value;
+  const unknown = Object.keys(value).find((key) => !keys.includes(key));
+  if (unknown !== undefined) {
+    const known = keys.map((key) => `\`${key}\``).join(', ');
+    throw fault(pointerTo(pointer, unknown), `is not a known field; known here: ${known}`);
+  }
   return value;
 }
 

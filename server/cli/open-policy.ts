@@ -1,5 +1,6 @@
 // Policies as verbs name them: opened or checked with progress on a terminal, and what keeps one from being used told with its
 // exit status.
+import { dirname } from 'node:path';
 import type { PolicySet } from '../../engine/compiler.js';
 import { groupDigits, type Instant, type Policy, type SnapshotFault, verifyDecisions } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits.js';
@@ -88,8 +89,12 @@ function notWhole(path: string, { code, message }: SnapshotFault, sha256: string
   return new CliFailure(
     EXIT.integrity,
     { code, message: `\`${path}\` is not an intact snapshot: ${message}` },
-    { report: { file: path, sha256 } },
+    { report: { file: path, sha256 }, ...(/\.ya?ml$/i.test(path) && { help: folderHelp(path) }) },
   );
+}
+
+function folderHelp(path: string): string {
+  return `this looks like a file of a policy folder: name the folder \`${dirname(path)}\``;
 }
 
 /** For people: where the time asked about is past, and the policy is the one that the folder holds today. */

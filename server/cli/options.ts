@@ -26,10 +26,15 @@ export async function instantOption(text: string | undefined): Promise<Instant> 
   const { instantOf, parseInstant } = await import('../../engine/index.js');
   const at = text === undefined ? instantOf(Date.now()) : parseInstant(text);
   if (at !== null) return at;
-  throw new CliFailure(EXIT.usage, {
-    code: 'cli.usage',
-    message: '`--at` must be an RFC 3339 instant with offset, such as `2027-01-01T00:00:00Z`',
-  });
+  const meant = `${text ?? ''}T00:00:00Z`;
+  throw new CliFailure(
+    EXIT.usage,
+    {
+      code: 'cli.usage',
+      message: '`--at` must be an RFC 3339 instant with offset, such as `2027-01-01T00:00:00Z`',
+    },
+    parseInstant(meant) === null ? {} : { help: `did you mean \`${meant}\`?` },
+  );
 }
 
 /** The heading in help under which required options stand; all that are missing are refused at once. */

@@ -6,7 +6,7 @@ import type { Database } from '../db/database.js';
 import { isBlank } from '../json.js';
 import { makeDigestCounter } from './digest-counter.js';
 import { LOAD_LIMITS } from '../limits.js';
-import { readRecordLine, type DatasetText, type LineFault, type LoadRow } from './record-line.js';
+import { isOpening, readRecordLine, type DatasetText, type LineFault, type LoadRow } from './record-line.js';
 import type { KnownTemplates } from './template-rules.js';
 import { makeTrial, type Trial } from './trial.js';
 import { storeBatch, type OnConflict, type StoredBatch, type Way } from './store-batch.js';
@@ -89,7 +89,7 @@ export async function loadDataset(
   };
 
   try {
-    for await (const group of lines) {
+    reading: for await (const group of lines) {
       for (const text of group) {
         batch.read += (text.bytes?.length ?? 0) + 1;
         if (text.bytes !== null && isBlank(text.bytes)) continue;
@@ -97,6 +97,8 @@ export async function loadDataset(
         if (result.ok && meets(batch, result.row)) await flush();
         if (result.ok) put(batch, result.row);
         else batch.faults.push(result.fault);
+        // No dataset at all: each further line would be one more fault, and the last record would be stored.
+        if (text.number === 1 && text.bytes !== null && isOpening(text.bytes)) break reading;
         if (isFull(batch, size)) await flush();
       }
     }

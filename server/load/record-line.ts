@@ -78,7 +78,8 @@ export function readRecordLine({ number, bytes }: DatasetText, { count, schemas 
     return refuse('request.too_large', '', `is longer than ${String(LOAD_LIMITS.lineBytes)} bytes`);
   }
   if (isArray(bytes)) return refuse('request.schema', '', ARRAY);
-  const json = parseStrictJson(bytes, { depth: LOAD_LIMITS.jsonDepth });
+  if (isOpening(bytes)) return refuse('request.schema', '', OBJECT);
+  const json = parseStrictJson(bytes, { depth: LOAD_LIMITS.jsonDepth, isLine: true });
   if (!json.ok) return refuse(json.fault.code, json.fault.pointer, json.fault.message);
   if (isTooLarge(bytes.length, json.value)) {
     return refuse(
@@ -109,6 +110,16 @@ function isArray(bytes: Uint8Array): boolean {
 }
 
 const ARRAY = "begins an array: a dataset has one object a line, which `jq -c '.[]'` makes of an array";
+
+const OBJECT =
+  'begins an object that ends on another line: a dataset has one object a line, which `jq -c .` makes of it';
+
+/** Whether a line is no more than the beginning of an array or an object, as in a file that was written to be read. */
+export function isOpening(bytes: Uint8Array): boolean {
+  return bytes.length < LONGEST_OPENING && /^[ \t]*[[{]\s*$/.test(Buffer.from(bytes).toString('latin1'));
+}
+
+const LONGEST_OPENING = 80;
 
 /** With the path that was most likely meant. */
 function notPath(text: string): string {

@@ -57,6 +57,21 @@ describe('datasets', () => {
     ]);
   });
 
+  it('are not read on where the first line only begins something', async () => {
+    const array = await run(['load', '-', '--dry-run'], `${JSON.stringify([inspection], null, 1)}\n`);
+    expect([array.stderr.split('\n').length, array.stdout.split('\n')[0]]).toEqual([
+      2,
+      '1 line: 0 would be loaded, 1 bad line skipped',
+    ]);
+    const object = await run(['load', '-', '--dry-run'], `${JSON.stringify(inspection, null, 2)}\n`);
+    expect([object.status, object.stderr]).toEqual([
+      2,
+      '-:1: request.schema begins an object that ends on another line: a dataset has one object a line, which `jq -c .` makes of it\n',
+    ]);
+    const broken = await run(['load', '-', '--dry-run'], '\n{"a":1,}\n');
+    expect(broken.stderr).toBe('-:2: request.malformed not JSON: a key in double quotes is expected at column 8\n');
+  });
+
   it('are tried, loaded unchecked with a warning, exported and loaded again', async () => {
     const tried = await run(['load', 'fleet.jsonl', '--dry-run']);
     expect(tried.status).toBe(2);

@@ -257,7 +257,7 @@ describe('decide', () => {
     expect(run).toEqual({
       status: 2,
       stdout:
-        'a allow staff\n\\x1b allow\n- error request.malformed not JSON: it ends too early, at line 1, column 2: a key in double quotes, or `}`, is missing\n',
+        'a allow staff\n\\x1b allow\n- error request.malformed not JSON: it ends too early, at column 2: a key in double quotes, or `}`, is missing\n',
       stderr: '',
     });
   });

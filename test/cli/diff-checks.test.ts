@@ -76,6 +76,13 @@ describe('two folders', () => {
   });
 });
 
+it('names the folder where a file of it was given', async () => {
+  const folder = await makeFolder(ALL);
+  const { status, stderr } = await runCli(['diff', folder, join(folder, 'policy.yaml')]);
+  expect(status).toBe(8);
+  expect(stderr).toContain(`  help: this looks like a file of a policy folder: name the folder \`${folder}\`\n`);
+});
+
 describe('a snapshot', () => {
   let cwd = '';
   beforeAll(async () => {
