@@ -46,7 +46,10 @@ describe('a snapshot that an editor changed', () => {
 
   it('is not said of any other file', async () => {
     const { stderr } = await runCli(['inspect', 'policy.yaml'], { cwd });
-    expect(stderr).toBe('error: `policy.yaml` is not an intact snapshot: the file is not a snapshot\n');
+    expect(stderr).toBe(
+      'error: `policy.yaml` is not an intact snapshot: the file is not a snapshot\n' +
+        '  help: this looks like a file of a policy folder: name the folder `.`\n',
+    );
   });
 });
 
