@@ -78,13 +78,14 @@ async function answerOf(
     path,
     query: NONE,
     headers: NONE,
-    body,
     gone,
     pin: () => active,
     resolve: () => resolveActor(policy, asking),
   };
   try {
-    const { status, json, headers = [] } = await route.run(call);
+    // As the pipeline does.
+    const read = route.input.body === undefined ? body : route.input.body.shape.read(body);
+    const { status, json, headers = [] } = await route.run({ ...call, body: read });
     const named = headers.flatMap((name, index) => (index % 2 === 0 ? [[name.toLowerCase(), headers[index + 1]]] : []));
     return { status, text: json, headers: Object.fromEntries(named) as Answer['headers'] };
   } catch (error) {
