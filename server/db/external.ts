@@ -80,7 +80,7 @@ function configOf({ url, statementTimeout, idleInTransaction }: ExternalOptions)
   }
 }
 
-/** The first TLS file of the URL that cannot be opened, as `<parameter>=<path>`. */
+/** The first TLS file of the URL that cannot be opened, as `<parameter>=<path>`; of a key file the parameter alone. */
 function unreadableFile(url: string): string | null {
   const parameters = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]);
   const given = ['sslrootcert', 'sslcert', 'sslkey'].flatMap((name) => {
@@ -88,7 +88,9 @@ function unreadableFile(url: string): string | null {
     return path === null || path === '' ? [] : [{ name, path }];
   });
   const missing = given.find(({ path }) => !isReadable(path));
-  return missing === undefined ? null : `${missing.name}=${missing.path}`;
+  if (missing === undefined) return null;
+  // What stands where a key file is named may be the key.
+  return missing.name === 'sslkey' ? missing.name : `${missing.name}=${missing.path}`;
 }
 
 function isReadable(path: string): boolean {
