@@ -14,6 +14,7 @@ import { anyHost, type HostGuard, isLoopback, loopbackHost } from './http/host-g
 import { bindTcp, type Bound } from './http/http-server.js';
 import { type At, type TcpAt, urlOf } from './http/listen-at.js';
 import type { Services } from './http/pipeline.js';
+import { makeAttempts } from './http/attempts.js';
 import { makeRateLimiter } from './http/rate-limit.js';
 import { makeRequestLog } from './http/request-log.js';
 import type { Route } from './http/route.js';
@@ -51,6 +52,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const keys = makeKeyAuthenticators({ db, fingerprint, log });
   const actors = makeRegistry([mode.kind === 'local' ? makeLocalAuthenticator(fingerprint) : keys.actors]);
   const admins = makeRegistry([keys.admins]);
+  const unauthenticated = makeRateLimiter(rate.unauthenticated);
   return {
     actors,
     admins,
@@ -59,8 +61,8 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     limiters: {
       perActor: makeRateLimiter(rate.perActor),
       perAddress: makeRateLimiter(rate.perAddress),
-      unauthenticated: makeRateLimiter(rate.unauthenticated),
-      unproven: makeRateLimiter(rate.unauthenticated),
+      unauthenticated,
+      attempts: makeAttempts({ failures: unauthenticated, spare: makeRateLimiter(rate.unauthenticated) }),
     },
     shares: makeShares({ concurrency: concurrency.perActor }),
     clock,

@@ -9,6 +9,7 @@ import type { ActorResolver } from '../auth/resolved-actors.js';
 import type { ActivePolicy } from '../policy/active-policy.js';
 import type { Clock, IdSource } from '../ports.js';
 import { ApiProblem } from '../problem.js';
+import type { Attempts } from './attempts.js';
 import { type Answer, clientIdOf, type Exchange, type Page, type Reply, toRefusal, toReply } from './exchange.js';
 import type { HostGuard } from './host-guard.js';
 import { type Incoming, type Outgoing, RequestAborted } from './message.js';
@@ -40,8 +41,8 @@ export interface Limiters {
   readonly perAddress: RateLimiter;
   /** Failures of authentication, by address. */
   readonly unauthenticated: RateLimiter;
-  /** Look-ups of credentials that were never right, by address; asked where the failures are too many. */
-  readonly unproven: RateLimiter;
+  /** Look-ups of credentials that were never right, by address. */
+  readonly attempts: Attempts;
 }
 
 /** One way in: a listener, or none. */
@@ -171,20 +172,21 @@ async function identify<Actor extends { readonly id: string }>(
     certificate: peer.certificate,
     address: peer.address,
   };
-  // Of an address with too many wrong credentials, so many more are looked up and no others, but for those that were right before.
-  if (limiters.unauthenticated.wait(address) > 0 && registry.isUnproven(evidence)) {
-    limit(limiters.unproven, 'unauthenticated', address);
-  }
-  let actor: Actor;
-  try {
-    actor = await registry.authenticate(evidence, at);
-  } catch (error) {
-    // Only failures are counted here, so nobody is locked out by others who fail from the same address.
-    if (error instanceof ApiProblem && error.status === 401) {
-      limit(limiters.unauthenticated, 'unauthenticated', address);
+  const authenticate = async (): Promise<Actor> => {
+    try {
+      return await registry.authenticate(evidence, at);
+    } catch (error) {
+      // Only failures are counted here, so nobody is locked out by others who fail from the same address.
+      if (error instanceof ApiProblem && error.status === 401) {
+        limit(limiters.unauthenticated, 'unauthenticated', address);
+      }
+      throw error;
     }
-    throw error;
-  }
+  };
+  // Who was right before waits for nobody.
+  const actor = registry.isUnproven(evidence)
+    ? await limiters.attempts.attempt(address, authenticate)
+    : await authenticate();
   exchange.actor = actor;
   limit(limiters.perAddress, 'address', address);
   limit(limiters.perActor, 'actor', actor.id);

@@ -8,8 +8,8 @@ export interface RateLimiter {
   readonly quota: number;
   /** Counts one request: 0 if it may go on, else the whole seconds after which the next may. */
   readonly take: (name: string) => number;
-  /** What `take` would give, without counting anything. */
-  readonly wait: (name: string) => number;
+  /** How many requests may go on now; counts nothing. */
+  readonly left: (name: string) => number;
 }
 
 interface Bucket {
@@ -19,7 +19,7 @@ interface Bucket {
 
 /** `quota` 0 is no limit. `now` is in milliseconds and never goes back. */
 export function makeRateLimiter(quota: number, now: () => number = () => performance.now()): RateLimiter {
-  if (quota === 0) return { quota, take: () => 0, wait: () => 0 };
+  if (quota === 0) return { quota, take: () => 0, left: () => Infinity };
   const capacity = Math.max(1, quota);
   const buckets = new Map<string, Bucket>();
   const tokensOf = ({ tokens, filledAt }: Bucket, at: number): number =>
@@ -27,9 +27,9 @@ export function makeRateLimiter(quota: number, now: () => number = () => perform
   const waitFor = (tokens: number): number => (tokens < 1 ? Math.ceil((1 - tokens) / quota) : 0);
   return {
     quota,
-    wait: (name) => {
+    left: (name) => {
       const bucket = buckets.get(name);
-      return bucket === undefined ? 0 : waitFor(tokensOf(bucket, now()));
+      return Math.floor(bucket === undefined ? capacity : tokensOf(bucket, now()));
     },
     take: (name) => {
       const at = now();

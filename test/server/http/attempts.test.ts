@@ -1,0 +1,57 @@
+// How many credentials of one address that were never right are looked up at once.
+import { describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { makeAttempts } from '../../../server/http/attempts.js';
+import { makeRateLimiter } from '../../../server/http/rate-limit.js';
+
+function setUp(quota: number) {
+  const clock = { now: 0 };
+  const failures = makeRateLimiter(quota, () => clock.now);
+  const spare = makeRateLimiter(quota, () => clock.now);
+  const { attempt } = makeAttempts({ failures, spare });
+  const counts = { begun: 0, atOnce: 0, most: 0 };
+  const lookUp = (isRight: boolean) => async (): Promise<string> => {
+    counts.begun += 1;
+    counts.atOnce += 1;
+    counts.most = Math.max(counts.most, counts.atOnce);
+    await sleep(1);
+    counts.atOnce -= 1;
+    if (isRight) return 'right';
+    failures.take('a');
+    throw new Error('wrong');
+  };
+  const many = (count: number, isRight: boolean, address = 'a'): Promise<readonly string[]> =>
+    Promise.all(
+      Array.from({ length: count }, () =>
+        attempt(address, lookUp(isRight)).catch((error: unknown) => (error instanceof Error ? error.message : '')),
+      ),
+    );
+  return { clock, counts, many };
+}
+
+describe('attempts of one address', () => {
+  it('that fail are as many as may fail, and as many to spare, however many come together', async () => {
+    const { clock, counts, many } = setUp(5);
+    const told = await many(200, false);
+    expect(told.filter((each) => each === 'wrong')).toHaveLength(10);
+    expect(told.filter((each) => each.startsWith('limit.rate'))).toHaveLength(190);
+    expect(counts).toEqual({ begun: 10, atOnce: 0, most: 5 });
+    clock.now += 1_000;
+    expect((await many(200, false)).filter((each) => each === 'wrong')).toHaveLength(10);
+  });
+
+  it('that are right all go through, so many at once', async () => {
+    const { counts, many } = setUp(5);
+    expect(await many(200, true)).toEqual(Array<string>(200).fill('right'));
+    expect(counts).toEqual({ begun: 200, atOnce: 0, most: 5 });
+  });
+
+  it('do not keep those of another one waiting, and are not bounded without a limit', async () => {
+    const { many } = setUp(5);
+    await many(200, false);
+    expect(await many(1, true, 'b')).toEqual(['right']);
+    const free = setUp(0);
+    expect(await free.many(200, false)).toEqual(Array<string>(200).fill('wrong'));
+    expect(free.counts.most).toBe(200);
+  });
+});
