@@ -51,6 +51,9 @@ export class ResolvedActor {
   };
 }
 
+// Whoever has an actor would have its class by it, and could make others.
+Reflect.deleteProperty(ResolvedActor.prototype, 'constructor');
+
 export const { askerOf } = ResolvedActor;
 
 export function resolveActor(policy: Policy, actor: Actor): ResolvedActor {

@@ -210,4 +210,20 @@ describe('what only looks like a handle', () => {
       visibilityAs(forged, { request: { family: 'resource', context: request.target, reach: 'exact' }, at }),
     ).toThrow('a resolved actor comes from resolving');
   });
+
+  it('is not made by the class of a resolved actor', () => {
+    const resolved = resolveActor(load(policyOf([], [])), { ...LOCAL_ACTOR, kind: 'request' });
+    expect(judgeAs(resolved, { request, at })).toBe('no_matching_grant');
+    const Class = Reflect.get(resolved, 'constructor') as new (asker: object) => ResolvedActor;
+    const made = new Class({
+      local: true,
+      ground: 'unrestricted',
+      principals: [],
+      count: 0,
+      scopes: 1023,
+      restrictions: null,
+    });
+    expect(() => judgeAs(made, { request, at })).toThrow('a resolved actor comes from resolving');
+    expect(Object.isFrozen(resolved)).toBe(true);
+  });
 });

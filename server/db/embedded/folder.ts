@@ -59,13 +59,17 @@ export function prepareFolder(dataDir: string): 'new' | 'existing' {
   return 'existing';
 }
 
-/** Makes a new store, written through to the disk, and puts it into its place. Rejects with the words of what made it. */
-export async function createStore(dataDir: string): Promise<void> {
+/**
+ * Makes a new store, written through to the disk, and puts it into its place; `guard` ends who is not the owner by then, since another
+ * one has removed the draft. Rejects with the words of what made it.
+ */
+export async function createStore(dataDir: string, guard: () => void): Promise<void> {
   const draft = join(unfinishedFolder(dataDir), randomBytes(6).toString('hex'));
   try {
     mkdirSync(draft, { recursive: true, mode: 0o700 });
     await makeDatabase(draft);
     await syncTree(draft);
+    guard();
     renameSync(draft, storeFolder(dataDir));
   } finally {
     dropUnfinished(dataDir);

@@ -57,10 +57,15 @@ function abandon(error: unknown): never {
   process.exit(1);
 }
 
+/** To be asked before anything is written. */
+function guard(): void {
+  if (!stillOwns(lockFile)) abandon(new Error('another process has taken the store over'));
+}
+
 async function open(): Promise<Engine> {
   const state = prepareFolder(dataDir);
   try {
-    if (state === 'new') await createStore(dataDir);
+    if (state === 'new') await createStore(dataDir, guard);
     return await openEngine({ folder: storeFolder(dataDir), onBroken: abandon });
   } catch (error) {
     const reason = reasonOf(error);
@@ -78,9 +83,6 @@ async function serve(): Promise<void> {
   const engine = await open();
   const durable = isDurable(engine);
   const runawayAt = new BigInt64Array(runaway);
-  const guard = (): void => {
-    if (!stillOwns(lockFile)) abandon(new Error('another process has taken the store over'));
-  };
   const scheduler = new Scheduler({
     engine,
     idleLimit,
