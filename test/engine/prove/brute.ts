@@ -1,5 +1,7 @@
 // Exact answers judged one by one: whoever holds what, at every path of the small worlds and at every instant, by the slow
 // evaluator. What the proofs fold into regions is spelled out again here.
+import { expect } from '@jest/globals';
+import { checkGuardrails, type GuardrailViolation } from '../../../engine/prove/guardrails/check-guardrails.js';
 import { compilePolicy, type SourceFile } from '../../../engine/compiler.js';
 import {
   formatIdentity,
@@ -11,7 +13,7 @@ import {
   scopeNames,
   type ScopeName,
 } from '../../../engine/index.js';
-import type { Parties, PolicyGrant, PolicyMember, PolicySet } from '../../../engine/model/policy-set.js';
+import type { GuardrailRule, Parties, PolicyGrant, PolicyMember, PolicySet } from '../../../engine/model/policy-set.js';
 import { isAtOrBelow } from '../oracle/oracle.js';
 import { INSTANTS } from '../oracle/worlds.js';
 
@@ -95,4 +97,16 @@ export interface Stretch {
 
 export function isDuring({ from, until }: Stretch, at: number): boolean {
   return (from ?? -Infinity) <= at && at < (until ?? Infinity);
+}
+
+export function withRule(set: PolicySet, rule: GuardrailRule): PolicySet {
+  return { ...set, guardrails: [{ id: 'rule', description: null, rule, place: null }] };
+}
+
+/** What breaks the one rule; the report counts as it should. */
+export function checkOne(set: PolicySet, rule: GuardrailRule): GuardrailViolation | null {
+  const guarded = withRule(set, rule);
+  const report = checkGuardrails(guarded, load(guarded));
+  expect([report.held, report.violated]).toEqual(report.violations.length === 0 ? [1, 0] : [0, 1]);
+  return report.violations[0] ?? null;
 }
