@@ -1,6 +1,5 @@
-// What a command may touch of the process: streams, environment, folder and exit status; and which program it is. Commands get it as an argument and
+// What a command may touch of the process: streams, environment, folder and exit status. Commands get it as an argument and
 // never use `process` themselves, so that they can be run by anything.
-import { readFileSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { resolve } from 'node:path';
 import type { ExitStatus } from './exit-codes.js';
@@ -114,12 +113,4 @@ function* partsOfObject(fields: Iterable<readonly [string, unknown]>): Generator
     yield* partsOf(value);
   }
   yield separator === '{' ? '{}' : '}';
-}
-
-/** As package.json has it. */
-export function programVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
-  return typeof manifest === 'object' && manifest !== null && 'version' in manifest
-    ? String(manifest.version)
-    : 'unknown';
 }

@@ -1,7 +1,8 @@
 // What `check` and `compile` found, in every format: one table of renderers over one plain report, so that a further format
 // is one more entry.
 import type { Diagnostic } from '../../../engine/compiler.js';
-import { type CliIo, pathOf, programVersion } from '../io.js';
+import { type CliIo, pathOf } from '../io.js';
+import { programVersion } from '../version.js';
 import type { ReportFormat } from '../options.js';
 import { renderDiagnostics, summarize } from './diagnostics.js';
 import { guardrailsJson, renderViolations } from './guardrails.js';

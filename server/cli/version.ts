@@ -1,0 +1,9 @@
+// The version of the program, as package.json has it.
+import { readFileSync } from 'node:fs';
+
+export function programVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+  return typeof manifest === 'object' && manifest !== null && 'version' in manifest
+    ? String(manifest.version)
+    : 'unknown';
+}
