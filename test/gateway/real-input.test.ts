@@ -30,6 +30,7 @@ import { LOAD_LIMITS } from '../../server/limits.js';
 import { call, type Reply } from '../support/gateway.js';
 import { fromRoot } from '../support/root.js';
 import { type OpenedStore, testStores } from '../support/stores.js';
+import { times } from '../support/test-runs.js';
 
 const FOLDER = fromRoot('../shared/data/kubernetes-enhancements');
 const present = existsSync(FOLDER);
@@ -46,10 +47,10 @@ interface StoredRecord {
   readonly namespace: NamespacePath;
 }
 
-/** One of them: PostgreSQL where there is one, which is quicker. */
-const store = testStores().at(-1);
+/** One of them, PostgreSQL where there is one, which is quicker; both in `make test-deep`. */
+const stores = testStores().slice(-times({ usual: 1, deep: 2 }));
 
-(present ? describe : describe.skip)('the real policy on its real records', () => {
+(present ? describe : describe.skip).each(stores)('the real policy on its real records, $name', (store) => {
   let opened: OpenedStore;
   let gateway: Gateway;
   let policy: Policy;
@@ -67,7 +68,6 @@ const store = testStores().at(-1);
     const loaded = loadSnapshot(compiled.snapshot.bytes);
     if (!loaded.ok) throw new Error(loaded.fault.message);
     policy = loaded.policy;
-    if (store === undefined) throw new Error('there is no store');
     opened = await store.open();
     await migrate(opened.database);
     const lines = readLines(createReadStream(join(FOLDER, 'dataset.jsonl')), LOAD_LIMITS.lineBytes);
