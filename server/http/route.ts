@@ -18,7 +18,7 @@ import type { JsonSchema } from '../api/schema.js';
 import type { AdminActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { Active } from '../policy/active-policy.js';
-import { ApiProblem } from '../problem.js';
+import { ApiProblem, type ProblemCode } from '../problem.js';
 import { isRecordId } from '../api/record-schema.js';
 import type { Answer, Page } from './exchange.js';
 import { pathTemplate } from './path-template.js';
@@ -35,6 +35,8 @@ export interface BodyInput<Value = unknown> {
   readonly types: readonly MediaType[];
   /** The pipeline reads every body with it. */
   readonly shape: BodyShape<Value>;
+  /** A body that the demo's records answer, for the documents. */
+  readonly example: Value;
   readonly maxBytes: number;
   /** A text of ours that a client sends back inside the body, which has room of its own above `maxBytes`. */
   readonly carries?: {
@@ -52,8 +54,16 @@ export interface Input {
   readonly body?: BodyInput;
 }
 
+/** Headers that some answers have beside those of every answer. */
+export type AnswerHeader = 'ETag' | 'Location';
+
 /** By status, for the answers that are no problems: those have a shape of their own, the same for every route. */
-export type Output = Readonly<Record<number, { readonly type: string; readonly schema: JsonSchema }>>;
+export type Output = Readonly<
+  Record<
+    number,
+    { readonly type: string; readonly schema: JsonSchema; readonly headers?: readonly AnswerHeader[] | undefined }
+  >
+>;
 
 /** What a route is given of a request; nothing here reaches the store without a decision. */
 export interface Call<Actor> {
@@ -76,12 +86,22 @@ export interface ActorCall extends Call<RequestActor> {
   readonly resolve: () => ResolvedActor;
 }
 
-interface Described {
+/** What is told of a route, whatever it does. */
+interface Told {
   readonly method: Method;
   /** With `{id}` or `{path}` for what it leaves open. */
   readonly path: string;
-  readonly input: Input;
+  /** What it is called in the API's description and by clients: a verb and its object, in camel case, like no other route. */
+  readonly operationId: string;
+  /** What it does, in a few words without a full stop. */
+  readonly summary: string;
+  /** Refusals of its own, beside those that follow from `access` and `input`. */
+  readonly problems?: readonly ProblemCode[];
   readonly output: Output;
+}
+
+interface Described extends Told {
+  readonly input: Input;
 }
 
 /** Says the same to everybody, without a credential, and has no way to the store or the policy. */
@@ -107,15 +127,12 @@ export interface AdminRoute extends Described {
 
 export type Route = PublicRoute | ActorRoute | AdminRoute;
 
-interface SelfRoute {
-  readonly method: Method;
-  readonly path: string;
-  readonly output: Output;
+interface SelfRoute extends Told {
   readonly answer: (actor: RequestActor) => Answer;
 }
 
-export function selfRoute({ answer, ...described }: SelfRoute): ActorRoute {
-  return { ...described, access: 'self', input: {}, run: (call) => Promise.resolve(answer(call.actor)) };
+export function selfRoute({ answer, ...told }: SelfRoute): ActorRoute {
+  return { ...told, access: 'self', input: {}, run: (call) => Promise.resolve(answer(call.actor)) };
 }
 
 /** A decided query: what the actor may see under the one policy that the answer names. */
@@ -129,11 +146,8 @@ export interface Decided {
   readonly gone: AbortSignal;
 }
 
-interface VisibilityRoute<Value, Plan> {
-  readonly method: Method;
-  readonly path: string;
+interface VisibilityRoute<Value, Plan> extends Told {
   readonly body: BodyInput<Value>;
-  readonly output: Output;
   /** Makes a plan of a body that has the shape, and throws a problem where there can be none. */
   readonly planOf: (value: Value) => Plan;
   readonly visibilityOf: (plan: Plan) => VisibilityRequest;
@@ -141,34 +155,29 @@ interface VisibilityRoute<Value, Plan> {
 }
 
 export function visibilityRoute<Value, Plan>(route: VisibilityRoute<Value, Plan>): ActorRoute {
-  const { method, path, body, output } = route;
+  const { body, planOf, visibilityOf, answer, ...told } = route;
   return {
-    method,
-    path,
+    ...told,
     access: 'visibility',
     input: { body },
-    output,
     run: async (call) => {
       if (!body.shape.isRead(call.body)) throw new TypeError('a body that was not read with the shape of its route');
-      const plan = route.planOf(call.body);
-      return route.answer(see(call, route.visibilityOf(plan)), plan);
+      const plan = planOf(call.body);
+      return answer(see(call, visibilityOf(plan)), plan);
     },
   };
 }
 
-interface NamespaceRoute {
-  readonly method: Method;
-  /** With `{path}` in it. */
-  readonly path: string;
-  readonly output: Output;
+/** With `{path}` in its path. */
+interface NamespaceRoute extends Told {
   readonly answer: (decided: Decided) => Promise<Answer>;
 }
 
 /** A namespace by its path. It is decided there, whether it exists or not: 403 says nothing of that. */
-export function namespaceRoute({ answer, ...described }: NamespaceRoute): ActorRoute {
-  const { partOf } = pathTemplate(described.path);
+export function namespaceRoute({ answer, ...told }: NamespaceRoute): ActorRoute {
+  const { partOf } = pathTemplate(told.path);
   return {
-    ...described,
+    ...told,
     access: 'visibility',
     input: {},
     run: async (call) => {
@@ -179,11 +188,8 @@ export function namespaceRoute({ answer, ...described }: NamespaceRoute): ActorR
   };
 }
 
-interface RecordRoute {
-  readonly method: Method;
-  /** With `{id}` in it. */
-  readonly path: string;
-  readonly output: Output;
+/** With `{id}` in its path. */
+interface RecordRoute extends Told {
   readonly family: Family;
   /** Where the record of that id is, and nothing else of it; null where there is none of the family. */
   readonly locate: (id: string, gone: AbortSignal) => Promise<NamespacePath | null>;
@@ -195,10 +201,10 @@ interface RecordRoute {
  * A record by its id. Context and target are its own namespace, for every family. An id that is none, that of another family and
  * that of a record which may not be read are one: the same bytes after one look into the store and one decision.
  */
-export function recordRoute({ family, locate, answer, ...described }: RecordRoute): ActorRoute {
-  const { partOf } = pathTemplate(described.path);
+export function recordRoute({ family, locate, answer, ...told }: RecordRoute): ActorRoute {
+  const { partOf } = pathTemplate(told.path);
   return {
-    ...described,
+    ...told,
     access: 'record',
     input: {},
     run: async ({ actor, at, path, pin, resolve, gone }) => {

@@ -6,6 +6,8 @@ import type { PublicRoute } from '../route.js';
 export const problemsPage: PublicRoute = Object.freeze({
   method: 'GET',
   path: PROBLEMS_PATH,
+  operationId: 'showProblems',
+  summary: 'The page of all problems',
   access: 'public',
   input: {},
   output: { 200: { type: 'text/html; charset=utf-8', schema: { type: 'string' } } },

@@ -4,7 +4,7 @@ import { COUNT_SCHEMA, PAGE_SCHEMA } from '../../api/answer-schemas.js';
 import { QUERY_SHAPES, type QueryEnvelope } from '../../api/query-schema.js';
 import type { Database } from '../../db/database.js';
 import { HTTP_LIMITS } from '../../limits.js';
-import { ApiProblem } from '../../problem.js';
+import { ApiProblem, type ProblemCode } from '../../problem.js';
 import { planQuery } from '../../query/parse-query.js';
 import type { QueryPlan } from '../../query/plan.js';
 import { countRecords, listPage, namespaceExists } from '../../query/records.js';
@@ -17,10 +17,24 @@ export interface QueryRoutesOptions {
   readonly cursorKey: Uint8Array;
 }
 
+/** A question to the records of the demo. */
+const ASKED: QueryEnvelope = Object.freeze({
+  family: 'resource',
+  namespace: '/',
+  reach: 'subtree',
+  where: { 'properties.kind': { eq: 'crystal' }, 'properties.resolutionA': { gte: 2.2 } },
+});
+
 /** A page's own cursor comes on top, so that whoever was given one can send it back with the query that it is of. */
 const LIST_BODY: BodyInput<QueryEnvelope> = {
   types: ['application/json'],
   shape: QUERY_SHAPES.query,
+  example: {
+    ...ASKED,
+    orderBy: [{ 'properties.resolutionA': 'asc' }],
+    select: ['namespace', 'name', 'properties.resolutionA'],
+    page: { size: 3 },
+  },
   maxBytes: HTTP_LIMITS.bodyBytes,
   carries: {
     at: ['page', 'after'],
@@ -32,8 +46,20 @@ const LIST_BODY: BodyInput<QueryEnvelope> = {
 const COUNT_BODY: BodyInput<QueryEnvelope> = {
   types: ['application/json'],
   shape: QUERY_SHAPES.count,
+  example: ASKED,
   maxBytes: HTTP_LIMITS.bodyBytes,
 };
+
+const QUERY_PROBLEMS: readonly ProblemCode[] = Object.freeze([
+  'namespace.invalid',
+  'namespace.not_found',
+  'query.unknown_field',
+  'query.unknown_operator',
+  'query.type_mismatch',
+  'query.limit',
+  'query.cursor',
+  'query.too_complex',
+]);
 
 export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly Route[] {
   const remember = makeVisibleMemory();
@@ -42,6 +68,9 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
   const list = visibilityRoute({
     method: 'POST',
     path: '/api/v1/query',
+    operationId: 'queryRecords',
+    summary: 'Find records that the actor may see, a page at a time',
+    problems: QUERY_PROBLEMS,
     body: LIST_BODY,
     output: { 200: { type: 'application/json', schema: PAGE_SCHEMA } },
     planOf: planQuery,
@@ -62,6 +91,9 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
   const count = visibilityRoute({
     method: 'POST',
     path: '/api/v1/query/count',
+    operationId: 'countRecords',
+    summary: 'Count the records that the actor may see',
+    problems: QUERY_PROBLEMS,
     body: COUNT_BODY,
     output: { 200: { type: 'application/json', schema: COUNT_SCHEMA } },
     planOf: planQuery,

@@ -13,6 +13,9 @@ export function makeRecordRoutes(db: Database): readonly Route[] {
   const byPath = namespaceRoute({
     method: 'GET',
     path: '/api/v1/namespaces{path}',
+    operationId: 'getNamespace',
+    summary: 'Read a namespace by its path',
+    problems: ['namespace.not_found'],
     output: outputOf('namespace'),
     answer: async ({ visible, gone }) => {
       const found = await findNamespace(db, rowPredicate(visible), gone);
@@ -24,6 +27,8 @@ export function makeRecordRoutes(db: Database): readonly Route[] {
     recordRoute({
       method: 'GET',
       path: `/api/v1/${family}s/{id}`,
+      operationId: `get${camelCase(family)}`,
+      summary: `Read a ${family.replace('-', ' ')} by its id`,
       output: outputOf(family),
       family,
       locate: (id, gone) => namespaceOfRecord(db, { family, id }, gone),
@@ -37,7 +42,12 @@ export function makeRecordRoutes(db: Database): readonly Route[] {
 }
 
 function outputOf(family: Family): Output {
-  return { 200: { type: 'application/json', schema: recordSchema(family) } };
+  return { 200: { type: 'application/json', schema: recordSchema(family), headers: ['ETag'] } };
+}
+
+/** `ProcessRun` of `process-run`. */
+function camelCase(family: Family): string {
+  return family.replaceAll(/(?:^|-)(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** The revision is a strong validator: whatever changes a record raises it. */

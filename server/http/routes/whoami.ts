@@ -6,6 +6,8 @@ import { selfRoute } from '../route.js';
 export const whoami = selfRoute({
   method: 'GET',
   path: '/api/v1/whoami',
+  operationId: 'whoami',
+  summary: 'Show the actor that the credential stands for',
   output: { 200: { type: 'application/json', schema: ACTOR_SCHEMA } },
   answer: (actor) => ({ status: 200, json: JSON.stringify(describeActor(actor)) }),
 });

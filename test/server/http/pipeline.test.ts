@@ -38,10 +38,11 @@ const echo = ({
 const json = (maxBytes: number): NonNullable<Route['input']['body']> => ({
   types: ['application/json'],
   shape: bodyShape({ type: 'object', properties: { name: { type: 'string' } } }),
+  example: {},
   maxBytes,
 });
 
-const base = { access: 'self', output: OUTPUT, run: echo } as const;
+const base = { operationId: 'test', summary: 'A test', access: 'self', output: OUTPUT, run: echo } as const;
 const asked: ActorRoute = {
   ...base,
   method: 'GET',
@@ -88,6 +89,8 @@ const leaves: ActorRoute = {
 const administers: AdminRoute = {
   method: 'POST',
   path: '/admin',
+  operationId: 'administer',
+  summary: 'A test',
   access: 'admin',
   input: {},
   output: OUTPUT,

@@ -33,6 +33,17 @@ describe('the routes', () => {
     ]);
   });
 
+  it('are each called by a name of its own, a verb first, and say what they do', () => {
+    const routes = makeRoutes({ db: open.db, cursorKey: new Uint8Array(32) });
+    expect(new Set(routes.map(({ operationId }) => operationId)).size).toBe(routes.length);
+    for (const { operationId, summary, input } of routes) {
+      expect(operationId).toMatch(/^[a-z][A-Za-z]+$/);
+      expect(summary).toMatch(/^[A-Z][^.]{10,70}$/);
+      const { body } = input;
+      if (body !== undefined) expect(body.shape.read(structuredClone(body.example))).toEqual(body.example);
+    }
+  });
+
   it('are all there, and none answers without a credential but those that say so', async () => {
     const all = makeRoutes({ db: open.db, cursorKey: new Uint8Array(32) });
     const routes = all.filter(({ access }) => access !== 'public');
