@@ -21,14 +21,13 @@ import { isKeyId } from '../auth/key-text.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { type CliIo, write, writeJson } from './io.js';
-import { warnOfSeveralPeople } from './one-person.js';
 import { openStore, type OpenStoreOptions } from './open-store.js';
-import { configOf, type SettingFlags } from './config-options.js';
-import { type Format } from './options.js';
+import { configOf, type Format, type SettingFlags } from './options.js';
 import { escapeText } from './render/escape.js';
 import { renderTable } from './render/text.js';
 import type { Database } from '../db/database.js';
 import { KEY_LIMITS } from '../limits.js';
+import { findSeveralPeople } from '../policy/one-person.js';
 import { systemClock } from '../ports.js';
 
 /** As commander gives them. */
@@ -131,9 +130,9 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
   const now = systemClock.now();
   const fields = readKeyFlags(options, now);
   const config = await configOf(io, options);
-  const warning = await warnOfSeveralPeople(fields.identities, config.policy);
+  const found = await findSeveralPeople(fields.identities, config.policy);
   const { text, key } = await withStore(io, { options }, (db) => createKey(db, fields, now));
-  await write(io.stderr, warning);
+  if (found !== null) await write(io.stderr, warning(found));
   const { id, ...rest } = showKey(key, now);
   if (options.format === 'json') {
     await writeJson(io, { id, key: text, ...rest });
@@ -141,6 +140,11 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
   }
   await write(io.stdout, `${text}\n`);
   await write(io.stderr, `${summary({ id, ...rest })}\nThe key is shown this once: keep it like a password.\n`);
+}
+
+function warning(found: string): string {
+  const next = `make one key for each; if they are one person's, say so under \`people\` in the policy`;
+  return `warning: ${escapeText(found)}: this key may do what all of them may together, and guardrails see each alone\n  help: ${next}\n`;
 }
 
 export async function listKeysCommand(io: CliIo, options: KeysOptions): Promise<void> {

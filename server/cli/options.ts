@@ -1,8 +1,22 @@
 // Options that several verbs share, and how a verb is given its examples: one place, so that every help text reads alike.
 import { type Command, Option } from 'commander';
+import type { LintCode, LintLevel } from '../../engine/compiler.js';
 import type { Instant } from '../../engine/index.js';
+import {
+  type Config,
+  ConfigError,
+  type ConfigFault,
+  configFaultsText,
+  flagOf,
+  loadConfig,
+  parseDuration,
+  type SettingName,
+} from '../config/index.js';
+import type { LintRequest } from '../policy/check-policy.js';
 import { EXIT } from './exit-codes.js';
-import { CliFailure } from './failure.js';
+import { CliFailure, usage } from './failure.js';
+import type { CliIo } from './io.js';
+import { escapeText } from './render/escape.js';
 
 export type Format = 'text' | 'json';
 
@@ -59,4 +73,95 @@ export function withExamples(command: Command, examples: readonly (readonly [str
 /** The object that `--format json` prints, in lines under the help of a verb. */
 export function withJson(command: Command, lines: readonly string[]): Command {
   return command.addHelpText('after', `\nWith --format json:\n${lines.map((line) => `  ${line}`).join('\n')}`);
+}
+
+/** What commander makes of the flags of settings. */
+export type SettingFlags = Readonly<Partial<Record<SettingName, string>>>;
+
+/** Adds the flags of settings; `configOf` reads them together with environment and file. */
+export function withSettings(command: Command, names: readonly SettingName[]): Command {
+  for (const name of names) {
+    const { flags, description } = flagOf(name);
+    command.addOption(new Option(flags, description));
+  }
+  return command;
+}
+
+/** The configuration that a command runs with. Throws `CliFailure` with every fault. */
+export async function configOf(io: CliIo, flags: SettingFlags): Promise<Config> {
+  try {
+    return await loadConfig({ flags, env: io.env, cwd: io.cwd });
+  } catch (error) {
+    throw error instanceof ConfigError ? configFailure(error.faults) : error;
+  }
+}
+
+/** Settings that cannot be used: every one with its place. */
+export function configFailure(faults: readonly ConfigFault[]): CliFailure {
+  const lines = faults.map(({ place, message, fix }) => `${place}: ${message}${fix === undefined ? '' : `; ${fix}`}`);
+  const text = lines.map((line) => `  ${escapeText(line)}`).join('\n');
+  const failure = { code: 'config.invalid', message: configFaultsText(faults) };
+  return new CliFailure(EXIT.usage, failure, { text, report: { faults } });
+}
+
+/** The flags by which `check` and `compile` are told how to lint. */
+export interface LintFlags {
+  readonly strict?: true;
+  readonly level?: readonly string[];
+  readonly at?: string;
+  readonly soon?: string;
+}
+
+const LEVELS: readonly LintLevel[] = ['off', 'info', 'warning', 'error'];
+const SOON = '30d';
+
+/** Where a time comes from that no `--at` gives: `check` speaks of today, `compile` never looks at the clock. */
+export type LintClock = 'now' | 'none';
+
+export function withLint(command: Command, clock: LintClock): Command {
+  const [at, from] = clock === 'now' ? ['--at or now', ' (now)'] : ['--at', ''];
+  return command
+    .option('--strict', 'warnings make the policy invalid too, except those that depend on the clock')
+    .option('--level <code=level>', 'severity of a lint rule: off, info, warning or error; may be repeated', collect)
+    .option('--at <instant>', `warn about grants that have expired by then, as RFC 3339${from}`)
+    .option('--soon <duration>', `also warn about grants that expire within this time from ${at} (default: ${SOON})`);
+}
+
+export async function lintRequest(flags: LintFlags, clock: LintClock): Promise<LintRequest> {
+  const { at, soon } = flags;
+  if (clock === 'none' && at === undefined && soon !== undefined)
+    throw usage('`--soon` needs `--at` here, because compiling never depends on the clock');
+  const levels = new Map<LintCode, LintLevel>();
+  for (const text of flags.level ?? []) levels.set(...(await parseLevel(text)));
+  return {
+    at: at === undefined && clock === 'none' ? null : await instantOption(at),
+    soonMilliseconds: parseSoon(soon ?? SOON),
+    levels,
+    failOn: flags.strict === true ? 'warnings' : 'errors',
+  };
+}
+
+async function parseLevel(text: string): Promise<readonly [LintCode, LintLevel]> {
+  const { CLOCK_RULES, isLintCode, LINT_CODES, nearest } = await import('../../engine/compiler.js');
+  const cut = text.lastIndexOf('=');
+  const [code, word] = [text.slice(0, Math.max(cut, 0)), text.slice(cut + 1)];
+  const level = LEVELS.find((known) => known === word);
+  if (cut < 0 || level === undefined)
+    throw usage(`\`--level ${text}\` must be a rule, \`=\`, and one of ${LEVELS.join(', ')}`);
+  if (!isLintCode(code)) {
+    const near = nearest(code, LINT_CODES);
+    throw usage(
+      `\`${code}\` is not a lint rule`,
+      near === null ? 'see `bailiwick codes`' : `did you mean \`${near}\`?`,
+    );
+  }
+  if (level === 'error' && CLOCK_RULES.has(code))
+    throw usage(`\`${code}\` depends on the clock, so it never makes a policy invalid`);
+  return [code, level];
+}
+
+function parseSoon(text: string): number {
+  const duration = parseDuration(text);
+  if (!duration.ok) throw usage(`\`--soon\` ${duration.message}`);
+  return duration.value;
 }

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { EXIT_MEANINGS } from './exit-codes.js';
 import { usage } from './failure.js';
 import { type CliIo, write } from './io.js';
-import { programVersion } from './version.js';
+import { programVersion } from '../version.js';
 import { REQUIRED } from './options.js';
 
 const HELP = '`bailiwick help <verb>` shows its arguments, options and examples.';

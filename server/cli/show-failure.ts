@@ -5,7 +5,7 @@ import { sqlStateOf } from '../db/failures.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import { type CliIo, write, writeJson } from './io.js';
-import { programVersion } from './version.js';
+import { programVersion } from '../version.js';
 import { storeFailure } from './open-store.js';
 import { makeProgram, verbOf } from './program.js';
 import { escapeText } from './render/escape.js';

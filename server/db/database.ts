@@ -8,10 +8,9 @@ import { VITAL } from './embedded/session.js';
 import { embeddedSource } from './embedded/source.js';
 import { externalSource, probeExternal } from './external.js';
 import { makeListener, type NotificationHandler, type Subscription } from './listen.js';
-import { type ConnectionSource, StorePool } from './pool.js';
-import { makeReader, type Reader } from './prepared.js';
+import { type ConnectionSource, StorePool } from './connections.js';
+import { makeReader, makeTurns, type Reader } from './prepared.js';
 import { inTransaction, type TransactionOptions } from './transaction.js';
-import { makeTurns } from './turns.js';
 
 export type DatabaseConfig =
   /** `dataDir` is the folder of the gateway's data; the store is in `store/` below it. */

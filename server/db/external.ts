@@ -3,9 +3,8 @@
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { POOL_LIMITS } from '../limits.js';
-import { StoreClient } from './client.js';
+import { type ConnectionSource, StoreClient } from './connections.js';
 import { codeOf, reasonOf, StoreError } from './failures.js';
-import type { ConnectionSource } from './pool.js';
 import { PLANNER_SETTINGS, SCHEMA } from './session-settings.js';
 
 export interface ExternalOptions {

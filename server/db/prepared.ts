@@ -3,13 +3,11 @@
 // of all. What a plan takes in the server follows from the length of its text, about 200 bytes a character on each connection, so
 // their length together is what is bounded: for the names that are given, where whatever was longest unused goes first, and on each
 // connection, which is replaced when it has prepared that much.
+import pg from 'pg';
 import { MEMORY_LIMITS } from '../limits.js';
 import { makeRecent } from '../recent.js';
-import type { StoreClient } from './client.js';
-import type { StorePool } from './pool.js';
-import { type Query, sendRaw } from './raw-query.js';
+import type { StoreClient, StorePool } from './connections.js';
 import { type Fragment, placeholders, sharingValues } from './sql.js';
-import type { Turns } from './turns.js';
 
 export interface ReadOptions {
   /** Stops the statement, or does not begin it; the reader then rejects with its reason. */
@@ -129,4 +127,101 @@ function isFull(client: StoreClient, { name, text }: Query): boolean {
   prepared.names.add(name);
   prepared.characters += text.length;
   return prepared.characters > PREPARED - LONGEST;
+}
+
+/** Runs the work when everything of this name before it is over. */
+type Turns = <T>(name: string, work: () => Promise<T>) => Promise<T>;
+
+/**
+ * Turns at a store that runs one statement at a time: each who asks has one statement there, and the next when that has ended. So
+ * whoever asks for much waits behind what it asked for itself.
+ */
+export function makeTurns(): Turns {
+  const last = new Map<string, Promise<unknown>>();
+  return async (name, work) => {
+    const mine = (last.get(name) ?? Promise.resolve()).then(work);
+    const over = mine.catch(() => undefined);
+    last.set(name, over);
+    try {
+      return await mine;
+    } finally {
+      if (last.get(name) === over) last.delete(name);
+    }
+  };
+}
+
+/** A statement as the server reads it, with `$1`, `$2`, …. */
+interface Query {
+  /** None: prepared for this once. */
+  readonly name?: string;
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/** Read by whoever waits: a value that cannot be read is not to be thrown among the driver's events. */
+type Rows = () => readonly unknown[];
+
+interface Column {
+  readonly name: string;
+  readonly dataTypeID: number;
+}
+
+type Texts = readonly (string | null)[];
+
+/**
+ * The driver's query with rows of its own making. The driver works out anew for each execution how a row is read, which takes longer
+ * than reading one; and it clones the query that it makes of a plain object. The columns of a statement are read as everywhere else.
+ */
+class RawQuery extends pg.Query {
+  /** The driver prepares a query that has one. */
+  readonly name: string | undefined;
+  /** Set by the driver. */
+  declare readonly callback: (error: Error | null, rows?: Rows) => void;
+  #columns: readonly Column[] = [];
+  readonly #found: Texts[] = [];
+
+  constructor({ name, text, values }: Query) {
+    super(text, [...values]);
+    this.name = name;
+  }
+
+  handleRowDescription(message: { readonly fields: readonly Column[] }): void {
+    this.#columns = message.fields;
+  }
+
+  handleDataRow(message: { readonly fields: Texts }): void {
+    this.#found.push(message.fields);
+  }
+
+  handleReadyForQuery(): void {
+    this.callback(null, () => rowsOf(this.#columns, this.#found));
+  }
+}
+
+interface Sender {
+  readonly query: (query: pg.Query, done: (error: Error | null, rows: Rows) => void) => void;
+}
+
+/** Rejects with the driver's error as it is. */
+function sendRaw(client: Sender, query: Query): Promise<readonly unknown[]> {
+  return new Promise<Rows>((resolve, reject) => {
+    client.query(new RawQuery(query), (error, rows) => {
+      if (error === null) resolve(rows);
+      else reject(error);
+    });
+  }).then((rows) => rows());
+}
+
+const readerOf: (dataTypeID: number) => (text: string) => unknown = pg.types.getTypeParser;
+
+function rowsOf(columns: readonly Column[], found: readonly Texts[]): readonly unknown[] {
+  const readers = columns.map(({ dataTypeID }) => readerOf(dataTypeID));
+  return found.map((texts) => {
+    const row: Record<string, unknown> = {};
+    columns.forEach(({ name }, index) => {
+      const text = texts[index] ?? null;
+      row[name] = text === null ? null : readers[index]?.(text);
+    });
+    return row;
+  });
 }

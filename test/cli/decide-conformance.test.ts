@@ -9,7 +9,7 @@ import { runIn } from './verb-table.js';
 // The runner cannot load a module for the first time from several places at once, as the verb does with these.
 import '../../server/cli/commands/decide.js';
 import '../../server/cli/open-policy.js';
-import '../../server/cli/read-lines.js';
+import '../../server/cli/files.js';
 
 const { policies, actors, cases } = readNeutralDecisions();
 

@@ -22,7 +22,7 @@ import {
 } from '../../engine/index.js';
 import { createKey } from '../../server/auth/api-keys.js';
 import { readPolicyFolder } from '../support/policy-folder.js';
-import { readLines } from '../../server/cli/read-lines.js';
+import { readLines } from '../../server/cli/files.js';
 import { type Gateway, startGateway } from '../../server/compose.js';
 import { migrate } from '../../server/db/migrate.js';
 import { loadDataset } from '../../server/load/load-dataset.js';

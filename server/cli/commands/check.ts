@@ -1,11 +1,19 @@
 // `bailiwick check <dir>`: everything `compile` does before it writes, and nothing written.
 import type { Command } from 'commander';
-import { configOf, type SettingFlags, withSettings } from '../config-options.js';
+import {
+  configOf,
+  type LintFlags,
+  lintRequest,
+  type ReportFormat,
+  reportFormatOption,
+  type SettingFlags,
+  withExamples,
+  withLint,
+  withSettings,
+} from '../options.js';
 import { statusOf } from '../exit-codes.js';
 import { usage } from '../failure.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
-import { type LintFlags, lintRequest, withLint } from '../lint-options.js';
-import { type ReportFormat, reportFormatOption, withExamples } from '../options.js';
 import type { SettingName } from '../../config/index.js';
 import type { LintRequest } from '../../policy/check-policy.js';
 

@@ -5,8 +5,15 @@ import type { CheckReport } from '../../policy/check-policy.js';
 import { EXIT, statusOf } from '../exit-codes.js';
 import { addReport, CliFailure } from '../failure.js';
 import { type CliIo, pathOf, write, writeLargeJson } from '../io.js';
-import { type LintFlags, lintRequest, withLint } from '../lint-options.js';
-import { type ReportFormat, reportFormatOption, withExamples, requiredOption } from '../options.js';
+import {
+  type LintFlags,
+  lintRequest,
+  type ReportFormat,
+  reportFormatOption,
+  requiredOption,
+  withExamples,
+  withLint,
+} from '../options.js';
 
 interface Options extends LintFlags {
   readonly output: string;

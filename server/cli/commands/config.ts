@@ -3,8 +3,15 @@ import type { Command } from 'commander';
 import type { ChosenSetting } from '../../config/index.js';
 import { CliFailure } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
-import { configFailure, type SettingFlags, withSettings } from '../config-options.js';
-import { type Format, formatOption, withExamples, withJson } from '../options.js';
+import {
+  configFailure,
+  type Format,
+  formatOption,
+  type SettingFlags,
+  withExamples,
+  withJson,
+  withSettings,
+} from '../options.js';
 import { escapeText } from '../render/escape.js';
 
 type Options = SettingFlags & { readonly format: Format };

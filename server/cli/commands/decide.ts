@@ -46,7 +46,7 @@ async function decide(io: CliIo, policyPath: string, options: Options): Promise<
   const at = await instantOption(options.at);
   const [{ openPolicy }, { openInput, readLines }, { isBlank }] = await Promise.all([
     import('../open-policy.js'),
-    import('../read-lines.js'),
+    import('../files.js'),
     import('../../json.js'),
   ]);
   const { policy } = await openPolicy(io, policyPath);

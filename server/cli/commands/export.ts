@@ -1,10 +1,9 @@
 // `bailiwick export`: the records of the store as a dataset on stdout, in an order in which `load` takes them.
 import type { Command } from 'commander';
-import { configOf, type SettingFlags, withSettings } from '../config-options.js';
+import { configOf, type SettingFlags, withExamples, withSettings } from '../options.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
 import { type CliIo, isClosed, write } from '../io.js';
-import { withExamples } from '../options.js';
 
 export function defineExport(command: Command, io: CliIo): void {
   command.action((options: SettingFlags) => exportStore(io, options));

@@ -3,8 +3,7 @@ import { type Command, Option } from 'commander';
 import type { SettingName } from '../../config/index.js';
 import type { CliIo } from '../io.js';
 import type { KeyFlags, KeysOptions } from '../manage-keys.js';
-import { withSettings } from '../config-options.js';
-import { collect, formatOption, withExamples, requiredOption } from '../options.js';
+import { collect, formatOption, requiredOption, withExamples, withSettings } from '../options.js';
 
 const STORE_SETTINGS: readonly SettingName[] = ['config', 'dataDir', 'databaseUrl'];
 

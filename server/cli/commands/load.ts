@@ -8,8 +8,7 @@ import type { LoadCounts, LoadProgress, LoadReport } from '../../load/load-datas
 import type { LineFault } from '../../load/record-line.js';
 import { EXIT } from '../exit-codes.js';
 import { type CliIo, isClosed, write, writeJson } from '../io.js';
-import { configOf, type SettingFlags, withSettings } from '../config-options.js';
-import { type Format, formatOption, withExamples } from '../options.js';
+import { configOf, type Format, formatOption, type SettingFlags, withExamples, withSettings } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { type Progress, startProgress } from '../render/terminal.js';
 import { count } from '../render/text.js';
@@ -44,7 +43,7 @@ export function defineLoad(command: Command, io: CliIo): void {
 async function load(io: CliIo, dataset: string, options: Options): Promise<void> {
   const [{ inputSize, openInput, readLines }, { openStore, storeFailure }, { loadDataset }, { LOAD_LIMITS }] =
     await Promise.all([
-      import('../read-lines.js'),
+      import('../files.js'),
       import('../open-store.js'),
       import('../../load/load-dataset.js'),
       import('../../limits.js'),

@@ -1,8 +1,7 @@
 // `bailiwick migrate`: brings the store's schema up to this version.
 import type { Command } from 'commander';
 import { type CliIo, write, writeJson } from '../io.js';
-import { configOf, type SettingFlags, withSettings } from '../config-options.js';
-import { type Format, formatOption, withExamples } from '../options.js';
+import { configOf, type Format, formatOption, type SettingFlags, withExamples, withSettings } from '../options.js';
 
 type Options = SettingFlags & { readonly format: Format };
 

@@ -1,13 +1,12 @@
 // `bailiwick serve`, and `local` for the unrestricted single user of this machine: what they need is checked and opened, they
 // listen, say so, and end in order when they are told to.
 import type { Command } from 'commander';
-import { withSettings, configOf, type SettingFlags } from '../config-options.js';
+import { configOf, type Format, formatOption, type SettingFlags, withExamples, withSettings } from '../options.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { openPolicy } from '../open-policy.js';
 import { openStore } from '../open-store.js';
-import { formatOption, withExamples, type Format } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import type { bindTcp, Gateway, GatewayMode } from '../../compose.js';
 import { type Config, storeOf } from '../../config/index.js';

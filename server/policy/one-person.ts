@@ -1,18 +1,17 @@
 // Whether the identities of one key are one person's. Guardrails are proved for each person, so a key that joins two of them may do
-// what no guardrail was asked about. Refuses to decide: what it finds is a warning.
+// what no guardrail was asked about. Refuses to decide: what it finds is for people.
 import { readPolicy } from '../../engine/compiler.js';
 import { formatIdentity, type Identity } from '../../engine/index.js';
-import { readFolder } from '../policy/read-folder.js';
-import { escapeText } from './render/escape.js';
+import { readFolder } from './read-folder.js';
 
-/** For people; empty where nothing speaks against it. `policy` is the folder whose `people` are asked, null where there is none. */
-export async function warnOfSeveralPeople(identities: readonly Identity[], policy: string | null): Promise<string> {
-  if (identities.length < 2) return '';
+/** What speaks against it; null where nothing does. `policy` is the folder whose `people` are asked, null where there is none. */
+export async function findSeveralPeople(
+  identities: readonly Identity[],
+  policy: string | null,
+): Promise<string | null> {
+  if (identities.length < 2) return null;
   const people = policy === null ? null : await peopleOf(policy);
-  const said = people === null ? accountsOfOneProvider(identities) : severalPeople(identities, people);
-  if (said === null) return '';
-  const next = `make one key for each; if they are one person's, say so under \`people\` in the policy`;
-  return `warning: ${escapeText(said)}: this key may do what all of them may together, and guardrails see each alone\n  help: ${next}\n`;
+  return people === null ? accountsOfOneProvider(identities) : severalPeople(identities, people);
 }
 
 /** Names of people by their identities as texts; null where the policy cannot say. */

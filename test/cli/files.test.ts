@@ -1,6 +1,6 @@
 // Lines come out whole however the bytes arrive, and a line without end costs no memory.
 import { describe, expect, test } from '@jest/globals';
-import { type Line, readLines } from '../../server/cli/read-lines.js';
+import { type Line, readLines } from '../../server/cli/files.js';
 
 async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield await Promise.resolve(bytes.subarray(at, at + size));
