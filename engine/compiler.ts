@@ -64,7 +64,7 @@ export { areChecksWeaker, type ChecksDiff, diffChecks } from './snapshot/diff-ch
 export type { CompiledSnapshot } from './snapshot/seal.js';
 export { type JsonSchema, type PolicyFileKind, policySchema } from './source/json-schema.js';
 export { type LanguageMapping, policyLanguage } from './source/language.js';
-export { nameRefusal } from './source/accept-files.js';
+export { hiddenRefusal, nameRefusal, readsLikePolicy } from './source/accept-files.js';
 export type { SourceFile } from './source/read-document.js';
 export { readYaml, type YamlReading, type YamlValue } from './source/read-yaml.js';
 

@@ -1,5 +1,6 @@
 // Which files are read at all: those named like policy files, and only as many and as large as the limits allow.
 import { groupDigits } from '../diagnostics/fault-words.js';
+import { nearest } from '../diagnostics/nearest.js';
 import type { EngineLimits } from '../limits.js';
 import { invariant } from '../model/invariant.js';
 import type { Sink } from '../diagnostics/report.js';
@@ -56,22 +57,55 @@ export interface NameRefusal {
  */
 export function nameRefusal(path: string): NameRefusal | 'aside' | null {
   if (path.endsWith('.yaml')) return null;
-  if (ASIDE.test(path)) return 'aside';
   const name = path.slice(path.lastIndexOf('/') + 1);
-  const meant = SNAPSHOT.test(name) ? null : LIKE_POLICY.exec(name);
-  if (meant === null) {
-    const help = 'policy files end in `.yaml`; move other files out of the folder';
-    return { code: 'FILE_IGNORED', message: 'the file is not read', help };
-  }
-  const stem = name.slice(0, meant.index).replace(/^[#~]+/, '');
-  const rename = stem === '' ? 'rename it so that it ends in `.yaml`' : `rename it to \`${stem}.yaml\``;
-  const help = `${rename}, or move it out of the folder`;
-  return { code: 'FILE_MISNAMED', message: 'the file has almost the name of a policy file, and is not read', help };
+  if (ASIDE.test(path) && !/\.ya?ml\.md$/i.test(name)) return 'aside';
+  return (SNAPSHOT.test(name) ? null : misnamed(name)) ?? IGNORED;
 }
 
+/**
+ * Why a hidden file is refused all the same, if its text reads like policy. The name alone does not tell: tools demand names
+ * such as `.gitlab-ci.yml`.
+ */
+export function hiddenRefusal(name: string): NameRefusal | null {
+  return OPEN_IN_EDITOR.test(name) ? null : misnamed(name);
+}
+
+export function readsLikePolicy(text: string): boolean {
+  return POLICY_TEXT.test(text);
+}
+
+function misnamed(name: string): NameRefusal | null {
+  const end = LIKE_POLICY.exec(name)?.index ?? slipOf(name);
+  if (end === null) return null;
+  const stem = name.slice(0, end).replace(/^[#~]+/, '');
+  const rename = stem === '' ? 'rename it so that it ends in `.yaml`' : `rename it to \`${stem}.yaml\``;
+  return {
+    code: 'FILE_MISNAMED',
+    message: 'the file has almost the name of a policy file, and is not read',
+    help: `${rename}, or move it out of the folder`,
+  };
+}
+
+/** Where a name ends whose extension is a slip for `yaml`, such as `.yam`; `.saml` and `.xaml` are other formats. */
+function slipOf(name: string): number | null {
+  const dot = name.lastIndexOf('.');
+  const extension = name.slice(dot + 1);
+  return dot >= 0 && /^[ya]/i.test(extension) && nearest(extension, ['yaml']) !== null ? dot : null;
+}
+
+const IGNORED: NameRefusal = {
+  code: 'FILE_IGNORED',
+  message: 'the file is not read',
+  help: 'policy files end in `.yaml`; move other files out of the folder',
+};
 /** What a policy folder may hold beside policy without a word. A hidden `*.yaml` is policy all the same. */
 const ASIDE = /(?:^|\/)\.|(?:^|\/)(?:[^/]*\.md|CODEOWNERS|LICENSE)$/;
 /** What the product itself writes. */
 const SNAPSHOT = /^(?:.*[.-])?snapshot\.json$|\.dsse\.json$/;
 /** `.yml`, `.YAML`, `.json`, and copies such as `.yaml.txt`, `.yaml~` and `.yaml.bak`. */
 const LIKE_POLICY = /\.ya?ml|\.json[c5]?(?![a-z0-9])/i;
+/** Beside a file that somebody edits right now, the editor keeps notes of its own. */
+const OPEN_IN_EDITOR = /\.sw[a-z]$|\.un~$|swp$|#$/;
+/** A section of a policy file in YAML or JSON; lists where other tools have mappings of that name. */
+const POLICY_TEXT =
+  /^(?:bailiwick|within|roles|people)[ \t]*:|^(?:grants|guardrails|tests)[ \t]*:\s*(?:#.*\s+)*[-[]|"(?:grants|guardrails)"\s*:\s*\[/m;

@@ -6,6 +6,7 @@ import { type CliIo, write } from './io.js';
 import { programVersion } from '../version.js';
 import { REQUIRED } from './options.js';
 
+const SEE_HELP = 'see `bailiwick help`';
 const HELP = '`bailiwick help <verb>` shows its arguments, options and examples.';
 
 type Define = (command: Command, io: CliIo) => void;
@@ -249,7 +250,7 @@ function addHelp(program: Command, io: CliIo): void {
     .description('show the help of a verb, or of policy, guardrails or queries')
     .argument('[verb...]')
     .action(async (verbs: readonly string[]) => {
-      const { topicText } = await import('./topics.js');
+      const { TOPIC_NAMES, topicText } = await import('./topics.js');
       const topic = verbs.length === 1 ? topicText(verbs[0] ?? '') : null;
       if (topic !== null) {
         await write(io.stdout, topic);
@@ -257,9 +258,25 @@ function addHelp(program: Command, io: CliIo): void {
       }
       const { command, path } = verbOf(program, verbs);
       const unknown = verbs[path === '' ? 0 : path.split(' ').length];
-      if (unknown !== undefined) throw usage(`there is no verb \`${unknown}\``);
+      if (unknown !== undefined) {
+        const known = [...command.commands.map((verb) => verb.name()), ...(path === '' ? TOPIC_NAMES : [])];
+        // `policies` and `query` are more letters away from `policy` and `queries` than slips are.
+        const alike = known.find((name) => name.slice(0, 4) === unknown.slice(0, 4));
+        const help = alike === undefined ? SEE_HELP : `did you mean \`${alike}\`?`;
+        throw usage(`there is no help about \`${verbs.join(' ')}\``, await didYouMean(unknown, known, help));
+      }
       command.outputHelp();
     });
+}
+
+/** The name that was meant, or else where to look. The dashes of options are no part of a slip: with them short names are all alike. */
+export async function didYouMean(typed: string, names: readonly string[], otherwise: string): Promise<string> {
+  const { nearest } = await import('../../engine/compiler.js');
+  const near = nearest(
+    typed.replace(/^--/, ''),
+    names.map((name) => name.replace(/^--/, '')),
+  );
+  return near === null ? otherwise : `did you mean \`${typed.startsWith('--') ? '--' : ''}${near}\`?`;
 }
 
 function statusTable(): string {

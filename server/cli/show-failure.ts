@@ -7,7 +7,7 @@ import { CliFailure, usage } from './failure.js';
 import { type CliIo, write, writeJson } from './io.js';
 import { programVersion } from '../version.js';
 import { storeFailure } from './open-store.js';
-import { makeProgram, verbOf } from './program.js';
+import { didYouMean, makeProgram, verbOf } from './program.js';
 import { escapeText } from './render/escape.js';
 
 /** What is known of a command line that failed. */
@@ -137,7 +137,7 @@ async function usageFailure(
 ): Promise<CliFailure> {
   const [first = '', second = ''] = [...message.matchAll(/'((?:[^'\\]|\\.)*)'/gs)].map(([, text = '']) => text);
   const see = `see \`bailiwick help${path === '' ? '' : ` ${path}`}\``;
-  const meant = (names: readonly string[]): Promise<string> => suggestion(first, names, see);
+  const meant = (names: readonly string[]): Promise<string> => didYouMean(first, names, see);
   switch (code) {
     case 'commander.unknownCommand':
       return usage(`there is no verb \`${path === '' ? first : `${path} ${first}`}\``, await meant(verbsOf(command)));
@@ -171,16 +171,6 @@ const optionsOf = (command: Command): readonly string[] => [
   '--help',
   ...command.options.flatMap(({ long, hidden }) => (long === undefined || hidden ? [] : [long])),
 ];
-
-/** The dashes are no part of a slip of the hand: with them, short names would all be alike. */
-async function suggestion(typed: string, names: readonly string[], otherwise: string): Promise<string> {
-  const { nearest } = await import('../../engine/compiler.js');
-  const near = nearest(
-    typed.replace(/^--/, ''),
-    names.map((name) => name.replace(/^--/, '')),
-  );
-  return near === null ? otherwise : `did you mean \`${typed.startsWith('--') ? '--' : ''}${near}\`?`;
-}
 
 function countsOf(message: string): string {
   const [, expected = '', got = ''] = /Expected (\d+) arguments? but got (\d+)/.exec(message) ?? [];

@@ -7,8 +7,10 @@ import { isUtf8 } from 'node:buffer';
 import {
   type Diagnostic,
   type DiagnosticCode,
+  hiddenRefusal,
   makeDiagnostic,
   nameRefusal,
+  readsLikePolicy,
   ENGINE_LIMITS,
   type SourceFile,
 } from '../../engine/compiler.js';
@@ -80,7 +82,10 @@ async function visitFolder(walk: Walk, folder: string, prefix: string, above: re
     if (walk.stopped) return;
     const name = raw.toString('utf8');
     const path = prefix === '' ? name : `${prefix}/${name}`;
-    if (await isAside(name, join(folder, name))) continue;
+    if (await isAside(name, join(folder, name))) {
+      if (name.startsWith('.')) await visitHidden(walk, { real: join(folder, name), name, path });
+      continue;
+    }
     if (!isUtf8(raw) || !isPlainName(name)) {
       report(walk, 'FILE_NAME', path, {
         message: 'the name is not plain NFC text',
@@ -92,8 +97,26 @@ async function visitFolder(walk: Walk, folder: string, prefix: string, above: re
 
 /** What may stand beside policy without a word; a folder only if it begins with a dot, whatever it is called else. */
 async function isAside(name: string, real: string): Promise<boolean> {
+  // Emacs marks a file with unsaved changes by such a link to nothing.
+  if (name.startsWith('.#')) return (await stat(real).catch(() => null)) === null;
   if (nameRefusal(name) !== 'aside') return false;
   return name.startsWith('.') || (await stat(real).catch(() => null))?.isDirectory() !== true;
+}
+
+/** A hidden file is no policy unless its name and its text look like it. */
+async function visitHidden(walk: Walk, { real, name, path }: Entry): Promise<void> {
+  const refusal = hiddenRefusal(name);
+  if (refusal === null) return;
+  const handle = await open(real, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null);
+  if (handle === null) return;
+  try {
+    if (!(await handle.stat()).isFile()) return;
+    const bytes = await readUpTo(handle, ENGINE_LIMITS.fileBytes);
+    if (bytes !== null && readsLikePolicy(Buffer.from(bytes).toString('utf8')))
+      report(walk, refusal.code, path, refusal);
+  } finally {
+    await handle.close();
+  }
 }
 
 function isPlainName(name: string): boolean {

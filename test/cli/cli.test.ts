@@ -86,13 +86,38 @@ describe('wrong usage is exit 2, with what was probably meant', () => {
       '`--as <identity>`, `--scope <scope>`, `--namespace <path>` are missing',
       'see `bailiwick help explain`',
     ],
-    ['help for no verb', ['help', 'nothing'], 'there is no verb `nothing`', ''],
+    ['help about nothing', ['help', 'nothing'], 'there is no help about `nothing`', 'see `bailiwick help`'],
+    ['help about a near verb', ['help', 'key'], 'there is no help about `key`', 'did you mean `keys`?'],
+    [
+      'help about a near verb below a verb',
+      ['help', 'keys', 'crate'],
+      'there is no help about `keys crate`',
+      'did you mean `create`?',
+    ],
+    [
+      'help about a near topic',
+      ['help', 'guardrail'],
+      'there is no help about `guardrail`',
+      'did you mean `guardrails`?',
+    ],
+    [
+      'help about a topic in the plural',
+      ['help', 'policies'],
+      'there is no help about `policies`',
+      'did you mean `policy`?',
+    ],
+    [
+      'help about a topic in the singular',
+      ['help', 'query'],
+      'there is no help about `query`',
+      'did you mean `queries`?',
+    ],
   ])('%s', async (_name, args, message, help) => {
     const run = await runCli(args);
     expect(run).toEqual({
       status: 2,
       stdout: '',
-      stderr: `error: ${message}\n${help === '' ? '' : `  help: ${help}\n`}`,
+      stderr: `error: ${message}\n  help: ${help}\n`,
     });
     const json = await runCli([
       ...args.filter((arg) => arg !== '--format' && arg !== 'xml'),

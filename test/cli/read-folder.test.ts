@@ -64,12 +64,52 @@ test.each([
   ['#duties.yaml#', 'duties.yaml'],
   ['duties.yaml (copy)', 'duties.yaml'],
   ['grants-snapshot.yml', 'grants-snapshot.yaml'],
+  ['duties.yam', 'duties.yaml'],
+  ['duties.ymal', 'duties.yaml'],
+  ['duties.yaaml', 'duties.yaml'],
+  ['duties.aml', 'duties.yaml'],
+  ['duties.jsonc', 'duties.yaml'],
+  ['duties.yaml.md', 'duties.yaml'],
+  ['duties.yaml.swp', 'duties.yaml'],
+  ['duties.yaml.rej', 'duties.yaml'],
+  ['duties.yaml.disabled', 'duties.yaml'],
+  ['duties.yaml.~1~', 'duties.yaml'],
+  ['duties.yaml ', 'duties.yaml'],
 ])('%s looks like policy, and is an error', async (path, meant) => {
   const { files, diagnostics, unread } = await readPolicyFolder(await makeFolder({ [path]: 'x' }));
   const help = `rename it to \`${meant}\`, or move it out of the folder`;
   expect(files).toEqual([]);
   expect(diagnostics).toMatchObject([{ code: 'FILE_MISNAMED', severity: 'error', file: path, help }]);
   expect(unread.length).toBe(1);
+});
+
+test.each(['duties (copy).yaml', 'Copy of duties.yaml', '~duties.yaml', '.duties.yaml'])('%s is read', async (path) => {
+  expect(await read(await makeFolder({ [path]: 'x' }))).toEqual({ files: [path], found: [] });
+});
+
+describe('a hidden file that is named almost like policy', () => {
+  const ALMOST = ['.duties.yml', '.duties.YAML', '.duties.json', '.duties.yaml~', '.duties.yaml.bak', '.yml'];
+  const POLICY_TEXTS = [
+    'guardrails:\n  - { id: a }\n',
+    '# ours\ntests: # of duties\n\n  - name: a\n',
+    'grants: [{ id: a }]\n',
+    'roles:\n  staff: {}\n',
+    '{"guardrails": [{"id": "a"}]}',
+  ];
+  const OTHER_TEXTS = ['tests:\n  script: make test\n', 'stages: [roles]\n', '{"printWidth": 120}', ''];
+
+  test.each(ALMOST)('%s is an error if its text is policy, and aside if it is not', async (path) => {
+    for (const text of POLICY_TEXTS)
+      expect((await read(await makeFolder({ [path]: text }))).found).toEqual([`error FILE_MISNAMED ${path}`]);
+    for (const text of OTHER_TEXTS) expect((await read(await makeFolder({ [path]: text }))).found).toEqual([]);
+  });
+
+  test('is left aside where an editor keeps it beside a file that is open', async () => {
+    const open = ['.duties.yaml.swp', '.duties.yaml.un~', '.duties.yaml.kate-swp', '.~lock.duties.yaml#'];
+    const folder = await makeFolder(Object.fromEntries(open.map((path) => [path, POLICY_TEXTS[0] ?? ''])));
+    await symlink('ana@host.4711:1', join(folder, '.#duties.yaml'));
+    expect(await read(folder)).toEqual({ files: [], found: [] });
+  });
 });
 
 test('a folder that is called like a file beside policy is read', async () => {
