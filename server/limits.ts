@@ -213,6 +213,12 @@ export const KEY_LIMITS = Object.freeze({
   longestLookUpPatience: 160,
 });
 
+/** Of the audit log. */
+export const AUDIT_LIMITS = Object.freeze({
+  /** Grants that one event names; it counts the others. */
+  grants: 100,
+});
+
 export const CONFIG_LIMITS = Object.freeze({
   fileBytes: 1024 * 1024,
 });

@@ -39,9 +39,12 @@ export interface StoredKey extends ApiKey {
   readonly secretHash: Uint8Array;
 }
 
+/** A store, or one transaction of it. */
+type Store = Pick<Database, 'knex'>;
+
 /** Stores a new key; `text` is the only time that its secret is seen. */
 export async function createKey(
-  db: Database,
+  db: Store,
   fields: NewKey,
   now: Instant,
 ): Promise<{ readonly text: string; readonly key: ApiKey }> {
@@ -74,7 +77,7 @@ export async function listKeys(db: Database): Promise<readonly ApiKey[]> {
 }
 
 /** Revokes for ever; a key that was revoked before keeps its first instant. Null if there is no such key. */
-export async function revokeKey(db: Database, id: string, now: Instant): Promise<Instant | null> {
+export async function revokeKey(db: Store, id: string, now: Instant): Promise<Instant | null> {
   const rows: readonly unknown[] = await db
     .knex(TABLES.apiKeys)
     .where({ id })

@@ -23,6 +23,7 @@ import { CliFailure } from './failure.js';
 import { type CliIo, write, writeJson } from './io.js';
 import { openStore, type OpenStoreOptions } from './open-store.js';
 import { configOf, type Format, type SettingFlags } from './options.js';
+import { makeOperatorRecorder } from './record-operator.js';
 import { escapeText } from './render/escape.js';
 import { renderTable } from './render/text.js';
 import type { Database } from '../db/database.js';
@@ -131,7 +132,14 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
   const fields = readKeyFlags(options, now);
   const config = await configOf(io, options);
   const found = await findSeveralPeople(fields.identities, config.policy);
-  const { text, key } = await withStore(io, { options }, (db) => createKey(db, fields, now));
+  const record = makeOperatorRecorder(now);
+  const { text, key } = await withStore(io, { options }, (db) =>
+    db.transaction(async (transaction) => {
+      const made = await createKey({ knex: transaction }, fields, now);
+      await record(transaction, { operation: 'key.create', key: made.key.id });
+      return made;
+    }),
+  );
   if (found !== null) await write(io.stderr, warning(found));
   const { id, ...rest } = showKey(key, now);
   if (options.format === 'json') {
@@ -166,7 +174,15 @@ export async function revokeKeyCommand(io: CliIo, id: string, options: KeysOptio
       { code: 'keys.id', message: 'this is not the id of a key; give the id alone, never the key' },
       { help },
     );
-  const revokedAt = await withStore(io, { options }, (db) => revokeKey(db, id, systemClock.now()));
+  const now = systemClock.now();
+  const record = makeOperatorRecorder(now);
+  const revokedAt = await withStore(io, { options }, (db) =>
+    db.transaction(async (transaction) => {
+      const at = await revokeKey({ knex: transaction }, id, now);
+      if (at !== null) await record(transaction, { operation: 'key.revoke', key: id });
+      return at;
+    }),
+  );
   if (revokedAt === null)
     throw new CliFailure(EXIT.usage, { code: 'keys.unknown', message: `there is no key \`${id}\`` }, { help });
   if (options.format === 'json') await writeJson(io, { id, revokedAt: formatInstant(revokedAt) });

@@ -49,6 +49,8 @@ export interface LoadOptions {
   readonly effect?: 'stored' | 'tried';
   /** When a batch is full; what suits the store unless said. */
   readonly batch?: BatchSize;
+  /** Records a batch that stores something, in its transaction: how many records are new or replaced. */
+  readonly record?: (transaction: Knex.Transaction, items: number) => Promise<void>;
   /** After each batch. */
   readonly onProgress?: (progress: LoadProgress) => void;
   /** Every bad line, in the order of lines. */
@@ -159,7 +161,7 @@ async function store(db: Database, rows: readonly LoadRow[], context: StoreConte
   if (row === undefined) return { outcomes: new Map(), namespaces: [], implied: 0, way: context.way };
   try {
     const stored = await (context.trial === null
-      ? db.transaction((trx) => storeBatch(trx, rows, context), { retry: RETRY })
+      ? db.transaction((trx) => storeRecorded(trx, rows, context), { retry: RETRY })
       : tryBatch(db, rows, { ...context, trial: context.trial }));
     remember(context.known, stored.namespaces);
     return stored;
@@ -177,6 +179,18 @@ async function store(db: Database, rows: readonly LoadRow[], context: StoreConte
       implied: first.implied + second.implied,
     };
   }
+}
+
+async function storeRecorded(
+  trx: Knex.Transaction,
+  rows: readonly LoadRow[],
+  context: StoreContext,
+): Promise<StoredBatch> {
+  const stored = await storeBatch(trx, rows, context);
+  const changed = [...stored.outcomes.values()].filter((outcome) => outcome === 'loaded' || outcome === 'replaced');
+  const items = changed.length + stored.implied;
+  if (items > 0) await context.record?.(trx, items);
+  return stored;
 }
 
 /** Stores the batch, hears what became of it, and takes it back. */

@@ -41,12 +41,13 @@ export function defineLoad(command: Command, io: CliIo): void {
 }
 
 async function load(io: CliIo, dataset: string, options: Options): Promise<void> {
-  const [{ inputSize, openInput, readLines }, { openStore, storeFailure }, { loadDataset }, { LOAD_LIMITS }] =
+  const [{ inputSize, openInput, readLines }, { openStore, storeFailure }, { loadDataset }, { LOAD_LIMITS }, audit] =
     await Promise.all([
       import('../files.js'),
       import('../open-store.js'),
       import('../../load/load-dataset.js'),
       import('../../limits.js'),
+      import('../record-operator.js'),
     ]);
   const config = await configOf(io, options);
   const input = await openInput(io, dataset);
@@ -54,12 +55,14 @@ async function load(io: CliIo, dataset: string, options: Options): Promise<void>
   // A batch takes as long as it takes: nobody waits for an answer.
   const db = await openStore(io, config, { statementTimeout: 0, ...(options.dryRun === true && { asItIs: true }) });
   const started = Date.now();
+  const record = audit.makeOperatorRecorder(instantOf(started));
   const progress = startProgress(io);
   try {
     const report = await loadDataset(db, readLines(input, LOAD_LIMITS.lineBytes), {
       onConflict: options.replace === true ? 'replace' : 'report',
       now: instantOf(started),
       schemas: options.unchecked === true ? 'unchecked' : 'checked',
+      record: (transaction, items) => record(transaction, { operation: 'dataset.load', items }),
       effect: options.dryRun === true ? 'tried' : 'stored',
       onProgress: (now) => {
         progress.update(loadProgressText(now, Date.now() - started, size));

@@ -7,7 +7,14 @@ import { readSecrets } from '../../../server/db/secrets.js';
 import { deriveId, nameDigest } from '../../../server/load/record-id.js';
 import { testStores, type OpenedStore } from '../../support/stores.js';
 
-const ALL = ['0001-records', '0002-keys-and-secrets', '0003-query-indexes', '0004-ancestor-indexes', '0005-own-schema'];
+const ALL = [
+  '0001-records',
+  '0002-keys-and-secrets',
+  '0003-query-indexes',
+  '0004-ancestor-indexes',
+  '0005-own-schema',
+  '0007-audit-outbox',
+];
 
 // One store from its first start on: each test goes on where the one before it stopped.
 for (const store of testStores()) {

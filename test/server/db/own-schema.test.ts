@@ -147,7 +147,7 @@ for (const store of testStores()) {
         );
         const again = await openDatabase(opened.config);
         try {
-          expect(await migrate(again)).toEqual(['0005-own-schema']);
+          expect(await migrate(again)).toEqual(MIGRATIONS.slice(EARLIER).map(({ name }) => name));
         } finally {
           await again.close();
         }

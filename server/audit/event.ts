@@ -1,0 +1,211 @@
+// What the audit log holds of one decision, or of one act on the gateway. An event is made here alone, of
+// parts that have no room for a secret, a body or a header: actors without their credential, paths, names of the policy, ids and
+// digests. Members stand in the order of RFC 8785, so that an event as JSON is its canonical form.
+import {
+  type AccessStep,
+  type ActorKind,
+  compareTexts,
+  type Decision,
+  type Family,
+  formatIdentity,
+  formatInstant,
+  type GrantRef,
+  type Instant,
+  isFamily,
+  type NamespacePath,
+  parentOf,
+  type Reach,
+  type Request,
+  ROOT,
+  type ScopeName,
+  scopeNames,
+  type Step,
+} from '../../engine/index.js';
+import type { AdminActor } from '../auth/admin-actor.js';
+import type { RequestActor } from '../auth/request-actor.js';
+import { AUDIT_LIMITS } from '../limits.js';
+
+export type EventKind = 'command' | 'query' | 'refusal' | 'authentication' | 'admin';
+export type Outcome = 'allowed' | 'denied' | 'failed';
+
+/** What was done or asked for: a closed list, so that no text of a request can stand here. */
+export type Operation =
+  | `${Family}.${'query' | 'count' | 'read' | 'create' | 'change' | 'archive' | 'restore' | 'copy'}`
+  | 'key.create'
+  | 'key.revoke'
+  | 'dataset.load';
+
+export interface EventActor {
+  readonly credentialScopes: readonly ScopeName[];
+  /** Null where there was no credential. */
+  readonly fingerprint: string | null;
+  readonly id: string;
+  readonly identities: readonly string[];
+  readonly kind: ActorKind | 'admin' | 'operator';
+  readonly namespaceRestrictions: readonly NamespacePath[] | null;
+}
+
+/** `reach` is there for what a visibility decided. Whoever creates a namespace is decided at its parent, the `target`. */
+export interface AccessAsked {
+  readonly context: NamespacePath;
+  readonly creates?: NamespacePath;
+  readonly family: Family;
+  readonly reach?: Reach;
+  readonly scope: ScopeName;
+  readonly target: NamespacePath;
+}
+
+export interface CopyAsked {
+  readonly destination: NamespacePath;
+  readonly family: 'resource' | 'process-run';
+  readonly source: NamespacePath;
+}
+
+/** Nobody else has it: what bears it was made here. */
+const made: unique symbol = Symbol('event');
+
+/** Frozen. The log adds `seq`, `log`, `previous` and `hash` when it appends it. */
+export interface AuditEvent {
+  readonly access: AccessAsked | CopyAsked | null;
+  readonly actor: EventActor;
+  readonly cause?: AccessStep;
+  /** Ids of the grants that carried it, sorted, at most `AUDIT_LIMITS.grants`. */
+  readonly grants?: readonly string[];
+  /** How many more there were. */
+  readonly grantsOmitted?: number;
+  /** The event's own id: it is appended once, however often that is tried. */
+  readonly id: string;
+  /** How many records were given or written. */
+  readonly items?: number;
+  /** Id of the key that was made or revoked. */
+  readonly key?: string;
+  readonly kind: EventKind;
+  readonly operation: Operation;
+  readonly outcome: Outcome;
+  readonly records?: readonly string[];
+  readonly requestId: string;
+  /** Digest of the snapshot that decided; null where none did. */
+  readonly snapshot: string | null;
+  /** Of the HTTP answer; null where there was none. */
+  readonly status: number | null;
+  readonly step?: Step;
+  /** The instant of the decision. */
+  readonly time: string;
+  readonly visibility?: string;
+  readonly [made]: true;
+}
+
+export interface EventParts {
+  readonly id: string;
+  readonly at: Instant;
+  readonly kind: EventKind;
+  readonly requestId: string;
+  readonly actor: EventActor;
+  readonly operation: Operation;
+  readonly outcome: Outcome;
+  /** None unless said, as all below. */
+  readonly access?: AccessAsked | CopyAsked;
+  readonly status?: number;
+  /** As the engine gave it. */
+  readonly decision?: Decision;
+  /** Digests of the snapshot and of the visible set. */
+  readonly snapshot?: string;
+  readonly visibility?: string;
+  readonly records?: readonly string[];
+  readonly items?: number;
+  readonly key?: string;
+}
+
+export function makeEvent(parts: EventParts): AuditEvent {
+  const { decision, records } = parts;
+  const event: AuditEvent = {
+    access: parts.access ?? null,
+    actor: parts.actor,
+    ...(decision?.decision === 'deny' && decision.cause !== undefined ? { cause: decision.cause } : {}),
+    ...(decision?.decision === 'allow' ? citedGrants(decision.grants) : {}),
+    id: checked(parts.id, ID),
+    ...(parts.items === undefined ? {} : { items: parts.items }),
+    ...(parts.key === undefined ? {} : { key: checked(parts.key, ID) }),
+    kind: parts.kind,
+    operation: parts.operation,
+    outcome: parts.outcome,
+    ...(records === undefined ? {} : { records: records.map((record) => checked(record, RECORD)) }),
+    requestId: checked(parts.requestId, ID),
+    snapshot: parts.snapshot === undefined ? null : checked(parts.snapshot, DIGEST),
+    status: parts.status ?? null,
+    ...(decision?.decision === 'deny' ? { step: decision.step } : {}),
+    time: formatInstant(parts.at),
+    ...(parts.visibility === undefined ? {} : { visibility: checked(parts.visibility, DIGEST) }),
+    [made]: true,
+  };
+  return Object.freeze(event);
+}
+
+/** Shorter than any secret of ours. */
+const ID = /^[A-Za-z0-9_-]{1,32}$/;
+const RECORD = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+
+/** A text of another form is a fault of ours, and might be anything: it gets no further, and no message repeats it. */
+function checked(text: string, form: RegExp): string {
+  if (!form.test(text)) throw new TypeError('an audit event takes no text of this form');
+  return text;
+}
+
+function citedGrants(grants: readonly GrantRef[]): Pick<AuditEvent, 'grants' | 'grantsOmitted'> {
+  const ids = [...new Set(grants.map(({ id }) => id))].sort(compareTexts);
+  const omitted = ids.length - AUDIT_LIMITS.grants;
+  if (omitted <= 0) return { grants: ids };
+  return { grants: ids.slice(0, AUDIT_LIMITS.grants), grantsOmitted: omitted };
+}
+
+export function eventActor(actor: RequestActor): EventActor {
+  return {
+    credentialScopes: scopeNames(actor.credentialScopes),
+    fingerprint: actor.credentialFingerprint,
+    id: actor.id,
+    identities: actor.identities.map(formatIdentity).sort(compareTexts),
+    kind: actor.kind,
+    namespaceRestrictions: actor.namespaceRestrictions,
+  };
+}
+
+/** Nothing of the policy speaks of an admin. */
+export function eventAdmin({ kind, id, credentialFingerprint }: AdminActor): EventActor {
+  return { ...nobody, fingerprint: credentialFingerprint, id, kind };
+}
+
+/** Whoever ran a command on the machine of the data; `user` is the name of the system's account. */
+export function eventOperator(user: string): EventActor {
+  return { ...nobody, id: user, kind: 'operator' };
+}
+
+const nobody = { credentialScopes: [], fingerprint: null, identities: [], namespaceRestrictions: [] } as const;
+
+/** What was asked of the engine, as the log says it. */
+export function askedOf(request: Request): AccessAsked | CopyAsked {
+  switch (request.kind) {
+    case 'access': {
+      const { scope, context, target } = request;
+      return { context, family: familyOf(scope), scope, target };
+    }
+    case 'create-namespace': {
+      const parent = parentOf(request.namespace) ?? ROOT;
+      return {
+        context: parent,
+        creates: request.namespace,
+        family: 'namespace',
+        scope: 'namespace:write',
+        target: parent,
+      };
+    }
+    case 'copy':
+      return { destination: request.destination, family: 'resource', source: request.source };
+  }
+}
+
+function familyOf(scope: ScopeName): Family {
+  const family = scope.slice(0, scope.indexOf(':'));
+  if (!isFamily(family)) throw new TypeError('a scope without a family');
+  return family;
+}
