@@ -24,6 +24,7 @@ import { type ActivePolicy, type Candidate, makeActivePolicy } from './policy/ac
 import { type Clock, type Logger, makeIdSource, systemClock } from './ports.js';
 
 export { bindTcp } from './http/http-server.js';
+export { openTlsIdentity, TlsFileError, type TlsIdentity, type TlsWatch, watchTlsFiles } from './http/tls-files.js';
 
 /** `serve`: every request is authenticated and decided by `policy`. `local`: one unrestricted user, on loopback only. */
 export type GatewayMode = ({ readonly kind: 'serve' } & Candidate) | { readonly kind: 'local' };
@@ -99,6 +100,7 @@ export function listen<Where extends At>(
     currentDigest: () => services.policies.current().policy.digest,
     nextId: services.nextId,
     onRefused: services.log.refused,
+    onUngreeted: services.log.ungreeted,
   });
   return { at: bound.at, url: urlOf(bound.at), close: bound.close };
 }
@@ -124,7 +126,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     if (isLocal && !isLoopback(bound.at.host)) throw new NotLoopbackError();
     const services = await makeServices(options);
-    const guard = isLocal ? loopbackHost(bound.at.port) : anyHost;
+    const guard = isLocal ? loopbackHost(bound.at) : anyHost;
     const listener = listen(services, { routes: services.routes, guard, at: bound });
     let closing: Promise<void> | null = null;
     const close = (): Promise<void> => (closing ??= listener.close().then(services.close));

@@ -45,6 +45,15 @@ export const HTTP_LIMITS = Object.freeze({
   drainTimeout: 20_000,
 });
 
+export const TLS_LIMITS = Object.freeze({
+  /** Bytes of a file of certificates or of a key. */
+  fileBytes: 1024 * 1024,
+  /** How often the files are looked at, in milliseconds. */
+  pollInterval: 10_000,
+  /** How long a client may take to greet, in milliseconds. */
+  handshakeTimeout: 8_000,
+});
+
 /** Of a process and its store where the settings say nothing else. */
 export const DATABASE_LIMITS = Object.freeze({
   /** Connections for queries, and for what writes. */

@@ -16,8 +16,17 @@ function linesOf(table: Table, indent: string): readonly string[] {
     const gap = indent === '' ? [''] : [];
     if (member.kind === 'later') return [];
     if (member.kind === 'setting') return [...gap, ...settingLines(name, member, indent)];
-    return [...gap, `${indent}# ${member.doc}`, `${indent}${name}:`, ...linesOf(member.members, `${indent}  `)];
+    const inner = linesOf(member.members, `${indent}  `);
+    // A group that holds nothing but comments would be null, so it is a comment as a whole.
+    const isEmpty = inner.every((line) => line.trimStart().startsWith('#'));
+    const own = [`${indent}${name}:`, ...inner];
+    return [...gap, `${indent}# ${member.doc}`, ...(isEmpty ? own.map((line) => commented(line, indent)) : own)];
   });
+}
+
+/** The line as a part of a commented block, so that to take away the first `#` of each line is all there is to do. */
+function commented(line: string, indent: string): string {
+  return `${indent}#${line.slice(indent.length).replace(/^( *)#(?! )/, '$1')}`;
 }
 
 function settingLines(

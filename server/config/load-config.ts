@@ -54,6 +54,7 @@ export async function readConfig(sources: ConfigSources): Promise<ConfigReading>
   faults.push(...file.faults);
   const given = [...givenByFlags(ROWS, sources), ...givenByVariables(ROWS, sources), ...file.given];
   const chosen = choose(given, faults);
+  faults.push(...halfSettings(chosen));
   const values = new Map<string, unknown>();
   for (const row of ROWS.filter(({ holds }) => holds === 'value')) {
     values.set(row.key, await valueOf(row, chosen, { cwd: sources.cwd, faults }));
@@ -108,6 +109,18 @@ function choose(given: readonly Given[], faults: ConfigFault[]): ReadonlyMap<Row
     }
   }
   return new Map([...chosen.values()].map((one) => [one.row, one]));
+}
+
+/** What is set without the setting that gives it a meaning. */
+function halfSettings(chosen: ReadonlyMap<Row, Given>): readonly ConfigFault[] {
+  const keys = new Set([...chosen.keys()].map((row) => row.key));
+  return [...chosen.values()].flatMap((given): ConfigFault[] => {
+    const { needs } = given.row.setting;
+    if (needs === undefined || keys.has(needs)) return [];
+    const subject = given.level === 'file' ? `\`${given.row.key}\` ` : '';
+    const message = `${subject}needs \`${needs}\`, which is not set`;
+    return [{ place: given.place, message, fix: 'set both or none' }];
+  });
 }
 
 /** How a message about another setting names this one. */

@@ -14,6 +14,8 @@ export interface SettingFacts {
   readonly secretFile?: true;
   /** Settings with the same choice exclude one another: the nearest source that gives any of them decides. */
   readonly choice?: string;
+  /** Key of another setting without which this one means nothing. */
+  readonly needs?: string;
   /** One sentence without a stop: help, schema and the example file show it. */
   readonly doc: string;
   /** A value for the example file, where there is no default. */

@@ -76,7 +76,22 @@ export const SETTINGS = Object.freeze({
   }),
   snapshot: later('BAILIWICK_REQUIRE_SIGNATURE', 'BAILIWICK_KEYRING'),
   audit: later(),
-  tls: later(),
+  tls: group('certificate of the API, which is in clear text without one; both files are read again when they change', {
+    certFile: setting(PATH, {
+      default: null,
+      env: ['BAILIWICK_TLS_CERT_FILE'],
+      needs: 'tls.keyFile',
+      doc: 'PEM file with the certificate, then those that lead to its root',
+      example: '/etc/bailiwick/tls/tls.crt',
+    }),
+    keyFile: setting(PATH, {
+      default: null,
+      env: ['BAILIWICK_TLS_KEY_FILE'],
+      needs: 'tls.certFile',
+      doc: 'PEM file with the private key of the certificate, not encrypted',
+      example: '/etc/bailiwick/tls/tls.key',
+    }),
+  }),
 });
 
 /** Where the settings file is: the one setting that it cannot hold itself. */

@@ -1,12 +1,15 @@
 // One connection of a listener: who is at the other end, whether they are still there, and what has gone wrong with what they
 // send. Its requests share it, since what happens to it happens to all of them.
+import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import type { ApiProblem } from '../problem.js';
 import { type Peer, RequestAborted } from './message.js';
 
 export class Connection implements Peer {
   readonly address: string | null;
-  readonly certificate = null;
+  readonly certificate: X509Certificate | null;
+  readonly certificateFault: string | null;
   /** Told of a fault while it reads a body. */
   reader: ((problem: ApiProblem) => void) | null = null;
   /** Bytes of answers that the client has yet to read. */
@@ -23,6 +26,11 @@ export class Connection implements Peer {
     this.#socket = socket;
     this.#options = options;
     this.address = socket.remoteAddress ?? null;
+    const presented = socket instanceof TLSSocket ? (socket.getPeerX509Certificate() ?? null) : null;
+    // Only a certificate says something: OpenSSL also calls a client without one authorized that takes up a session again.
+    const isVerified = socket instanceof TLSSocket && socket.authorized;
+    this.certificate = isVerified ? presented : null;
+    this.certificateFault = presented === null || isVerified ? null : faultOf(socket);
     socket.once('close', () => {
       this.#gone?.abort(new RequestAborted());
       for (const taken of this.#untaken) taken();
@@ -76,13 +84,25 @@ export interface ConnectionOptions {
 
 const CONNECTIONS = new WeakMap<Socket, Connection>();
 
+/** Such as `CERT_HAS_EXPIRED`. */
+function faultOf(socket: Socket): string {
+  // Node's types call it an error; it is the code alone.
+  const fault: unknown = 'authorizationError' in socket ? socket.authorizationError : null;
+  return typeof fault === 'string' ? fault : 'not verified';
+}
+
 /** To be called once, when the connection is accepted. */
 export function openConnection(socket: Socket, options: ConnectionOptions): void {
   CONNECTIONS.set(socket, new Connection(socket, options));
 }
 
 export function connectionOf(socket: Socket): Connection {
-  const connection = CONNECTIONS.get(socket);
-  if (connection === undefined) throw new TypeError('a socket that no listener has accepted');
+  const connection = findConnection(socket);
+  if (connection === null) throw new TypeError('a socket that no listener has accepted');
   return connection;
+}
+
+/** Null for a client that has not got as far as a connection: one that failed to greet under TLS. */
+export function findConnection(socket: Socket): Connection | null {
+  return CONNECTIONS.get(socket) ?? null;
 }

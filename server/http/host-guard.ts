@@ -2,6 +2,7 @@
 // browser's `Origin` must be our own: a web page must not reach the gateway through the user's browser or a rebound name.
 import { isIP } from 'node:net';
 import { ApiProblem } from '../problem.js';
+import type { TcpAt } from './listen-at.js';
 
 /** Throws `request.host` for a request that is not addressed to this listener. */
 export type HostGuard = (host: string, origin: string | undefined) => void;
@@ -9,14 +10,15 @@ export type HostGuard = (host: string, origin: string | undefined) => void;
 /** Served to the network: any host that could be one. What it says decides nothing. */
 export const anyHost: HostGuard = () => undefined;
 
-export function loopbackHost(port: number): HostGuard {
+export function loopbackHost({ kind, port }: Pick<TcpAt, 'kind' | 'port'>): HostGuard {
+  const [scheme, usualPort] = kind === 'tls' ? ['https', 443] : ['http', 80];
   const authorities = ['127.0.0.1', '[::1]', 'localhost'].flatMap((name) => [
     `${name}:${String(port)}`,
-    // Clients leave out the port that http stands for.
-    ...(port === 80 ? [name] : []),
+    // Clients leave out the port that the scheme stands for.
+    ...(port === usualPort ? [name] : []),
   ]);
   const hosts: ReadonlySet<string> = new Set(authorities);
-  const origins: ReadonlySet<string> = new Set(authorities.map((authority) => `http://${authority}`));
+  const origins: ReadonlySet<string> = new Set(authorities.map((authority) => `${scheme}://${authority}`));
   return (host, origin) => {
     if (!hosts.has(host.toLowerCase())) throw new ApiProblem('request.host');
     if (origin !== undefined && !origins.has(origin.toLowerCase())) throw new ApiProblem('request.host');

@@ -1,12 +1,13 @@
 // The listening socket: an address, taken before there is anything to serve there, then Node's limits and timeouts, connections
 // that never become a request, and the way to an orderly end.
 import { createServer, type Server, STATUS_CODES } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { HTTP_LIMITS } from '../limits.js';
+import { HTTP_LIMITS, TLS_LIMITS } from '../limits.js';
 import { ApiProblem } from '../problem.js';
 import type { App } from './app.js';
-import { type ConnectionOptions, connectionOf, openConnection } from './connection.js';
+import { type ConnectionOptions, connectionOf, findConnection, openConnection } from './connection.js';
 import { answerHeaders, PROBLEM_TYPE, problemText } from './exchange.js';
 import {
   bearAsExpress,
@@ -17,7 +18,8 @@ import {
   messageClasses,
 } from './http-message.js';
 import { type At, listenOnSocket, listenOnTcp, type SocketAt, type TcpAt } from './listen-at.js';
-import type { Refusal } from './request-log.js';
+import type { Refusal, Ungreeted } from './request-log.js';
+import type { TlsIdentity } from './tls-files.js';
 
 /** An address that is ours. Whoever connects before it is served is turned away, as if nobody listened. */
 export interface Bound<Where extends At = At> {
@@ -36,6 +38,8 @@ export interface HttpService {
   readonly nextId: () => string;
   /** Told of each request that was refused before it was one. */
   readonly onRefused: (refusal: Refusal) => void;
+  /** Told of each client that could not agree with the gateway on TLS. */
+  readonly onUngreeted: (client: Ungreeted) => void;
 }
 
 /** How long a listener waits for what, in milliseconds. */
@@ -43,24 +47,33 @@ export type Timeouts = Readonly<
   Record<'headersTimeout' | 'requestTimeout' | 'timeoutCheckInterval' | 'writeTimeout', number>
 >;
 
-/** Takes an address; port 0 is any free one. Rejects with Node's error where it cannot (`EADDRINUSE`, `EACCES`). */
+/**
+ * Takes an address, in clear text unless there is a certificate; port 0 is any free one. Rejects with Node's error where it
+ * cannot (`EADDRINUSE`, `EACCES`).
+ */
 export function bindTcp(
-  listen: { readonly host: string; readonly port: number },
-  timeouts: Timeouts = HTTP_LIMITS,
+  { host, port }: { readonly host: string; readonly port: number },
+  { timeouts = HTTP_LIMITS, tls = null }: { readonly timeouts?: Timeouts; readonly tls?: TlsIdentity | null } = {},
 ): Promise<Bound<TcpAt>> {
-  return bind((server) => listenOnTcp(server, listen), timeouts);
+  const kind = tls === null ? 'tcp' : 'tls';
+  return bind((server) => listenOnTcp(server, { kind, host, port }), { timeouts, tls });
 }
 
 export function bindSocket(path: string, timeouts: Timeouts = HTTP_LIMITS): Promise<Bound<SocketAt>> {
-  return bind((server) => listenOnSocket(server, path), timeouts);
+  return bind((server) => listenOnSocket(server, path), { timeouts, tls: null });
+}
+
+interface ServerOptions {
+  readonly timeouts: Timeouts;
+  readonly tls: TlsIdentity | null;
 }
 
 async function bind<Where extends At>(
   take: (server: HttpServer) => Promise<Where>,
-  timeouts: Timeouts,
+  options: ServerOptions,
 ): Promise<Bound<Where>> {
   const classes = messageClasses();
-  const server = makeServer(classes, timeouts);
+  const server = makeServer(classes, options);
   const turnAway = (socket: Socket): void => {
     socket.destroy();
   };
@@ -73,7 +86,7 @@ async function bind<Where extends At>(
     isClosing,
     serve: (service) => {
       server.off('connection', turnAway);
-      serve(server, classes, { ...service, isClosing, writeTimeout: timeouts.writeTimeout });
+      serve(server, classes, { ...service, isClosing, writeTimeout: options.timeouts.writeTimeout });
     },
     close: () => (closing ??= drain(server)),
   };
@@ -81,8 +94,8 @@ async function bind<Where extends At>(
 
 type HttpServer = Server<typeof GatewayRequest, typeof GatewayResponse>;
 
-function makeServer(classes: MessageClasses, timeouts: Timeouts): HttpServer {
-  const server = createServer({
+function makeServer(classes: MessageClasses, { timeouts, tls }: ServerOptions): HttpServer {
+  const options = {
     ...classes,
     maxHeaderSize: HTTP_LIMITS.headerBytes,
     headersTimeout: timeouts.headersTimeout,
@@ -92,7 +105,8 @@ function makeServer(classes: MessageClasses, timeouts: Timeouts): HttpServer {
     // Checked with the other headers, so that this refusal looks like every other.
     requireHostHeader: false,
     noDelay: true,
-  });
+  };
+  const server = tls === null ? createServer(options) : makeTlsServer(options, tls);
   server.maxConnections = HTTP_LIMITS.connections;
   server.maxRequestsPerSocket = HTTP_LIMITS.requestsPerSocket;
   // Not a number of headers that Node would drop the rest of in silence: bytes bound them here, readHeaders counts them.
@@ -101,12 +115,29 @@ function makeServer(classes: MessageClasses, timeouts: Timeouts): HttpServer {
   return server;
 }
 
+function makeTlsServer(options: MessageClasses, tls: TlsIdentity): HttpServer {
+  const server = createTlsServer({
+    ...options,
+    ...tls.context(),
+    handshakeTimeout: TLS_LIMITS.handshakeTimeout,
+    // Who presents a bad certificate is told so with an answer. Without a list of who vouches for clients the system's would count.
+    requestCert: tls.asksClients,
+    rejectUnauthorized: false,
+  });
+  tls.onRenewed((context) => {
+    server.setSecureContext(context);
+  });
+  return server;
+}
+
 type OpenService = HttpService & ConnectionOptions;
 
 function serve(server: HttpServer, classes: MessageClasses, service: OpenService): void {
   const { app } = service;
   bearAsExpress(classes, app.express);
-  server.on('connection', (socket) => {
+  // Under TLS the socket that requests come on is there once the client has greeted.
+  const accepted = 'setSecureContext' in server ? 'secureConnection' : 'connection';
+  server.on(accepted, (socket: Socket) => {
     openConnection(socket, service);
   });
   server.on('request', app.take);
@@ -121,8 +152,17 @@ function serve(server: HttpServer, classes: MessageClasses, service: OpenService
     refuse(service, socket, new ApiProblem('request.method'));
   });
   server.on('clientError', (error: ClientError, socket) => {
-    refuse(service, socket, problemOf(error));
+    if (socket instanceof Socket && findConnection(socket) === null) turnAwayUngreeted(service, socket, error);
+    else refuse(service, socket, problemOf(error));
   });
+}
+
+/** Under TLS, a client that did not get through its greeting: there is nothing to answer it on. */
+function turnAwayUngreeted(service: HttpService, socket: Socket, { code = 'unknown' }: ClientError): void {
+  const address = socket.remoteAddress ?? null;
+  socket.destroy();
+  // Who only tries whether somebody listens is no news.
+  if (code !== 'ECONNRESET') service.onUngreeted({ address, reason: code });
 }
 
 interface ClientError extends Error {

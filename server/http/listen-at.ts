@@ -1,10 +1,10 @@
-// Where a gateway listens, a TCP address or a Unix socket, and how each is taken.
+// Where a gateway listens, a TCP address (in clear text or under TLS) or a Unix socket, and how each is taken.
 import { lstatSync, rmSync } from 'node:fs';
 import { connect, type ListenOptions, type Server } from 'node:net';
 import { HTTP_LIMITS } from '../limits.js';
 
 export interface TcpAt {
-  readonly kind: 'tcp';
+  readonly kind: 'tcp' | 'tls';
   readonly host: string;
   readonly port: number;
 }
@@ -20,18 +20,15 @@ export type At = TcpAt | SocketAt;
 /** What a client is told to connect to. */
 export function urlOf(at: At): string {
   if (at.kind === 'socket') return `unix:${at.path}`;
-  return `http://${at.host.includes(':') ? `[${at.host}]` : at.host}:${String(at.port)}`;
+  return `${at.kind === 'tls' ? 'https' : 'http'}://${at.host.includes(':') ? `[${at.host}]` : at.host}:${String(at.port)}`;
 }
 
 /** Port 0 takes any free one. */
-export async function listenOnTcp(
-  server: Server,
-  { host, port }: { readonly host: string; readonly port: number },
-): Promise<TcpAt> {
+export async function listenOnTcp(server: Server, { kind, host, port }: TcpAt): Promise<TcpAt> {
   await listen(server, { host, port });
   const bound = server.address();
   if (typeof bound !== 'object' || bound === null) throw new TypeError('a TCP server without an address');
-  return { kind: 'tcp', host: bound.address, port: bound.port };
+  return { kind, host: bound.address, port: bound.port };
 }
 
 /** Rejects with `EADDRINUSE` where somebody listens; a socket that nobody listens on any more is replaced. */

@@ -2,7 +2,7 @@
 // policy pinned once, decision, SQL, projection), then the answer. Whatever is thrown on the way ends in one place. Nothing here
 // knows of sockets.
 import type { Registry } from '../auth/authenticator.js';
-import { bearerToken, type Evidence } from '../auth/authenticator.js';
+import { bearerToken, type Evidence, notValid } from '../auth/authenticator.js';
 import type { AdminActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { ActorResolver } from '../auth/resolved-actors.js';
@@ -174,6 +174,8 @@ async function identify<Actor extends { readonly id: string }>(
   };
   const authenticate = async (): Promise<Actor> => {
     try {
+      // A bad certificate beside a good key is refused too: what is presented must hold.
+      if (peer.certificateFault !== null) throw notValid(`certificate: ${peer.certificateFault}`);
       return await registry.authenticate(evidence, at);
     } catch (error) {
       // Only failures are counted here, so nobody is locked out by others who fail from the same address.

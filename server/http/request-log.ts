@@ -12,6 +12,13 @@ export interface RequestLog {
   readonly abandoned: (exchange: Exchange) => void;
   /** What never became a request was refused with this. */
   readonly refused: (refusal: Refusal) => void;
+  /** A connection ended before it was one, for this reason of OpenSSL's or Node's. */
+  readonly ungreeted: (client: Ungreeted) => void;
+}
+
+export interface Ungreeted {
+  readonly address: string | null;
+  readonly reason: string;
 }
 
 export interface Refusal {
@@ -37,6 +44,9 @@ export function makeRequestLog(log: Logger): RequestLog {
     },
     refused: ({ requestId, address, problem }) => {
       log.info({ requestId, address, status: problem.status, ...reasonsOf(problem) }, 'request');
+    },
+    ungreeted: (client) => {
+      log.info({ ...client }, 'TLS could not be agreed on');
     },
   };
 }

@@ -10,7 +10,7 @@ import {
 } from '../../engine/index.js';
 import { verifyEd25519 } from '../signing/ed25519.js';
 import { SigningError } from '../signing/signing-error.js';
-import type { NamedFile } from '../signing/small-file.js';
+import type { NamedFile } from '../signing/named-file.js';
 import { readStatementFile } from '../signing/statement-file.js';
 
 export interface StatementFile extends NamedFile {

@@ -2,7 +2,8 @@
 import { open, unlink } from 'node:fs/promises';
 import { type NewKeyPair, openPrivatePem, type SigningKey } from './ed25519.js';
 import { SigningError } from './signing-error.js';
-import { type NamedFile, readSmallFile, systemCodeOf } from './small-file.js';
+import { systemCodeOf } from '../small-file.js';
+import { type NamedFile, readNamedFile } from './named-file.js';
 
 const PRIVATE_MODE = 0o600;
 const PUBLIC_MODE = 0o644;
@@ -46,7 +47,7 @@ async function writeNew({ path, shown }: NamedFile, text: string, mode: number):
 
 /** Throws `SigningError`, also for a key that others could have copied. Nothing of the key is ever in a message. */
 export async function readSigningKey(file: NamedFile): Promise<SigningKey> {
-  const { bytes, facts } = await readSmallFile(file, KEY_BYTES);
+  const { bytes, facts } = await readNamedFile(file, KEY_BYTES);
   try {
     const text = bytes.toString('latin1');
     const key = openPrivatePem(text);

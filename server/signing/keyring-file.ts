@@ -2,11 +2,11 @@
 import { readYaml } from '../../engine/compiler.js';
 import { decodeKeyring, type Keyring, STATEMENT_LIMITS } from '../../engine/index.js';
 import { SigningError } from './signing-error.js';
-import { type NamedFile, readSmallFile } from './small-file.js';
+import { type NamedFile, readNamedFile } from './named-file.js';
 
 /** Throws `SigningError`. */
 export async function readKeyring(file: NamedFile): Promise<Keyring> {
-  const { bytes } = await readSmallFile(file, STATEMENT_LIMITS.keyringBytes);
+  const { bytes } = await readNamedFile(file, STATEMENT_LIMITS.keyringBytes);
   const document = readYaml({ path: file.shown, bytes });
   const faults = document.diagnostics.map(({ range, message }) => ({ at: range.start, message }));
   if (faults.length === 0) {

@@ -2,7 +2,7 @@
 import { decodeEnvelope, type Envelope, STATEMENT_LIMITS } from '../../engine/index.js';
 import { parseStrictJson } from '../json.js';
 import { SigningError } from './signing-error.js';
-import { type NamedFile, readSmallFile } from './small-file.js';
+import { type NamedFile, readNamedFile } from './named-file.js';
 
 /** Where a snapshot's statement is unless another place is named. */
 export function statementPathOf(snapshot: string): string {
@@ -11,7 +11,7 @@ export function statementPathOf(snapshot: string): string {
 
 /** Throws `SigningError`. What it gives has been verified by nobody. */
 export async function readStatementFile(file: NamedFile): Promise<Envelope> {
-  const { bytes } = await readSmallFile(file, STATEMENT_LIMITS.fileBytes);
+  const { bytes } = await readNamedFile(file, STATEMENT_LIMITS.fileBytes);
   const parsed = parseStrictJson(bytes, { depth: STATEMENT_LIMITS.fileDepth });
   const envelope = parsed.ok ? decodeEnvelope(parsed.value) : `it is not plain JSON (${parsed.fault.message})`;
   if (typeof envelope !== 'string') return envelope;

@@ -53,7 +53,10 @@ describe('config check', () => {
   });
 
   it('tells every error at once with its place, and exits 2', async () => {
-    const given = { file: 'listn: x\ntls: {}\nlimits: { rate: { perActor: -1 } }\n', env: { BAILIWICK_DATA_DI: 'x' } };
+    const given = {
+      file: 'listn: x\nworkers: 2\nlimits: { rate: { perActor: -1 } }\n',
+      env: { BAILIWICK_DATA_DI: 'x' },
+    };
     const ran = await check(given, '--policy', '');
     expect([ran.status, ran.stdout]).toEqual([2, '']);
     expect(ran.stderr).toBe(
@@ -61,7 +64,7 @@ describe('config check', () => {
         'error: the configuration has 5 errors',
         '  BAILIWICK_DATA_DI: there is no such setting; did you mean `BAILIWICK_DATA_DIR`?',
         '  bailiwick.yaml:1:1: there is no setting `listn`; did you mean `listen`?',
-        '  bailiwick.yaml:2:1: `tls` is not available in this version of bailiwick and would have no effect; remove it',
+        '  bailiwick.yaml:2:1: `workers` is not available in this version of bailiwick and would have no effect; remove it',
         '  bailiwick.yaml:3:29: `limits.rate.perActor` must be a whole number from 0 to 1000000',
         '  --policy: is empty',
         '',
@@ -74,7 +77,7 @@ describe('config check', () => {
       { place: 'bailiwick.yaml:1:1', message: 'there is no setting `listn`', fix: 'did you mean `listen`?' },
       {
         place: 'bailiwick.yaml:2:1',
-        message: '`tls` is not available in this version of bailiwick and would have no effect',
+        message: '`workers` is not available in this version of bailiwick and would have no effect',
         fix: 'remove it',
       },
       { place: 'bailiwick.yaml:3:29', message: '`limits.rate.perActor` must be a whole number from 0 to 1000000' },
@@ -95,7 +98,7 @@ describe('the example file', () => {
 
   it('names every setting, and loads with the ones that it leaves to the reader', async () => {
     const { settings } = await readConfig(sources);
-    for (const { key } of settings) expect(text).toMatch(new RegExp(`^ *#?${key.split('.').at(-1) ?? ''}:`, 'm'));
+    for (const { key } of settings) expect(text).toMatch(new RegExp(`^[ #]*${key.split('.').at(-1) ?? ''}:`, 'm'));
     const chosen = text.replace(/^dataDir:.*$/m, '').replace(/^#(databaseUrl|policy):/gm, '$1:');
     const ran = await check({ file: chosen });
     expect([ran.status, ran.stderr]).toEqual([0, '']);

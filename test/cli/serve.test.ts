@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { makeFolder } from '../support/temp-folder.js';
 import { CLI, spawnCli } from '../support/run-cli.js';
+import { issue, makeAuthority } from '../support/certificates.js';
 import { call } from '../support/gateway.js';
 import { newDataDir } from '../support/stores.js';
 
@@ -110,6 +112,30 @@ describe('serve', () => {
     served.child.kill('SIGTERM');
     expect(await served.ended).toBe(0);
     expect(served.stderr().match(CLEAR_TEXT)).toHaveLength(1);
+  });
+
+  it('serves under TLS what the settings name, without that warning, and reads it again on SIGHUP', async () => {
+    const folder = await makeFolder();
+    const authority = await makeAuthority(folder);
+    const { certFile, keyFile } = await issue(folder, 'server', { authority });
+    const settings = await makeFolder({ 'bailiwick.yaml': `tls: { certFile: ${certFile}, keyFile: ${keyFile} }\n` });
+    const config = ['--config', `${settings}/bailiwick.yaml`];
+    const served = await start('serve', '--policy', policy, '--listen', '0.0.0.0:0', ...config);
+    expect(served.ready['url']).toMatch(/^https:/);
+    expect(served.stderr()).not.toMatch(CLEAR_TEXT);
+    await issue(folder, 'server', { authority });
+    served.child.kill('SIGHUP');
+    while (!served.stderr().includes('the TLS certificate was renewed')) await sleep(20);
+    served.child.kill('SIGTERM');
+    expect(await served.ended).toBe(0);
+
+    await rm(keyFile);
+    const ran = await bailiwick('serve', '--policy', policy, ...config);
+    expect(ran).toMatchObject({
+      status: 2,
+      stdout: '',
+      stderr: expect.stringContaining(`\`${keyFile}\` does not exist`),
+    });
   });
 
   it('refuses to start where nobody could authenticate', async () => {

@@ -18,6 +18,7 @@ import { type Gateway, type GatewayMode, startGateway } from '../../server/compo
 import type { RateLimits } from '../../server/config/index.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
 import { bindTcp, type Timeouts } from '../../server/http/http-server.js';
+import type { TlsIdentity } from '../../server/http/tls-files.js';
 import type { Clock, Logger } from '../../server/ports.js';
 import { checkAnswer } from './answer-check.js';
 import { newDataDir } from './stores.js';
@@ -82,6 +83,8 @@ export interface TestGatewayOptions {
   readonly clock?: Clock;
   /** Those of the product unless given: longer than a test should take. */
   readonly timeouts?: Timeouts;
+  /** In clear text unless given. */
+  readonly tls?: TlsIdentity;
   /** A migrated store to share; one of its own unless given. */
   readonly db?: Database;
 }
@@ -101,7 +104,10 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const gateway = await startGateway({
     mode: options.mode ?? { kind: 'serve', policy: policyOf([[ADA, '/', ['resource:read', 'namespace:read']]]) },
     db,
-    listen: await bindTcp({ host: '127.0.0.1', port: 0 }, options.timeouts),
+    listen: await bindTcp(
+      { host: '127.0.0.1', port: 0 },
+      { ...(options.timeouts === undefined ? {} : { timeouts: options.timeouts }), tls: options.tls ?? null },
+    ),
     rate: { perActor: 0, perAddress: 0, unauthenticated: 0, ...options.rate },
     concurrency: { perActor: options.concurrency ?? 4 },
     log,

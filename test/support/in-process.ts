@@ -41,7 +41,7 @@ function toIncoming({ method = 'GET', url, headers = {}, body, gone, address = '
     method,
     url,
     rawHeaders,
-    peer: { address, certificate: null },
+    peer: { address, certificate: null, certificateFault: null },
     unread: 0,
     gone: gone ?? new AbortController().signal,
     readBody: (most) => {

@@ -8,10 +8,11 @@ import { type CliIo, write, writeJson } from '../io.js';
 import { openPolicy } from '../open-policy.js';
 import { openStore } from '../open-store.js';
 import { escapeText } from '../render/escape.js';
-import type { bindTcp, Gateway, GatewayMode } from '../../compose.js';
+import type { bindTcp, Gateway, GatewayMode, TlsIdentity, TlsWatch } from '../../compose.js';
 import { type Config, storeOf } from '../../config/index.js';
 import { isLoopbackName } from '../../http/host-guard.js';
 import { nodeWarning } from '../../node-support.js';
+import type { Logger } from '../../ports.js';
 import type { PolicySource } from '../../policy/active-policy.js';
 import { checkLabels } from '../../policy/check-labels.js';
 
@@ -67,10 +68,12 @@ async function serve(io: CliIo, options: Options): Promise<void> {
   if (!isLoopbackName(config.listen.host)) {
     const outdated = nodeWarning(process.versions.node, Date.now());
     if (outdated !== null) await write(io.stderr, `warning: ${outdated}\n`);
-    await write(
-      io.stderr,
-      'warning: keys travel in clear text to this address: put a proxy with TLS in front of it, or listen on 127.0.0.1\n',
-    );
+    if (config.tls.certFile === null) {
+      await write(
+        io.stderr,
+        'warning: keys travel in clear text to this address: set `tls.certFile` and `tls.keyFile`, put a proxy with TLS in front of it, or listen on 127.0.0.1\n',
+      );
+    }
   }
   const from: PolicySource = source === 'stdin' ? { kind: source } : { kind: source, path: config.policy };
   // What was compiled just now states what was worked out just now.
@@ -105,14 +108,19 @@ interface RunOptions {
 
 async function run(io: CliIo, options: RunOptions): Promise<void> {
   const { config, mode } = options;
-  const [{ startGateway }, { makeLogger }] = await Promise.all([import('../../compose.js'), import('../../log.js')]);
+  const [{ startGateway, watchTlsFiles }, { makeLogger }] = await Promise.all([
+    import('../../compose.js'),
+    import('../../log.js'),
+  ]);
+  const tls = await openTls(io, config);
   // From here on a signal means an orderly end, also while the store is still opening.
   const termination = onTermination();
   // The process's own standard error is written beside the event loop, so that a slow reader of the log stops no request.
   const log = makeLogger(io.stderr === process.stderr ? {} : { destination: io.stderr });
+  const reload = onReload(log);
   try {
     // Before the store is made or migrated: an address that is taken leaves nothing behind.
-    const address = await takeAddress(config.listen);
+    const address = await takeAddress(config.listen, tls);
     const db = await openStore(io, config).catch(async (error: unknown) => {
       await address.close();
       throw error;
@@ -121,6 +129,7 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
       const { rate, concurrency } = config.limits;
       const gateway = await startGateway({ mode, db, listen: address, rate, concurrency, log });
       await announce(io, gateway, options);
+      if (tls !== null) reload.add(watchTlsFiles(tls, { log }));
       const { policies } = gateway;
       if (options.unlabelled !== null) void checkLabels(policies.current(), options.unlabelled, { policies, log });
       const signal = await termination.requested;
@@ -131,6 +140,7 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
     }
   } finally {
     await log.flush();
+    reload.stop();
     termination.stop();
   }
 }
@@ -164,10 +174,57 @@ function onTermination(): Termination {
   };
 }
 
-async function takeAddress({ host, port }: Config['listen']): ReturnType<typeof bindTcp> {
+interface Reload {
+  readonly add: (watch: TlsWatch) => void;
+  readonly stop: () => void;
+}
+
+/** SIGHUP ends nothing: what is read while the gateway runs is looked at now. */
+function onReload(log: Logger): Reload {
+  const watches: TlsWatch[] = [];
+  const onSignal = (): void => {
+    log.info({ signal: 'SIGHUP' }, watches.length === 0 ? 'there are no files to read again' : 'reading files again');
+    for (const { hurry } of watches) void hurry();
+  };
+  process.on('SIGHUP', onSignal);
+  return {
+    add: (watch) => {
+      watches.push(watch);
+    },
+    stop: () => {
+      process.off('SIGHUP', onSignal);
+      for (const { stop } of watches) stop();
+    },
+  };
+}
+
+/** Null where the API is to be in clear text. */
+async function openTls(io: CliIo, { tls: { certFile, keyFile } }: Config): Promise<TlsIdentity | null> {
+  if (certFile === null || keyFile === null) return null;
+  const { openTlsIdentity, TlsFileError } = await import('../../compose.js');
+  try {
+    const identity = await openTlsIdentity({ certFile, keyFile, clientCaFile: null });
+    if (identity.isKeyExposed()) {
+      await write(io.stderr, `warning: every user of this machine can read \`${escapeText(keyFile)}\`\n`);
+    }
+    if (Date.parse(identity.certificate().validTo) <= Date.now()) {
+      await write(io.stderr, `warning: the certificate in \`${escapeText(certFile)}\` has expired\n`);
+    }
+    return identity;
+  } catch (error) {
+    if (!(error instanceof TlsFileError)) throw error;
+    throw new CliFailure(
+      EXIT.usage,
+      { code: 'serve.tls', message: error.message },
+      { help: 'name a certificate and its key in PEM form with `tls.certFile` and `tls.keyFile`', cause: error },
+    );
+  }
+}
+
+async function takeAddress({ host, port }: Config['listen'], tls: TlsIdentity | null): ReturnType<typeof bindTcp> {
   const compose = await import('../../compose.js');
   try {
-    return await compose.bindTcp({ host, port });
+    return await compose.bindTcp({ host, port }, { tls });
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? LISTEN_FAULTS.get(String(error.code)) : undefined;
     if (reason === undefined) throw error;

@@ -36,6 +36,7 @@ test('defaults', async () => {
     authentication: { keys: { enabled: true } },
     database: DATABASE_LIMITS,
     limits: { rate: { perActor: 0, perAddress: 0, unauthenticated: 50 }, concurrency: { perActor: 4 } },
+    tls: { certFile: null, keyFile: null },
   });
 });
 
@@ -61,6 +62,7 @@ test('the whole file', async () => {
       'database: { maxConnections: 20, statementTimeout: 1m }',
       'limits:',
       '  rate: { unauthenticated: 5 }',
+      'tls: { certFile: tls.crt, keyFile: /run/tls.key }',
     ].join('\n'),
   });
   const config = await loadConfig({ flags: { config: 'etc/settings.yaml' }, env: {}, cwd });
@@ -73,6 +75,7 @@ test('the whole file', async () => {
     authentication: { keys: { enabled: false } },
     database: { maxConnections: 20, maxWriters: 4, statementTimeout: 60_000, idleInTransaction: 10_000 },
     limits: { rate: { perActor: 0, perAddress: 0, unauthenticated: 5 }, concurrency: { perActor: 4 } },
+    tls: { certFile: join(cwd, 'etc/tls.crt'), keyFile: '/run/tls.key' },
   });
   expect(storeOf(config)).toEqual({ kind: 'external', url: 'postgres://localhost/bailiwick' });
 });
@@ -210,9 +213,19 @@ describe('faults', () => {
       [/`limits.rate.perActor` must be a whole number from 0 to 1000000$/],
     ],
     [
-      'a group of a later version',
-      { file: 'tls: { certFile: a, keyFile: b }\n' },
-      [/^bailiwick.yaml:1:1: `tls` is not available in this version/],
+      'a setting of a later version',
+      { file: 'workers: 4\n' },
+      [/^bailiwick.yaml:1:1: `workers` is not available in this version/],
+    ],
+    [
+      'a certificate without its key',
+      { file: 'tls: { certFile: a }\n' },
+      ['bailiwick.yaml:1:18: `tls.certFile` needs `tls.keyFile`, which is not set; set both or none'],
+    ],
+    [
+      'a key without its certificate, in a variable',
+      { env: { BAILIWICK_TLS_KEY_FILE: 'k' } },
+      ['BAILIWICK_TLS_KEY_FILE: needs `tls.certFile`, which is not set; set both or none'],
     ],
     [
       'a nested group of a later version',

@@ -2,7 +2,7 @@ import { describe, expect, it, test } from '@jest/globals';
 import { isLoopback, isLoopbackName, loopbackHost } from '../../../server/http/host-guard.js';
 
 describe('loopbackHost', () => {
-  const guard = loopbackHost(8080);
+  const guard = loopbackHost({ kind: 'tcp', port: 8080 });
 
   test.each([
     ['127.0.0.1:8080', undefined],
@@ -36,9 +36,20 @@ describe('loopbackHost', () => {
 
   it('takes the bare name where http stands for the port', () => {
     expect(() => {
-      loopbackHost(80)('localhost', undefined);
+      loopbackHost({ kind: 'tcp', port: 80 })('localhost', undefined);
     }).not.toThrow();
   });
+});
+
+it('under TLS takes origins of https alone, and the bare name where https stands for the port', () => {
+  const guard = loopbackHost({ kind: 'tls', port: 443 });
+  expect(() => {
+    guard('localhost', 'https://localhost');
+    guard('[::1]:443', 'https://[::1]:443');
+  }).not.toThrow();
+  expect(() => {
+    guard('localhost', 'http://localhost');
+  }).toThrow(expect.objectContaining({ code: 'request.host' }));
 });
 
 test.each([

@@ -1,0 +1,192 @@
+// The certificate and key of a TLS listener, from files: read, checked as a pair before anything uses them, and read again while
+// the gateway runs. A pair that cannot be used never takes the place of one that can.
+import { constants, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { TLS_LIMITS } from '../limits.js';
+import type { Logger } from '../ports.js';
+import { readSmallFile, SmallFileError } from '../small-file.js';
+
+/** Absolute paths of PEM files. */
+export interface TlsFiles {
+  /** The certificate, and behind it those that lead to the root. */
+  readonly certFile: string;
+  readonly keyFile: string;
+  /** Certificates of those who vouch for clients; null: no client is asked for a certificate. */
+  readonly clientCaFile: string | null;
+}
+
+/** `message` begins with the path, and holds nothing of what the file holds. */
+export class TlsFileError extends Error {
+  override readonly name = 'TlsFileError';
+}
+
+export interface TlsIdentity {
+  readonly asksClients: boolean;
+  /** What new connections are greeted with. */
+  readonly context: () => SecureContextOptions;
+  /** Calls `listener` with each context that takes the place of another. */
+  readonly onRenewed: (listener: (context: SecureContextOptions) => void) => void;
+  /** Reads the files again. Rejects with `TlsFileError` where they cannot be used; what was there stays then. */
+  readonly renew: () => Promise<'same' | 'renewed'>;
+  readonly certificate: () => X509Certificate;
+  /** Whether others than the owner and group of the key's file may read it. */
+  readonly isKeyExposed: () => boolean;
+}
+
+/** Rejects with `TlsFileError`. */
+export async function openTlsIdentity(files: TlsFiles): Promise<TlsIdentity> {
+  let current = checkPair(await readPair(files));
+  const listeners: ((context: SecureContextOptions) => void)[] = [];
+  return {
+    asksClients: files.clientCaFile !== null,
+    context: () => current.context,
+    certificate: () => current.certificate,
+    isKeyExposed: () => current.isKeyExposed,
+    onRenewed: (listener) => {
+      listeners.push(listener);
+    },
+    renew: async () => {
+      const found = await readPair(files);
+      if (found.every((file, index) => isSame(file, current.read[index] ?? null))) return 'same';
+      current = checkPair(found);
+      for (const listener of listeners) listener(current.context);
+      return 'renewed';
+    },
+  };
+}
+
+interface ReadFile {
+  readonly path: string;
+  readonly bytes: Buffer;
+  readonly mode: number;
+}
+
+function isSame(a: ReadFile | null, b: ReadFile | null): boolean {
+  return a === null || b === null ? a === b : a.bytes.equals(b.bytes);
+}
+
+/** Certificate, key and, where clients are asked, who vouches for them. */
+type ReadPair = readonly [cert: ReadFile, key: ReadFile, clientCa: ReadFile | null];
+
+async function readPair({ certFile, keyFile, clientCaFile }: TlsFiles): Promise<ReadPair> {
+  const [cert, key] = [await readOne(certFile), await readOne(keyFile)];
+  return [cert, key, clientCaFile === null ? null : await readOne(clientCaFile)];
+}
+
+async function readOne(path: string): Promise<ReadFile> {
+  try {
+    const { bytes, facts } = await readSmallFile(path, TLS_LIMITS.fileBytes);
+    return { path, bytes, mode: facts.mode };
+  } catch (error) {
+    if (error instanceof SmallFileError) throw new TlsFileError(`\`${path}\` ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+interface Pair {
+  readonly read: ReadPair;
+  readonly certificate: X509Certificate;
+  readonly isKeyExposed: boolean;
+  readonly context: SecureContextOptions;
+}
+
+const OTHERS_MAY_READ = 0o004;
+
+function checkPair(read: ReadPair): Pair {
+  const [cert, key, clientCa] = read;
+  const [certificate] = certificatesIn(cert);
+  const privateKey = keyIn(key);
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw new TlsFileError(`\`${key.path}\` is not the key of the certificate in \`${cert.path}\``);
+  }
+  if (clientCa !== null) certificatesIn(clientCa);
+  const context: SecureContextOptions = {
+    minVersion: 'TLSv1.2',
+    cert: cert.bytes,
+    key: key.bytes,
+    ...(clientCa === null ? {} : { ca: clientCa.bytes }),
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION | (clientCa === null ? 0 : NO_RESUMPTION),
+  };
+  try {
+    createSecureContext(context);
+  } catch (error) {
+    throw new TlsFileError(`\`${cert.path}\` and \`${key.path}\` cannot be used for TLS: ${reasonOf(error)}`, {
+      cause: error,
+    });
+  }
+  return { read, certificate, isKeyExposed: (key.mode & OTHERS_MAY_READ) !== 0, context };
+}
+
+/** A session that is taken up again is not verified again: each client certificate is judged on each connection. */
+const NO_RESUMPTION = constants.SSL_OP_NO_TICKET;
+
+const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+function certificatesIn({ path, bytes }: ReadFile): readonly [X509Certificate, ...X509Certificate[]] {
+  const [first, ...others] = bytes.toString('latin1').match(BLOCK) ?? [];
+  if (first === undefined) throw new TlsFileError(`\`${path}\` has no certificate in PEM form`);
+  try {
+    return [new X509Certificate(first), ...others.map((block) => new X509Certificate(block))];
+  } catch (error) {
+    throw new TlsFileError(`\`${path}\` has a certificate that cannot be read`, { cause: error });
+  }
+}
+
+function keyIn({ path, bytes }: ReadFile): KeyObject {
+  try {
+    return createPrivateKey(bytes);
+  } catch (error) {
+    const isEncrypted = bytes.includes('ENCRYPTED');
+    const message = isEncrypted ? 'has an encrypted key: give one that is not' : 'has no private key in PEM form';
+    throw new TlsFileError(`\`${path}\` ${message}`, { cause: error });
+  }
+}
+
+/** OpenSSL's own words, which hold nothing of the files. */
+function reasonOf(error: unknown): string {
+  return error instanceof Error && 'reason' in error ? String(error.reason) : 'OpenSSL refuses them';
+}
+
+export interface TlsWatch {
+  /** Looks at the files now, and says what came of it. */
+  readonly hurry: () => Promise<void>;
+  readonly stop: () => void;
+}
+
+/** Looks at the files from time to time, by their content; says in the log what it took, and what it could not. */
+export function watchTlsFiles(
+  identity: TlsIdentity,
+  { log, interval = TLS_LIMITS.pollInterval }: { readonly log: Logger; readonly interval?: number },
+): TlsWatch {
+  let told: string | null = null;
+  const look = async (): Promise<void> => {
+    try {
+      if ((await identity.renew()) === 'renewed') log.info(describe(identity), 'the TLS certificate was renewed');
+      told = null;
+    } catch (error) {
+      const reason = error instanceof TlsFileError ? error.message : 'the files cannot be read';
+      if (reason !== told) {
+        log.error({ reason, error }, 'the TLS certificate was not renewed, and the one in use stays');
+      }
+      told = reason;
+    }
+  };
+  let looking: Promise<void> = Promise.resolve();
+  const next = (): Promise<void> => (looking = looking.then(look));
+  const timer = setInterval(() => void next(), interval);
+  timer.unref();
+  return {
+    hurry: () => {
+      told = null;
+      return next();
+    },
+    stop: () => {
+      clearInterval(timer);
+    },
+  };
+}
+
+function describe(identity: TlsIdentity): Readonly<Record<string, unknown>> {
+  const { subject, validTo, fingerprint256 } = identity.certificate();
+  return { subject, validTo, fingerprint256 };
+}

@@ -1,0 +1,49 @@
+// Files of a few kilobytes that must not be believed: read up to a limit, from the file that was looked at.
+import { constants, type Stats } from 'node:fs';
+import { open } from 'node:fs/promises';
+
+export interface SmallFile {
+  readonly bytes: Buffer;
+  readonly facts: Stats;
+}
+
+/** `message` continues a sentence that begins with the file's name, and holds nothing of its content. */
+export class SmallFileError extends Error {
+  override readonly name = 'SmallFileError';
+  readonly fault: 'missing' | 'unreadable' | 'too_large';
+
+  constructor(fault: SmallFileError['fault'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.fault = fault;
+  }
+}
+
+/** Throws `SmallFileError`. A pipe or device is refused, and cannot hang: it is opened without waiting. */
+export async function readSmallFile(path: string, limit: number): Promise<SmallFile> {
+  try {
+    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const facts = await handle.stat();
+      if (!facts.isFile()) throw new SmallFileError('unreadable', 'is not a regular file');
+      const buffer = Buffer.alloc(limit + 1);
+      let length = 0;
+      for (let more = 1; more > 0 && length <= limit; length += more) {
+        more = (await handle.read(buffer, length, buffer.length - length, null)).bytesRead;
+      }
+      if (length > limit) throw new SmallFileError('too_large', `is larger than ${String(limit)} bytes`);
+      return { bytes: buffer.subarray(0, length), facts };
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (error instanceof SmallFileError) throw error;
+    const code = systemCodeOf(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') throw new SmallFileError('missing', 'does not exist');
+    throw new SmallFileError('unreadable', `cannot be read (${code})`, { cause: error });
+  }
+}
+
+/** Such as `EACCES`. */
+export function systemCodeOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : 'unknown reason';
+}
