@@ -1,7 +1,6 @@
 // Places in a JSON text, for messages: where it stops being JSON, which key stands twice, and the pointer to an offset.
 // `server/json.ts` reads the values; this only ever runs on a text that is refused.
-
-const POINTER_KEY_LENGTH = 64;
+import { HTTP_LIMITS } from './limits.js';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -15,7 +14,7 @@ const CLOSE_OBJECT = 0x7d;
 /** A pointer (RFC 6901) one step longer, with the key escaped and cut. */
 export function pointerTo(parent: string, key: string | number): string {
   if (typeof key === 'number') return `${parent}/${String(key)}`;
-  const cut = key.length > POINTER_KEY_LENGTH ? key.slice(0, POINTER_KEY_LENGTH) : key;
+  const cut = key.length > HTTP_LIMITS.pointerKeyCharacters ? key.slice(0, HTTP_LIMITS.pointerKeyCharacters) : key;
   return `${parent}/${cut.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 

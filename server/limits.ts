@@ -1,4 +1,6 @@
-// The fixed maxima that bound the gateway's input and memory, in one object. What an operator may set is in the configuration's `limits`.
+// Every fixed time, size and count that bounds what this program takes, keeps and waits for, in groups. What an operator may set is a
+// setting, and stands here with the value that it has unless it is set. Lengths that a format fixes, and numbers by which an algorithm
+// chooses its way or a report its length, stand where they are used: they refuse nobody anything.
 
 export const HTTP_LIMITS = Object.freeze({
   /** Bytes of a request body, beside the cursor that it may carry. */
@@ -18,13 +20,13 @@ export const HTTP_LIMITS = Object.freeze({
   /** Characters of the request target; a namespace is at most 1,024. */
   targetCharacters: 4096,
   loggedPathCharacters: 256,
+  /** Of a key that a pointer in an answer names. */
+  pointerKeyCharacters: 64,
   /** Bytes of all request headers, and how many of them. */
   headerBytes: 16 * 1024,
   headers: 100,
   /** Characters of an `Authorization` value that are looked at. */
   credentialCharacters: 8192,
-  /** Of the path of a Unix socket; 104 of them, with the zero at the end, are what every system takes. */
-  socketPathBytes: 103,
   /** Sockets open at once. */
   connections: 4096,
   requestsPerSocket: 100_000,
@@ -54,28 +56,46 @@ export const TLS_LIMITS = Object.freeze({
   handshakeTimeout: 8_000,
 });
 
-/** Of a process and its store where the settings say nothing else. */
+/** Of the systems that this program runs on. */
+export const SYSTEM_LIMITS = Object.freeze({
+  /** Of the path of a Unix socket; 104 of them, with the zero at the end, are what every system takes. */
+  socketPathBytes: 103,
+});
+
+/** Of a process and its store where the settings `database.*` say nothing else. Times are milliseconds. */
 export const DATABASE_LIMITS = Object.freeze({
-  /** Connections for queries, and for what writes. */
+  /** Connections for queries, for what writes, and for keys and health, which queries cannot take. */
   maxConnections: 8,
   maxWriters: 4,
-  /** Milliseconds. */
+  maxVital: 2,
   statementTimeout: 3_000,
   idleInTransaction: 10_000,
+  /** How long a new connection may take to come about. */
+  connectTimeout: 5_000,
+  /** How long a request may wait for a connection. Taking over the folder of an owner that was killed takes one to two seconds. */
+  acquireTimeout: Object.freeze({ embedded: 5_000, external: 1_000 }),
 });
 
-/** Of connections to the store, where nothing can be set. */
+/** Of connections to the store, where nothing can be set. Times are milliseconds. */
 export const POOL_LIMITS = Object.freeze({
-  /** Connections that queries cannot take, for keys and health. */
-  vital: 2,
   /** Requests that may wait for a connection of a pool; one more is refused at once. */
   waiting: 64,
-  /** How long a connection may take to come about, and to do nothing before it is ended, in milliseconds. */
-  connectTimeout: 5_000,
+  /** How long a connection may do nothing before it is ended. */
   idleTimeout: 30_000,
+  /** PostgreSQL ends a statement itself; we give it up so much later, for a network that went silent. */
+  statementGrace: 500,
+  /** The server forgets a request to cancel that it has not got by then; so do we. */
+  cancelTimeout: 1_000,
+  /** How long connections in use have to come back when the store is closed. */
+  closeTimeout: 5_000,
+  /** A listener asks so often whether its connection is still there, and waits so long before it makes another one. */
+  listenPulse: 15_000,
+  listenRetry: 500,
+  /** Wait before a transaction that the store gave up is begun again, about; twice as long each time. */
+  transactionRetry: 10,
 });
 
-/** Of the embedded store, in the process that owns its folder, for all that use it. */
+/** Of the embedded store, in the process that owns its folder, for all that use it. Times are milliseconds. */
 export const EMBEDDED_LIMITS = Object.freeze({
   connections: 512,
   /** Clients that may wait for the engine; one more is refused. */
@@ -92,6 +112,26 @@ export const EMBEDDED_LIMITS = Object.freeze({
   /** After a unit that took so many milliseconds there is a pause of so many, in which new clients are greeted and say what they want. */
   longUnit: 100,
   pauseAfterLong: 10,
+  /** Pages that the engine keeps, and the log that it writes before a checkpoint, as PostgreSQL has them. All pages are memory from the start. */
+  sharedBuffers: '48MB',
+  walSize: '256MB',
+  /** Lines of the engine's standard error that are quoted when it fails. */
+  lastWords: 8,
+  /** How long clients may finish what they have begun when the store closes, and how long all of closing may take. */
+  drainTimeout: 3_000,
+  closeTimeout: 15_000,
+});
+
+/** Of who owns the folder of an embedded store. Times are milliseconds. */
+export const OWNER_LIMITS = Object.freeze({
+  /** Owners touch their lock this often, and one that others cannot see is taken for dead after this long without. */
+  heartbeat: 2_000,
+  heartbeatLost: 30_000,
+  /** An owner that does not answer may still make its first store; after this long it is taken for out of reach. */
+  reachTimeout: 40_000,
+  /** How soon an owner that does not answer is tried again, and after how long a start says for whom it waits. */
+  reachRetry: 50,
+  waitNotice: 2_000,
 });
 
 /**
@@ -108,6 +148,10 @@ export const MEMORY_LIMITS = Object.freeze({
   /** Texts that have a name, and what a connection has prepared; and one. */
   preparedTexts: 160_000,
   preparedText: 40_000,
+  /** Texts without a name whose coming back is watched for. */
+  watchedTexts: 256,
+  /** Of values, that may be sent again for each place of a prepared text where they stand. */
+  repeatedValues: 100_000,
 });
 
 export const SHARE_LIMITS = Object.freeze({
@@ -119,6 +163,8 @@ export const SHARE_LIMITS = Object.freeze({
   connectionUnreadBytes: 16 * 1024 * 1024,
   unreadBytes: 32 * 1024 * 1024,
   totalUnreadBytes: 256 * 1024 * 1024,
+  /** Seconds, that who is refused is told to wait. */
+  retryAfter: 1,
 });
 
 export const RATE_LIMITS = Object.freeze({
@@ -133,6 +179,11 @@ export const LOG_LIMITS = Object.freeze({
   retryInterval: 50,
   /** How long the end of the process waits for the last lines, in milliseconds. */
   flushTimeout: 1_000,
+  /** Errors that caused an error, and so on. */
+  causes: 4,
+  /** A flood of refused requests is one line in so many milliseconds, with so many addresses; of more it counts the requests alone. */
+  floodInterval: 1_000,
+  floodAddresses: 16,
 });
 
 export const POLICY_LIMITS = Object.freeze({
@@ -140,10 +191,18 @@ export const POLICY_LIMITS = Object.freeze({
   folderDepth: 32,
   /** Bytes of a snapshot file, as the engine has it: more are not even read. */
   snapshotBytes: 400 * 1024 * 1024,
+  /** Bytes that are read, checked and verified within a second anywhere: of fewer no progress is told. */
+  quietBytes: 2 * 1024 * 1024,
   /** Activations that are remembered. */
   history: 100,
   /** Actors that are kept resolved for one policy: each takes 8 KiB at most, and four bytes for each role that it is in. */
   resolvedActors: 1_024,
+});
+
+/** Of the files that publication works with; those of statements and keyrings are the engine's. */
+export const SIGNING_LIMITS = Object.freeze({
+  /** Bytes of a private key's file. */
+  keyBytes: 4_096,
 });
 
 /** How large a query may be. */
@@ -182,8 +241,13 @@ export const LOAD_LIMITS = Object.freeze({
     embedded: Object.freeze({ lines: 1_000, bytes: 4 * 1024 * 1024 }),
     external: Object.freeze({ lines: 20_000, bytes: 32 * 1024 * 1024 }),
   }),
-  /** Namespaces that are remembered as being there. */
+  /** How often a batch is begun again that the store gave up for the sake of somebody else's writing. */
+  retries: 5,
+  /** Namespaces that are remembered as being there, and that one statement asks for. */
   knownNamespaces: 200_000,
+  askedNamespaces: 10_000,
+  /** Records that an export reads at a time: few, since each may take two megabytes. */
+  exportedRecords: 50,
   /** Templates whose compiled schemas are remembered. */
   knownTemplates: 1_000,
   /** So many records at once make it worth to tidy the store. */
@@ -238,4 +302,7 @@ export const CLI_LIMITS = Object.freeze({
   requestBytes: 1024 * 1024,
   /** Arrays and objects inside one another in a line of requests. */
   requestDepth: 16,
+  /** Characters of the rows of a comment on GitHub, which may have 65,536 with what else is in ours; and bytes of one annotation, the hint at its end aside. */
+  commentCharacters: 60_000,
+  annotationBytes: 16_384,
 });

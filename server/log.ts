@@ -2,6 +2,7 @@
 // the database are left out, because they quote stored and bound values, and others may read a shared log.
 import type { Writable } from 'node:stream';
 import { pino } from 'pino';
+import { LOG_LIMITS } from './limits.js';
 import { makeLogDestination } from './log-destination.js';
 import type { Logger } from './ports.js';
 
@@ -43,10 +44,9 @@ export function makeLogger(options: LogOptions = {}): ClosableLogger {
 }
 
 const SQLSTATE = /^[0-9A-Z]{5}$/;
-const CAUSES = 4;
 
 /** An error as the log tells it: what it is and where it arose, with its causes. */
-export function describeError(error: unknown, causes = CAUSES): unknown {
+export function describeError(error: unknown, causes: number = LOG_LIMITS.causes): unknown {
   if (!(error instanceof Error)) return typeof error;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   const stack = placesOf(error);

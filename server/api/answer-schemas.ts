@@ -1,5 +1,6 @@
 // What the routes answer, as JSON Schemas: the API's description shows them, and tests hold every answer to them.
 import { FAMILIES, scopeNames, ALL_SCOPES } from '../../engine/index.js';
+import { QUERY_LIMITS } from '../limits.js';
 import { PROBLEMS } from '../problem.js';
 import { namespacePath, SELECTED_RECORD } from './record-schema.js';
 import type { JsonSchema } from './schema.js';
@@ -16,9 +17,9 @@ const ASKED = Object.freeze({
 
 export const PAGE_SCHEMA = whole({
   ...ASKED,
-  items: { type: 'array', maxItems: 500, items: SELECTED_RECORD },
+  items: { type: 'array', maxItems: QUERY_LIMITS.pageSize, items: SELECTED_RECORD },
   page: whole({
-    size: { type: 'integer', minimum: 0, maximum: 500 },
+    size: { type: 'integer', minimum: 0, maximum: QUERY_LIMITS.pageSize },
     next: { type: ['string', 'null'], minLength: 1 },
   }),
 });

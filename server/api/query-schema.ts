@@ -2,6 +2,7 @@
 // a body that does not have it. `where` is only known to be an object here; its fields, operators and operands are read by
 // server/query.
 import { FAMILIES } from '../../engine/index.js';
+import { QUERY_LIMITS } from '../limits.js';
 import type { ProblemCode } from '../problem.js';
 import { bodyShape } from './body-shape.js';
 import type { Place } from './faults.js';
@@ -46,7 +47,7 @@ const LIST = Object.freeze({
     type: 'object',
     examples: [{ size: 50 }],
     properties: {
-      size: { type: 'integer', minimum: 0, maximum: 500 },
+      size: { type: 'integer', minimum: 0, maximum: QUERY_LIMITS.pageSize },
       after: { type: ['string', 'null'] },
     },
     additionalProperties: false,

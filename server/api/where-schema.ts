@@ -1,9 +1,10 @@
 // What may stand in `where`, as a JSON Schema for editors and for the API's description. The gateway reads conditions itself
 // (server/query/condition.ts), because it knows the fields and says better what is wrong; a test holds the two together.
+import { QUERY_LIMITS } from '../limits.js';
 
 const value = { type: ['number', 'string', 'boolean'] };
 const ordered = { type: ['number', 'string'] };
-const listOf = (items: object): object => ({ type: 'array', maxItems: 1_000, items });
+const listOf = (items: object): object => ({ type: 'array', maxItems: QUERY_LIMITS.listValues, items });
 
 export const WHERE_SCHEMA = Object.freeze({
   $defs: {

@@ -1,7 +1,8 @@
 // Every setting, once. Flags, variables, `bailiwick.yaml` and its schema, help texts, `config check`, the example file and the
 // type of the configuration are derived from this table: to add a setting is to add its row here and to use its value.
 import { type FlagNames, group, later, type Row, rowsOf, rowsOfSetting, setting, type ValuesOf } from './setting.js';
-import { ADDRESS, count, DATABASE_URL, DURATION, FLAG, PATH } from './value-types.js';
+import { DATABASE_LIMITS } from '../limits.js';
+import { ADDRESS, count, DATABASE_URL, DURATION, FLAG, inSeconds, PATH } from './value-types.js';
 
 const RATE = count(0, 1_000_000);
 const CONNECTIONS = count(1, 1_000);
@@ -47,15 +48,31 @@ export const SETTINGS = Object.freeze({
     revocationsFile: later(),
   }),
   database: group('connections to the store, and their time limits', {
-    maxConnections: setting(CONNECTIONS, { default: 8, doc: 'connections for queries' }),
-    maxWriters: setting(CONNECTIONS, { default: 4, doc: 'connections for everything that writes' }),
+    maxConnections: setting(CONNECTIONS, { default: DATABASE_LIMITS.maxConnections, doc: 'connections for queries' }),
+    maxWriters: setting(CONNECTIONS, {
+      default: DATABASE_LIMITS.maxWriters,
+      doc: 'connections for everything that writes',
+    }),
+    maxVital: setting(CONNECTIONS, {
+      default: DATABASE_LIMITS.maxVital,
+      doc: 'connections for keys and health, which queries cannot take',
+    }),
     statementTimeout: setting(DURATION, {
-      default: '3s',
+      default: inSeconds(DATABASE_LIMITS.statementTimeout),
       doc: 'longest time for one statement of a request; on the embedded store a query ends after a third of it',
     }),
     idleInTransaction: setting(DURATION, {
-      default: '10s',
+      default: inSeconds(DATABASE_LIMITS.idleInTransaction),
       doc: 'longest time that an open transaction may idle',
+    }),
+    connectTimeout: setting(DURATION, {
+      default: inSeconds(DATABASE_LIMITS.connectTimeout),
+      doc: 'longest time that a new connection may take',
+    }),
+    acquireTimeout: setting(DURATION, {
+      default: null,
+      doc: `longest time that a request may wait for a connection (default: ${inSeconds(DATABASE_LIMITS.acquireTimeout.external)}, on the embedded store ${inSeconds(DATABASE_LIMITS.acquireTimeout.embedded)})`,
+      example: inSeconds(DATABASE_LIMITS.acquireTimeout.external),
     }),
   }),
   limits: group('bounds on what callers may use', {

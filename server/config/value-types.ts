@@ -95,6 +95,9 @@ export function parseDuration(text: string): Parsed<number> {
   return { ok: true, value: Number(match?.[1]) * unit };
 }
 
+/** Whole seconds as the file would write them. */
+export const inSeconds = (milliseconds: number): string => `${String(milliseconds / 1000)}s`;
+
 const HOUR = 3_600_000;
 
 /** Milliseconds, at most those of an hour. */

@@ -32,9 +32,6 @@ const DriverClient: new (config: pg.ClientConfig) => DriverClient = pg.Client as
 
 type QueryCallback = (error: Error | null, result?: unknown) => void;
 
-/** The server forgets a request to cancel that it has not got by then; so do we. */
-const CANCEL_TIMEOUT = 1_000;
-
 export class StoreClient extends DriverClient {
   /** Why this connection must not be used again: knex's name for it, which gives one that carries it back to be dropped. */
   __knex__disposed: Error | undefined = undefined;
@@ -127,7 +124,7 @@ function isTold(host: string, port: number, request: Buffer): Promise<boolean> {
   return new Promise((resolve) => {
     const socket: Socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${String(port)}`) : connect(port, host);
     let failed = false;
-    socket.setTimeout(CANCEL_TIMEOUT, () => socket.destroy(new Error('no answer')));
+    socket.setTimeout(POOL_LIMITS.cancelTimeout, () => socket.destroy(new Error('no answer')));
     socket.on('error', () => {
       failed = true;
     });
@@ -147,6 +144,8 @@ export interface ConnectionSource {
   readonly greeting: string | null;
   /** Runs an attempt to get a connection, as often as makes sense. */
   readonly reach: <T>(attempt: () => Promise<T>) => Promise<T>;
+  /** Milliseconds a new connection may take to come about. */
+  readonly connectTimeout: number;
   /** Milliseconds a request may wait for a connection. */
   readonly acquireTimeout: number;
   /** Milliseconds after which a statement is given up and its connection dropped; 0 is never. */
@@ -174,7 +173,7 @@ interface DriverPool {
 
 const DriverPool: new (options: PoolOptions) => DriverPool = pg.Pool as never;
 
-const { waiting: MAX_WAITING, connectTimeout, idleTimeout } = POOL_LIMITS;
+const { waiting: MAX_WAITING, idleTimeout } = POOL_LIMITS;
 
 export class StorePool extends DriverPool {
   readonly #source: ConnectionSource;
@@ -188,7 +187,7 @@ export class StorePool extends DriverPool {
         }
       },
       max,
-      connectionTimeoutMillis: connectTimeout,
+      connectionTimeoutMillis: source.connectTimeout,
       idleTimeoutMillis: idleTimeout,
       allowExitOnIdle: true, // a connection that nobody uses does not keep a process alive
       onConnect: (client) => greet(client, source.greeting),

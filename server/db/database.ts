@@ -28,8 +28,14 @@ interface Limits {
   readonly maxConnections?: number;
   /** Connections for transactions and everything else that knex runs; unless said, no more than those for queries. */
   readonly maxWriters?: number;
+  /** Connections for keys and health. */
+  readonly maxVital?: number;
   /** Milliseconds a transaction may idle before it is rolled back and its connection ended. */
   readonly idleInTransaction?: number;
+  /** Milliseconds a new connection may take to come about. */
+  readonly connectTimeout?: number;
+  /** Milliseconds a request may wait for a connection; null: as long as is usual for the kind of store. */
+  readonly acquireTimeout?: number | null;
   /** Of an embedded store. */
   readonly onWait?: OnWait;
 }
@@ -54,24 +60,26 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** Milliseconds that connections in use have to come back when the store is closed. */
-const CLOSE_PATIENCE = 5_000;
-
 /**
  * Opens the store and waits until it answers; an embedded store is created where there is none.
  * Throws `StoreError`: `store.url`, `store.unreachable`, `store.refused`, `store.locked`, `store.corrupt` and so on.
  */
 export async function openDatabase(config: DatabaseConfig): Promise<Database> {
   const usual = DATABASE_LIMITS;
-  const { statementTimeout = usual.statementTimeout, idleInTransaction = usual.idleInTransaction } = config;
-  const limits = { statementTimeout, idleInTransaction };
-  const { maxConnections = usual.maxConnections } = config;
+  const limits = {
+    statementTimeout: config.statementTimeout ?? usual.statementTimeout,
+    idleInTransaction: config.idleInTransaction ?? usual.idleInTransaction,
+    connectTimeout: config.connectTimeout ?? usual.connectTimeout,
+    acquireTimeout: config.acquireTimeout ?? usual.acquireTimeout[config.kind],
+  };
+  const { maxConnections = usual.maxConnections, maxVital = usual.maxVital } = config;
   const { maxWriters = Math.min(usual.maxWriters, maxConnections) } = config;
+  const sizes = { maxConnections, maxWriters, maxVital };
   if (config.kind === 'external') {
     const source = externalSource({ url: config.url, ...limits });
     await probeExternal(source);
     const closeStore = (): Promise<void> => Promise.resolve();
-    return database(config.kind, { source, maxConnections, maxWriters, longestQuery: null, closeStore });
+    return database(config.kind, { source, ...sizes, longestQuery: null, closeStore });
   }
   const { onWait } = config;
   const embedded = embeddedSource({ dataDir: config.dataDir, ...limits, ...(onWait === undefined ? {} : { onWait }) });
@@ -79,22 +87,23 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
   const longestQuery =
     limits.statementTimeout === 0 ? null : Math.ceil(limits.statementTimeout * EMBEDDED_LIMITS.queryShare);
   const { source, close: closeStore } = embedded;
-  return database(config.kind, { source, maxConnections, maxWriters, longestQuery, closeStore });
+  return database(config.kind, { source, ...sizes, longestQuery, closeStore });
 }
 
 interface Parts {
   readonly source: ConnectionSource;
   readonly maxConnections: number;
   readonly maxWriters: number;
+  readonly maxVital: number;
   readonly longestQuery: number | null;
   readonly closeStore: () => Promise<void>;
 }
 
 function database(kind: Database['kind'], parts: Parts): Database {
-  const { source, maxConnections, maxWriters, longestQuery, closeStore } = parts;
+  const { source, maxConnections, maxWriters, maxVital, longestQuery, closeStore } = parts;
   const readers = new StorePool(source, { max: maxConnections });
   const writers = new StorePool(source, { max: maxWriters });
-  const vitals = new StorePool(source, { max: POOL_LIMITS.vital, name: VITAL });
+  const vitals = new StorePool(source, { max: maxVital, name: VITAL });
   const db = knex({
     client: 'pg',
     version: '15', // of the SQL to write, so that knex asks no server
@@ -125,7 +134,7 @@ function database(kind: Database['kind'], parts: Parts): Database {
 
 function patience(): Promise<void> {
   return new Promise((resolve) => {
-    setTimeout(resolve, CLOSE_PATIENCE).unref();
+    setTimeout(resolve, POOL_LIMITS.closeTimeout).unref();
   });
 }
 

@@ -13,21 +13,20 @@ export interface ExternalOptions {
   readonly statementTimeout: number;
   /** Milliseconds. */
   readonly idleInTransaction: number;
+  readonly connectTimeout: number;
+  readonly acquireTimeout: number;
 }
 
-const ACQUIRE_TIMEOUT = 1_000;
-/** The server ends a statement itself; we give up a little later, for a network that went silent. */
-const GRACE = 500;
-
 export function externalSource(options: ExternalOptions): ConnectionSource {
-  const { statementTimeout } = options;
+  const { statementTimeout, connectTimeout, acquireTimeout } = options;
   const config = configOf(options); // refuses a wrong URL now, not at the first request
   return {
     config: () => config,
     greeting: GREETING,
     reach: (attempt) => attempt(),
-    acquireTimeout: ACQUIRE_TIMEOUT,
-    deadline: statementTimeout === 0 ? 0 : statementTimeout + GRACE,
+    connectTimeout,
+    acquireTimeout,
+    deadline: statementTimeout === 0 ? 0 : statementTimeout + POOL_LIMITS.statementGrace,
   };
 }
 
@@ -51,7 +50,7 @@ export async function probeExternal(source: ConnectionSource): Promise<void> {
   }
 }
 
-function configOf({ url, statementTimeout, idleInTransaction }: ExternalOptions): pg.ClientConfig {
+function configOf({ url, statementTimeout, idleInTransaction, connectTimeout }: ExternalOptions): pg.ClientConfig {
   if (!/^postgres(?:ql)?:\/\//.test(url))
     throw new StoreError('store.url', 'the database URL does not begin with postgres:// or postgresql://');
   const sslmode = /[?&]sslmode=([^&#]*)/.exec(url)?.[1];
@@ -61,7 +60,7 @@ function configOf({ url, statementTimeout, idleInTransaction }: ExternalOptions)
   const config: pg.ClientConfig = {
     connectionString: url,
     application_name: 'bailiwick',
-    connectionTimeoutMillis: POOL_LIMITS.connectTimeout,
+    connectionTimeoutMillis: connectTimeout,
     idle_in_transaction_session_timeout: idleInTransaction,
     keepAlive: true,
     ...(statementTimeout === 0 ? {} : { statement_timeout: statementTimeout }),

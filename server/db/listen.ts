@@ -1,6 +1,7 @@
 // What other processes announce by NOTIFY, on a connection that does nothing else. It comes back by itself when it is lost; what was
 // announced meanwhile is not heard, so the handler is called once for each time that it has begun to listen.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { POOL_LIMITS } from '../limits.js';
 import { type ConnectionSource, StoreClient } from './connections.js';
 
 /** `payload` is null when something may have been missed: at the beginning, and after a connection was lost. */
@@ -14,10 +15,6 @@ export interface Listener {
 export interface Subscription {
   readonly close: () => Promise<void>;
 }
-
-const RETRY = 500;
-/** A dead connection that says nothing is found out by asking. Milliseconds. */
-const PULSE = 15_000;
 
 export function makeListener(source: ConnectionSource): Listener {
   const open = new Set<Subscription>();
@@ -57,7 +54,7 @@ async function subscribe(
     client = next;
     const pulse = setInterval(() => {
       next.run('select 1').catch(() => undefined);
-    }, PULSE);
+    }, POOL_LIMITS.listenPulse);
     pulse.unref();
     let isOver = false;
     const over = (): void => {
@@ -73,7 +70,7 @@ async function subscribe(
   const again = async (): Promise<void> => {
     client = null;
     while (!isClosed()) {
-      await sleep(RETRY, undefined, { signal, ref: false }).catch(() => undefined);
+      await sleep(POOL_LIMITS.listenRetry, undefined, { signal, ref: false }).catch(() => undefined);
       if (isClosed()) return;
       try {
         await begin();

@@ -28,7 +28,6 @@ interface NamedText {
 export type StatementNames = (text: string) => NamedText | null;
 
 const { preparedTexts: PREPARED, preparedText: LONGEST } = MEMORY_LIMITS;
-const WATCHED = 256;
 const TIMES = 3;
 
 /**
@@ -37,7 +36,7 @@ const TIMES = 3;
  */
 export function makeStatementNames(): StatementNames {
   const names = makeRecent<NamedText>(PREPARED);
-  const seen = makeRecent<number>(Infinity, WATCHED);
+  const seen = makeRecent<number>(Infinity, MEMORY_LIMITS.watchedTexts);
   let given = 0;
   return (text) => {
     const known = names.get(text);
@@ -80,15 +79,12 @@ function queryOf(statement: Fragment, names: StatementNames): Query {
   return { name: named.name, text: named.text, values: statement.bindings };
 }
 
-/** Characters that may be sent again for each place where they stand. */
-const LITTLE = 100_000;
-
 function bindsLittle({ bindings }: Fragment): boolean {
   let characters = 0;
   for (const binding of bindings) {
     for (const value of Array.isArray(binding) ? binding : [binding]) {
       characters += 8 + (typeof value === 'string' ? value.length : 0);
-      if (characters > LITTLE) return false;
+      if (characters > MEMORY_LIMITS.repeatedValues) return false;
     }
   }
   return true;

@@ -2,6 +2,7 @@
 // ROLLBACK and no error, and knex calls that success (an acknowledged write would be lost): here it is an error.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
+import { POOL_LIMITS } from '../limits.js';
 import { sqlStateOf, StoreError } from './failures.js';
 
 export interface TransactionOptions {
@@ -11,8 +12,6 @@ export interface TransactionOptions {
 
 /** serialization_failure and deadlock_detected: nothing was done, and the same may succeed now. */
 const RETRIED: ReadonlySet<string> = new Set(['40001', '40P01']);
-/** Milliseconds, about, before the first time; longer each time. */
-const RETRY_AFTER = 10;
 
 /**
  * Runs `work` in one transaction and returns what it returns, once COMMIT has said that it committed.
@@ -29,7 +28,7 @@ export async function inTransaction<T>(
       return await once(db, work);
     } catch (error) {
       if (times >= retry || !RETRIED.has(sqlStateOf(error) ?? '')) throw error;
-      await sleep(RETRY_AFTER * 2 ** times * (0.5 + Math.random()));
+      await sleep(POOL_LIMITS.transactionRetry * 2 ** times * (0.5 + Math.random()));
     }
   }
 }

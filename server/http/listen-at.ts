@@ -1,7 +1,7 @@
 // Where a gateway listens, a TCP address (in clear text or under TLS) or a Unix socket, and how each is taken.
 import { lstatSync, rmSync } from 'node:fs';
 import { connect, type ListenOptions, type Server } from 'node:net';
-import { HTTP_LIMITS } from '../limits.js';
+import { SYSTEM_LIMITS } from '../limits.js';
 
 export interface TcpAt {
   readonly kind: 'tcp' | 'tls';
@@ -34,7 +34,7 @@ export async function listenOnTcp(server: Server, { kind, host, port }: TcpAt): 
 /** Rejects with `EADDRINUSE` where somebody listens; a socket that nobody listens on any more is replaced. */
 export async function listenOnSocket(server: Server, path: string): Promise<SocketAt> {
   // The system would cut what is longer to the address of another socket.
-  if (Buffer.byteLength(path) > HTTP_LIMITS.socketPathBytes) throw systemError('ENAMETOOLONG', path);
+  if (Buffer.byteLength(path) > SYSTEM_LIMITS.socketPathBytes) throw systemError('ENAMETOOLONG', path);
   if (await isAnswered(path)) throw systemError('EADDRINUSE', path);
   if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true) rmSync(path);
   // It has its rights from the moment that it is there: the address is taken before `listen` returns.

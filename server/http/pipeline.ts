@@ -85,7 +85,7 @@ function readerOf({ actor, incoming }: Exchange): string {
 function checkRoom({ services }: Door, exchange: Exchange, bytes: number): void {
   const { unread } = exchange.incoming;
   if (unread > 0 && unread + bytes > SHARE_LIMITS.connectionUnreadBytes) {
-    throw tooMany({ quota: SHARE_LIMITS.connectionUnreadBytes }, 'unread-bytes', 1);
+    throw tooMany({ quota: SHARE_LIMITS.connectionUnreadBytes }, 'unread-bytes', SHARE_LIMITS.retryAfter);
   }
   services.shares.checkRoom(readerOf(exchange), bytes);
 }

@@ -1,6 +1,6 @@
 // The operator's log of requests: the one exit for everything that is answered, one line each, with whoever asked as far as it
 // is known. A flood is one line a second, with the addresses that it comes from.
-import { HTTP_LIMITS } from '../limits.js';
+import { HTTP_LIMITS, LOG_LIMITS } from '../limits.js';
 import type { Logger } from '../ports.js';
 import type { ApiProblem } from '../problem.js';
 import type { Exchange } from './exchange.js';
@@ -90,10 +90,10 @@ function makeFloodNotice(log: Logger): (exchange: Exchange) => void {
   return ({ incoming }) => {
     refused += 1;
     const address = incoming.peer.address ?? 'none';
-    if (addresses.has(address) || addresses.size < FLOOD_ADDRESSES) {
+    if (addresses.has(address) || addresses.size < LOG_LIMITS.floodAddresses) {
       addresses.set(address, (addresses.get(address) ?? 0) + 1);
     }
-    if (performance.now() - saidAt < FLOOD_NOTICE_INTERVAL) return;
+    if (performance.now() - saidAt < LOG_LIMITS.floodInterval) return;
     const fields = { refused, addresses: Object.fromEntries(addresses) };
     log.warn(fields, 'requests refused for their rate since the last such line');
     refused = 0;
@@ -101,7 +101,3 @@ function makeFloodNotice(log: Logger): (exchange: Exchange) => void {
     saidAt = performance.now();
   };
 }
-
-const FLOOD_NOTICE_INTERVAL = 1_000;
-/** Of more, the line counts the requests alone. */
-const FLOOD_ADDRESSES = 16;

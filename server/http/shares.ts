@@ -44,8 +44,8 @@ export function makeShares({ concurrency, patience = SHARE_LIMITS.patience }: Sh
     (concurrency > 0 && working >= concurrency) || unread >= SHARE_LIMITS.unreadBytes;
   const refusal = ({ unread }: Share): ApiProblem =>
     unread >= SHARE_LIMITS.unreadBytes
-      ? tooMany({ quota: SHARE_LIMITS.unreadBytes }, 'unread-bytes', RETRY_AFTER)
-      : tooMany({ quota: concurrency }, 'concurrency', RETRY_AFTER);
+      ? tooMany({ quota: SHARE_LIMITS.unreadBytes }, 'unread-bytes', SHARE_LIMITS.retryAfter)
+      : tooMany({ quota: concurrency }, 'concurrency', SHARE_LIMITS.retryAfter);
   const goOn = (name: string, share: Share): void => {
     for (const admit of share.waiting) {
       if (isFull(share)) return;
@@ -99,7 +99,7 @@ export function makeShares({ concurrency, patience = SHARE_LIMITS.patience }: Sh
       // What was begun while there was room may go beyond it, up to as much again.
       const unread = (shares.get(name)?.unread ?? 0) + bytes;
       if (unread > 2 * SHARE_LIMITS.unreadBytes) {
-        throw tooMany({ quota: SHARE_LIMITS.unreadBytes }, 'unread-bytes', RETRY_AFTER);
+        throw tooMany({ quota: SHARE_LIMITS.unreadBytes }, 'unread-bytes', SHARE_LIMITS.retryAfter);
       }
       if (total + bytes > 2 * SHARE_LIMITS.totalUnreadBytes) throw overloaded();
     },
@@ -116,8 +116,9 @@ export function makeShares({ concurrency, patience = SHARE_LIMITS.patience }: Sh
   };
 }
 
-const RETRY_AFTER = 1;
-
 function overloaded(): ApiProblem {
-  return new ApiProblem('overloaded', { retryAfter: RETRY_AFTER, reason: 'too many answers wait to be read' });
+  return new ApiProblem('overloaded', {
+    retryAfter: SHARE_LIMITS.retryAfter,
+    reason: 'too many answers wait to be read',
+  });
 }

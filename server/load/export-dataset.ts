@@ -50,9 +50,6 @@ interface ExportRow {
   readonly [column: string]: unknown;
 }
 
-/** Few, since each may take two megabytes. */
-const PAGE = 50;
-
 async function* pagesOf(trx: Knex.Transaction, family: Family): AsyncGenerator<readonly ExportRow[]> {
   let after = { path: '', id: '00000000-0000-0000-0000-000000000000' };
   for (;;) {
@@ -62,7 +59,7 @@ async function* pagesOf(trx: Knex.Transaction, family: Family): AsyncGenerator<r
           created_at, archived_at
         FROM records
         WHERE family = ${familyCode(family)}::smallint AND NOT implied AND (path, id) > (${after.path}::text, ${after.id}::uuid)
-        ORDER BY path, id LIMIT ${PAGE}::int`,
+        ORDER BY path, id LIMIT ${LOAD_LIMITS.exportedRecords}::int`,
     );
     const last = page.at(-1);
     if (last === undefined) return;

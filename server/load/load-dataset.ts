@@ -152,16 +152,13 @@ interface StoreContext extends LoadOptions {
   readonly way: Way;
 }
 
-/** How often a batch is begun again that the store gave up for the sake of somebody else's writing. */
-const RETRY = 5;
-
 /** Stores the rows of a batch; where PostgreSQL refuses a value, half of them and then the other, down to the one row. */
 async function store(db: Database, rows: readonly LoadRow[], context: StoreContext): Promise<StoredBatch> {
   const [row] = rows;
   if (row === undefined) return { outcomes: new Map(), namespaces: [], implied: 0, way: context.way };
   try {
     const stored = await (context.trial === null
-      ? db.transaction((trx) => storeRecorded(trx, rows, context), { retry: RETRY })
+      ? db.transaction((trx) => storeRecorded(trx, rows, context), { retry: LOAD_LIMITS.retries })
       : tryBatch(db, rows, { ...context, trial: context.trial }));
     remember(context.known, stored.namespaces);
     return stored;

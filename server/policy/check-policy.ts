@@ -17,6 +17,7 @@ import {
   sortDiagnostics,
 } from '../../engine/compiler.js';
 import { InvariantError, type NamespacePath, type Policy } from '../../engine/index.js';
+import { POLICY_LIMITS } from '../limits.js';
 import type { PathFault } from './path-fault.js';
 import { type FolderReading, readFolder } from './read-folder.js';
 
@@ -49,9 +50,6 @@ const NO_TESTS: PolicyTestReport = Object.freeze({
   carriers: Object.freeze([]),
 });
 const NO_GUARDRAILS: GuardrailReport = Object.freeze({ held: 0, violated: 0, violations: Object.freeze([]) });
-
-/** Bytes of policy that are checked within a second anywhere. */
-const LARGE = 2 * 1024 * 1024;
 
 /** What is about to be done, to how many. */
 export interface Phase {
@@ -89,7 +87,7 @@ export async function checkPolicy({ folder, ...request }: CheckRequest): Promise
 async function checkFiles(reading: FolderReading, request: Omit<CheckRequest, 'folder'>): Promise<CheckReport> {
   const bytes = reading.files.reduce((sum, file) => sum + file.bytes.length, 0);
   const onPhase = (kind: Phase['kind'], count: number): void => {
-    if (bytes >= LARGE) request.onPhase?.({ kind, count });
+    if (bytes >= POLICY_LIMITS.quietBytes) request.onPhase?.({ kind, count });
   };
   onPhase('reading', reading.files.length);
   const sourceFiles = [...reading.files, ...reading.unread.map((path) => ({ path, bytes: null }))];

@@ -11,8 +11,6 @@ import { type PathFault, pathFaultOf } from './path-fault.js';
 import { loadInThread } from './snapshot-thread.js';
 
 const READ_BYTES = 1024 * 1024;
-/** Bytes of a snapshot that are verified within a second anywhere. */
-export const LARGE = 2 * 1024 * 1024;
 
 /**
  * To study a policy is to ask why its tests fail, too: then failed tests and violated guardrails do not refuse it. To serve it is to
@@ -63,7 +61,7 @@ export async function openSnapshot(
 ): Promise<OpenResult> {
   const bytes = await readAll(stream, onBytes);
   if ('kind' in bytes) return bytes;
-  if (bytes.length >= LARGE) onBytes?.(bytes.length, 'verifying');
+  if (bytes.length >= POLICY_LIMITS.quietBytes) onBytes?.(bytes.length, 'verifying');
   const loaded = await load(bytes, purpose);
   if (loaded.ok) return { kind: 'opened', policy: loaded.policy, bytes, source, report: null };
   const sha256 = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;

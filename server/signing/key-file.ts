@@ -1,5 +1,6 @@
 // Key pairs on disk: the private key in a file of its own that only its owner can read, the public one beside it.
 import { open, unlink } from 'node:fs/promises';
+import { SIGNING_LIMITS } from '../limits.js';
 import { type NewKeyPair, openPrivatePem, type SigningKey } from './ed25519.js';
 import { SigningError } from './signing-error.js';
 import { systemCodeOf } from '../small-file.js';
@@ -8,7 +9,6 @@ import { type NamedFile, readNamedFile } from './named-file.js';
 const PRIVATE_MODE = 0o600;
 const PUBLIC_MODE = 0o644;
 const OTHERS = 0o077;
-const KEY_BYTES = 4096;
 
 /** Writes both files, or neither; what is there is never overwritten. Throws `SigningError`. */
 export async function writeKeyPair(file: NamedFile, pair: NewKeyPair): Promise<void> {
@@ -47,7 +47,7 @@ async function writeNew({ path, shown }: NamedFile, text: string, mode: number):
 
 /** Throws `SigningError`, also for a key that others could have copied. Nothing of the key is ever in a message. */
 export async function readSigningKey(file: NamedFile): Promise<SigningKey> {
-  const { bytes, facts } = await readNamedFile(file, KEY_BYTES);
+  const { bytes, facts } = await readNamedFile(file, SIGNING_LIMITS.keyBytes);
   try {
     const text = bytes.toString('latin1');
     const key = openPrivatePem(text);

@@ -2,7 +2,7 @@
 import { expect, test } from '@jest/globals';
 import { startProgress } from '../../server/cli/render/terminal.js';
 import { openPolicy } from '../../server/cli/open-policy.js';
-import { LARGE } from '../../server/policy/open-policy.js';
+import { POLICY_LIMITS } from '../../server/limits.js';
 import { makeIo } from '../support/cli-io.js';
 import { makeFolder } from '../support/temp-folder.js';
 
@@ -43,7 +43,11 @@ test('work that ends within a second leaves nothing behind', () => {
 });
 
 test('a large snapshot says that it is being verified, also where it turns out to be none', async () => {
-  const folder = await makeFolder({ 'large\u001b.json': 'x'.repeat(LARGE), 'small.json': 'x'.repeat(LARGE - 1) });
+  const { quietBytes } = POLICY_LIMITS;
+  const folder = await makeFolder({
+    'large\u001b.json': 'x'.repeat(quietBytes),
+    'small.json': 'x'.repeat(quietBytes - 1),
+  });
   const shownFor = async (name: string, terminal: boolean): Promise<string> => {
     const { io, stderr } = makeIo({ terminal });
     await expect(openPolicy({ ...io, cwd: folder }, name)).rejects.toMatchObject({ status: 8 });

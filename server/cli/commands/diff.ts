@@ -55,10 +55,10 @@ async function diff(
   if (paths.old === '-' && paths.changed === '-') {
     throw usage('the two policies cannot both come from stdin');
   }
-  const [{ areChecksWeaker, diffChecks, diffPolicies }, { LARGE }, { openStated }, { startProgress }, render] =
+  const [{ areChecksWeaker, diffChecks, diffPolicies }, { POLICY_LIMITS }, { openStated }, { startProgress }, render] =
     await Promise.all([
       import('../../../engine/compiler.js'),
-      import('../../policy/open-policy.js'),
+      import('../../limits.js'),
       import('../open-policy.js'),
       import('../render/terminal.js'),
       import('../render/diff.js'),
@@ -72,7 +72,7 @@ async function diff(
     throw addReport(error, { old: { snapshot: old.digest, decisions: old.decisions } });
   });
   const progress = startProgress(io);
-  if (oldBytes.length + bytes.length >= LARGE) progress.phase('comparing');
+  if (oldBytes.length + bytes.length >= POLICY_LIMITS.quietBytes) progress.phase('comparing');
   const report = diffPolicies(old, changed);
   const checks = diffChecks(
     { digest: old.digest, checks: old.checks, set: oldSet },

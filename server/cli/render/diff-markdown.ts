@@ -1,13 +1,12 @@
 // `diff` as the comment of a pull request: who gains and loses in one line, the first rows in a table, the others folded
 // away, and as many of them as a comment has room for. The certificate stands last.
 import type { Cause, DiffReport, DiffRow } from '../../../engine/compiler.js';
+import { CLI_LIMITS } from '../../limits.js';
 import { count } from './text.js';
 import { certificate, checkLines, type Compared, leftOutText, SHOWN_CHECKS, type ShownRow, shownRows } from './diff.js';
 import { escapeText } from './escape.js';
 import { patternsOf, shortList, stretchText } from './region.js';
 
-/** A comment on GitHub may have 65,536 characters; what else is in ours has few. */
-const ROWS_LENGTH = 60_000;
 /** Rows that everybody sees; the others are folded. */
 const OPEN_ROWS = 20;
 /** Of a row, what is beyond is counted. */
@@ -19,7 +18,7 @@ export function renderMarkdown(report: DiffReport, compared: Compared): string {
     ...shownRows(gained).map((row): SignedRow => ({ sign: '+', text: markdownRow(row, '+') })),
     ...shownRows(lost).map((row): SignedRow => ({ sign: '−', text: markdownRow(row, '−') })),
   ];
-  const { kept: fitting, left } = share(rows, { room: ROWS_LENGTH, size: ({ text }) => text.length });
+  const { kept: fitting, left } = share(rows, { room: CLI_LIMITS.commentCharacters, size: ({ text }) => text.length });
   const { kept: open, left: folded } = share(fitting, { room: OPEN_ROWS, size: () => 1 });
   const digests = `<sub>old ${code(compared.old.snapshot)}<br>new ${code(compared.new.snapshot)}</sub>\n`;
   return [

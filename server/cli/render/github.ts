@@ -2,12 +2,10 @@
 // bytes, so each is kept far below that, with all that its problem has as JSON.
 import type { Severity } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/check-policy.js';
+import { CLI_LIMITS } from '../../limits.js';
 import { count } from './text.js';
 import { escapeText } from './escape.js';
 import { type Locator, type Problem, problemsOf } from './problems.js';
-
-/** Bytes of a message, the hint at its end aside. */
-const MESSAGE_BYTES = 16_384;
 
 const COMMANDS: Readonly<Record<Severity, string>> = { error: 'error', warning: 'warning', info: 'notice' };
 
@@ -37,7 +35,7 @@ function command({ code, severity, file, range, message, detail }: Problem, loca
 function firstLines(lines: readonly string[]): string {
   const [first = '', ...others] = lines;
   const head = clip(first);
-  let room = MESSAGE_BYTES - bytesOf(head);
+  let room = CLI_LIMITS.annotationBytes - bytesOf(head);
   const end = others.findIndex((line) => (room -= bytesOf(line) + 1) < 0);
   if (end < 0) return [head, ...others].join('\n');
   return [
@@ -49,7 +47,9 @@ function firstLines(lines: readonly string[]): string {
 
 /** A line alone may have more: a character has at most four bytes. */
 function clip(line: string): string {
-  return bytesOf(line) <= MESSAGE_BYTES ? line : `${line.slice(0, MESSAGE_BYTES / 4).toWellFormed()}…`;
+  return bytesOf(line) <= CLI_LIMITS.annotationBytes
+    ? line
+    : `${line.slice(0, CLI_LIMITS.annotationBytes / 4).toWellFormed()}…`;
 }
 
 function bytesOf(text: string): number {

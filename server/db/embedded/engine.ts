@@ -1,6 +1,7 @@
 // The engine: one PGlite, one backend, run message by message. It runs on the thread that calls it, so it lives in the
 // worker. Whatever it throws other than PostgreSQL's own errors means that it is broken and must not be used again.
 import { PGlite } from '@electric-sql/pglite';
+import { EMBEDDED_LIMITS } from '../../limits.js';
 import { reasonOf } from '../failures.js';
 import { PLANNER_SETTINGS, SCHEMA } from '../session-settings.js';
 import { DurableFS } from './durable-fs.js';
@@ -24,12 +25,6 @@ export interface EngineOptions {
 /** PostgreSQL's error exit out of a statement, which PGlite handles. */
 const LONGJMP = 100;
 
-/** Pages that the engine keeps. All of it is touched at once, so it counts as memory from the start; files are cached by the system. */
-const SHARED_BUFFERS = '48MB';
-
-/** Lines of the engine's standard error to quote when it fails. */
-const KEPT_LINES = 8;
-
 interface EngineModule {
   _PostgresMainLoopOnce: () => void;
 }
@@ -48,15 +43,15 @@ export async function openEngine({ folder, onBroken }: EngineOptions): Promise<E
         '-c',
         'TimeZone=UTC',
         '-c',
-        'max_wal_size=256MB',
+        `max_wal_size=${EMBEDDED_LIMITS.walSize}`,
         '-c',
-        `shared_buffers=${SHARED_BUFFERS}`,
+        `shared_buffers=${EMBEDDED_LIMITS.sharedBuffers}`,
       ],
       ...[...PLANNER_SETTINGS].flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     ],
     onStderr: (line) => {
       stderr.push(line);
-      if (stderr.length > KEPT_LINES) stderr.shift();
+      if (stderr.length > EMBEDDED_LIMITS.lastWords) stderr.shift();
       return false;
     },
   });

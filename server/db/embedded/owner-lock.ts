@@ -21,6 +21,7 @@ import {
 } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { OWNER_LIMITS } from '../../limits.js';
 import { codeOf } from '../failures.js';
 import { identifyProcess, lifeOf } from './process-identity.js';
 import type { ProcessIdentity } from './process-identity.js';
@@ -50,10 +51,6 @@ export interface HeldLock {
   /** Gives the folder to whoever asks next; false where that cannot be said now, and is to be said again. Never throws. */
   release(): boolean;
 }
-
-/** Owners touch their lock this often (ms), and one that others cannot see is taken for dead after this long without. */
-export const HEARTBEAT = 2_000;
-export const HEARTBEAT_LOST = 30_000;
 
 /** Whoever wrote a lock that says nothing to us. */
 const NOBODY: LockRecord = {
@@ -194,11 +191,13 @@ function tidy(folder: string, mine: number): void {
   const names = readdirSync(folder);
   const numbers = names.filter((name) => DIGITS.test(name)).map(Number);
   const older = numbers.filter((number) => number < mine).sort((one, other) => one - other);
-  const drafts = names.filter((name) => !DIGITS.test(name) && ageOf(folder, join(folder, name)) > HEARTBEAT_LOST);
+  const drafts = names.filter(
+    (name) => !DIGITS.test(name) && ageOf(folder, join(folder, name)) > OWNER_LIMITS.heartbeatLost,
+  );
   for (const name of [...older, ...drafts]) rmSync(join(folder, String(name)), { force: true });
 }
 
-const beats = (folder: string, file: string): boolean => ageOf(folder, file) < HEARTBEAT_LOST;
+const beats = (folder: string, file: string): boolean => ageOf(folder, file) < OWNER_LIMITS.heartbeatLost;
 
 /** Milliseconds since a file was touched, by the clock of the file system that holds it; ours may be another. */
 function ageOf(folder: string, file: string): number {

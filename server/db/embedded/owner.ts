@@ -3,8 +3,9 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { EMBEDDED_LIMITS, OWNER_LIMITS } from '../../limits.js';
 import { StoreError } from '../failures.js';
-import { HEARTBEAT, type HeldLock } from './owner-lock.js';
+import type { HeldLock } from './owner-lock.js';
 import { removeSocketDir, socketPath } from './socket-dir.js';
 import type { WorkerInput, WorkerMessage } from './worker.js';
 
@@ -24,8 +25,6 @@ export interface OwnerOptions {
   /** Milliseconds a client may idle inside a transaction. */
   readonly idleLimit: number;
 }
-
-const CLOSE_TIMEOUT = 15_000;
 
 /** Resolves when the store serves. Throws `StoreError`; the lock is released then. */
 export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerOptions): Promise<Owner> {
@@ -58,7 +57,7 @@ export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerO
     Atomics.store(runaway, 0, 0n);
     warn('RUNAWAY', 'a statement ran on long after it was given up: the embedded store is started again');
     void worker.terminate();
-  }, HEARTBEAT);
+  }, OWNER_LIMITS.heartbeat);
   watch.unref();
 
   const ended = new Promise<void>((resolve) => {
@@ -83,7 +82,7 @@ export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerO
     close: async () => {
       worker.ref();
       leave();
-      const timer = setTimeout(() => void worker.terminate(), CLOSE_TIMEOUT);
+      const timer = setTimeout(() => void worker.terminate(), EMBEDDED_LIMITS.closeTimeout);
       await ended;
       clearTimeout(timer);
     },

@@ -3,13 +3,12 @@
 import { lstatSync, mkdtempSync, readdirSync, rmSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { SYSTEM_LIMITS } from '../../limits.js';
 import { reasonOf, StoreError } from '../failures.js';
 
 /** pg connects to `<folder>/.s.PGSQL.<port>`. */
 export const SOCKET_PORT = 5432;
 const SOCKET_NAME = `.s.PGSQL.${String(SOCKET_PORT)}`;
-/** The least that any system allows for the path of a socket, less its final NUL. */
-const MAX_SOCKET_PATH = 103;
 const FOLDER_NAME = /^bailiwick-[A-Za-z0-9]{6}$/;
 
 export const socketPath = (folder: string): string => join(folder, SOCKET_NAME);
@@ -21,7 +20,7 @@ export const socketPath = (folder: string): string => join(folder, SOCKET_NAME);
 export function createSocketDir(): string {
   const failures: unknown[] = [];
   for (const parent of [`/run/user/${String(process.getuid?.())}`, tmpdir(), '/tmp']) {
-    if (Buffer.byteLength(socketPath(join(parent, 'bailiwick-XXXXXX'))) > MAX_SOCKET_PATH) continue;
+    if (Buffer.byteLength(socketPath(join(parent, 'bailiwick-XXXXXX'))) > SYSTEM_LIMITS.socketPathBytes) continue;
     try {
       return mkdtempSync(join(parent, 'bailiwick-')); // 0700, and a name that nobody can have made before
     } catch (error) {

@@ -6,8 +6,9 @@ import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { type ConnectionSource, StoreClient } from '../connections.js';
+import { OWNER_LIMITS } from '../../limits.js';
 import { codeOf, reasonOf, StoreError } from '../failures.js';
-import { createLockFolder, HEARTBEAT_LOST, type HeldLock, type LockRecord, readLock, takeLock } from './owner-lock.js';
+import { createLockFolder, type HeldLock, type LockRecord, readLock, takeLock } from './owner-lock.js';
 import { folderFailure } from './folder.js';
 import { type Owner, startOwner } from './owner.js';
 import { SOCKET_PORT, createSocketDir, removeSocketDir } from './socket-dir.js';
@@ -18,6 +19,9 @@ export interface EmbeddedOptions {
   readonly statementTimeout: number;
   /** Milliseconds; what the process that owns the folder says holds for all its clients. */
   readonly idleInTransaction: number;
+  /** Milliseconds, both. */
+  readonly connectTimeout: number;
+  readonly acquireTimeout: number;
   /** Told once if a start waits for another process; what for, in a line without its end. */
   readonly onWait?: (message: string) => void;
 }
@@ -29,13 +33,6 @@ export interface EmbeddedStore {
   readonly close: () => Promise<void>;
 }
 
-/** A request waits this long (ms): a take-over of a killed owner's folder takes one to two seconds. */
-const ACQUIRE_TIMEOUT = 5_000;
-/** A first start elsewhere may be under way; after this long (ms) its owner is taken for out of reach. */
-const REACH_TIMEOUT = HEARTBEAT_LOST + 10_000;
-const RETRY = 50;
-/** A start that waits for another process says so after this long (ms). */
-const PATIENCE = 2_000;
 /** What the driver's pool says when a request has waited for too long. */
 const NONE_FREE = 'timeout exceeded when trying to connect';
 
@@ -46,17 +43,18 @@ export function embeddedSource(options: EmbeddedOptions): EmbeddedStore {
       config: () => store.config(),
       greeting: null,
       reach: (attempt) => store.reach(attempt),
-      acquireTimeout: ACQUIRE_TIMEOUT,
+      connectTimeout: options.connectTimeout,
+      acquireTimeout: options.acquireTimeout,
       deadline: options.statementTimeout,
     },
     start: async () => {
       // Between two attempts nobody is waited for: asked at that moment, it is asked again.
       const tell = (): void => {
         const message = store.waitsFor();
-        if (message === null) notice = setTimeout(tell, RETRY);
+        if (message === null) notice = setTimeout(tell, OWNER_LIMITS.reachRetry);
         else options.onWait?.(message);
       };
-      let notice = setTimeout(tell, PATIENCE);
+      let notice = setTimeout(tell, OWNER_LIMITS.waitNotice);
       try {
         await store.reach(() => probe(store.config()));
       } finally {
@@ -86,7 +84,7 @@ class Store {
 
   /** Tries until it is through: owners come and go. Throws `StoreError`. */
   async reach<T>(attempt: () => Promise<T>): Promise<T> {
-    const until = performance.now() + REACH_TIMEOUT;
+    const until = performance.now() + OWNER_LIMITS.reachTimeout;
     for (;;) {
       if (this.#closed) throw new StoreError('store.closed', 'the store has been closed');
       if (this.#socketDir === null) await this.#find();
@@ -97,7 +95,7 @@ class Store {
         if (reasonOf(error) === NONE_FREE) throw error;
         this.#socketDir = null;
         if (performance.now() > until) throw this.#outOfReach(error);
-        await sleep(RETRY);
+        await sleep(OWNER_LIMITS.reachRetry);
       }
     }
   }

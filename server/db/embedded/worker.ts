@@ -32,7 +32,6 @@ export type WorkerMessage =
 const { dataDir, socketPath, lockFile, idleLimit, runaway } = workerData as WorkerInput;
 
 const { connections: MAX_SESSIONS } = EMBEDDED_LIMITS;
-const DRAIN_PATIENCE = 3_000;
 /** A statement that still runs long after its client gave up ends the engine: nothing else can. Milliseconds. */
 const runawayAfter = (statementTimeout: number): number => 10 * statementTimeout + 5_000;
 
@@ -118,7 +117,7 @@ async function serve(): Promise<void> {
   server.on('error', abandon);
   const close = async (): Promise<void> => {
     server.close();
-    await scheduler.drain(DRAIN_PATIENCE);
+    await scheduler.drain(EMBEDDED_LIMITS.drainTimeout);
     // Closing writes a checkpoint: over the work of another owner, if there is one.
     guard();
     await engine.close();

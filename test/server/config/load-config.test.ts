@@ -34,7 +34,7 @@ test('defaults', async () => {
     policy: null,
     listen: { host: '127.0.0.1', port: 8080 },
     authentication: { keys: { enabled: true } },
-    database: DATABASE_LIMITS,
+    database: { ...DATABASE_LIMITS, acquireTimeout: null },
     limits: { rate: { perActor: 0, perAddress: 0, unauthenticated: 50 }, concurrency: { perActor: 4 } },
     tls: { certFile: null, keyFile: null },
   });
@@ -73,7 +73,15 @@ test('the whole file', async () => {
     policy: join(cwd, 'policies'),
     listen: { host: '::1', port: 9000 },
     authentication: { keys: { enabled: false } },
-    database: { maxConnections: 20, maxWriters: 4, statementTimeout: 60_000, idleInTransaction: 10_000 },
+    database: {
+      maxConnections: 20,
+      maxWriters: 4,
+      maxVital: 2,
+      statementTimeout: 60_000,
+      idleInTransaction: 10_000,
+      connectTimeout: 5_000,
+      acquireTimeout: null,
+    },
     limits: { rate: { perActor: 0, perAddress: 0, unauthenticated: 5 }, concurrency: { perActor: 4 } },
     tls: { certFile: join(cwd, 'etc/tls.crt'), keyFile: '/run/tls.key' },
   });
@@ -206,6 +214,15 @@ describe('faults', () => {
       'no connections',
       { file: 'database: { maxConnections: 0 }\n' },
       [/`database.maxConnections` must be a whole number from 1 to 1000$/],
+    ],
+    [
+      'no connections for keys and health, and no time to get one',
+      { file: 'database: { maxVital: 0, connectTimeout: 0s, acquireTimeout: 2h }\n' },
+      [
+        /`database.maxVital` must be a whole number from 1 to 1000$/,
+        /`database.connectTimeout` must be a duration such as/,
+        /`database.acquireTimeout` must be at most `1h`$/,
+      ],
     ],
     [
       'a negative rate',

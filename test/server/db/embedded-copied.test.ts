@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { cpSync, rmSync } from 'node:fs';
 import { openDatabase } from '../../../server/db/database.js';
-import { HEARTBEAT_LOST } from '../../../server/db/embedded/owner-lock.js';
+import { OWNER_LIMITS } from '../../../server/limits.js';
 import { until, useStoreFolder } from '../../support/store-processes.js';
 
 const store = useStoreFolder();
@@ -28,7 +28,7 @@ describe('a copy of a data folder', () => {
       cpSync(store.dataDir, copy, { recursive: true });
       const started = performance.now();
       const database = await openDatabase({ kind: 'embedded', dataDir: copy });
-      expect(performance.now() - started).toBeLessThan(HEARTBEAT_LOST);
+      expect(performance.now() - started).toBeLessThan(OWNER_LIMITS.heartbeatLost);
       await database.knex('acknowledged').insert({ writer: 'copy', n: 1 });
       await database.close();
       const original = await store.open();

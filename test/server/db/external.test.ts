@@ -7,6 +7,7 @@ import { openDatabase } from '../../../server/db/database.js';
 import type { Database } from '../../../server/db/database.js';
 import { READY_IDLE, TYPE, errorFrame, greeting } from '../../../server/db/embedded/wire.js';
 import { toStoreProblem } from '../../../server/http/store-problem.js';
+import { sql } from '../../../server/db/sql.js';
 import { inTransaction } from '../../../server/db/transaction.js';
 import type { TestPostgres } from '../../support/postgres.js';
 import { findPostgres, runSql, startPostgres } from '../../support/postgres.js';
@@ -160,6 +161,21 @@ if (findPostgres() === null) {
       if (during !== 'no failure') expect(toStoreProblem(during)).toMatchObject({ code: 'db.unavailable' });
       await restarted;
       await database.ping();
+    });
+
+    it('gives its pools the sizes and patience that are set', async () => {
+      const set = { statementTimeout: 5_000, maxConnections: 1, maxVital: 3, acquireTimeout: 150 };
+      const small = await openDatabase({ kind: 'external', url: server.url, ...set });
+      const sleep = sql`select pg_sleep(${0.6}::float8)`;
+      const begun = performance.now();
+      const first = small.read(sleep);
+      expect(await failure(small.read(sleep))).toMatchObject({ code: 'store.busy' });
+      expect(performance.now() - begun).toBeLessThan(500);
+      await first;
+      const together = performance.now();
+      await Promise.all([small.vital(sleep), small.vital(sleep), small.vital(sleep)]);
+      expect(performance.now() - together).toBeLessThan(1_100);
+      await small.close();
     });
 
     it('behind a network that goes silent is a timeout, and is given up', async () => {

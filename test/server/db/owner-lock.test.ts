@@ -4,14 +4,9 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  HEARTBEAT_LOST,
-  createLockFolder,
-  ownsLock,
-  readLock,
-  takeLock,
-} from '../../../server/db/embedded/owner-lock.js';
+import { createLockFolder, ownsLock, readLock, takeLock } from '../../../server/db/embedded/owner-lock.js';
 import type { HeldLock } from '../../../server/db/embedded/owner-lock.js';
+import { OWNER_LIMITS } from '../../../server/limits.js';
 import { identifyProcess } from '../../../server/db/embedded/process-identity.js';
 
 let folder: string;
@@ -102,7 +97,7 @@ describe('a lock that was left behind', () => {
   });
 
   onLinux('by a living process is held, however old', () => {
-    plant({}, 10 * HEARTBEAT_LOST);
+    plant({}, 10 * OWNER_LIMITS.heartbeatLost);
     expect(readLock(folder)).toMatchObject({ kind: 'held' });
   });
 
@@ -111,9 +106,9 @@ describe('a lock that was left behind', () => {
     ['in another container', { space: `${identifyProcess().space}0` }],
     ['on a system that says nothing about processes', { born: '', space: '', host: 'another' }],
   ])('%s is judged by its heartbeat', (_, change) => {
-    plant({ pid: 1, ...change }, HEARTBEAT_LOST / 2);
+    plant({ pid: 1, ...change }, OWNER_LIMITS.heartbeatLost / 2);
     expect(readLock(folder)).toMatchObject({ kind: 'held' });
-    plant({ pid: 1, ...change }, 2 * HEARTBEAT_LOST);
+    plant({ pid: 1, ...change }, 2 * OWNER_LIMITS.heartbeatLost);
     expect(readLock(folder)).toMatchObject({ kind: 'free', next: 2 });
   });
 
