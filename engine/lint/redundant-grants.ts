@@ -4,7 +4,7 @@
 import { groupDigits } from '../diagnostics/fault-words.js';
 import { windowOf } from '../model/instant.js';
 import type { PolicyGrant } from '../model/policy-set.js';
-import { combine, during, isNothing, type Piece, unionOf } from '../prove/cells/timeline.js';
+import { combine, during, isNothing, type Piece, unionOf } from '../model/timeline.js';
 import { classesByPrincipal, type HolderClasses } from '../model/holders.js';
 import { firstFrom, rowsOf } from '../model/row-lists.js';
 import { leastClasses, type NamespaceClass } from './least-classes.js';

@@ -15,7 +15,7 @@ import {
   sameTimeline,
   type Timeline,
   unionOf,
-} from '../prove/cells/timeline.js';
+} from '../model/timeline.js';
 import { listOf } from './grant-rules.js';
 import { leastClasses, type NamespaceClass } from './least-classes.js';
 import { isReachable, type LintWorld } from './lint-world.js';

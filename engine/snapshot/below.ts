@@ -4,7 +4,7 @@
 import { NAMESPACE_LIMITS } from '../model/namespace.js';
 import { subtreeEnds } from '../model/namespace-tree.js';
 import type { PolicyTables } from '../model/tables.js';
-import { NEVER, type Timeline, type Timelines } from './timelines.js';
+import { NEVER, type TimelineNumber, type Timelines } from './numbered-timelines.js';
 
 /** `open`: paths without a row can be below; `nothing`: no path can; `full`: all that can be next below have rows. */
 export type BelowKind = 'open' | 'nothing' | 'full';
@@ -12,7 +12,7 @@ export type BelowKind = 'open' | 'nothing' | 'full';
 export interface BelowRule {
   readonly kindOf: (row: number) => BelowKind;
   /** Of a full row: what every path below it has beyond what it inherits from the row, by class. */
-  readonly leastOf: (row: number) => ReadonlyMap<number, Timeline>;
+  readonly leastOf: (row: number) => ReadonlyMap<number, TimelineNumber>;
 }
 
 export interface BelowInput {
@@ -20,7 +20,7 @@ export interface BelowInput {
   readonly timelines: Timelines;
   readonly grantsAt: (row: number) => Int32Array;
   readonly holdersOf: (principal: number) => Int32Array;
-  readonly timelineOf: (grant: number) => Timeline;
+  readonly timelineOf: (grant: number) => TimelineNumber;
 }
 
 const ALPHABET = 40;
@@ -64,8 +64,8 @@ export function makeBelowRule(input: BelowInput): BelowRule {
   };
 
   /** By class, the union of the child's grants that `counts` accepts. */
-  const sumOf = (row: number, counts: (grant: number) => boolean): Map<number, Timeline> => {
-    const given = new Map<number, Timeline[]>();
+  const sumOf = (row: number, counts: (grant: number) => boolean): Map<number, TimelineNumber> => {
+    const given = new Map<number, TimelineNumber[]>();
     for (const grant of grantsAt(row)) {
       if (!counts(grant)) continue;
       for (const holder of holdersOf(tables.grants.principal[grant] ?? 0)) {
@@ -78,7 +78,7 @@ export function makeBelowRule(input: BelowInput): BelowRule {
   };
 
   /** What the child itself and all that is below it have in common beyond what the parent gives. */
-  const givenBy = (row: number): ReadonlyMap<number, Timeline> => {
+  const givenBy = (row: number): ReadonlyMap<number, TimelineNumber> => {
     const kind = kindOf(row);
     const own = sumOf(row, () => true);
     if (kind === 'nothing') return own;
@@ -91,7 +91,7 @@ export function makeBelowRule(input: BelowInput): BelowRule {
     return given;
   };
 
-  const leastOf = (row: number): ReadonlyMap<number, Timeline> => {
+  const leastOf = (row: number): ReadonlyMap<number, TimelineNumber> => {
     const [first, ...others] = childrenOf(row).map(givenBy);
     const least = new Map(first);
     for (const [holder, timeline] of least) {

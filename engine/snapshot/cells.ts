@@ -8,7 +8,7 @@ import { listRows, rowsOf } from '../model/row-lists.js';
 import { ALL_SCOPES } from '../model/scope.js';
 import type { PolicyTables } from '../model/tables.js';
 import { makeBelowRule } from './below.js';
-import { makeTimelines, NEVER, type Timeline, type Timelines } from './timelines.js';
+import { makeTimelines, NEVER, type TimelineNumber, type Timelines } from './numbered-timelines.js';
 
 export interface CellVisitor {
   /** Before the rows below: `changed` are the classes whose rights differ from what the row inherits. False ends the walk. */
@@ -20,9 +20,9 @@ export interface CellVisitor {
 export interface Cells {
   readonly timelines: Timelines;
   /** By class, rights at the row just entered. */
-  readonly at: ArrayLike<Timeline>;
+  readonly at: ArrayLike<TimelineNumber>;
   /** By class, rights below the row just entered; those at it where nothing can be below. */
-  readonly below: ArrayLike<Timeline>;
+  readonly below: ArrayLike<TimelineNumber>;
   /** Once. False where the visitor has ended it, or there were more intervals than the limit. */
   readonly walk: (visitor: CellVisitor) => boolean;
 }
@@ -35,7 +35,7 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
   const grantsAt = (row: number): Int32Array => rowsOf(grantLists, row);
   const classLists = classesByPrincipal(holders, tables.roles.name.length + tables.identities.subject.length);
   const holdersOf = (principal: number): Int32Array => rowsOf(classLists, principal);
-  const timelineOf = (grant: number): Timeline =>
+  const timelineOf = (grant: number): TimelineNumber =>
     timelines.during(grants.scopes[grant] ?? 0, grants.notBefore[grant] ?? 0, grants.expires[grant] ?? 0);
   const rule = makeBelowRule({ tables, timelines, grantsAt, holdersOf, timelineOf });
 
@@ -105,7 +105,7 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
 
   const open: { readonly row: number; readonly changed: readonly number[]; readonly before: Int32Array }[] = [];
 
-  const inherit = (holder: number, timeline: Timeline): void => {
+  const inherit = (holder: number, timeline: TimelineNumber): void => {
     inherited[holder] = timeline;
     at[holder] = timeline;
     below[holder] = timeline;
@@ -146,14 +146,14 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
 
 /** What grants that begin or end give, at a row and below it. */
 interface Windows {
-  readonly at: Timeline[];
-  readonly below: Timeline[];
+  readonly at: TimelineNumber[];
+  readonly below: TimelineNumber[];
 }
 
 function gather(
   lists: Map<number, Windows>,
   key: number,
-  more: { readonly at: Timeline; readonly below: Timeline },
+  more: { readonly at: TimelineNumber; readonly below: TimelineNumber },
 ): void {
   let windows = lists.get(key);
   if (windows === undefined) {

@@ -6,7 +6,7 @@ import type { PolicyTables } from '../model/tables.js';
 import { type Cells, makeCells } from './cells.js';
 import { type Digest, digestOf } from './hash.js';
 import { type HolderSets, makeHolderSets } from './holder-sets.js';
-import { NEVER, type Timeline } from './timelines.js';
+import { NEVER, type TimelineNumber } from './numbered-timelines.js';
 
 const RADIX = 2 ** 26;
 
@@ -175,12 +175,12 @@ function makeRightsText(
 }
 
 interface Group {
-  readonly at: Timeline;
-  readonly below: Timeline;
+  readonly at: TimelineNumber;
+  readonly below: TimelineNumber;
   readonly classes: number[];
 }
 
 /** One number for the pair: a small one, which is a faster key, where the two are the same. */
-function keyOf(at: Timeline, below: Timeline): number {
+function keyOf(at: TimelineNumber, below: TimelineNumber): number {
   return at === below ? at : -(at * RADIX + below) - 1;
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { NAMESPACE_LIMITS } from '../../engine/index.js';
 import type { PolicyTables } from '../../engine/model/tables.js';
 import { makeBelowRule } from '../../engine/snapshot/below.js';
-import { makeTimelines } from '../../engine/snapshot/timelines.js';
+import { makeTimelines } from '../../engine/snapshot/numbered-timelines.js';
 
 /** All that one character can be, but `.`, which is no segment. */
 const ONE = Array.from('-0123456789_abcdefghijklmnopqrstuvwxyz~');

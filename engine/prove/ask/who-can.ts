@@ -32,7 +32,7 @@ export function whoCan(policy: Policy, { scope, namespace, at }: WhoCanRequest):
   );
   const reach = makeReach(prepared);
   const held = new Map<number, number[]>();
-  for (const grant of findGrants(prepared, everyone, { target: namespace, scopes: scopeBit(scope), at })) {
+  for (const grant of findGrants(policy, everyone, { target: namespace, scopes: scopeBit(scope), at })) {
     for (const identity of reach(prepared.tables.grants.principal[grant] ?? 0)) {
       const grants = held.get(identity);
       if (grants === undefined) held.set(identity, [grant]);

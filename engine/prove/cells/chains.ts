@@ -1,5 +1,5 @@
 // Why somebody holds a grant: the memberships that lead from an identity to the role of the grant, none of which is a detour.
-import { grantRefs } from '../../evaluate/find-grants.js';
+import { grantRefs } from './grant-refs.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { GrantRef } from '../../model/decision.js';
 import { edgesOfMember, makeMembership, type Membership } from './membership.js';

@@ -4,7 +4,15 @@
 import { countClasses } from './count-cells.js';
 import type { Extent, RowRegion } from './regions.js';
 import { endOf, type Nodes } from './nodes.js';
-import { bitsOf, isNothing, mapTimeline, NOTHING, piecesOf, sameTimeline, type Timeline } from './timeline.js';
+import {
+  bitsOf,
+  isNothing,
+  mapTimeline,
+  NOTHING,
+  piecesOf,
+  sameTimeline,
+  type Timeline,
+} from '../../model/timeline.js';
 
 /** A value other than 0 throughout a region and a stretch of time. */
 export interface Patch {

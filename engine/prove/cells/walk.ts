@@ -3,7 +3,7 @@
 // exact").
 import type { Holding, Rows } from './holdings.js';
 import { endOf, type Nodes } from './nodes.js';
-import { during, either, NOTHING, type Piece, type Timeline, unionOf } from './timeline.js';
+import { during, either, NOTHING, type Piece, type Timeline, unionOf } from '../../model/timeline.js';
 
 /** Rights of each side at a node, and at every path whose nearest node above it is this one. */
 export type Visit = (row: number, at: readonly Timeline[], below: readonly Timeline[]) => void;

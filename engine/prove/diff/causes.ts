@@ -1,6 +1,6 @@
 // Why a cell was gained or lost: the grants, members and roles that one policy has and the other has not. What is lost from
 // the old to the new policy is what would be gained on the way back, so there is one search for both.
-import { grantRefs } from '../../evaluate/find-grants.js';
+import { grantRefs } from '../cells/grant-refs.js';
 import { changedFields, type GrantChanges, type GrantField } from './changed-grants.js';
 import { identityText } from '../cells/identity-groups.js';
 import { type Holding, holdingOf } from '../cells/holdings.js';

@@ -14,7 +14,7 @@ import { identityText } from '../cells/identity-groups.js';
 import { type Holding, makePlaceHoldings, type Rows } from '../cells/holdings.js';
 import { visitCarriers } from './patch-carriers.js';
 import { makePair, type PolicyPair } from './policy-pair.js';
-import { combine } from '../cells/timeline.js';
+import { combine } from '../../model/timeline.js';
 import { walkPlaces } from '../cells/walk.js';
 import { compareExtents, openOr, type Region, scopesOf, toRegion } from '../cells/regions.js';
 

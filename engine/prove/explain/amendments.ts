@@ -1,6 +1,6 @@
 // Grants that the actor has, itself or by its roles, and that would allow a denied access if they were changed: each lacks
 // something of scope, time and inheritance, and the edit adds exactly that, so that no part of it can be left out.
-import { grantRefs } from '../../evaluate/find-grants.js';
+import { grantRefs } from '../cells/grant-refs.js';
 import type { GrantRef } from '../../model/decision.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
 import { scopeBit, type ScopeName, scopePatterns, scopeSetOf } from '../../model/scope.js';

@@ -15,7 +15,7 @@ import {
   subtreeRows,
 } from '../cells/holdings.js';
 import { endOf, makeNodes, nearestRow, rowsAbove } from '../cells/nodes.js';
-import { combine, NOTHING, piecesOf, type Timeline } from '../cells/timeline.js';
+import { combine, NOTHING, piecesOf, type Timeline } from '../../model/timeline.js';
 import { walkRights } from '../cells/walk.js';
 
 /** A policy, and the place in it that somebody asks about. */

@@ -12,7 +12,7 @@ import { holdingOf, holdingsNear } from '../cells/holdings.js';
 import { makeMembership, type Membership, withMembersBelow, withRolesAbove } from '../cells/membership.js';
 import { rowsAbove } from '../cells/nodes.js';
 import { type Ground, makeGround, openedByPrincipals } from './count-opened.js';
-import { combine, during, NOTHING, piecesOf } from '../cells/timeline.js';
+import { combine, during, NOTHING, piecesOf } from '../../model/timeline.js';
 import { walkRights } from '../cells/walk.js';
 import { principalsOf } from '../cells/identity-groups.js';
 

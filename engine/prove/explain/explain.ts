@@ -65,7 +65,7 @@ export function explain(policy: Policy, request: ExplainRequest): Explanation {
       'only the ten scopes can be granted, and this is not one of them',
     );
   }
-  const held = holdersOf(prepared, { ...request, scope, target: paths.target });
+  const held = holdersOf({ policy, prepared }, { ...request, scope, target: paths.target });
   const carrying = [...new Set(held.flatMap(({ grants }) => grants))].sort((a, b) => a - b);
   const access: Access = {
     ...request,
@@ -160,14 +160,14 @@ function canonicalText(request: ExplainRequest, { context, target }: Paths): str
 
 /** For each identity that was given, once. */
 function holdersOf(
-  policy: PreparedPolicy,
+  { policy, prepared }: { readonly policy: Policy; readonly prepared: PreparedPolicy },
   asked: { identities: readonly Identity[]; scope: ScopeName; target: NamespacePath; at: Instant },
 ): readonly Held[] {
   const wanted = { target: asked.target, scopes: scopeBit(asked.scope), at: asked.at };
   const distinct = new Map(asked.identities.map((identity) => [formatIdentity(identity), identity]));
   return Array.from(distinct.values(), (identity) => ({
     identity,
-    grants: findGrants(policy, principalsOf(policy, identity), wanted),
+    grants: findGrants(policy, principalsOf(prepared, identity), wanted),
   }));
 }
 

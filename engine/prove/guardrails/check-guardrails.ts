@@ -4,7 +4,7 @@ import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import { groupDigits } from '../../diagnostics/fault-words.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { GrantRef } from '../../model/decision.js';
-import { grantRefs } from '../../evaluate/find-grants.js';
+import { grantRefs } from '../cells/grant-refs.js';
 import { ENGINE_LIMITS, type EngineLimits } from '../../limits.js';
 import { assertNever, invariant } from '../../model/invariant.js';
 import type { NamespacePath } from '../../model/namespace.js';

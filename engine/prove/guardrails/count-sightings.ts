@@ -6,7 +6,7 @@ import { type Place, type Sharers, sharersOf } from './covers.js';
 import type { Holding } from '../cells/holdings.js';
 import type { RowNumbers, Sighting } from './world.js';
 import { unionOfRows } from '../../model/row-lists.js';
-import { stepsOf } from '../cells/timeline.js';
+import { stepsOf } from '../../model/timeline.js';
 
 export interface Verdict {
   /** Those that are counted, as bits. */

@@ -1,7 +1,7 @@
 // `atLeast` and `atMost` (docs/language.md "Guardrails"): how many identities hold any of some scopes in a namespace, in each
 // interval of time.
 import type { Scene } from './counted.js';
-import { combine, NOTHING, type Timeline } from '../cells/timeline.js';
+import { combine, NOTHING, type Timeline } from '../../model/timeline.js';
 import { countOf, makePlaces, type Place, inForceOf, without } from './covers.js';
 import { sightingsOf } from './count-sightings.js';
 import type { CountedAt } from '../../model/policy-set.js';

@@ -4,7 +4,7 @@ import type { Scene } from './counted.js';
 import { listRows, rowsOf } from '../../model/row-lists.js';
 import { type Holding, holdingOf } from '../cells/holdings.js';
 import { rowsAbove } from '../cells/nodes.js';
-import { combine, during, either, NOTHING, piecesOf, type Timeline } from '../cells/timeline.js';
+import { combine, during, either, NOTHING, piecesOf, type Timeline } from '../../model/timeline.js';
 
 import { windowsOf } from '../cells/walk.js';
 

@@ -6,7 +6,7 @@ import { type Cluster, clustersOf, type Concerned } from './grant-clusters.js';
 import { regionUnder } from './never.js';
 import { type Holding, holdingOf } from '../cells/holdings.js';
 import { separationRepair } from './separation-repair.js';
-import { mapTimeline } from '../cells/timeline.js';
+import { mapTimeline } from '../../model/timeline.js';
 import { walkRights } from '../cells/walk.js';
 import { carriers } from '../cells/regions.js';
 import type { Scene } from './counted.js';

@@ -3,7 +3,7 @@
 import type { Cluster } from './grant-clusters.js';
 import type { Holding } from '../cells/holdings.js';
 import { endOf, type Nodes, rowsAbove } from '../cells/nodes.js';
-import { bitsDuring, during, either, NOTHING, type Timeline } from '../cells/timeline.js';
+import { bitsDuring, during, either, NOTHING, type Timeline } from '../../model/timeline.js';
 import type { World } from './world.js';
 
 /**

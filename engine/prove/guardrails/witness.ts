@@ -1,6 +1,6 @@
 // Witnesses of a violated guardrail as outsiders read them: what is alike is joined, and names are
 // told once where a report would else grow with people times places.
-import { grantRefs } from '../../evaluate/find-grants.js';
+import { grantRefs } from '../cells/grant-refs.js';
 import type { GrantRef } from '../../model/decision.js';
 import type { Instant } from '../../model/instant.js';
 import type { NamespacePath } from '../../model/namespace.js';

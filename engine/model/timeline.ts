@@ -1,7 +1,7 @@
-// Step functions of time: which number (a set of scopes as bits, or a count) holds from when until when. Answers of the
-// proofs are exact over all time because they are computed on these, never at sampled instants (docs/meaning.md "Time").
-import { firstFrom } from '../../model/row-lists.js';
-import { ALL_SCOPES } from '../../model/scope.js';
+// Step functions of time: which number (a set of scopes as bits, or a count) holds from when until when. Digests and proofs are
+// exact over all time because they are computed on these, never at sampled instants (docs/meaning.md "Time").
+import { firstFrom } from './row-lists.js';
+import { ALL_SCOPES } from './scope.js';
 
 /**
  * `values[i]` holds from `starts[i]` (milliseconds since 1970) until the next start, the last one for ever.
@@ -28,7 +28,7 @@ function makeConstant(value: number): Timeline {
   return Object.freeze({ starts: Object.freeze([-Infinity]), values: Object.freeze([value]) });
 }
 
-function constant(value: number): Timeline {
+export function constant(value: number): Timeline {
   return CONSTANTS[value] ?? makeConstant(value);
 }
 
@@ -82,13 +82,19 @@ export function mapTimeline(timeline: Timeline, apply: (value: number) => number
   return combine(timeline, NOTHING, (value) => apply(value));
 }
 
-/** The union of many windows, by halves, so that n windows cost n log n. */
+/** By halves, so that n windows cost n log n. */
+export function unite(timelines: readonly Timeline[]): Timeline {
+  let level = timelines;
+  while (level.length > 1) {
+    const next: Timeline[] = [];
+    for (let i = 0; i < level.length; i += 2) next.push(either(level[i] ?? NOTHING, level[i + 1] ?? NOTHING));
+    level = next;
+  }
+  return level[0] ?? NOTHING;
+}
+
 export function unionOf(pieces: readonly Piece[]): Timeline {
-  const first = pieces[0];
-  if (first === undefined) return NOTHING;
-  if (pieces.length === 1) return during(first);
-  const middle = pieces.length >>> 1;
-  return either(unionOf(pieces.slice(0, middle)), unionOf(pieces.slice(middle)));
+  return unite(pieces.map(during));
 }
 
 export function sameTimeline(a: Timeline, b: Timeline): boolean {

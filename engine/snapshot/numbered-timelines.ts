@@ -1,0 +1,121 @@
+// Rights over all of time, as numbers: a timeline is a set of scopes in each of the intervals that its instants cut, and
+// equal timelines have equal numbers, so that comparing rights is comparing integers.
+import { invariant } from '../model/invariant.js';
+import { ALL_SCOPES, type ScopeSet } from '../model/scope.js';
+import { combine, constant, during, type Timeline, unite } from '../model/timeline.js';
+import { digestOf } from './hash.js';
+
+/** Stands for a timeline; a number up to `ALL_SCOPES` is these scopes at all times, 0 nothing ever. */
+export type TimelineNumber = number;
+
+export const NEVER: TimelineNumber = 0;
+
+export interface Timelines {
+  /** Past the limit: what is made from then on is `NEVER` and must not be read. */
+  readonly isFull: () => boolean;
+  readonly during: (scopes: ScopeSet | number, notBefore: number, expires: number) => TimelineNumber;
+  readonly union: (a: TimelineNumber, b: TimelineNumber) => TimelineNumber;
+  /** Of any number, without keeping what lies between: many disjoint ones take memory in proportion to their number. */
+  readonly unionOf: (list: readonly TimelineNumber[]) => TimelineNumber;
+  readonly intersection: (a: TimelineNumber, b: TimelineNumber) => TimelineNumber;
+  /** How many maximal intervals it has. */
+  readonly intervals: (timeline: TimelineNumber) => number;
+  /** JSON of the maximal intervals: `[[from, scopes], …]`, where the first `from` is null and each lasts until the next. */
+  readonly text: (timeline: TimelineNumber) => string;
+}
+
+const RADIX = 2 ** 26;
+/** Characters of a text that is its own key. */
+const SHORT = 1024;
+
+/** `limit` bounds the intervals of all different timelines, and what is remembered of how they were made. */
+export function makeTimelines(limit: number): Timelines {
+  const timelines: Timeline[] = [];
+  for (let scopes = 0; scopes <= ALL_SCOPES; scopes += 1) timelines.push(constant(scopes));
+  const texts = timelines.map(textOf);
+  let kept = 0;
+  const isFull = (): boolean => kept > limit;
+  const numbers = new Map<string, TimelineNumber>();
+
+  const timelineOf = (timeline: TimelineNumber): Timeline => {
+    const found = timelines[timeline];
+    invariant(found !== undefined, 'timelines are made here only');
+    return found;
+  };
+
+  const numberOf = (wanted: Timeline): TimelineNumber => {
+    if (wanted.values.length === 1) return wanted.values[0] ?? NEVER;
+    const text = textOf(wanted);
+    const key = shortKey(text);
+    const known = numbers.get(key);
+    if (known !== undefined) return known;
+    kept += wanted.values.length;
+    if (isFull()) return NEVER;
+    invariant(timelines.length < RADIX, 'a policy has fewer timelines than pairs of them have keys');
+    timelines.push(wanted);
+    texts.push(text);
+    numbers.set(key, timelines.length - 1);
+    return timelines.length - 1;
+  };
+
+  const remembering = (
+    operation: (x: number, y: number) => number,
+  ): ((a: TimelineNumber, b: TimelineNumber) => TimelineNumber) => {
+    // By the second, which is a grant's and so one of few; keys stay small integers.
+    const memory: (Map<TimelineNumber, TimelineNumber> | undefined)[] = [];
+    return (a, b) => {
+      if (a === b) return a;
+      const known = (memory[b] ??= new Map<TimelineNumber, TimelineNumber>());
+      let result = known.get(a);
+      if (result === undefined && !isFull()) {
+        result = numberOf(combine(timelineOf(a), timelineOf(b), operation));
+        known.set(a, result);
+        kept += 1;
+      }
+      return result ?? NEVER;
+    };
+  };
+
+  const rememberedUnion = remembering((x, y) => x | y);
+  const intersection = remembering((x, y) => x & y);
+  const union = (a: TimelineNumber, b: TimelineNumber): TimelineNumber =>
+    a <= ALL_SCOPES && b <= ALL_SCOPES ? a | b : a === NEVER ? b : rememberedUnion(a, b);
+
+  const unions = new Map<string, TimelineNumber>();
+  const unionOf = (list: readonly TimelineNumber[]): TimelineNumber => {
+    if (list.length <= 2) return union(list[0] ?? NEVER, list[1] ?? NEVER);
+    // Those who have the same roles have the same lists.
+    const key = shortKey(list.join());
+    let result = unions.get(key);
+    if (result === undefined && !isFull()) {
+      result = numberOf(unite(list.map(timelineOf)));
+      unions.set(key, result);
+      kept += list.length;
+    }
+    return result ?? NEVER;
+  };
+
+  return {
+    isFull,
+    during: (scopes, notBefore, expires) => numberOf(during({ from: notBefore, until: expires, value: scopes })),
+    union,
+    unionOf,
+    intersection: (a, b) => (a <= ALL_SCOPES && b <= ALL_SCOPES ? a & b : intersection(a, b)),
+    intervals: (timeline) => timelineOf(timeline).values.length,
+    text: (timeline) => {
+      const found = texts[timeline];
+      invariant(found !== undefined, 'timelines are made here only');
+      return found;
+    },
+  };
+}
+
+/** Maps tell long texts of one length apart by comparing them: where thousands are nearly alike that never ends. */
+function shortKey(text: string): string {
+  return text.length <= SHORT ? text : digestOf(text);
+}
+
+function textOf({ starts, values }: Timeline): string {
+  const pairs = starts.map((from, i) => `[${i === 0 ? 'null' : String(from)},${String(values[i])}]`);
+  return `[${pairs.join()}]`;
+}
