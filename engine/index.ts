@@ -104,7 +104,7 @@ export {
   type VerifySignature,
 } from './statement/judge.js';
 export { decodeKeyring, formatPublicKey, type Keyring } from './statement/keyring.js';
-export { STATEMENT_LIMITS } from './statement/limits.js';
+export { STATEMENT_LIMITS } from './limits.js';
 export { keyIdOf } from './statement/public-key.js';
 export {
   decodeStatement,

@@ -7,7 +7,7 @@ import { NO_SCOPES, type ScopeSet } from '../model/scope.js';
 import type { Sink } from '../diagnostics/report.js';
 import { isWithin } from '../model/namespace.js';
 import type { Located } from '../model/span.js';
-import { checkLimits } from './limits.js';
+import { checkLimits } from './check-limits.js';
 import { linkGuardrails, linkTests } from './link-claims.js';
 import { linkPeople } from './link-people.js';
 import { collectNames, type Names } from './names.js';

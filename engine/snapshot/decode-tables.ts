@@ -9,7 +9,7 @@ import { compareTexts } from '../model/order.js';
 import { ALL_SCOPES } from '../model/scope.js';
 import type { PolicyTables } from '../model/tables.js';
 import type { SnapshotBody, SparseColumn } from './document.js';
-import { nestingFault } from './role-nesting.js';
+import { nestingFault } from './nesting-fault.js';
 
 /** The tables, or what is wrong, as `field: reason`. */
 export function decodeTables(body: SnapshotBody, limits: EngineLimits): PolicyTables | string {

@@ -3,7 +3,7 @@
 import { canonicalJson } from '../snapshot/canonical.js';
 import { decodeAnyBase64, encodeBase64 } from './base64.js';
 import { memberOf, textOf } from './fields.js';
-import { STATEMENT_LIMITS } from './limits.js';
+import { STATEMENT_LIMITS } from '../limits.js';
 
 const SIGNATURE_BYTES = 64;
 

@@ -3,7 +3,7 @@
 import type { Instant } from '../model/instant.js';
 import { type Envelope, preAuthEncoding } from './envelope.js';
 import type { Keyring, KeyringKey } from './keyring.js';
-import { STATEMENT_LIMITS } from './limits.js';
+import { STATEMENT_LIMITS } from '../limits.js';
 import { decodeStatement, PAYLOAD_TYPE, type PublicationStatement } from './statement.js';
 
 /** Whether an Ed25519 signature of 64 bytes is that of the key, of 32 bytes, over the message. Must not throw. */

@@ -4,7 +4,7 @@
 import { isName } from '../model/identity.js';
 import { decodeBase64, encodeBase64 } from './base64.js';
 import { memberOf, textOf } from './fields.js';
-import { STATEMENT_LIMITS } from './limits.js';
+import { STATEMENT_LIMITS } from '../limits.js';
 import { keyIdOf, publicKeyFault, type PublicKeyFault } from './public-key.js';
 
 export interface KeyringKey {

@@ -5,7 +5,7 @@ import { isName } from '../model/identity.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import { canonicalJson } from '../snapshot/canonical.js';
 import { memberOf, textOf } from './fields.js';
-import { STATEMENT_LIMITS } from './limits.js';
+import { STATEMENT_LIMITS } from '../limits.js';
 
 /** The media type of what is signed. */
 export const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
