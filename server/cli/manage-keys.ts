@@ -28,7 +28,7 @@ import { escapeText } from './render/escape.js';
 import { renderTable } from './render/text.js';
 import type { Database } from '../db/database.js';
 import { KEY_LIMITS } from '../limits.js';
-import { findSeveralPeople } from '../policy/one-person.js';
+import { doubtsOf, type KeyDoubt } from '../policy/one-person.js';
 import { systemClock } from '../ports.js';
 
 /** As commander gives them. */
@@ -131,7 +131,7 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
   const now = systemClock.now();
   const fields = readKeyFlags(options, now);
   const config = await configOf(io, options);
-  const found = await findSeveralPeople(fields.identities, config.policy);
+  const doubts = await doubtsOf(fields.identities, config.policy);
   const record = makeOperatorRecorder(now);
   const { text, key } = await withStore(io, { options }, (db) =>
     db.transaction(async (transaction) => {
@@ -140,7 +140,7 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
       return made;
     }),
   );
-  if (found !== null) await write(io.stderr, warning(found));
+  await write(io.stderr, doubts.map(warning).join(''));
   const { id, ...rest } = showKey(key, now);
   if (options.format === 'json') {
     await writeJson(io, { id, key: text, ...rest });
@@ -150,9 +150,8 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
   await write(io.stderr, `${summary({ id, ...rest })}\nThe key is shown this once: keep it like a password.\n`);
 }
 
-function warning(found: string): string {
-  const next = `make one key for each; if they are one person's, say so under \`people\` in the policy`;
-  return `warning: ${escapeText(found)}: this key may do what all of them may together, and guardrails see each alone\n  help: ${next}\n`;
+function warning({ text, help }: KeyDoubt): string {
+  return `warning: ${escapeText(text)}\n  help: ${escapeText(help)}\n`;
 }
 
 export async function listKeysCommand(io: CliIo, options: KeysOptions): Promise<void> {
@@ -176,7 +175,7 @@ export async function revokeKeyCommand(io: CliIo, id: string, options: KeysOptio
     );
   const now = systemClock.now();
   const record = makeOperatorRecorder(now);
-  const revokedAt = await withStore(io, { options }, (db) =>
+  const revokedAt = await withStore(io, { options, asItIs: true }, (db) =>
     db.transaction(async (transaction) => {
       const at = await revokeKey({ knex: transaction }, id, now);
       if (at !== null) await record(transaction, { operation: 'key.revoke', key: id });

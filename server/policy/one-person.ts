@@ -1,33 +1,87 @@
-// Whether the identities of one key are one person's. Guardrails are proved for each person, so a key that joins two of them may do
-// what no guardrail was asked about. Refuses to decide: what it finds is for people.
-import { readPolicy } from '../../engine/compiler.js';
-import { formatIdentity, type Identity } from '../../engine/index.js';
-import { readFolder } from './read-folder.js';
+// What speaks against the identities of a new key, asked of a policy: names that it does not know, and identities of several
+// people. Guardrails are proved for each person, so a key that joins two of them may do what no guardrail was asked about.
+// Refuses to decide: what it finds is for people.
+import { unknownPart } from '../../engine/compiler.js';
+import { formatIdentity, type Identity, type Policy } from '../../engine/index.js';
+import { checkPolicy } from './check-policy.js';
+import { openPolicy } from './open-policy.js';
 
-/** What speaks against it; null where nothing does. `policy` is the folder whose `people` are asked, null where there is none. */
-export async function findSeveralPeople(
-  identities: readonly Identity[],
-  policy: string | null,
-): Promise<string | null> {
-  if (identities.length < 2) return null;
-  const people = policy === null ? null : await peopleOf(policy);
-  return people === null ? accountsOfOneProvider(identities) : severalPeople(identities, people);
+export interface KeyDoubt {
+  readonly text: string;
+  readonly help: string;
 }
 
-/** Names of people by their identities as texts; null where the policy cannot say. */
-async function peopleOf(folder: string): Promise<ReadonlyMap<string, string> | null> {
-  const reading = await readFolder(folder);
-  if (reading.kind === 'path') return null;
-  const { policy } = readPolicy(reading.files);
-  if (policy === null) return null;
-  return new Map(
-    policy.people.flatMap(({ name, identities }) =>
-      identities.map((identity): [string, string] => [formatIdentity(identity), name]),
-    ),
+/** `policy` is the folder or snapshot that is asked, null where there is none. */
+export async function doubtsOf(identities: readonly Identity[], policy: string | null): Promise<readonly KeyDoubt[]> {
+  if (identities.length === 0) return [];
+  const asked = policy === null ? NOT_ASKED : await ask(policy);
+  if (asked === null)
+    return [
+      {
+        text: `the policy \`${policy ?? ''}\` cannot be used, so it was not asked about these identities`,
+        help: '`bailiwick check` or `bailiwick verify` says what is wrong with it',
+      },
+      ...severalPeople(identities, null),
+    ];
+  return [...unknownNames(identities, asked.policy), ...severalPeople(identities, asked.people)];
+}
+
+interface Asked {
+  readonly policy: Policy | null;
+  /** Names of people by their identities as texts; null where nobody can say: a snapshot has none. */
+  readonly people: ReadonlyMap<string, string> | null;
+}
+
+const NOT_ASKED: Asked = { policy: null, people: null };
+/** Neither tests nor guardrails say anything about a key. */
+const NO_TESTS = /(?!)/;
+
+async function ask(path: string): Promise<Asked | null> {
+  const checked = await checkPolicy({ folder: path, onlyTests: NO_TESTS });
+  if (checked.kind === 'path') {
+    const opened = checked.fault.kind === 'not_a_folder' ? await openPolicy(path, 'use') : null;
+    return opened?.kind === 'opened' ? { policy: opened.policy, people: null } : null;
+  }
+  const { compiled } = checked.report;
+  if (compiled === null) return null;
+  const people = compiled.set.people.flatMap(({ name, identities }) =>
+    identities.map((identity): [string, string] => [formatIdentity(identity), name]),
   );
+  return { policy: compiled.handle, people: new Map(people) };
 }
 
-function severalPeople(identities: readonly Identity[], people: ReadonlyMap<string, string>): string | null {
+function unknownNames(identities: readonly Identity[], policy: Policy | null): readonly KeyDoubt[] {
+  if (policy === null) return [];
+  return identities.flatMap((identity) => {
+    const unknown = unknownPart(policy, identity);
+    if (unknown === null) return [];
+    const name = formatIdentity(identity);
+    const { part, meant } = unknown;
+    const text =
+      part === 'provider'
+        ? `the policy declares no provider \`${identity.provider}\``
+        : `the policy names \`${name}\` nowhere`;
+    const help = `with \`${name}\` the key may do nothing until a role or a grant names it`;
+    return [{ text, help: meant === null ? help : `did you mean \`${meant}\`? ${help}` }];
+  });
+}
+
+function severalPeople(
+  identities: readonly Identity[],
+  people: ReadonlyMap<string, string> | null,
+): readonly KeyDoubt[] {
+  if (identities.length < 2) return [];
+  const said = people === null ? accountsOfOneProvider(identities) : personsOf(identities, people);
+  if (said === null) return [];
+  return [
+    {
+      text: `${said}: this key may do what all of them may together, and guardrails see each alone`,
+      help: "make one key for each; if they are one person's, say so under `people` in the policy",
+    },
+  ];
+}
+
+function personsOf(identities: readonly Identity[], people: ReadonlyMap<string, string>): string | null {
   const texts = identities.map(formatIdentity);
   const persons = new Set(texts.map((text) => people.get(text) ?? `\0${text}`));
   if (persons.size === 1) return null;

@@ -33,7 +33,7 @@ describe('datasets', () => {
   });
   afterAll(() => rm(cwd, { recursive: true, force: true }));
 
-  it.each([['export'], ['keys', 'list'], ['load', 'fleet.jsonl', '--dry-run']])(
+  it.each([['export'], ['keys', 'list'], ['keys', 'revoke', '4h7t2m9xk3q8w5zc'], ['load', 'fleet.jsonl', '--dry-run']])(
     'are not read from a store that is not there, and none is made: %s %s',
     async (...verb) => {
       const { status, stdout, stderr } = await runCli([...verb, '--data-dir', 'nowhere'], { cwd });

@@ -1,10 +1,12 @@
 import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { main } from '../../server/cli/main.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
 import { instantOf, parseIdentity } from '../../engine/index.js';
 import { createKey } from '../../server/auth/api-keys.js';
 import { makeIo } from '../support/cli-io.js';
+import { runCli } from '../support/run-cli.js';
 import { newDataDir } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
 
@@ -136,7 +138,10 @@ describe('the identities of one key', () => {
     stderr.split('\n').filter((line) => /^(?:warning| +help):/.test(line));
 
   it('are one person in the policy at hand, or somebody is warned', async () => {
-    const policy = ['--policy', await makeFolder({ 'policy.yaml': HEADER, 'people.yaml': PEOPLE })];
+    const named = ['orcid:ana', 'github:ana', 'github:bo', 'orcid:kim'];
+    const roles = `roles:\n  lab: { members: [${named.join(', ')}] }\n`;
+    const folder = await makeFolder({ 'policy.yaml': HEADER, 'people.yaml': PEOPLE, 'roles.yaml': roles });
+    const policy = ['--policy', folder];
     expect(warnings(await keys(...TWO, ...policy))).toEqual([]);
     expect(warnings(await keys(...TWO, '--identity', 'github:bo', '--identity', 'orcid:kim', ...policy))).toEqual([
       'warning: the policy knows these identities as 3 people (orcid:ana is `ana-ortiz`, github:ana is `ana-ortiz`, github:bo is `bo`, orcid:kim is not named in `people`): this key may do what all of them may together, and guardrails see each alone',
@@ -144,12 +149,43 @@ describe('the identities of one key', () => {
     ]);
   });
 
-  it.each([
-    ['without a policy', []],
-    ['where the policy is no folder', ['--policy', '/dev/null']],
-  ])('%s are several people if one provider has two of them', async (_, policy) => {
-    expect(warnings(await keys(...TWO, ...policy))).toEqual([]);
-    const ran = await keys(...TWO, '--identity', 'github:bo', ...policy, '--format', 'json');
+  it('are warned about where the policy does not know them', async () => {
+    const grants = 'grants:\n  - { id: a, identity: orcid:Ana, namespace: /labs, scopes: [resource:read] }\n';
+    const folder = await makeFolder({ 'policy.yaml': HEADER, 'grants.yaml': grants });
+    const create = (...identities: readonly string[]): readonly string[] => [
+      ...['create', '--actor', 'ana'],
+      ...identities.flatMap((identity) => ['--identity', identity]),
+    ];
+    expect(warnings(await keys(...create('orcid:Ana', 'github-group:crew'), '--policy', folder)).slice(0, 3)).toEqual([
+      'warning: the policy names `github-group:crew` nowhere',
+      '  help: with `github-group:crew` the key may do nothing until a role or a grant names it',
+      expect.stringContaining('the policy knows these identities as 2 people'),
+    ]);
+    const both = [
+      'warning: the policy names `orcid:ana` nowhere',
+      '  help: did you mean `orcid:Ana`? with `orcid:ana` the key may do nothing until a role or a grant names it',
+    ];
+    expect(warnings(await keys(...create('orcid:ana'), '--policy', folder))).toEqual(both);
+    expect((await runCli(['compile', folder, '-o', join(folder, 'snapshot.json')])).status).toBe(0);
+    expect(warnings(await keys(...create('orcid:ana'), '--policy', join(folder, 'snapshot.json')))).toEqual(both);
+    expect(warnings(await keys(...create('orcdi:ana'), '--policy', folder))).toEqual([
+      'warning: the policy declares no provider `orcdi`',
+      '  help: did you mean `orcid`? with `orcdi:ana` the key may do nothing until a role or a grant names it',
+    ]);
+  });
+
+  it.each(['/dev/null', '/nowhere'])('are made all the same where the policy is %s, and that is said', async (path) => {
+    const ran = await keys('create', '--actor', 'ana', '--identity', 'orcid:ana', '--policy', path);
+    expect([ran.status, ...warnings(ran)]).toEqual([
+      0,
+      `warning: the policy \`${path}\` cannot be used, so it was not asked about these identities`,
+      '  help: `bailiwick check` or `bailiwick verify` says what is wrong with it',
+    ]);
+  });
+
+  it('without a policy are several people if one provider has two of them', async () => {
+    expect(warnings(await keys(...TWO))).toEqual([]);
+    const ran = await keys(...TWO, '--identity', 'github:bo', '--format', 'json');
     expect(warnings(ran)[0]).toMatch(/^warning: github:ana and github:bo are of one provider: two identities /);
     expect(ran.json()).toMatchObject({ actor: 'lab' });
   });

@@ -53,7 +53,10 @@ function defineCreate(keys: Command, io: CliIo): void {
         'for the admin listener, which this version does not have yet: without identities, scopes or namespaces',
       ).conflicts(['identity', 'scope', 'scopeNone', 'restrict', 'restrictNone']),
     )
-    .option('--policy <path>', 'policy folder whose `people` say which identities are one person’s, to warn of others')
+    .option(
+      '--policy <path>',
+      'policy that is asked about the identities: a warning where it does not know one, or knows several people',
+    )
     .addOption(formatOption())
     .action(async (options: KeysOptions & KeyFlags) => {
       await (await import('../manage-keys.js')).createKeyCommand(io, options);
