@@ -39,8 +39,6 @@ export {
   type LintOptions,
   lintPolicy,
 } from './lint/lint-policy.js';
-export { identityFaultText, meantPath, pathFaultText } from './diagnostics/fault-words.js';
-export { nearest } from './diagnostics/nearest.js';
 export type { FileOutline, PolicyGuardrail, PolicySet, PolicyTest } from './model/policy-set.js';
 export { scopePatterns } from './model/scope.js';
 export { makeDiagnostic, sortDiagnostics } from './diagnostics/report.js';

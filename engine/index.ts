@@ -40,7 +40,8 @@ export type {
   VisibilityRequest,
   Visible,
 } from './model/decision.js';
-export { groupDigits } from './diagnostics/fault-words.js';
+export { groupDigits, identityFaultText, meantPath, pathFaultText } from './diagnostics/fault-words.js';
+export { nearest } from './diagnostics/nearest.js';
 export { assertNever, invariant, InvariantError } from './model/invariant.js';
 export {
   formatIdentity,

@@ -1,7 +1,7 @@
 // The wire shape of a query (docs/queries.md "The envelope"): one JSON Schema per part of the envelope, and what is said of
 // a body that does not have it. `where` is only known to be an object here; its fields, operators and operands are read by
 // server/query.
-import { FAMILIES } from '../../engine/index.js';
+import { FAMILIES, nearest } from '../../engine/index.js';
 import { QUERY_LIMITS } from '../limits.js';
 import type { ProblemCode } from '../problem.js';
 import { bodyShape } from './body-shape.js';
@@ -91,8 +91,8 @@ function unknownPart(name: string, kind: QueryKind): string {
   const [part] = (OTHER_NAMES.get(name) ?? name).split('.');
   if (kind === 'count' && part !== undefined && Object.hasOwn(LIST, part))
     return 'is not known here: a count has no pages, order or fields';
-  const meant = OTHER_NAMES.get(name);
-  return meant === undefined ? 'is not known here' : `is not known here; did you mean \`${meant}\`?`;
+  const meant = OTHER_NAMES.get(name) ?? nearest(name, Object.keys(QUERY_SCHEMAS[kind].properties));
+  return meant === null ? 'is not known here' : `is not known here; did you mean \`${meant}\`?`;
 }
 
 function codeAt(place: Place): ProblemCode {

@@ -14,7 +14,10 @@ export function toShapeFault(error: ErrorObject, place: readonly string[]): Shap
   const parameters: Readonly<Record<string, unknown>> = error.params;
   switch (error.keyword) {
     case 'additionalProperties':
-      return { place: [...here, String(parameters['additionalProperty'])], message: 'is not known here' };
+      return {
+        place: [...here, String(parameters['additionalProperty'])],
+        message: `is not known here${knownText(error)}`,
+      };
     case 'required':
       return { place: [...here, String(parameters['missingProperty'])], message: 'is required' };
     case 'enum':
@@ -72,6 +75,13 @@ function keysText(limit: unknown): string {
 function exampleText({ parentSchema }: ErrorObject): string {
   const examples: unknown = parentSchema?.['examples'];
   return Array.isArray(examples) && examples.length > 0 ? `, like ${JSON.stringify(examples[0])}` : '';
+}
+
+/** Of closed objects: what may stand there. */
+function knownText({ parentSchema }: ErrorObject): string {
+  const properties: unknown = parentSchema?.['properties'];
+  if (typeof properties !== 'object' || properties === null) return '';
+  return `; known are ${Object.keys(properties).join(', ')}`;
 }
 
 function listOf(values: unknown): string {

@@ -1,20 +1,17 @@
 // Who asks, what and where: the options by which a verb is told, and what their texts mean. What is none of these is wrong usage.
 import type { Command } from 'commander';
-import {
-  identityFaultText,
-  meantPath,
-  nearest,
-  pathFaultText,
-  unknownPart,
-  unknownPlace,
-} from '../../engine/compiler.js';
+import { unknownPart, unknownPlace } from '../../engine/compiler.js';
 import {
   canonicalize,
   formatIdentity,
   type Identity,
+  identityFaultText,
   isScopeName,
+  meantPath,
   type NamespacePath,
+  nearest,
   parseIdentity,
+  pathFaultText,
   type Policy,
   type ScopeName,
   SCOPES,

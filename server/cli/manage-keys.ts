@@ -1,6 +1,5 @@
 // What `keys create|list|revoke` do in the store: the flags of a new key read to a key, with every mistake at once and nothing
 // that could be taken for "all" by accident; keys as they are printed. Refuses to know how the commands are declared.
-import { nearest } from '../../engine/compiler.js';
 import {
   canonicalize,
   formatIdentity,
@@ -9,6 +8,7 @@ import {
   type Instant,
   isScopeName,
   type NamespacePath,
+  nearest,
   parseIdentity,
   parseInstant,
   scopeNames,

@@ -142,7 +142,10 @@ export async function lintRequest(flags: LintFlags, clock: LintClock): Promise<L
 }
 
 async function parseLevel(text: string): Promise<readonly [LintCode, LintLevel]> {
-  const { CLOCK_RULES, isLintCode, LINT_CODES, nearest } = await import('../../engine/compiler.js');
+  const [{ CLOCK_RULES, isLintCode, LINT_CODES }, { nearest }] = await Promise.all([
+    import('../../engine/compiler.js'),
+    import('../../engine/index.js'),
+  ]);
   const cut = text.lastIndexOf('=');
   const [code, word] = [text.slice(0, Math.max(cut, 0)), text.slice(cut + 1)];
   const level = LEVELS.find((known) => known === word);

@@ -271,7 +271,7 @@ function addHelp(program: Command, io: CliIo): void {
 
 /** The name that was meant, or else where to look. The dashes of options are no part of a slip: with them short names are all alike. */
 export async function didYouMean(typed: string, names: readonly string[], otherwise: string): Promise<string> {
-  const { nearest } = await import('../../engine/compiler.js');
+  const { nearest } = await import('../../engine/index.js');
   const near = nearest(
     typed.replace(/^--/, ''),
     names.map((name) => name.replace(/^--/, '')),

@@ -3,7 +3,8 @@
 import { readFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { Ajv, type ErrorObject } from 'ajv';
-import { nearest, type Range, readYaml } from '../../engine/compiler.js';
+import { type Range, readYaml } from '../../engine/compiler.js';
+import { nearest } from '../../engine/index.js';
 import { CONFIG_LIMITS } from '../limits.js';
 import type { ConfigFault } from './config-error.js';
 import { CONFIG_SCHEMA } from './config-schema.js';

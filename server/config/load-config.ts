@@ -2,7 +2,7 @@
 // fault is reported at once; nothing unknown, empty or of the wrong type is passed over, and no message repeats a value.
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { nearest } from '../../engine/compiler.js';
+import { nearest } from '../../engine/index.js';
 import { ConfigError, type ConfigFault } from './config-error.js';
 import { type ConfigFile, type Given, isAccepted, readConfigFile, typeOf } from './config-file.js';
 import { laterNames, type Row } from './setting.js';

@@ -6,6 +6,8 @@ import {
   type Family,
   type Instant,
   type NamespacePath,
+  type PathFault,
+  pathFaultText,
   type Policy,
   type ResolvedActor,
   ROOT,
@@ -182,7 +184,7 @@ export function namespaceRoute({ answer, ...told }: NamespaceRoute): ActorRoute 
     input: {},
     run: async (call) => {
       const named = canonicalize(partOf(call.path));
-      if (!named.ok) throw notCanonical();
+      if (!named.ok) throw notCanonical(named.fault);
       return answer(see(call, { family: 'namespace', context: named.path, reach: 'exact' }));
     },
   };
@@ -233,8 +235,8 @@ function see({ actor, at, pin, resolve, gone }: ActorCall, request: VisibilityRe
   return { actor, resolved, at, policy, visible, gone };
 }
 
-function notCanonical(): ApiProblem {
-  const message = 'the path after /namespaces is not that of a namespace';
+function notCanonical(fault: PathFault): ApiProblem {
+  const message = `the path after /namespaces is not that of a namespace: ${pathFaultText(fault)}`;
   return new ApiProblem('namespace.invalid', { errors: [{ pointer: '', code: 'namespace.invalid', message }] });
 }
 

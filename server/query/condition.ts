@@ -1,10 +1,10 @@
 // `where` as a tree: read from the request with all its type rules (docs/queries.md "Conditions"), every operand already in
 // the form in which it is bound. Whatever this accepts has a meaning on every stored value.
-import { parseInstant, type Family } from '../../engine/index.js';
+import { nearest, parseInstant, type Family } from '../../engine/index.js';
 import { FIRST_STORED } from '../db/tables.js';
 import type { ProblemCode } from '../problem.js';
 import type { Faults, Place } from '../api/faults.js';
-import { isStorableText, parseField, type Field, type PropertyField } from './fields.js';
+import { fieldFaultText, isStorableText, parseField, type Field, type PropertyField } from './fields.js';
 import { QUERY_LIMITS } from '../limits.js';
 
 export type Comparison = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte';
@@ -86,7 +86,7 @@ const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
 ]);
 
 function unknownOperator(name: string): OperatorFault {
-  const meant = OTHER_NAMES.get(name) ?? (name === 'between' ? 'gte` and `lte' : null);
+  const meant = OTHER_NAMES.get(name) ?? (name === 'between' ? 'gte` and `lte' : nearest(name, OPERATORS.keys()));
   const hint = meant === null ? '' : `did you mean \`${meant}\`? `;
   const known = [...OPERATORS.keys()].join(', ');
   return { fault: 'query.unknown_operator', message: `is not an operator; ${hint}the operators are ${known}` };
@@ -108,12 +108,16 @@ interface At {
   readonly depth: number;
 }
 
+const OPERATION = '{"eq":"lens"}';
+const GROUP = `{"name":${OPERATION}}`;
+
 function readGroup(group: Readonly<Record<string, unknown>>, at: At, reading: Reading): Condition {
   const parts: Condition[] = [];
   for (const [key, value] of Object.entries(group)) {
     const place = [...at.place, key];
     if (key === 'and' || key === 'or') {
-      if (!Array.isArray(value)) reading.faults.add(place, 'request.schema', 'must be a list');
+      if (!Array.isArray(value))
+        reading.faults.add(place, 'request.schema', `must be a list of groups, like [${GROUP}]`);
       else parts.push({ kind: key, parts: readParts(value, { place, depth: at.depth }, reading) });
     } else if (key === 'not') {
       const part = readNested(value, { place, depth: at.depth }, reading);
@@ -142,7 +146,7 @@ function readNested(value: unknown, at: At, reading: Reading): Condition | null 
     return null;
   }
   if (!isObject(value)) {
-    reading.faults.add(at.place, 'request.schema', 'must be an object');
+    reading.faults.add(at.place, 'request.schema', `must be a group of conditions, like ${GROUP}`);
     return null;
   }
   // An empty group holds no condition but costs one, or a list of them would be without limit.
@@ -158,15 +162,17 @@ interface InField {
 function readField(name: string, operators: unknown, { place, reading }: InField): Condition[] {
   const result = parseField(reading.family, name);
   const fault = result.ok ? null : result.fault;
-  if (fault !== null) reading.faults.add(place, fault, FIELD_FAULTS[fault]);
-  else if (!isObject(operators)) reading.faults.add(place, 'request.schema', 'must be an object of operators');
+  if (fault !== null) reading.faults.add(place, fault, fieldFaultText(reading.family, name, fault));
+  else if (!isObject(operators))
+    reading.faults.add(place, 'request.schema', `must be an object of operators, like ${OPERATION}`);
   if (!result.ok || !isObject(operators)) {
     countOne(place, reading);
     return [];
   }
   // An empty object would hold for every record, most likely by mistake.
   const entries = Object.entries(operators);
-  if (entries.length === 0) reading.faults.add(place, 'request.schema', 'must have at least one operator');
+  if (entries.length === 0)
+    reading.faults.add(place, 'request.schema', `must have at least one operator, like ${OPERATION}`);
   const conditions: Condition[] = [];
   for (const [operator, operand] of entries) {
     const here = [...place, operator];
@@ -187,12 +193,6 @@ function countOne(place: Place, reading: Reading): boolean {
   }
   return false;
 }
-
-export const FIELD_FAULTS = Object.freeze({
-  'query.unknown_field':
-    'is not a field of this family; fields of your own are below `properties`, as in `properties.rank`',
-  'query.too_complex': `goes deeper than ${String(QUERY_LIMITS.propertyLevels)} levels`,
-});
 
 interface OperatorFault {
   readonly fault: ProblemCode;
@@ -234,15 +234,17 @@ function readMembership(field: Field, operator: Membership, list: unknown): Cond
 }
 
 function readContainment(field: PropertyField, operator: Containment, operand: unknown): Condition | OperatorFault {
-  const values = readOperands(field, operator === 'has' ? [operand] : operand);
+  const list: unknown = operator === 'has' ? [operand] : operand;
+  if (Array.isArray(list) && !list.every((item) => typeof item === 'number' || typeof item === 'string'))
+    return mismatch(operator === 'has' ? ELEMENT : `must be a list of numbers or of strings, like ${LIST}`);
+  const values = readOperands(field, list);
   if ('fault' in values) return values;
-  if (values[0]?.type === 'boolean') return mismatch('looks for numbers and strings in a list, not for booleans');
   return { kind: 'list', field, operator, values };
 }
 
 /** The values of a list, all of one type. */
 function readOperands(field: Field, list: unknown): readonly Operand[] | OperatorFault {
-  if (!Array.isArray(list)) return mismatch('must be a list');
+  if (!Array.isArray(list)) return mismatch(`must be a list, like ${LIST}`);
   if (list.length > QUERY_LIMITS.listValues) {
     return { fault: 'query.too_complex', message: `holds more than ${String(QUERY_LIMITS.listValues)} values` };
   }
@@ -258,6 +260,8 @@ function readOperands(field: Field, list: unknown): readonly Operand[] | Operato
   return values;
 }
 
+const LIST = '["a","b"]';
+const ELEMENT = 'looks for a number or a string in a list; it takes nothing else';
 const UNSTORABLE = 'is a string that no record can hold';
 const STRUCTURE = 'cannot be compared: the field holds an object or a list';
 

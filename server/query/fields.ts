@@ -1,6 +1,6 @@
 // The fields of each family and what SQL they are: the closed table through which every name of a request goes. A name that
 // is not in it is a path below `properties` or `parameters`, or it is refused; a property's name only ever becomes a binding.
-import { FAMILIES, type Family } from '../../engine/index.js';
+import { FAMILIES, type Family, nearest } from '../../engine/index.js';
 import { sql, type Fragment } from '../db/sql.js';
 import { QUERY_LIMITS } from '../limits.js';
 
@@ -142,6 +142,20 @@ export function parseField(family: Family, text: string): FieldResult {
   }
   if (path.length > QUERY_LIMITS.propertyLevels) return { ok: false, fault: 'query.too_complex' };
   return { ok: true, field: { kind: 'property', root, path } };
+}
+
+/** Why a family has no field of this name, and which it has. */
+export function fieldFaultText(
+  family: Family,
+  name: string,
+  fault: Extract<FieldResult, { ok: false }>['fault'],
+): string {
+  if (fault === 'query.too_complex') return `goes deeper than ${String(QUERY_LIMITS.propertyLevels)} levels`;
+  const known = [...coreFields(family).keys()];
+  const meant = nearest(name, known);
+  const hint = meant === null ? '' : `did you mean \`${meant}\`? `;
+  const own = 'fields of your own are below `properties`, as in `properties.rank`';
+  return `is not a field of this family; ${hint}${own}; the others are ${known.join(', ')}`;
 }
 
 /**

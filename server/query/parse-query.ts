@@ -1,12 +1,12 @@
 // A body of the right shape read into a `QueryPlan`: everything that docs/queries.md asks of names, operators, operands,
 // order and sizes. All faults are told; the problem bears the code of the first. Nothing here asks the store or the policy.
 import { hash } from 'node:crypto';
-import { canonicalize, ROOT, type Family, type NamespacePath, type Reach } from '../../engine/index.js';
+import { canonicalize, pathFaultText, ROOT, type Family, type NamespacePath, type Reach } from '../../engine/index.js';
 import { canonicalJson } from '../canonical-json.js';
 import { QUERY_SHAPES, type QueryEnvelope, type QueryKind } from '../api/query-schema.js';
-import { FIELD_FAULTS, parseCondition } from './condition.js';
+import { parseCondition } from './condition.js';
 import { collectFaults, throwIfAny, type Faults, type Place } from '../api/faults.js';
-import { parseField, type Field } from './fields.js';
+import { fieldFaultText, parseField, type Field } from './fields.js';
 import { QUERY_LIMITS } from '../limits.js';
 import type { QueryPlan, SortKey } from './plan.js';
 import { projectionOf, type Projection } from './projection.js';
@@ -46,7 +46,7 @@ export function planQuery(envelope: QueryEnvelope): QueryPlan {
 function readNamespace(text: string, faults: Faults): NamespacePath {
   const result = canonicalize(text);
   if (result.ok) return result.path;
-  faults.add(['namespace'], 'namespace.invalid', 'is not a namespace path');
+  faults.add(['namespace'], 'namespace.invalid', `is not a namespace path: ${pathFaultText(result.fault)}`);
   return ROOT;
 }
 
@@ -97,6 +97,6 @@ interface Named {
 function readField({ family, name, place }: Named, faults: Faults): Field | null {
   const result = parseField(family, name);
   if (result.ok) return result.field;
-  faults.add(place, result.fault, FIELD_FAULTS[result.fault]);
+  faults.add(place, result.fault, fieldFaultText(family, name, result.fault));
   return null;
 }

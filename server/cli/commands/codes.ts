@@ -21,7 +21,10 @@ export function defineCodes(command: Command, io: CliIo): void {
 }
 
 async function codes(io: CliIo, code: string | undefined, format: CodesFormat): Promise<void> {
-  const { codePage, nearest, PROBLEM_CODES } = await import('../../../engine/compiler.js');
+  const [{ codePage, PROBLEM_CODES }, { nearest }] = await Promise.all([
+    import('../../../engine/compiler.js'),
+    import('../../../engine/index.js'),
+  ]);
   const wanted = PROBLEM_CODES.filter((known) => code === undefined || known === code.toUpperCase());
   if (code !== undefined && wanted.length === 0) {
     const near = nearest(code.toUpperCase(), PROBLEM_CODES);

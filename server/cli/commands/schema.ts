@@ -25,7 +25,7 @@ export function defineSchema(command: Command, io: CliIo): void {
 async function schema(io: CliIo, asked: string, format: Format): Promise<void> {
   const kind = KINDS.find((known) => known === asked);
   if (kind === undefined) {
-    const { nearest } = await import('../../../engine/compiler.js');
+    const { nearest } = await import('../../../engine/index.js');
     const near = nearest(asked, KINDS);
     const help = near === null ? `write one of ${KINDS.join(', ')}` : `did you mean \`${near}\`?`;
     throw usage(`there is no schema of \`${asked}\``, help);

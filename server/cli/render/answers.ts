@@ -7,9 +7,7 @@ import {
   type HeldGrant,
   type HeldRegion,
   type Holder,
-  meantPath,
   type ProvedEdit,
-  pathFaultText,
 } from '../../../engine/compiler.js';
 import {
   canonicalize,
@@ -17,6 +15,8 @@ import {
   formatInstant,
   groupDigits,
   type Instant,
+  meantPath,
+  pathFaultText,
   type Visibility,
 } from '../../../engine/index.js';
 import { count } from './text.js';

@@ -8,6 +8,9 @@ const base = { family: 'resource', namespace: '/labs' };
 const OPERATORS =
   'the operators are eq, ne, lt, lte, gt, gte, contains, startsWith, endsWith, in, notIn, isNull, has, hasAny, hasAll';
 
+const FIELDS =
+  'fields of your own are below `properties`, as in `properties.rank`; the others are id, family, namespace, name, description, properties, template, copiedFrom, revision, createdAt, updatedAt, createdBy, archivedAt';
+
 function wordsOf(body: unknown, kind: 'query' | 'count' = 'query'): readonly string[] {
   try {
     parseQuery(body, kind);
@@ -19,12 +22,64 @@ function wordsOf(body: unknown, kind: 'query' | 'count' = 'query'): readonly str
 }
 
 describe('a query with', () => {
-  test.each([
+  test.each<readonly [string, object, ...string[]]>([
     [
       'a field of the client at the top',
       { where: { severity: { eq: 1 } } },
-      '/where/severity is not a field of this family; fields of your own are below `properties`, as in `properties.rank`',
+      `/where/severity is not a field of this family; ${FIELDS}`,
     ],
+    [
+      'a slip in a field of ours',
+      { where: { createdat: { gt: '2027-01-01T00:00:00Z' } }, orderBy: [{ nmae: 'asc' }], select: ['descripton'] },
+      `/where/createdat is not a field of this family; did you mean \`createdAt\`? ${FIELDS}`,
+      `/orderBy/0/nmae is not a field of this family; did you mean \`name\`? ${FIELDS}`,
+      `/select/0 is not a field of this family; did you mean \`description\`? ${FIELDS}`,
+    ],
+    [
+      'a property of many levels',
+      { where: { 'properties.a.b.c.d.e': { eq: 1 } } },
+      '/where/properties.a.b.c.d.e goes deeper than 4 levels',
+    ],
+    [
+      'a value in place of operators',
+      { where: { name: 'x' } },
+      '/where/name must be an object of operators, like {"eq":"lens"}',
+    ],
+    ['no operator', { where: { name: {} } }, '/where/name must have at least one operator, like {"eq":"lens"}'],
+    [
+      'an operator in capitals',
+      { where: { name: { Eq: 'x', startswith: 'y' } } },
+      `/where/name/Eq is not an operator; did you mean \`eq\`? ${OPERATORS}`,
+      `/where/name/startswith is not an operator; did you mean \`startsWith\`? ${OPERATORS}`,
+    ],
+    [
+      'groups of a wrong shape',
+      { where: { and: { name: { eq: 'x' } }, or: ['name'], not: [] } },
+      '/where/and must be a list of groups, like [{"name":{"eq":"lens"}}]',
+      '/where/or/0 must be a group of conditions, like {"name":{"eq":"lens"}}',
+      '/where/not must be a group of conditions, like {"name":{"eq":"lens"}}',
+    ],
+    ['one value for in', { where: { name: { in: 'x' } } }, '/where/name/in must be a list, like ["a","b"]'],
+    [
+      'a list for where',
+      { where: [{ name: { eq: 'x' } }] },
+      '/where must be an object, like {"name":{"startsWith":"lens"}}',
+    ],
+    [
+      'a namespace in capitals',
+      { namespace: '/A/b' },
+      '/namespace is not a namespace path: segments are made of `a-z`, `0-9`, `.`, `_`, `~`, `-`',
+    ],
+    ['an order of a field alone', { orderBy: [{ field: 'name' }] }, '/orderBy/0/field must be one of asc, desc'],
+    ['a direction in capitals', { orderBy: [{ name: 'ASC' }] }, '/orderBy/0/name must be one of asc, desc'],
+    [
+      'a slip at the top',
+      { whre: {}, Family: 1 },
+      '/whre is not known here; did you mean `where`?',
+      '/Family is not known here; did you mean `family`?',
+    ],
+    ['a limit of a page', { page: { limit: 1 } }, '/page/limit is not known here; known are size, after'],
+    ['a reach of another kind', { reach: 'children' }, '/reach must be one of lineage, exact, subtree'],
     [
       'equals for eq',
       { where: { name: { equals: 'x' } } },
@@ -49,12 +104,12 @@ describe('a query with', () => {
     [
       'a boolean to look for in a list',
       { where: { 'properties.a': { has: true } } },
-      '/where/properties.a/has looks for numbers and strings in a list, not for booleans',
+      '/where/properties.a/has looks for a number or a string in a list; it takes nothing else',
     ],
     [
       'null to look for in a list',
       { where: { 'properties.a': { has: null } } },
-      '/where/properties.a/has must not be null; use isNull',
+      '/where/properties.a/has looks for a number or a string in a list; it takes nothing else',
     ],
     [
       'values of two types to look for in a list',
@@ -64,7 +119,7 @@ describe('a query with', () => {
     [
       'one value where a list of them is due',
       { where: { 'properties.a': { hasAny: 'x' } } },
-      '/where/properties.a/hasAny must be a list',
+      '/where/properties.a/hasAny must be a list, like ["a","b"]',
     ],
     [
       '1001 values to look for in a list',
@@ -77,8 +132,8 @@ describe('a query with', () => {
       '/where/name/has is for lists in `properties` and `parameters` only',
     ],
     ['a text for select', { select: 'id' }, '/select must be a list, like ["id","name","properties.rank"]'],
-  ])('%s', (_, part, words) => {
-    expect(wordsOf({ ...base, ...part })).toEqual([words]);
+  ])('%s', (_, part, ...words) => {
+    expect(wordsOf({ ...base, ...part })).toEqual(words);
   });
 });
 
