@@ -79,9 +79,7 @@ const SUBJECT_FAULTS: ReadonlyMap<string, string> = new Map([
   ['not_nfc', 'is not in composed form (NFC)'],
 ]);
 
-function readIdentities({ identity = [], admin }: KeyFlags, faults: string[]): readonly Identity[] {
-  if (identity.length === 0 && admin !== true)
-    faults.push('--identity: at least one is needed, as `provider:subject`; a key without one can do nothing');
+function readIdentities({ identity = [] }: KeyFlags, faults: string[]): readonly Identity[] {
   if (identity.length > KEY_LIMITS.identities) faults.push(`--identity: more than ${String(KEY_LIMITS.identities)}`);
   const read = new Map<string, Identity>();
   for (const text of identity) {

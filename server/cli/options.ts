@@ -51,12 +51,24 @@ export async function instantOption(text: string | undefined): Promise<Instant> 
   );
 }
 
-/** The heading in help under which required options stand; all that are missing are refused at once. */
-export const REQUIRED = 'Required options:';
+/** What a verb asks of its options beyond their values. commander refuses one mistake at a time; program.ts tells them all at once. */
+export class RuledOption extends Option {
+  /** The verb does nothing without it; a name is that of the option which stands for it. */
+  needed: 'always' | 'never' | { readonly unless: string } = 'never';
+  /** What cannot stand beside it, by what commander calls options. */
+  excludes: readonly string[] = [];
 
-/** An option without which the verb does nothing. */
-export function requiredOption(flags: string, description: string): Option {
-  return new Option(flags, description).helpGroup(REQUIRED);
+  excluding(...names: readonly string[]): this {
+    this.excludes = names;
+    return this;
+  }
+}
+
+/** An option without which the verb does nothing, or nothing without another one. */
+export function requiredOption(flags: string, description: string, unless?: string): RuledOption {
+  const option = new RuledOption(flags, description).helpGroup('Required options:');
+  option.needed = unless === undefined ? 'always' : { unless };
+  return option;
 }
 
 /** For flags that may be repeated. */

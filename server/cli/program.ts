@@ -4,7 +4,7 @@ import { EXIT_MEANINGS } from './exit-codes.js';
 import { usage } from './failure.js';
 import { type CliIo, write } from './io.js';
 import { programVersion } from '../version.js';
-import { REQUIRED } from './options.js';
+import { RuledOption } from './options.js';
 
 const SEE_HELP = 'see `bailiwick help`';
 const HELP = '`bailiwick help <verb>` shows its arguments, options and examples.';
@@ -193,13 +193,14 @@ export async function makeProgram(io: CliIo, argv: readonly string[]): Promise<C
     .helpCommand(false)
     .addHelpText('after', `\n${HELP}\n${statusTable()}`)
     .hook('preAction', (_, verb) => {
-      refuseMissing(verb);
+      refuseMisuse(verb);
     });
   for (const [title, verbs] of GROUPS) {
     program.commandsGroup(title);
     for (const [name, description, load] of verbs) {
       const command = program.command(name).description(description);
       if (isAbout(argv, name)) (await load())(command, io);
+      refuseTogether(command);
     }
   }
   addHelp(program, io);
@@ -228,15 +229,43 @@ export function verbOf(
   return { command, path: names.join(' ') };
 }
 
-/** Every required option that is missing, at once. */
-function refuseMissing(verb: Command): void {
-  const missing = verb.options.filter(
-    (option) => option.helpGroupHeading === REQUIRED && verb.getOptionValue(option.attributeName()) === undefined,
-  );
-  if (missing.length === 0) return;
-  const named = missing.map(({ flags }) => `\`${flags}\``);
-  const message = `${named.join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing`;
-  throw usage(message, `see \`bailiwick help ${pathOf(verb)}\``);
+/** A missing argument is found before the hook is called: what else is missing is told with it. */
+function refuseTogether(command: Command): void {
+  command.exitOverride((error) => {
+    if (error.code === 'commander.missingArgument') refuseMisuse(command);
+    throw error;
+  });
+  for (const inner of command.commands) refuseTogether(inner);
+}
+
+/** Every argument and option that is missing and every two that exclude one another, at once. */
+function refuseMisuse(verb: Command): void {
+  const isGiven = (name: string): boolean => verb.getOptionValue(name) !== undefined;
+  const ruled = verb.options.filter((option) => option instanceof RuledOption);
+  const missing = [
+    ...verb.registeredArguments.filter(({ required }, index) => required && verb.args[index] === undefined),
+    ...ruled.filter((option) => !isGiven(option.attributeName()) && isNeeded(option, isGiven)),
+  ].map((one) => `\`${one instanceof RuledOption ? one.flags : `<${one.name()}>`}\``);
+  const faults = [
+    ...(missing.length === 0 ? [] : [`${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing`]),
+    ...ruled.filter((option) => isGiven(option.attributeName())).flatMap((option) => clashes(verb, option, isGiven)),
+  ];
+  if (faults.length > 0) throw usage(faults.join('; '), `see \`bailiwick help ${pathOf(verb)}\``);
+}
+
+type IsGiven = (name: string) => boolean;
+
+function isNeeded({ needed }: RuledOption, isGiven: IsGiven): boolean {
+  return needed === 'always' || (needed !== 'never' && !isGiven(needed.unless));
+}
+
+function clashes(verb: Command, { flags, excludes }: RuledOption, isGiven: IsGiven): readonly string[] {
+  const others = verb.options.filter((option) => {
+    const name = option.attributeName();
+    return excludes.includes(name) && isGiven(name);
+  });
+  if (others.length === 0) return [];
+  return [`\`${flags}\` cannot be used with ${others.map((option) => `\`${option.flags}\``).join(', ')}`];
 }
 
 function pathOf(verb: Command): string {

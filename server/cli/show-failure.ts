@@ -143,12 +143,8 @@ async function usageFailure(
       return usage(`there is no verb \`${path === '' ? first : `${path} ${first}`}\``, await meant(verbsOf(command)));
     case 'commander.unknownOption':
       return usage(`there is no option \`${first}\``, await meant(optionsOf(command)));
-    case 'commander.missingArgument':
-      return usage(`\`<${first}>\` is missing`, see);
     case 'commander.optionMissingArgument':
       return usage(`\`${first}\` needs a value`, see);
-    case 'commander.conflictingOption':
-      return usage(`\`${first}\` cannot be used with \`${second}\``, see);
     case 'commander.excessArguments':
       return usage(`too many arguments: ${countsOf(message)}`, see);
     case 'commander.invalidArgument': {

@@ -86,6 +86,30 @@ describe('wrong usage is exit 2, with what was probably meant', () => {
       '`--as <identity>`, `--scope <scope>`, `--namespace <path>` are missing',
       'see `bailiwick help explain`',
     ],
+    [
+      'all missing arguments and options at once',
+      ['visible'],
+      '`<policy>`, `--as <identity>`, `--family <family>`, `--namespace <path>` are missing',
+      'see `bailiwick help visible`',
+    ],
+    [
+      'what is missing and what excludes what, at once',
+      ['sign', '--add', 'a.json', '--expires', 'b', '--generation', '7'],
+      '`<snapshot>`, `--key <file>` are missing; `--add <statement>` cannot be used with `--generation <number>`, `--expires <instant>`',
+      'see `bailiwick help sign`',
+    ],
+    [
+      'all that a key lacks',
+      ['keys', 'create', '--scope', 'x', '--scope-none'],
+      '`--actor <id>`, `--identity <provider:subject>` are missing; `--scope-none` cannot be used with `--credential-scopes, --scope <scope>`',
+      'see `bailiwick help keys create`',
+    ],
+    [
+      'all that an admin key does not have',
+      ['keys', 'create', '--admin', '--actor', 'a', '--identity', 'x:y', '--scope', 'x', '--restrict-none'],
+      '`--admin` cannot be used with `--identity <provider:subject>`, `--credential-scopes, --scope <scope>`, `--restrict-none`',
+      'see `bailiwick help keys create`',
+    ],
     ['help about nothing', ['help', 'nothing'], 'there is no help about `nothing`', 'see `bailiwick help`'],
     ['help about a near verb', ['help', 'key'], 'there is no help about `key`', 'did you mean `keys`?'],
     [

@@ -39,7 +39,7 @@ async function keys(...args: readonly string[]): Promise<Ran> {
 }
 
 /** By the tests before the refusals. */
-const CREATED = 4;
+const CREATED = 5;
 
 const ADA = ['create', '--actor', 'ada', '--identity', 'orcid:0000-0002-1825-0097'];
 
@@ -71,6 +71,11 @@ describe('keys create', () => {
       lastUsedAt: null,
       createdAt: expect.stringMatching(/Z$/),
     });
+  });
+
+  it('calls the scopes of a credential by the name that `explain` has for them, too', async () => {
+    const ran = await keys(...ADA, '--credential-scopes', 'resource:read', '--format', 'json');
+    expect(ran.json()).toMatchObject({ scopes: ['resource:read'] });
   });
 
   it('keeps nothing and not narrowed apart', async () => {

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import type { SettingName } from '../../config/index.js';
 import type { CliIo } from '../io.js';
 import type { KeyFlags, KeysOptions } from '../manage-keys.js';
-import { collect, formatOption, requiredOption, withExamples, withSettings } from '../options.js';
+import { collect, formatOption, requiredOption, RuledOption, withExamples, withSettings } from '../options.js';
 
 const STORE_SETTINGS: readonly SettingName[] = ['config', 'dataDir', 'databaseUrl'];
 
@@ -27,31 +27,32 @@ function defineCreate(keys: Command, io: CliIo): void {
     .description('make a key and print it, once: only its hash is stored')
     .addOption(requiredOption('--actor <id>', 'name of the actor, used in logs and cursors'))
     .addOption(
-      new Option(
+      requiredOption(
         '--identity <provider:subject>',
-        'identity whose grants the key uses, at least one; repeat for more',
+        'identity whose grants the key uses; repeat for more (not for an admin key)',
+        'admin',
       ).argParser(collect),
     )
     .addOption(
       new Option(
-        '--scope <scope>',
+        '--credential-scopes, --scope <scope>',
         'carry only these scopes; repeat, or join with commas (default: all ten)',
       ).argParser(collect),
     )
-    .addOption(new Option('--scope-none', 'carry no scope at all').conflicts('scope'))
+    .addOption(new RuledOption('--scope-none', 'carry no scope at all').excluding('scope'))
     .addOption(
       new Option(
         '--restrict <namespace>',
         'reach only these namespaces and below; repeat, or join with commas',
       ).argParser(collect),
     )
-    .addOption(new Option('--restrict-none', 'reach no namespace at all').conflicts('restrict'))
+    .addOption(new RuledOption('--restrict-none', 'reach no namespace at all').excluding('restrict'))
     .option('--expires <instant>', 'time from which the key is no longer valid, as in 2027-06-30T00:00:00Z')
     .addOption(
-      new Option(
+      new RuledOption(
         '--admin',
         'for the admin listener, which this version does not have yet: without identities, scopes or namespaces',
-      ).conflicts(['identity', 'scope', 'scopeNone', 'restrict', 'restrictNone']),
+      ).excluding('identity', 'scope', 'scopeNone', 'restrict', 'restrictNone'),
     )
     .option(
       '--policy <path>',

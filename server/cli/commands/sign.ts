@@ -1,7 +1,7 @@
 // `bailiwick sign <snapshot>` (engine/README.md "Publication statements"): the snapshot is verified whole, and a statement about it
 // signed, beside it. A statement that says the same gets one signature more; one that states other values has the signatures of others,
 // and is replaced only when asked.
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import {
   decodeStatement,
   encodeEnvelope,
@@ -22,7 +22,7 @@ import { CliFailure, usage } from '../failure.js';
 import { writeWhole } from '../files.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { openStated } from '../open-policy.js';
-import { type Format, formatOption, requiredOption, withExamples } from '../options.js';
+import { type Format, formatOption, requiredOption, RuledOption, withExamples } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { count } from '../render/text.js';
 import { asFailure, readStatementFlags, statementJson, type StatementValues } from '../statement-flags.js';
@@ -35,9 +35,9 @@ export function defineSign(command: Command, io: CliIo): void {
     .option('--generation <number>', 'number that rises with each publication')
     .option('--expires <instant>', 'end of the statement, as in 2027-06-30T00:00:00Z')
     .option('--issued <instant>', 'time of issue (default: now, or that of the statement that exists)')
-    .addOption(new Option('--at <instant>').hideHelp().conflicts('issued'))
+    .addOption(new RuledOption('--at <instant>').hideHelp().excluding('issued'))
     .addOption(
-      new Option('--add <statement>', 'sign this statement with all its fields').conflicts([
+      new RuledOption('--add <statement>', 'sign this statement with all its fields').excluding(
         'environment',
         'generation',
         'expires',
@@ -45,7 +45,7 @@ export function defineSign(command: Command, io: CliIo): void {
         'at',
         'output',
         'replace',
-      ]),
+      ),
     )
     .option('--replace', 'replace a statement that states other values, and drop its signatures')
     .option('-o, --output <file>', 'file for the statement; `-` is stdout (default: `<snapshot>.dsse.json`)')
