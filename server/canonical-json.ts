@@ -1,5 +1,5 @@
 // Canonical JSON (RFC 8785): one text for one JSON value, however it was written. Fingerprints of bodies and queries are made of it.
-// Snapshots have a canonical form of their own in the engine, which takes no fractions.
+// The engine's `snapshotJson` writes the same of what it takes; it takes less, so that every language reads a snapshot alike.
 
 /**
  * Numbers as ECMAScript prints them, keys in the order of their UTF-16 code units, no white space. Throws a `TypeError` for what

@@ -1,13 +1,14 @@
-// Canonical JSON (engine/README.md "The snapshot file"): plain objects, arrays, texts, booleans, null and safe integers, keys
-// in code unit order, no white space. The serializer would write a Map as `{}` and NaN as null, so a guard refuses everything
-// else first.
+// The JSON of snapshots and statements (engine/README.md "The snapshot file"): canonical JSON (RFC 8785) of which every reader of JSON makes
+// the same value. It takes plain objects, arrays, strings, booleans, null and safe integers, nested 32 deep, and no fractions, which not all
+// languages print alike. The serializer would write a Map as `{}` and NaN as null, so a guard refuses everything else first. What clients
+// send may have fractions: the server's `canonicalJson` takes all that JSON can say.
 import stringify from 'fast-json-stable-stringify';
 import { invariant } from '../model/invariant.js';
 
 const DEPTH = 32;
 
 /** One text for one value, on every machine. Throws `InvariantError` for a value that is not plain JSON. */
-export function canonicalJson(value: object): string {
+export function snapshotJson(value: object): string {
   assertPlain(value, 0);
   return stringify(value);
 }

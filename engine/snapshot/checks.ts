@@ -6,7 +6,7 @@ import { assertNever } from '../model/invariant.js';
 import { compareTexts } from '../model/order.js';
 import type { Audience, ExpectedAccess, GuardrailRule, Parties, PolicySet, PolicyTest } from '../model/policy-set.js';
 import { scopeNames, type ScopeSet } from '../model/scope.js';
-import { canonicalJson } from './canonical.js';
+import { snapshotJson } from './canonical.js';
 import { digestOf } from './hash.js';
 
 /** A guardrail by its id, a person or a test by its name, with what it asks as canonical JSON. */
@@ -41,7 +41,7 @@ function sorted<T>(entries: readonly T[], of: (entry: T) => { name: string; form
   return entries
     .map((entry) => {
       const { name, form } = of(entry);
-      return { name, text: canonicalJson(form) };
+      return { name, text: snapshotJson(form) };
     })
     .sort((a, b) => compareTexts(a.name, b.name) || compareTexts(a.text, b.text));
 }
@@ -84,7 +84,7 @@ function testForm(test: PolicyTest): object {
     at: test.at,
     allow: accesses(test.allow),
     deny: accesses(test.deny),
-    sees: sees.sort((a, b) => compareTexts(canonicalJson(a), canonicalJson(b))),
+    sees: sees.sort((a, b) => compareTexts(snapshotJson(a), snapshotJson(b))),
   };
 }
 

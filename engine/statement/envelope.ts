@@ -1,6 +1,6 @@
 // The envelope around a statement: DSSE, a payload with signatures over its exact bytes. Fields that DSSE does not name are
 // passed over, as it asks: nothing outside the payload is signed, so nothing outside may matter.
-import { canonicalJson } from '../snapshot/canonical.js';
+import { snapshotJson } from '../snapshot/canonical.js';
 import { decodeAnyBase64, encodeBase64 } from './base64.js';
 import { memberOf, textOf } from './fields.js';
 import { STATEMENT_LIMITS } from '../limits.js';
@@ -42,7 +42,7 @@ function decodeSignature(value: unknown): EnvelopeSignature {
 
 /** The text of a statement file. Signatures that are malformed are left out. */
 export function encodeEnvelope({ payloadType, payload, signatures }: Envelope): string {
-  return canonicalJson({
+  return snapshotJson({
     payloadType,
     payload: encodeBase64(payload),
     signatures: signatures.flatMap(({ keyId, bytes }) =>

@@ -3,7 +3,7 @@
 // of a later version, another spelling of a number or a space is refused.
 import { isName } from '../model/identity.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
-import { canonicalJson } from '../snapshot/canonical.js';
+import { snapshotJson } from '../snapshot/canonical.js';
 import { memberOf, textOf } from './fields.js';
 import { STATEMENT_LIMITS } from '../limits.js';
 
@@ -41,7 +41,7 @@ export function encodeStatement(statement: PublicationStatement): Uint8Array {
   const predicate = { policy, environment, generation, issued: formatInstant(issued), expires: formatInstant(expires) };
   const subject = [{ digest: { sha256: snapshot.slice('sha256:'.length) } }];
   return new TextEncoder().encode(
-    canonicalJson({ _type: STATEMENT_TYPE, subject, predicateType: PREDICATE_TYPE, predicate }),
+    snapshotJson({ _type: STATEMENT_TYPE, subject, predicateType: PREDICATE_TYPE, predicate }),
   );
 }
 

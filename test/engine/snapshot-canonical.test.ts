@@ -1,6 +1,6 @@
 // Canonical JSON admits plain JSON and nothing else, and freezing reaches everything.
 import { describe, expect, it } from '@jest/globals';
-import { canonicalJson } from '../../engine/snapshot/canonical.js';
+import { snapshotJson } from '../../engine/snapshot/canonical.js';
 import { deepFreeze } from '../../engine/snapshot/deep-freeze.js';
 
 describe('canonical JSON', () => {
@@ -32,11 +32,11 @@ describe('canonical JSON', () => {
     ['a toJSON', { toJSON: 1 }],
     ['a cycle', cyclic],
   ])('refuses %s', (_, value) => {
-    expect(() => canonicalJson({ value })).toThrow('canonical JSON');
+    expect(() => snapshotJson({ value })).toThrow('canonical JSON');
   });
 
   it('orders keys by code unit and writes the rest as it is', () => {
-    expect(canonicalJson({ b: [true, null, 'é"'], a: { z: -1, A: 0 }, '\ue000': 1, '\u{10000}': 2 })).toBe(
+    expect(snapshotJson({ b: [true, null, 'é"'], a: { z: -1, A: 0 }, '\ue000': 1, '\u{10000}': 2 })).toBe(
       '{"a":{"A":0,"z":-1},"b":[true,null,"é\\""],"\u{10000}":2,"\ue000":1}',
     );
   });

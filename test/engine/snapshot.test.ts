@@ -11,7 +11,7 @@ import {
   unrestrictedPolicy,
   verifyDecisions,
 } from '../../engine/index.js';
-import { canonicalJson } from '../../engine/snapshot/canonical.js';
+import { snapshotJson } from '../../engine/snapshot/canonical.js';
 import { decodeSnapshot } from '../../engine/snapshot/decode.js';
 import type { SnapshotBody } from '../../engine/snapshot/document.js';
 import type { Identity } from '../../engine/model/identity.js';
@@ -61,7 +61,7 @@ describe('compiling', () => {
 
   it('is canonical: sorted keys, no white space, no trailing newline, and SHA-256 of the bytes is the digest', () => {
     const { bytes, text, digest } = compile(FULL);
-    expect(text).toBe(canonicalJson(JSON.parse(text) as object));
+    expect(text).toBe(snapshotJson(JSON.parse(text) as object));
     expect(text.endsWith('}')).toBe(true);
     expect(digest).toBe(`sha256:${createHash('sha256').update(bytes).digest('hex')}`);
   });
@@ -319,7 +319,7 @@ function replaceLeaf(value: Record<string, unknown>, n: number, replacement: unk
 describe('the unrestricted policy', () => {
   it('has one digest for good', () => {
     const digest = `sha256:${createHash('sha256')
-      .update(canonicalJson(['bailiwick.unrestricted', 1]))
+      .update(snapshotJson(['bailiwick.unrestricted', 1]))
       .digest('hex')}`;
     expect(unrestrictedPolicy()).toMatchObject({ kind: 'unrestricted', digest, decisions: digest });
   });

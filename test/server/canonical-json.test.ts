@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { snapshotJson } from '../../engine/snapshot/canonical.js';
 import { canonicalJson } from '../../server/canonical-json.js';
 
 /** What is written, and how it has to be written. */
@@ -73,6 +74,21 @@ describe('canonical JSON', () => {
         expect(parsed).toEqual(JSON.parse(JSON.stringify(value)));
         expect(canonicalJson(reversed(value))).toBe(text);
         expect(canonicalJson(parsed)).toBe(text);
+      }),
+    );
+  });
+
+  it('writes what the engine takes as the engine writes it', () => {
+    const whole = (value: unknown): unknown => {
+      if (typeof value === 'number') return Math.trunc(value % 2 ** 53) || 0;
+      if (Array.isArray(value)) return value.map(whole);
+      if (typeof value !== 'object' || value === null) return value;
+      return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, whole(member)]));
+    };
+    fc.assert(
+      fc.property(fc.jsonValue({ stringUnit: 'grapheme' }), (value) => {
+        const integers = [whole(JSON.parse(JSON.stringify(value)))];
+        expect(canonicalJson(integers)).toBe(snapshotJson(integers));
       }),
     );
   });
