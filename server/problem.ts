@@ -190,9 +190,15 @@ const KINDS = {
 export type ProblemCode = keyof typeof KINDS;
 
 /** Every problem there is, by status. */
-export const PROBLEMS: readonly (ProblemKind & { readonly code: string })[] = Object.freeze(
-  Object.entries(KINDS).map(([code, kind]) => Object.freeze({ code, ...kind })),
+export const PROBLEMS: readonly (ProblemKind & { readonly code: ProblemCode })[] = Object.freeze(
+  Object.keys(KINDS)
+    .filter(isProblemCode)
+    .map((code) => Object.freeze({ code, ...KINDS[code] })),
 );
+
+export function isProblemCode(text: string): text is ProblemCode {
+  return Object.hasOwn(KINDS, text);
+}
 
 /** The page that explains them, each under its code; `type` of a problem refers to it. */
 export const PROBLEMS_PATH = '/docs/problems';

@@ -3,9 +3,10 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { ProblemCode } from '../problem.js';
 import { collectFaults, type Place, throwIfAny } from './faults.js';
+import type { JsonSchema } from './schema.js';
 import { type ShapeFault, toShapeFault } from './shape-fault.js';
 
-export interface ObjectSchema {
+export interface ObjectSchema extends JsonSchema {
   readonly type: 'object';
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, object>>;
@@ -14,6 +15,8 @@ export interface ObjectSchema {
 
 export interface BodyShape<Value> {
   readonly schema: ObjectSchema;
+  /** As the documents show it: the schema, or one that also says what the route reads itself. */
+  readonly document: JsonSchema;
   /** The value as what it is. Throws an `ApiProblem` (400) with every fault. */
   readonly read: (body: unknown) => Value;
   /** Whether `read` gave this very value: no other passes, whatever it looks like. */
@@ -48,7 +51,7 @@ export function bodyShape<Value>(schema: ObjectSchema, words: Words = {}): BodyS
     throwIfAny(faults);
     throw new TypeError('a wrong shape without a fault');
   };
-  return { schema, read, isRead: (body): body is Value => isObject(body) && given.has(body) };
+  return { schema, document: schema, read, isRead: (body): body is Value => isObject(body) && given.has(body) };
 }
 
 const NO_OBJECT: ShapeFault = { place: [], message: 'must be an object' };

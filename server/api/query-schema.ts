@@ -1,11 +1,13 @@
 // The wire shape of a query (docs/queries.md "The envelope"): one JSON Schema per part of the envelope, and what is said of
 // a body that does not have it. `where` is only known to be an object here; its fields, operators and operands are read by
 // server/query.
-import { FAMILIES, nearest } from '../../engine/index.js';
+import { type FAMILIES, nearest } from '../../engine/index.js';
 import { QUERY_LIMITS } from '../limits.js';
 import type { ProblemCode } from '../problem.js';
-import { bodyShape } from './body-shape.js';
+import { type BodyShape, bodyShape, type ObjectSchema } from './body-shape.js';
 import type { Place } from './faults.js';
+import { familyName, reachName } from './record-schema.js';
+import type { JsonSchema } from './schema.js';
 import { WHERE_SCHEMA } from './where-schema.js';
 
 export type QueryKind = 'query' | 'count';
@@ -23,9 +25,9 @@ export interface QueryEnvelope {
 }
 
 const COMMON = Object.freeze({
-  family: { enum: FAMILIES },
+  family: familyName,
   namespace: { type: 'string', examples: ['/labs/optics'] },
-  reach: { enum: ['lineage', 'exact', 'subtree'] },
+  reach: reachName,
   where: { type: 'object', examples: [{ name: { startsWith: 'lens' } }] },
   includeArchived: { type: 'boolean' },
 });
@@ -59,20 +61,34 @@ const REQUIRED = Object.freeze(['family', 'namespace']);
 /** The whole bodies. */
 const QUERY_SCHEMAS = Object.freeze({
   query: {
+    title: 'Query',
     type: 'object' as const,
     required: REQUIRED,
     properties: { ...COMMON, ...LIST },
     additionalProperties: false,
   },
-  count: { type: 'object' as const, required: REQUIRED, properties: COMMON, additionalProperties: false },
+  count: {
+    title: 'CountQuery',
+    type: 'object' as const,
+    required: REQUIRED,
+    properties: COMMON,
+    additionalProperties: false,
+  },
 });
 
-/** A query as editors know it, conditions included. */
-export const QUERY_DOCUMENT_SCHEMA = Object.freeze({
-  ...QUERY_SCHEMAS.query,
-  properties: { ...QUERY_SCHEMAS.query.properties, where: { $ref: '#/$defs/group' } },
-  ...WHERE_SCHEMA,
+/** The same with the conditions, as editors and the API's description know them. */
+export const QUERY_DOCUMENTS = Object.freeze({
+  query: withConditions(QUERY_SCHEMAS.query),
+  count: withConditions(QUERY_SCHEMAS.count),
 });
+
+function withConditions(whole: ObjectSchema): JsonSchema {
+  return Object.freeze({
+    ...whole,
+    properties: { ...whole.properties, where: { $ref: '#/$defs/group' } },
+    ...WHERE_SCHEMA,
+  });
+}
 
 /** What other query languages call a part of the envelope. */
 const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
@@ -101,6 +117,11 @@ function codeAt(place: Place): ProblemCode {
 
 /** What the routes read their bodies with. */
 export const QUERY_SHAPES = Object.freeze({
-  query: bodyShape<QueryEnvelope>(QUERY_SCHEMAS.query, { unknown: (name) => unknownPart(name, 'query'), code: codeAt }),
-  count: bodyShape<QueryEnvelope>(QUERY_SCHEMAS.count, { unknown: (name) => unknownPart(name, 'count'), code: codeAt }),
+  query: shapeOf('query'),
+  count: shapeOf('count'),
 });
+
+function shapeOf(kind: QueryKind): BodyShape<QueryEnvelope> {
+  const words = { unknown: (name: string) => unknownPart(name, kind), code: codeAt };
+  return { ...bodyShape<QueryEnvelope>(QUERY_SCHEMAS[kind], words), document: QUERY_DOCUMENTS[kind] };
+}

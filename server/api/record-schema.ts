@@ -1,7 +1,7 @@
 // Records as the API shows them: the fields of each family, whole or as far as a query selects them, and what a record's id is.
 import { FAMILIES, type Family } from '../../engine/index.js';
 import { RUN_STATES } from './dataset-schema.js';
-import type { JsonSchema } from './schema.js';
+import { type JsonSchema, nullable, schema, whole } from './schema.js';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -10,14 +10,30 @@ export function isRecordId(text: string): boolean {
   return UUID.test(text);
 }
 
-const text: JsonSchema = Object.freeze({ type: 'string' });
-const textOrNull: JsonSchema = Object.freeze({ type: ['string', 'null'] });
-const id: JsonSchema = Object.freeze({ type: 'string', pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' });
-const idOrNull: JsonSchema = Object.freeze({ ...id, type: ['string', 'null'] });
-const INSTANT = String.raw`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$`;
-const instant: JsonSchema = Object.freeze({ type: 'string', pattern: INSTANT });
-const object: JsonSchema = Object.freeze({ type: 'object' });
-export const namespacePath: JsonSchema = Object.freeze({ type: 'string', pattern: '^/' });
+const text = schema({ type: 'string' });
+const textOrNull = schema({ type: ['string', 'null'] });
+const object = schema({ type: 'object' });
+const id = schema({
+  title: 'RecordId',
+  description: 'The id of a record: a UUID.',
+  type: 'string',
+  pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+});
+const instant = schema({
+  title: 'Instant',
+  description: 'An instant in UTC with milliseconds.',
+  type: 'string',
+  pattern: String.raw`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$`,
+});
+export const namespacePath = schema({
+  title: 'NamespacePath',
+  description: 'The canonical path of a namespace; `/` is the root.',
+  type: 'string',
+  pattern: '^/',
+});
+
+export const familyName = schema({ title: 'Family', enum: FAMILIES });
+export const reachName = schema({ title: 'Reach', enum: ['lineage', 'exact', 'subtree'] });
 
 const COMMON = Object.freeze({
   id,
@@ -25,52 +41,57 @@ const COMMON = Object.freeze({
   name: textOrNull,
   description: textOrNull,
   properties: object,
-  revision: Object.freeze({ type: 'integer', minimum: 1 }),
+  revision: schema({ type: 'integer', minimum: 1 }),
   createdAt: instant,
   updatedAt: instant,
   createdBy: text,
-  archivedAt: Object.freeze({ ...instant, type: ['string', 'null'] }),
+  archivedAt: nullable(instant),
 });
 
-const template = Object.freeze({ version: textOrNull, schema: Object.freeze({ type: ['object', 'null'] }) });
-const slots: JsonSchema = Object.freeze({
-  type: ['array', 'null'],
-  items: {
-    type: 'object',
-    required: ['name', 'template', 'required'],
-    properties: { name: text, template: idOrNull, required: { type: 'boolean' } },
-    additionalProperties: false,
+const template = Object.freeze({ version: textOrNull, schema: schema({ type: ['object', 'null'] }) });
+const slot = { title: 'Slot', ...whole({ name: text, template: nullable(id), required: { type: 'boolean' } }) };
+
+const PROPERTIES = Object.freeze({
+  namespace: { family: schema({ const: 'namespace' }), ...COMMON },
+  'resource-template': { family: schema({ const: 'resource-template' }), ...COMMON, ...template },
+  resource: {
+    family: schema({ const: 'resource' }),
+    ...COMMON,
+    template: nullable(id),
+    copiedFrom: nullable(id),
   },
-});
-
-const OWN: Readonly<Record<Family, Readonly<Record<string, JsonSchema>>>> = Object.freeze({
-  namespace: {},
-  'resource-template': template,
-  resource: { template: idOrNull, copiedFrom: idOrNull },
-  'process-template': { ...template, slots },
+  'process-template': {
+    family: schema({ const: 'process-template' }),
+    ...COMMON,
+    ...template,
+    slots: schema({ type: ['array', 'null'], items: slot }),
+  },
   'process-run': {
-    template: idOrNull,
+    family: schema({ const: 'process-run' }),
+    ...COMMON,
+    template: nullable(id),
     parameters: object,
-    resources: { type: 'object', additionalProperties: id },
-    state: { enum: RUN_STATES },
+    resources: schema({ type: 'object', additionalProperties: id }),
+    state: schema({ title: 'RunState', enum: RUN_STATES }),
   },
-});
+} satisfies Readonly<Record<Family, Readonly<Record<string, JsonSchema>>>>);
 
-function propertiesOf(family: Family): Readonly<Record<string, JsonSchema>> {
-  return { family: { const: family }, ...COMMON, ...OWN[family] };
-}
-
-/** A record of the family with all its fields. */
-export function recordSchema(family: Family): JsonSchema {
-  const properties = propertiesOf(family);
-  return Object.freeze({ type: 'object', required: Object.keys(properties), properties, additionalProperties: false });
-}
+/** Records with all their fields, by family. */
+export const RECORD_SCHEMAS = Object.freeze({
+  namespace: { title: 'Namespace', ...whole(PROPERTIES.namespace) },
+  'resource-template': { title: 'ResourceTemplate', ...whole(PROPERTIES['resource-template']) },
+  resource: { title: 'Resource', ...whole(PROPERTIES.resource) },
+  'process-template': { title: 'ProcessTemplate', ...whole(PROPERTIES['process-template']) },
+  'process-run': { title: 'ProcessRun', ...whole(PROPERTIES['process-run']) },
+} satisfies Readonly<Record<Family, JsonSchema>>);
 
 /** A record of any family, or of it what a query selected. */
-export const SELECTED_RECORD: JsonSchema = Object.freeze({
+export const SELECTED_RECORD = schema({
+  title: 'SelectedRecord',
+  description: 'A record of the family, or the fields of it that `select` names.',
   anyOf: FAMILIES.map((family) => ({
     type: 'object',
-    properties: propertiesOf(family),
+    properties: PROPERTIES[family],
     additionalProperties: false,
   })),
 });

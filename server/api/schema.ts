@@ -1,3 +1,73 @@
-// JSON Schema (2020-12) as this folder writes it: plain frozen objects, which ajv compiles and the documents show.
+// JSON Schema (2020-12) as this folder writes it: plain frozen objects, which ajv compiles, the documents show, and whose types are
+// what they describe. A schema with a `title` has that name in the API's description, which shows it once.
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** The type of the values that a schema describes, as far as types can say it. */
+export type TypeOf<S> = S extends { readonly const: infer Value }
+  ? Value
+  : S extends { readonly enum: readonly (infer Value)[] }
+    ? Value
+    : S extends { readonly anyOf: readonly (infer One)[] }
+      ? EachOf<One>
+      : S extends { readonly type: readonly (infer Name)[] }
+        ? OfType<S, Name>
+        : S extends { readonly type: infer Name }
+          ? OfType<S, Name>
+          : unknown;
+
+type EachOf<One> = One extends unknown ? TypeOf<One> : never;
+
+type OfType<S, Name> = Name extends 'string'
+  ? string
+  : Name extends 'integer' | 'number'
+    ? number
+    : Name extends 'boolean'
+      ? boolean
+      : Name extends 'null'
+        ? null
+        : Name extends 'array'
+          ? readonly (S extends { readonly items: infer Items } ? TypeOf<Items> : unknown)[]
+          : ObjectOf<S>;
+
+type ObjectOf<S> = S extends { readonly properties: infer Properties }
+  ? S extends { readonly required: readonly (infer Name)[] }
+    ? Members<Properties, Name>
+    : Partial<Members<Properties, keyof Properties>>
+  : S extends { readonly additionalProperties: infer Others extends object }
+    ? Readonly<Record<string, TypeOf<Others>>>
+    : Readonly<Record<string, unknown>>;
+
+type Members<Properties, Name> = {
+  readonly [Key in keyof Properties & Name]: TypeOf<Properties[Key]>;
+} & { readonly [Key in Exclude<keyof Properties, Name>]?: TypeOf<Properties[Key]> };
+
+/** Keeps what is written as its type, down to the texts. */
+export function schema<const S extends JsonSchema>(written: S): S {
+  return Object.freeze(written);
+}
+
+/** `required` has the names of all, which for `TypeOf` any string says. */
+export type Whole<Properties> = {
+  readonly type: 'object';
+  readonly required: readonly string[];
+  readonly properties: Properties;
+  readonly additionalProperties: false;
+};
+
+/** An object that has these properties, all of them, and no others. */
+export function whole<const Properties extends Readonly<Record<string, JsonSchema>>>(
+  properties: Properties,
+): Whole<Properties> {
+  return Object.freeze({ type: 'object', required: Object.keys(properties), properties, additionalProperties: false });
+}
+
+export type Nullable<S> = {
+  readonly anyOf: readonly [S, { readonly type: 'null' }];
+};
+
+export function nullable<S extends JsonSchema>(one: S): Nullable<S> {
+  return Object.freeze({ anyOf: [one, NULL] as const });
+}
+
+const NULL = Object.freeze({ type: 'null' } as const);

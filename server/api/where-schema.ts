@@ -9,6 +9,7 @@ const listOf = (items: object): object => ({ type: 'array', maxItems: QUERY_LIMI
 export const WHERE_SCHEMA = Object.freeze({
   $defs: {
     group: {
+      title: 'Conditions',
       type: 'object',
       description: 'All of these must hold. A key is a field, or and, or, not.',
       properties: {
@@ -19,6 +20,7 @@ export const WHERE_SCHEMA = Object.freeze({
       additionalProperties: { $ref: '#/$defs/operators' },
     },
     operators: {
+      title: 'Operators',
       type: 'object',
       description: 'What must hold of one field.',
       minProperties: 1,

@@ -49,7 +49,7 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
       ],
       [
         'schema',
-        'print the JSON Schema of policy.yaml, of any other policy file, of bailiwick.yaml, of a dataset line, or of a query',
+        'print the JSON Schema of policy.yaml, of any other policy file, of bailiwick.yaml, of a dataset line, or of a query; or the API as OpenAPI',
         async () => (await import('./commands/schema.js')).defineSchema,
       ],
     ],

@@ -31,7 +31,12 @@ export type MediaType = 'application/json' | 'application/merge-patch+json';
 export type NamedHeader = 'if-match' | 'idempotency-key';
 
 /** Query parameters by name; what is not named here is refused. */
-export type QueryInput = Readonly<Record<string, { readonly required: boolean; readonly pattern: RegExp }>>;
+export type QueryInput = Readonly<
+  Record<
+    string,
+    { readonly required: boolean; readonly pattern: RegExp; readonly description: string; readonly example: string }
+  >
+>;
 
 export interface BodyInput<Value = unknown> {
   readonly types: readonly MediaType[];

@@ -20,7 +20,8 @@ import { type Database, openDatabase } from '../../server/db/database.js';
 import { bindTcp, type Timeouts } from '../../server/http/http-server.js';
 import type { TlsIdentity } from '../../server/http/tls-files.js';
 import type { Clock, Logger } from '../../server/ports.js';
-import { checkAnswer } from './answer-check.js';
+import { declaredRoutes, descriptionOf } from './api-description.js';
+import { checkBy } from './described-answers.js';
 import { newDataDir } from './stores.js';
 
 /** `[identity, namespace, scopes]`; each becomes a grant `g1`, `g2` and so on. */
@@ -156,6 +157,8 @@ export interface Call {
   readonly agent?: Agent;
 }
 
+const check = checkBy(descriptionOf(declaredRoutes()));
+
 /** POST /api/v1/query unless said. */
 export async function call(
   port: number,
@@ -167,17 +170,18 @@ export async function call(
       : typeof body === 'string' || Buffer.isBuffer(body)
         ? Buffer.from(body)
         : Buffer.from(JSON.stringify(body));
+  const sent = {
+    ...(bytes === null ? {} : { 'content-type': 'application/json', 'content-length': String(bytes.length) }),
+    ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+    ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+  };
   const request = httpRequest({
     port,
     host: '127.0.0.1',
     method,
     path,
     agent: agent ?? new Agent(),
-    headers: {
-      ...(bytes === null ? {} : { 'content-type': 'application/json', 'content-length': String(bytes.length) }),
-      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-      ...headers,
-    },
+    headers: sent,
   });
   const replied = new Promise<Reply>((resolve, reject) => {
     request.on('error', reject);
@@ -189,7 +193,15 @@ export async function call(
         const text = Buffer.concat(chunks).toString('utf8');
         const status = response.statusCode ?? 0;
         try {
-          checkAnswer({ method, target: path, status, type: response.headers['content-type'], text });
+          check({
+            method,
+            target: path,
+            sent,
+            body: bytes?.toString() ?? null,
+            status,
+            headers: response.headers,
+            text,
+          });
         } catch (error) {
           reject(error instanceof Error ? error : new Error(String(error)));
         }

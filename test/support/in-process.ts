@@ -5,6 +5,8 @@ import type { Incoming, Outgoing } from '../../server/http/message.js';
 import type { Door, Services } from '../../server/http/pipeline.js';
 import type { Route } from '../../server/http/route.js';
 import { ApiProblem } from '../../server/problem.js';
+import { descriptionOf } from './api-description.js';
+import { checkBy } from './described-answers.js';
 
 export interface Sent {
   readonly method?: string;
@@ -20,8 +22,19 @@ export type Ask = (sent: Sent) => Promise<Outgoing & { readonly json: Readonly<R
 
 export function openInProcess(services: Services, routes: readonly Route[], door: Partial<Door> = {}): Ask {
   const app = makeApp(routes, { services, guard: anyHost, isClosing: () => false, ...door });
+  const check = checkBy(descriptionOf(routes));
   return async (sent) => {
-    const outgoing = await handle(app, toIncoming(sent));
+    const incoming = toIncoming(sent);
+    const outgoing = await handle(app, incoming);
+    check({
+      method: incoming.method ?? '',
+      target: sent.url,
+      sent: byName(incoming.rawHeaders),
+      body: sent.body ?? null,
+      status: outgoing.status,
+      headers: byName(outgoing.headers),
+      text: outgoing.text,
+    });
     return { ...outgoing, json: JSON.parse(outgoing.text) as Readonly<Record<string, unknown>> };
   };
 }
@@ -54,4 +67,11 @@ function toIncoming({ method = 'GET', url, headers = {}, body, gone, address = '
 export function headerOf({ headers }: Outgoing, name: string): string | undefined {
   const at = headers.findIndex((one, index) => index % 2 === 0 && one.toLowerCase() === name);
   return at < 0 ? undefined : headers[at + 1];
+}
+
+/** The last of each name, in lower case. */
+function byName(headers: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    headers.flatMap((name, index) => (index % 2 === 0 ? [[name.toLowerCase(), headers[index + 1] ?? '']] : [])),
+  );
 }

@@ -1,14 +1,14 @@
-// `bailiwick schema [kind]`: the JSON Schemas that editors take: of policies, settings, datasets and queries.
+// `bailiwick schema [kind]`: the JSON Schemas that editors take, of policies, settings, datasets and queries, and the API's description.
 import type { Command } from 'commander';
 import { policySchema } from '../../../engine/compiler.js';
 import { DATASET_LINE_SCHEMA } from '../../api/dataset-schema.js';
-import { QUERY_DOCUMENT_SCHEMA } from '../../api/query-schema.js';
+import { QUERY_DOCUMENTS } from '../../api/query-schema.js';
 import { usage } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, withJson } from '../options.js';
 import { CONFIG_SCHEMA } from '../../config/config-schema.js';
 
-const KINDS: readonly SchemaKind[] = ['policy', 'sections', 'config', 'dataset', 'query'];
+const KINDS: readonly SchemaKind[] = ['policy', 'sections', 'config', 'dataset', 'query', 'openapi'];
 
 export function defineSchema(command: Command, io: CliIo): void {
   command
@@ -18,6 +18,7 @@ export function defineSchema(command: Command, io: CliIo): void {
   withExamples(command, [
     ['for an editor, as `bailiwick init` does', 'bailiwick schema policy > .schema/policy.json'],
     ['of the settings', 'bailiwick schema config'],
+    ['the API as a gateway describes it, for a generator of clients', 'bailiwick schema openapi > openapi.json'],
   ]);
   withJson(command, ['the schema itself, on one line']);
 }
@@ -30,11 +31,13 @@ async function schema(io: CliIo, asked: string, format: Format): Promise<void> {
     const help = near === null ? `write one of ${KINDS.join(', ')}` : `did you mean \`${near}\`?`;
     throw usage(`there is no schema of \`${asked}\``, help);
   }
-  if (format === 'json') await writeJson(io, schemaOf(kind));
-  else await write(io.stdout, schemaText(kind));
+  // What describes the routes takes long to load.
+  const shown = kind === 'openapi' ? (await import('../../describe-api.js')).apiDescription() : schemaOf(kind);
+  if (format === 'json') await writeJson(io, shown);
+  else await write(io.stdout, toText(shown));
 }
 
-export type SchemaKind = 'policy' | 'sections' | 'config' | 'dataset' | 'query';
+export type SchemaKind = 'policy' | 'sections' | 'config' | 'dataset' | 'query' | 'openapi';
 
 /** The kinds whose schemas stand in the `.schema/` of a policy folder. */
 const FOLDER_KINDS = ['policy', 'sections'] as const;
@@ -43,7 +46,7 @@ const FOLDER = '.schema';
 
 const DRAFT_2020 = 'https://json-schema.org/draft/2020-12/schema';
 
-export function schemaOf(kind: SchemaKind): object {
+export function schemaOf(kind: Exclude<SchemaKind, 'openapi'>): object {
   switch (kind) {
     case 'config':
       return {
@@ -54,15 +57,19 @@ export function schemaOf(kind: SchemaKind): object {
     case 'dataset':
       return { $schema: DRAFT_2020, title: 'Bailiwick: a line of a dataset', ...DATASET_LINE_SCHEMA };
     case 'query':
-      return { $schema: DRAFT_2020, title: 'Bailiwick: a query', ...QUERY_DOCUMENT_SCHEMA };
+      return { ...QUERY_DOCUMENTS.query, $schema: DRAFT_2020, title: 'Bailiwick: a query' };
     default:
       return policySchema(kind);
   }
 }
 
 /** As text that is written to a file. */
-export function schemaText(kind: SchemaKind): string {
-  return `${JSON.stringify(schemaOf(kind), null, 2)}\n`;
+export function schemaText(kind: (typeof FOLDER_KINDS)[number]): string {
+  return toText(schemaOf(kind));
+}
+
+function toText(schema: object): string {
+  return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
 /** The files of `.schema/` by their paths in the policy folder. */

@@ -1,7 +1,7 @@
 // GET of one record: by its id, or of a namespace by its path. Archived ones stay readable. A
 // condition of the client's (`If-None-Match`, `Range`) changes nothing: the answer is always the whole record.
 import { FAMILIES, type Family } from '../../../engine/index.js';
-import { recordSchema } from '../../api/record-schema.js';
+import { RECORD_SCHEMAS } from '../../api/record-schema.js';
 import type { Database } from '../../db/database.js';
 import { ApiProblem } from '../../problem.js';
 import { findNamespace, findRecord, type FoundRecord, namespaceOfRecord } from '../../query/find-record.js';
@@ -27,7 +27,7 @@ export function makeRecordRoutes(db: Database): readonly Route[] {
     recordRoute({
       method: 'GET',
       path: `/api/v1/${family}s/{id}`,
-      operationId: `get${camelCase(family)}`,
+      operationId: `get${RECORD_SCHEMAS[family].title}`,
       summary: `Read a ${family.replace('-', ' ')} by its id`,
       output: outputOf(family),
       family,
@@ -42,12 +42,7 @@ export function makeRecordRoutes(db: Database): readonly Route[] {
 }
 
 function outputOf(family: Family): Output {
-  return { 200: { type: 'application/json', schema: recordSchema(family), headers: ['ETag'] } };
-}
-
-/** `ProcessRun` of `process-run`. */
-function camelCase(family: Family): string {
-  return family.replaceAll(/(?:^|-)(.)/g, (_, letter: string) => letter.toUpperCase());
+  return { 200: { type: 'application/json', schema: RECORD_SCHEMAS[family], headers: ['ETag'] } };
 }
 
 /** The revision is a strong validator: whatever changes a record raises it. */

@@ -47,7 +47,12 @@ const asked: ActorRoute = {
   ...base,
   method: 'GET',
   path: '/asked',
-  input: { query: { namespace: { required: true, pattern: /^\// }, depth: { required: false, pattern: /^\d$/ } } },
+  input: {
+    query: {
+      namespace: { required: true, pattern: /^\//, description: 'Where', example: '/labs' },
+      depth: { required: false, pattern: /^\d$/, description: 'How deep', example: '3' },
+    },
+  },
 };
 const changed: ActorRoute = {
   ...base,

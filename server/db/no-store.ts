@@ -1,0 +1,19 @@
+// A store that nobody opened: for what wants the routes alone, to describe them. Whatever asks it is refused.
+import knex from 'knex';
+import type { Database } from './database.js';
+
+export function noStore(): Database {
+  const refuse = (): Promise<never> => Promise.reject(new Error('there is no store here'));
+  return Object.freeze({
+    kind: 'embedded',
+    // Without a connection to make.
+    knex: knex({ client: 'pg', version: '15' }),
+    read: refuse,
+    longestQuery: null,
+    vital: refuse,
+    transaction: refuse,
+    listen: refuse,
+    ping: refuse,
+    close: () => Promise.resolve(),
+  });
+}

@@ -1,0 +1,68 @@
+// The schemas of an API's description: one with a title is shown once, under it, and referred to from everywhere else.
+import type { JsonSchema } from '../../api/schema.js';
+
+const PLACE = '#/components/schemas/';
+
+export interface SchemaComponents {
+  /** The schema as it stands where it is used: a reference where it has a name. */
+  readonly refer: (schema: JsonSchema) => JsonSchema;
+  /** All that were referred to, by name. */
+  readonly named: () => Readonly<Record<string, JsonSchema>>;
+}
+
+export function makeComponents(): SchemaComponents {
+  const named = new Map<string, JsonSchema>();
+
+  const refer = (schema: JsonSchema, names: ReadonlyMap<string, string> = NONE): JsonSchema => {
+    const { title } = schema;
+    if (typeof title !== 'string') return within(schema, names);
+    const shown = within(schema, names);
+    const known = named.get(title);
+    if (known === undefined) named.set(title, shown);
+    else if (JSON.stringify(known) !== JSON.stringify(shown)) throw new Error(`two schemas have the title ${title}`);
+    return { $ref: PLACE + title };
+  };
+
+  /** The schema without what is named in it. Its `$defs` become components, too. */
+  const within = ({ $defs, ...schema }: JsonSchema, outer: ReadonlyMap<string, string>): JsonSchema => {
+    const definitions = Object.entries(isSchema($defs) ? $defs : {});
+    const names = new Map([...outer, ...definitions.map(([name, one]) => [`#/$defs/${name}`, titleOf(one)] as const)]);
+    for (const [, one] of definitions) if (isSchema(one)) refer(one, names);
+    const entries = Object.entries(schema).map(([key, value]): readonly [string, unknown] => {
+      if (key === '$ref' && typeof value === 'string') return [key, PLACE + (names.get(value) ?? value)];
+      if (key === 'properties' && isSchema(value)) return [key, eachOf(value, names)];
+      if (KEYWORDS.has(key)) return [key, inKeyword(value, names)];
+      return [key, value];
+    });
+    return Object.fromEntries(entries);
+  };
+
+  const eachOf = (schemas: JsonSchema, names: ReadonlyMap<string, string>): JsonSchema =>
+    Object.fromEntries(
+      Object.entries(schemas).map(([name, one]) => [name, isSchema(one) ? refer(one, names) : one] as const),
+    );
+
+  const inKeyword = (value: unknown, names: ReadonlyMap<string, string>): unknown => {
+    if (Array.isArray(value)) return value.map((one: unknown) => (isSchema(one) ? refer(one, names) : one));
+    return isSchema(value) ? refer(value, names) : value;
+  };
+
+  return {
+    refer: (schema) => refer(schema),
+    named: () => Object.fromEntries([...named].sort(([a], [b]) => (a < b ? -1 : 1))),
+  };
+}
+
+const NONE: ReadonlyMap<string, string> = new Map();
+
+/** The keywords below which there are schemas. */
+const KEYWORDS: ReadonlySet<string> = new Set(['items', 'anyOf', 'allOf', 'oneOf', 'not', 'additionalProperties']);
+
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function titleOf(schema: unknown): string {
+  if (isSchema(schema) && typeof schema['title'] === 'string') return schema['title'];
+  throw new Error('a definition without a title');
+}

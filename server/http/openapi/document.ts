@@ -1,0 +1,190 @@
+// The API's description (OpenAPI 3.1), made of the values that the pipeline goes by: a route that is added is described. Pure.
+import { STATUS_CODES } from 'node:http';
+import { PROBLEM_SCHEMA } from '../../api/answer-schemas.js';
+import { programVersion } from '../../version.js';
+import type { Route } from '../route.js';
+import { makeComponents, type SchemaComponents } from './components.js';
+import { type Refusal, refusalsOf } from './refusals.js';
+import {
+  ACCESS,
+  ALWAYS,
+  ANSWER_HEADERS,
+  PATH_PARTS,
+  REFUSAL_HEADERS,
+  REQUEST_HEADERS,
+  REQUEST_ID,
+  TAGS,
+  WHERE_LIMITED,
+} from './words.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What an operation may need of the components. */
+interface Components {
+  readonly schemas: SchemaComponents;
+  /** A reference to the answer that refuses so. */
+  readonly refusal: (refusal: Refusal) => Json;
+}
+
+export function describeApi(routes: readonly Route[]): Json {
+  const schemas = makeComponents();
+  const responses = new Map<string, Json>();
+  const refusal = makeRefusals(schemas, responses);
+  const paths = new Map<string, Json>();
+  for (const route of routes) {
+    const operation = describeRoute(route, { schemas, refusal });
+    paths.set(route.path, { ...paths.get(route.path), [route.method.toLowerCase()]: operation });
+  }
+  const shown = JSON.stringify([...paths.values(), ...responses.values()]);
+  const uses = (text: string): boolean => shown.includes(text);
+  const tags = new Set(routes.map(({ access }) => ACCESS[access].tag));
+  return {
+    openapi: '3.1.1',
+    info: { ...ABOUT, version: programVersion() },
+    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
+    servers: [{ url: '/' }],
+    tags: TAGS.filter(({ name }) => tags.has(name)),
+    paths: Object.fromEntries(paths),
+    components: {
+      schemas: schemas.named(),
+      responses: Object.fromEntries(responses),
+      headers: headerComponents(uses),
+      parameters: { 'X-Request-Id': { name: 'X-Request-Id', in: 'header', required: false, ...REQUEST_ID } },
+      securitySchemes: Object.fromEntries(Object.entries(SECURITY_SCHEMES).filter(([name]) => uses(`"${name}":[]`))),
+    },
+  };
+}
+
+const ABOUT = Object.freeze({
+  title: 'Bailiwick',
+  description:
+    'A gateway whose queries return only what the actor may see. Every answer names the policy that decided, and every refusal ' +
+    'is a problem of RFC 9457 with a `code` that never changes its meaning.',
+  license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+});
+
+const SECURITY_SCHEMES = Object.freeze({
+  credential: { type: 'http', scheme: 'bearer', description: 'An API key. In local mode none is needed.' },
+  adminKey: { type: 'http', scheme: 'bearer', description: 'An admin key. None is needed on the admin socket.' },
+});
+
+const SECURITY: Readonly<Record<Route['access'], readonly Json[]>> = Object.freeze({
+  public: [],
+  self: [{ credential: [] }],
+  visibility: [{ credential: [] }],
+  record: [{ credential: [] }],
+  command: [{ credential: [] }],
+  admin: [{ adminKey: [] }],
+});
+
+function describeRoute(route: Route, components: Components): Json {
+  const { tag, about } = ACCESS[route.access];
+  return {
+    operationId: route.operationId,
+    tags: [tag],
+    summary: route.summary,
+    description: about,
+    security: SECURITY[route.access],
+    parameters: parametersOf(route),
+    ...bodyOf(route, components),
+    responses: answersOf(route, components),
+  };
+}
+
+function parametersOf({ path, input }: Route): readonly Json[] {
+  const parts = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
+    const part = PATH_PARTS.get(name);
+    if (part === undefined) throw new Error(`no words for {${name}} in ${path}`);
+    return { name, in: 'path', required: true, ...part };
+  });
+  const query = Object.entries(input.query ?? {}).map(([name, { required, pattern, description, example }]) => ({
+    name,
+    in: 'query',
+    required,
+    description,
+    schema: { type: 'string', pattern: pattern.source },
+    example,
+  }));
+  const headers = (input.headers ?? []).map((name) => ({ in: 'header', required: true, ...REQUEST_HEADERS[name] }));
+  return [...parts, ...query, ...headers, { $ref: '#/components/parameters/X-Request-Id' }];
+}
+
+function bodyOf({ input: { body } }: Route, { schemas }: Components): Json {
+  if (body === undefined) return {};
+  const content = { schema: schemas.refer(body.shape.document), example: body.example };
+  return { requestBody: { required: true, content: Object.fromEntries(body.types.map((type) => [type, content])) } };
+}
+
+function answersOf(route: Route, { schemas, refusal }: Components): Json {
+  const given = Object.entries(route.output).map(
+    ([status, { type, schema, headers = [] }]): readonly [string, Json] => [
+      status,
+      {
+        description: STATUS_CODES[status] ?? status,
+        headers: { ...headersOf([...ALWAYS, ...WHERE_LIMITED]), ...headersOf(headers) },
+        content: { [mediaType(type)]: { schema: schemas.refer(schema) } },
+      },
+    ],
+  );
+  return Object.fromEntries([
+    ...given,
+    ...refusalsOf(route).map((one): readonly [string, Json] => [String(one.status), refusal(one)]),
+  ]);
+}
+
+/** Answers that refuse alike are one. */
+function makeRefusals(schemas: SchemaComponents, responses: Map<string, Json>): Components['refusal'] {
+  const names = new Map<string, string>();
+  return ({ status, problems }) => {
+    const codes = problems.map(({ code }) => code);
+    const key = codes.join(' ');
+    const known = names.get(key);
+    const phrase = (STATUS_CODES[status] ?? String(status)).replaceAll(/[^A-Za-z]/g, '');
+    const name = known ?? unusedName(phrase, responses);
+    if (known === undefined) {
+      names.set(key, name);
+      responses.set(name, {
+        description: problems.map(({ code, title }) => `\`${code}\`: ${title}`).join('\n\n'),
+        headers: headersOf([...ALWAYS, ...WHERE_LIMITED, ...(REFUSAL_HEADERS.get(status) ?? [])]),
+        content: {
+          'application/problem+json': {
+            schema: {
+              allOf: [schemas.refer(PROBLEM_SCHEMA)],
+              properties: { status: { const: status }, code: { enum: codes } },
+            },
+          },
+        },
+      });
+    }
+    return { $ref: `#/components/responses/${name}` };
+  };
+}
+
+/** `BadRequest`, then `BadRequest2` and so on. */
+function unusedName(phrase: string, taken: ReadonlyMap<string, unknown>): string {
+  for (let number = 2, name = phrase; ; number += 1) {
+    if (!taken.has(name)) return name;
+    name = phrase + String(number);
+  }
+}
+
+const HEADERS = '#/components/headers/';
+
+function headersOf(names: readonly string[]): Json {
+  return Object.fromEntries(names.map((name) => [name, { $ref: HEADERS + name }]));
+}
+
+function headerComponents(uses: (text: string) => boolean): Json {
+  const used = Object.entries(ANSWER_HEADERS).filter(([name]) => uses(`"${HEADERS}${name}"`));
+  return Object.fromEntries(
+    used.map(([name, { description, schema, example }]) => [
+      name,
+      { description, required: ALWAYS.some((one) => one === name), schema, example },
+    ]),
+  );
+}
+
+/** Without its parameters. */
+function mediaType(type: string): string {
+  return type.split(';', 1)[0] ?? type;
+}

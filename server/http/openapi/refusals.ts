@@ -1,0 +1,66 @@
+// Which problems a route can answer with. It follows from what the route declares, because the pipeline goes by the same values.
+import { PROBLEMS, type ProblemCode } from '../../problem.js';
+import type { NamedHeader, Route } from '../route.js';
+
+/** Before the route is known, or whatever it is. */
+const EVERY: readonly ProblemCode[] = [
+  'request.malformed',
+  'request.schema',
+  'request.timeout',
+  'request.uri_too_long',
+  'request.encoding',
+  'request.host',
+  'limit.rate',
+  'request.headers_too_large',
+  'internal',
+  'overloaded',
+  'shutting_down',
+];
+
+const BODY: readonly ProblemCode[] = [
+  'request.duplicate_key',
+  'request.forbidden_key',
+  'request.invalid_unicode',
+  'request.too_deep',
+  'request.too_large',
+  'request.media_type',
+];
+
+/** Whoever is to be known is looked up in the store. */
+const CREDENTIAL: readonly ProblemCode[] = ['auth.required', 'auth.invalid', 'db.unavailable', 'db.timeout'];
+const POLICY: readonly ProblemCode[] = [...CREDENTIAL, 'snapshot.unavailable'];
+
+const ACCESS: Readonly<Record<Route['access'], readonly ProblemCode[]>> = {
+  public: [],
+  self: POLICY,
+  visibility: [...POLICY, 'authz.denied'],
+  record: [...POLICY, 'record.not_found'],
+  command: [...POLICY, 'authz.denied'],
+  admin: CREDENTIAL,
+};
+
+const HEADER: Readonly<Record<NamedHeader, readonly ProblemCode[]>> = {
+  'if-match': ['request.precondition_required'],
+  'idempotency-key': [],
+};
+
+export interface Refusal {
+  readonly status: number;
+  /** In the order of the table of problems. */
+  readonly problems: readonly { readonly code: ProblemCode; readonly title: string }[];
+}
+
+/** By status, ascending. */
+export function refusalsOf(route: Route): readonly Refusal[] {
+  const codes: ReadonlySet<string> = new Set([
+    ...EVERY,
+    ...ACCESS[route.access],
+    ...(route.input.body === undefined ? [] : BODY),
+    ...(route.input.headers ?? []).flatMap((name) => HEADER[name]),
+    ...(route.path.includes('{path}') ? (['namespace.invalid'] as const) : []),
+    ...(route.problems ?? []),
+  ]);
+  const found = PROBLEMS.filter(({ code }) => codes.has(code));
+  const statuses = [...new Set(found.map(({ status }) => status))].sort((a, b) => a - b);
+  return statuses.map((status) => ({ status, problems: found.filter((problem) => problem.status === status) }));
+}

@@ -1,0 +1,130 @@
+// What an API's description says of the things that routes have in common: kinds of access, parts of a path, headers.
+import type { JsonSchema } from '../../api/schema.js';
+import { namespacePath } from '../../api/record-schema.js';
+import type { AnswerHeader, NamedHeader, Route } from '../route.js';
+
+interface Kind {
+  /** The heading under which such routes stand. */
+  readonly tag: string;
+  readonly about: string;
+}
+
+export const ACCESS: Readonly<Record<Route['access'], Kind>> = Object.freeze({
+  visibility: {
+    tag: 'Reading',
+    about: 'Decided before anything is read. The answer holds what the actor may see and nothing else.',
+  },
+  record: {
+    tag: 'Reading',
+    about:
+      'Decided at the namespace of the record. A record that the actor may not read gets the answer of one that does not exist.',
+  },
+  command: { tag: 'Writing', about: 'Decided in the transaction that writes.' },
+  self: { tag: 'The actor', about: 'For any actor, about itself.' },
+  public: { tag: 'Documents', about: 'Needs no credential and says the same to everybody.' },
+  admin: { tag: 'Administration', about: 'Needs an admin key, or comes through the admin socket.' },
+});
+
+/** In the order in which they are shown. */
+export const TAGS: readonly { readonly name: string; readonly description: string }[] = Object.freeze([
+  { name: 'Reading', description: 'What is stored, as far as the actor may see it.' },
+  { name: 'Writing', description: 'Changes. Each is decided and recorded before it is answered.' },
+  { name: 'The actor', description: 'Who the gateway takes the caller for, and what that actor may do.' },
+  { name: 'Administration', description: 'Policies, state and keys of a gateway, on its admin listener.' },
+  { name: 'Documents', description: 'This description.' },
+]);
+
+interface Word {
+  readonly description: string;
+  readonly schema: JsonSchema;
+  readonly example: string;
+}
+
+const text: JsonSchema = Object.freeze({ type: 'string' });
+
+/** What stands open in a path. */
+export const PATH_PARTS: ReadonlyMap<string, Word> = new Map([
+  [
+    'id',
+    {
+      description: 'The id of a record.',
+      schema: { type: 'string', pattern: '^[^/]+$' },
+      example: '01900000-0000-7000-8000-000000000000',
+    },
+  ],
+  [
+    'path',
+    {
+      description: 'The path of a namespace with the slash that it begins with, as it is: its slashes are not encoded.',
+      schema: namespacePath,
+      example: '/beamlines/amx',
+    },
+  ],
+]);
+
+export const REQUEST_HEADERS: Readonly<Record<NamedHeader, Word & { readonly name: string }>> = Object.freeze({
+  'if-match': {
+    name: 'If-Match',
+    description: 'The `ETag` of the revision that is to be changed.',
+    schema: { type: 'string', pattern: String.raw`^"[\x21\x23-\x7e]*"$` },
+    example: '"1"',
+  },
+  'idempotency-key': {
+    name: 'Idempotency-Key',
+    description: 'Makes a repeated request the same request: its first answer comes again.',
+    schema: { type: 'string', pattern: String.raw`^[\x21-\x7e]{1,255}$` },
+    example: '5f2c1d3e',
+  },
+});
+
+export const REQUEST_ID: Word = Object.freeze({
+  description: 'An id of yours for the request, which the answer and the log repeat.',
+  schema: { type: 'string' },
+  example: 'nightly-export-17',
+});
+
+type Named =
+  | AnswerHeader
+  | 'Bailiwick-Snapshot'
+  | 'X-Request-Id'
+  | 'RateLimit'
+  | 'RateLimit-Policy'
+  | 'Retry-After'
+  | 'WWW-Authenticate';
+
+export const ANSWER_HEADERS: Readonly<Record<Named, Word>> = Object.freeze({
+  'Bailiwick-Snapshot': {
+    description: 'The digest of the policy under which the request was answered.',
+    schema: { type: 'string', pattern: '^sha256:[0-9a-f]{64}$' },
+    example: `sha256:${'0'.repeat(64)}`,
+  },
+  'X-Request-Id': {
+    description: 'The id of the request: yours if you sent one.',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' },
+    example: 'nightly-export-17',
+  },
+  RateLimit: { description: 'What is left of a quota, where there is one.', schema: text, example: '"actor";r=0;t=1' },
+  'RateLimit-Policy': { description: 'The quota.', schema: text, example: '"actor";q=50;w=1' },
+  'Retry-After': { description: 'Seconds to wait.', schema: { type: 'string', pattern: '^[0-9]+$' }, example: '1' },
+  'WWW-Authenticate': { description: 'RFC 6750.', schema: text, example: 'Bearer realm="bailiwick"' },
+  ETag: {
+    description: 'The revision of the record.',
+    schema: { type: 'string', pattern: '^"[0-9]+"$' },
+    example: '"1"',
+  },
+  Location: {
+    description: 'The path of what was made.',
+    schema: { type: 'string', pattern: '^/' },
+    example: '/api/v1/resources/01900000-0000-7000-8000-000000000000',
+  },
+});
+
+export const ALWAYS: readonly Named[] = Object.freeze(['Bailiwick-Snapshot', 'X-Request-Id']);
+export const WHERE_LIMITED: readonly Named[] = Object.freeze(['RateLimit', 'RateLimit-Policy']);
+
+/** Of refusals by their status. */
+export const REFUSAL_HEADERS: ReadonlyMap<number, readonly Named[]> = new Map([
+  [401, ['WWW-Authenticate']],
+  [429, ['Retry-After']],
+  [503, ['Retry-After']],
+]);
