@@ -90,6 +90,7 @@ export const SELECTED_RECORD = schema({
   title: 'SelectedRecord',
   description: 'A record of the family, or the fields of it that `select` names.',
   anyOf: FAMILIES.map((family) => ({
+    title: `Selected${RECORD_SCHEMAS[family].title}`,
     type: 'object',
     properties: PROPERTIES[family],
     additionalProperties: false,

@@ -102,6 +102,8 @@ interface Told {
   readonly operationId: string;
   /** What it does, in a few words without a full stop. */
   readonly summary: string;
+  /** What stands for the open part of its path in examples: something of the demo, where the words of that part name nothing. */
+  readonly example?: string;
   /** Refusals of its own, beside those that follow from `access` and `input`. */
   readonly problems?: readonly ProblemCode[];
   readonly output: Output;

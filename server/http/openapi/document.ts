@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import { PROBLEM_SCHEMA } from '../../api/answer-schemas.js';
 import { programVersion } from '../../version.js';
 import type { Route } from '../route.js';
+import type { ApiDescription, Operation, Parameter, Reference, Response } from './description.js';
 import { makeComponents, type SchemaComponents } from './components.js';
 import { type Refusal, refusalsOf } from './refusals.js';
 import {
@@ -23,14 +24,14 @@ type Json = Readonly<Record<string, unknown>>;
 interface Components {
   readonly schemas: SchemaComponents;
   /** A reference to the answer that refuses so. */
-  readonly refusal: (refusal: Refusal) => Json;
+  readonly refusal: (refusal: Refusal) => Reference;
 }
 
-export function describeApi(routes: readonly Route[]): Json {
+export function describeApi(routes: readonly Route[]): ApiDescription {
   const schemas = makeComponents();
-  const responses = new Map<string, Json>();
+  const responses = new Map<string, Response>();
   const refusal = makeRefusals(schemas, responses);
-  const paths = new Map<string, Json>();
+  const paths = new Map<string, ApiDescription['paths'][string]>();
   for (const route of routes) {
     const operation = describeRoute(route, { schemas, refusal });
     paths.set(route.path, { ...paths.get(route.path), [route.method.toLowerCase()]: operation });
@@ -68,7 +69,7 @@ const SECURITY_SCHEMES = Object.freeze({
   adminKey: { type: 'http', scheme: 'bearer', description: 'An admin key. None is needed on the admin socket.' },
 });
 
-const SECURITY: Readonly<Record<Route['access'], readonly Json[]>> = Object.freeze({
+const SECURITY: Readonly<Record<Route['access'], Operation['security']>> = Object.freeze({
   public: [],
   self: [{ credential: [] }],
   visibility: [{ credential: [] }],
@@ -77,7 +78,7 @@ const SECURITY: Readonly<Record<Route['access'], readonly Json[]>> = Object.free
   admin: [{ adminKey: [] }],
 });
 
-function describeRoute(route: Route, components: Components): Json {
+function describeRoute(route: Route, components: Components): Operation {
   const { tag, about } = ACCESS[route.access];
   return {
     operationId: route.operationId,
@@ -91,33 +92,36 @@ function describeRoute(route: Route, components: Components): Json {
   };
 }
 
-function parametersOf({ path, input }: Route): readonly Json[] {
-  const parts = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
+function parametersOf({ path, input, example }: Route): Operation['parameters'] {
+  const parts = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']): Parameter => {
     const part = PATH_PARTS.get(name);
     if (part === undefined) throw new Error(`no words for {${name}} in ${path}`);
-    return { name, in: 'path', required: true, ...part };
+    return { name, in: 'path', required: true, ...part, ...(example === undefined ? {} : { example }) };
   });
-  const query = Object.entries(input.query ?? {}).map(([name, { required, pattern, description, example }]) => ({
+  const query = Object.entries(input.query ?? {}).map(([name, { required, pattern, ...words }]): Parameter => ({
     name,
     in: 'query',
     required,
-    description,
     schema: { type: 'string', pattern: pattern.source },
-    example,
+    ...words,
   }));
-  const headers = (input.headers ?? []).map((name) => ({ in: 'header', required: true, ...REQUEST_HEADERS[name] }));
+  const headers = (input.headers ?? []).map((name): Parameter => ({
+    in: 'header',
+    required: true,
+    ...REQUEST_HEADERS[name],
+  }));
   return [...parts, ...query, ...headers, { $ref: '#/components/parameters/X-Request-Id' }];
 }
 
-function bodyOf({ input: { body } }: Route, { schemas }: Components): Json {
+function bodyOf({ input: { body } }: Route, { schemas }: Components): Pick<Operation, 'requestBody'> {
   if (body === undefined) return {};
   const content = { schema: schemas.refer(body.shape.document), example: body.example };
   return { requestBody: { required: true, content: Object.fromEntries(body.types.map((type) => [type, content])) } };
 }
 
-function answersOf(route: Route, { schemas, refusal }: Components): Json {
+function answersOf(route: Route, { schemas, refusal }: Components): Operation['responses'] {
   const given = Object.entries(route.output).map(
-    ([status, { type, schema, headers = [] }]): readonly [string, Json] => [
+    ([status, { type, schema, headers = [] }]): readonly [string, Response] => [
       status,
       {
         description: STATUS_CODES[status] ?? status,
@@ -126,14 +130,14 @@ function answersOf(route: Route, { schemas, refusal }: Components): Json {
       },
     ],
   );
-  return Object.fromEntries([
+  return Object.fromEntries<Response | Reference>([
     ...given,
-    ...refusalsOf(route).map((one): readonly [string, Json] => [String(one.status), refusal(one)]),
+    ...refusalsOf(route).map((one): readonly [string, Reference] => [String(one.status), refusal(one)]),
   ]);
 }
 
 /** Answers that refuse alike are one. */
-function makeRefusals(schemas: SchemaComponents, responses: Map<string, Json>): Components['refusal'] {
+function makeRefusals(schemas: SchemaComponents, responses: Map<string, Response>): Components['refusal'] {
   const names = new Map<string, string>();
   return ({ status, problems }) => {
     const codes = problems.map(({ code }) => code);
@@ -170,7 +174,7 @@ function unusedName(phrase: string, taken: ReadonlyMap<string, unknown>): string
 
 const HEADERS = '#/components/headers/';
 
-function headersOf(names: readonly string[]): Json {
+function headersOf(names: readonly string[]): Response['headers'] {
   return Object.fromEntries(names.map((name) => [name, { $ref: HEADERS + name }]));
 }
 

@@ -1,10 +1,13 @@
-// What tells of the routes beside it: GET /openapi.json, for every route of the same listener and for itself.
+// What tells of the routes beside it, for every route of the same listener and for itself: GET /openapi.json for programs, GET /docs
+// for people.
 import { describeApi } from '../openapi/document.js';
+import { pageOf } from '../openapi/page.js';
 import type { PublicRoute, Route } from '../route.js';
 
 /** The routes, and those that describe them all. */
 export function withDocuments(routes: readonly Route[]): readonly Route[] {
-  let text: string | null = null;
+  const text = once(() => JSON.stringify(describeApi(all)));
+  const html = once(() => pageOf(describeApi(all)));
   const document: PublicRoute = {
     method: 'GET',
     path: '/openapi.json',
@@ -13,11 +16,23 @@ export function withDocuments(routes: readonly Route[]): readonly Route[] {
     access: 'public',
     input: {},
     output: { 200: { type: 'application/json', schema: { type: 'object' } } },
-    answer: () => {
-      text ??= JSON.stringify(describeApi(all));
-      return { status: 200, json: text };
-    },
+    answer: () => ({ status: 200, json: text() }),
   };
-  const all: readonly Route[] = Object.freeze([...routes, document]);
+  const page: PublicRoute = {
+    method: 'GET',
+    path: '/docs',
+    operationId: 'showApi',
+    summary: 'The same as a page, with examples for a shell',
+    access: 'public',
+    input: {},
+    output: { 200: { type: 'text/html; charset=utf-8', schema: { type: 'string' } } },
+    answer: () => ({ status: 200, html: html() }),
+  };
+  const all: readonly Route[] = Object.freeze([...routes, document, page]);
   return all;
+}
+
+function once(make: () => string): () => string {
+  let made: string | null = null;
+  return () => (made ??= make());
 }

@@ -29,6 +29,7 @@ export function makeRecordRoutes(db: Database): readonly Route[] {
       path: `/api/v1/${family}s/{id}`,
       operationId: `get${RECORD_SCHEMAS[family].title}`,
       summary: `Read a ${family.replace('-', ' ')} by its id`,
+      example: EXAMPLES[family],
       output: outputOf(family),
       family,
       locate: (id, gone) => namespaceOfRecord(db, { family, id }, gone),
@@ -40,6 +41,14 @@ export function makeRecordRoutes(db: Database): readonly Route[] {
   );
   return [byPath, ...byId];
 }
+
+/** Of the demo, where Ines may read them. */
+const EXAMPLES = Object.freeze({
+  'resource-template': '0196d778-7dd6-750a-bb77-0fcd6805252f',
+  resource: '0197bc63-6539-7ccb-b217-d1b0f3fab080',
+  'process-template': '019d939e-a36b-7386-a113-03ca7d04b787',
+  'process-run': 'f8c80a5e-3868-8368-8f48-6b02d6933e57',
+} satisfies Readonly<Record<Exclude<Family, 'namespace'>, string>>);
 
 function outputOf(family: Family): Output {
   return { 200: { type: 'application/json', schema: RECORD_SCHEMAS[family], headers: ['ETag'] } };

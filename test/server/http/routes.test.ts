@@ -31,6 +31,7 @@ describe('the routes', () => {
       ['GET', '/api/v1/whoami', 'self', 'none'],
       ['GET', '/docs/problems', 'public', 'none'],
       ['GET', '/openapi.json', 'public', 'none'],
+      ['GET', '/docs', 'public', 'none'],
     ]);
   });
 
@@ -54,6 +55,6 @@ describe('the routes', () => {
     expect(replies.map((reply) => [reply.status, reply.json?.['code']])).toEqual(
       routes.map(() => [401, 'auth.required']),
     );
-    expect(all.length - routes.length).toBe(2);
+    expect(all.length - routes.length).toBe(3);
   });
 });

@@ -1,0 +1,189 @@
+// The API's description as a page: what a reader of /docs sees is what a program reads at /openapi.json, in the same order.
+import type { JsonSchema } from '../../api/schema.js';
+import { PROBLEMS_PATH } from '../../problem.js';
+import { escapeHtml, htmlPage, toHtml } from '../html.js';
+import { curlCommand } from './curl.js';
+import type { ApiDescription, Content, Operation, Parameter, Reference } from './description.js';
+import { schemaArticle, typeText } from './schema-page.js';
+
+interface Shown {
+  readonly method: string;
+  readonly path: string;
+  readonly operation: Operation;
+}
+
+export function pageOf(description: ApiDescription): string {
+  const { info, tags, components } = description;
+  const shown = Object.entries(description.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]): Shown => ({ method: method.toUpperCase(), path, operation })),
+  );
+  const groups = tags.map((tag) => ({
+    ...tag,
+    shown: shown.filter(({ operation }) => operation.tags.includes(tag.name)),
+  }));
+  const schemas = Object.entries(components.schemas);
+  return htmlPage({
+    title: 'API',
+    style: STYLE,
+    body: `<div class="page">
+<nav aria-label="Contents">
+<p><a href="#top"><strong>${info.title}</strong></a> <small>${info.version}</small></p>
+${groups
+  .map(
+    (group) => `<p>${group.name}</p>
+<ul>
+${group.shown.map(({ operation }) => `<li><a href="#${operation.operationId}">${operation.operationId}</a></li>`).join('\n')}
+</ul>`,
+  )
+  .join('\n')}
+<p>Shapes</p>
+<ul>
+${schemas.map(([name]) => `<li><a href="#shape-${name}">${name}</a></li>`).join('\n')}
+</ul>
+</nav>
+<main id="top">
+<header>
+<h1>The API of this gateway</h1>
+<p>${toHtml(info.description)}</p>
+<p>Programs read the same at <a href="/openapi.json">/openapi.json</a>. The <a href="${PROBLEMS_PATH}">problems</a> have a page of their own.</p>
+<p>Any request may bring an <code>X-Request-Id</code> of its own, which the answer and the log repeat.</p>
+<p>The examples are for a shell that has the address of the gateway and a key:</p>
+<pre><code>export BAILIWICK_URL=http://127.0.0.1:8080
+export BAILIWICK_KEY=&quot;$(cat .bailiwick/demo/keys/ines.key)&quot;</code></pre>
+</header>
+${groups.map((group) => groupOf(group, description)).join('\n')}
+<section aria-labelledby="shapes">
+<h2 id="shapes">Shapes</h2>
+<p>What bodies and answers are made of. A name with <code>?</code> may be absent.</p>
+${schemas.map(([name, schema]) => schemaArticle(name, schema)).join('\n')}
+</section>
+</main>
+</div>`,
+  });
+}
+
+interface Group {
+  readonly name: string;
+  readonly description: string;
+  readonly shown: readonly Shown[];
+}
+
+function groupOf({ name, description: about, shown }: Group, description: ApiDescription): string {
+  const id = name.toLowerCase().replaceAll(' ', '-');
+  return `<section aria-labelledby="${id}">
+<h2 id="${id}">${name}</h2>
+<p>${toHtml(about)}</p>
+${shown.map((one) => articleOf(one, description)).join('\n')}
+</section>`;
+}
+
+function articleOf({ method, path, operation }: Shown, { components }: ApiDescription): string {
+  const { operationId, summary, description, parameters, requestBody, security } = operation;
+  // What every operation takes stands in the introduction.
+  const all = parameters.filter((one): one is Parameter => !('$ref' in one));
+  const [type, body] = Object.entries(requestBody?.content ?? {})[0] ?? [];
+  const line = curlCommand({
+    method,
+    path,
+    parameters: all,
+    body: body?.example,
+    type,
+    credential: security.length > 0,
+  });
+  return `<article id="${operationId}">
+<h3><a href="#${operationId}"><span class="method">${method}</span> <code>${escapeHtml(path)}</code></a></h3>
+<p class="title">${toHtml(summary)}</p>
+<p>${toHtml(description)}</p>
+<pre><code>${escapeHtml(line)}</code></pre>
+<dl>
+${requestBody === undefined ? '' : `<dt>Takes</dt><dd>${contentsOf(requestBody.content)}</dd>`}
+${answersOf(operation)}
+${parametersOf(all)}
+${refusalsOf(operation, components.responses)}
+</dl>
+</article>`;
+}
+
+function contentsOf(content: Readonly<Record<string, Content>>): string {
+  const shapes = new Set(Object.values(content).map(({ schema }) => typeText(schema)));
+  return `${[...shapes].join(' or ')} as ${Object.keys(content)
+    .map((type) => `<code>${type}</code>`)
+    .join(' or ')}`;
+}
+
+function answersOf({ responses }: Operation): string {
+  return Object.entries(responses)
+    .flatMap(([status, answer]) => ('$ref' in answer ? [] : [[status, answer] as const]))
+    .map(([status, { content, headers }]) => {
+      const own = Object.keys(headers).filter((name) => name === 'ETag' || name === 'Location');
+      const beside = own.length === 0 ? '' : ` with ${own.map((name) => `<code>${name}</code>`).join(' and ')}`;
+      return `<dt>Answers ${status}</dt><dd>${contentsOf(content)}${beside}</dd>`;
+    })
+    .join('\n');
+}
+
+function parametersOf(parameters: readonly Parameter[]): string {
+  return parameters
+    .map(
+      ({ name, in: place, required, description }) =>
+        `<dt><code>${escapeHtml(name)}</code></dt><dd>${toHtml(description)} <small>${PLACES[place]}${required ? '' : ', may be absent'}</small></dd>`,
+    )
+    .join('\n');
+}
+
+const PLACES = Object.freeze({ path: 'in the path', query: 'query parameter', header: 'header' });
+
+function refusalsOf({ responses }: Operation, known: ApiDescription['components']['responses']): string {
+  const refused = Object.entries(responses).flatMap(([status, answer]) => {
+    const codes = '$ref' in answer ? codesOf(known[nameOf(answer)]?.content['application/problem+json']?.schema) : [];
+    return codes.length === 0 ? [] : [[status, codes] as const];
+  });
+  const lines = refused.map(
+    ([status, codes]) =>
+      `<li>${status} ${codes.map((code) => `<a href="${PROBLEMS_PATH}#${code}"><code>${code}</code></a>`).join(' ')}</li>`,
+  );
+  return `<dt>Refuses</dt><dd><details><summary>with ${String(lines.length)} statuses</summary><ul>${lines.join('\n')}</ul></details></dd>`;
+}
+
+/** Of the schema that an answer refines a problem with. */
+function codesOf(schema: JsonSchema | undefined): readonly string[] {
+  const properties = memberOf(schema, 'properties');
+  const codes = memberOf(memberOf(properties, 'code'), 'enum');
+  return Array.isArray(codes) ? codes.map(String) : [];
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? Reflect.get(value, name)
+    : undefined;
+}
+
+function nameOf({ $ref }: Reference): string {
+  return $ref.slice($ref.lastIndexOf('/') + 1);
+}
+
+const STYLE = `
+.page { display: grid; grid-template-columns: minmax(0, 1fr); max-width: 72rem; margin: 0 auto; }
+.page > nav { padding: 2rem 1.25rem 0; font-size: .9rem; }
+.page > nav p { margin: .8rem 0 0; color: var(--quiet); }
+.page > nav ul { display: flex; flex-wrap: wrap; gap: .1rem 1rem; }
+@media (min-width: 60rem) {
+  .page { grid-template-columns: 14rem minmax(0, 1fr); }
+  .page > nav { position: sticky; top: 0; align-self: start; max-height: 100vh; overflow-y: auto; padding-bottom: 2rem; }
+  .page > nav ul { display: block; }
+}
+main { margin: 0; }
+h2 { margin: 3rem 0 0; font-size: 1.3rem; }
+pre { margin: .6rem 0 0; padding: .7rem .8rem; border-radius: .4rem; background: var(--code); white-space: pre-wrap; font-size: .85rem; line-height: 1.5; }
+pre code { padding: 0; background: none; font-size: 1em; }
+.method { display: inline-block; min-width: 3.4em; font: 700 .8em ui-monospace, Menlo, Consolas, monospace; color: var(--link); }
+.title { font-weight: 600; }
+article:target { background: none; outline: 1px solid var(--link); }
+dl { display: grid; grid-template-columns: minmax(0, 10rem) minmax(0, 1fr); gap: .3rem 1rem; margin: .8rem 0 0; }
+dt { color: var(--quiet); }
+dd { margin: 0; }
+dd ul { margin: .3rem 0 0; padding: 0; list-style: none; }
+summary { cursor: pointer; color: var(--link); }
+small { color: var(--quiet); }
+@media (max-width: 40rem) { dl { grid-template-columns: minmax(0, 1fr); gap: 0; } dd { margin-bottom: .5rem; } }
+`;

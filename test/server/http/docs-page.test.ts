@@ -1,0 +1,171 @@
+// The page of the API as its readers meet it: whole and harmless HTML, in a real browser in light, dark and narrow, and examples that
+// are pasted into a shell and answered by the demo's data.
+import { execFile, spawnSync } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { PROBLEMS } from '../../../server/problem.js';
+import { declaredRoutes } from '../../support/api-description.js';
+import { hasBrowser, openBrowser, type TestBrowser } from '../../support/browser.js';
+import { type Demo, openDemo } from '../../support/demo.js';
+
+const run = promisify(execFile);
+const hasCurl = spawnSync('curl', ['--version']).status === 0;
+if (!hasCurl) process.stderr.write('there is no curl: the examples of /docs are not run\n');
+
+let demo: Demo;
+let html: string;
+
+beforeAll(async () => {
+  demo = await openDemo();
+  html = await (await fetch(`${demo.url}/docs`)).text();
+});
+
+afterAll(async () => {
+  await demo.dispose();
+});
+
+/** What a reader sees. */
+function textOf(markup: string): string {
+  return markup
+    .replace(/<[^>]+>/g, '')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&amp;', '&');
+}
+
+describe('the page', () => {
+  it('has an entry for each route, under its name, and for each shape that it links to', () => {
+    const ids = [...html.matchAll(/\sid="([^"]+)"/g)].map(([, id = '']) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids).toEqual(expect.arrayContaining(declaredRoutes().map(({ operationId }) => operationId)));
+    const links = [...html.matchAll(/href="([^"]+)"/g)].map(([, link = '']) => link);
+    expect(links.filter((link) => link.startsWith('#') && !ids.includes(link.slice(1)))).toEqual([]);
+    const codes = PROBLEMS.map(({ code }) => `/docs/problems#${code}`);
+    const elsewhere = new Set(links.filter((link) => !link.startsWith('#')));
+    expect([...elsewhere].filter((link) => !codes.includes(link)).sort()).toEqual(['/docs/problems', '/openapi.json']);
+  });
+
+  it('closes what it opens, loads nothing and runs nothing', async () => {
+    const stack: string[] = [];
+    const body = html.replace(/<style>.*<\/style>/s, '').replace('<!doctype html>', '');
+    for (const [, close, tag = ''] of body.matchAll(/<(\/?)([a-z0-9]+)[^>]*>/g)) {
+      if (tag === 'meta') continue;
+      if (close === '') stack.push(tag);
+      else expect(stack.pop()).toBe(tag);
+    }
+    expect(stack).toEqual([]);
+    expect(html).not.toMatch(/<script|<img|<link|\son\w+=|\ssrc=|url\(|@import/i);
+    const { headers } = await fetch(`${demo.url}/docs`);
+    expect(headers.get('content-security-policy')).toBe("default-src 'none'; style-src 'unsafe-inline'");
+  });
+
+  it('is linked from the page of problems', async () => {
+    expect(await (await fetch(`${demo.url}/docs/problems`)).text()).toContain('<a href="/docs">');
+  });
+});
+
+(hasCurl ? describe : describe.skip)('the examples', () => {
+  const commands = (): readonly string[] =>
+    [...html.matchAll(/<pre><code>(curl .*?)<\/code><\/pre>/gs)].map(([, command = '']) => textOf(command));
+
+  it('are one for each route, and those that read are answered from the demo', async () => {
+    const env = { ...process.env, BAILIWICK_URL: demo.url, BAILIWICK_KEY: demo.inesKey };
+    expect(commands()).toHaveLength(declaredRoutes().length);
+    const reading = commands().filter((command) => !/ -X |\/(?:copies|batch)"/.test(command));
+    const answers = await Promise.all(
+      reading.map(async (command) => ({
+        command,
+        text: (await run('sh', ['-c', `${command} --fail-with-body`], { env })).stdout,
+      })),
+    );
+    for (const { command, text } of answers) {
+      if (text.startsWith('<!doctype')) continue;
+      expect({ command, answer: JSON.parse(text) as object }).not.toMatchObject({
+        answer: { code: expect.anything() },
+      });
+    }
+    const page = answers.find(({ command }) => command.includes('/api/v1/query"'))?.text ?? '';
+    expect((JSON.parse(page) as { readonly items: readonly object[] }).items).toHaveLength(3);
+  });
+});
+
+(hasBrowser ? describe : describe.skip)('in a browser', () => {
+  let browser: TestBrowser;
+  const open = async (width: number, path: string, scheme: 'light' | 'dark' = 'light'): Promise<Page> => {
+    const page = await browser.context.newPage();
+    await page.setViewportSize({ width, height: 900 });
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.goto(demo.url + path);
+    return page;
+  };
+
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+
+  afterAll(async () => {
+    await browser.close();
+  });
+
+  test.each([
+    ['wide', 1280],
+    ['narrow', 360],
+  ])('it asks for itself alone, has no fault and nothing beside the screen: %s', async (_, width) => {
+    const page = await browser.context.newPage();
+    const asked: string[] = [];
+    const faults: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    page.on('console', (message) => faults.push(message.text()));
+    page.on('pageerror', (error) => faults.push(String(error)));
+    await page.setViewportSize({ width, height: 900 });
+    await page.goto(`${demo.url}/docs`);
+    // A browser asks for an icon by itself.
+    expect(asked.filter((url) => !url.endsWith('/favicon.ico'))).toEqual([`${demo.url}/docs`]);
+    expect(faults.filter((text) => !text.includes('404'))).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    await page.close();
+  });
+
+  it('leads from the contents to a route, to what it refuses with, and back', async () => {
+    const page = await open(1280, '/docs');
+    await page.click('nav >> text=queryRecords');
+    expect(page.url()).toBe(`${demo.url}/docs#queryRecords`);
+    const article = page.locator('#queryRecords');
+    const top = await page.evaluate("document.querySelector('#queryRecords').getBoundingClientRect().top");
+    expect(top).toBeLessThan(100);
+    await article.locator('summary').click();
+    await article.locator('a', { hasText: 'query.cursor' }).click();
+    expect(page.url()).toBe(`${demo.url}/docs/problems#query.cursor`);
+    await page.click('text=The API');
+    expect(page.url()).toBe(`${demo.url}/docs`);
+    await page.close();
+  });
+
+  it('is legible in light and in dark', async () => {
+    for (const scheme of ['light', 'dark'] as const) {
+      const page = await open(1280, '/docs', scheme);
+      const colours = await page.evaluate(
+        '[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector("dt")).color]',
+      );
+      const [ink, paper, quiet] = (colours as readonly string[]).map(luminance);
+      expect(contrast(ink, paper)).toBeGreaterThan(7);
+      expect(contrast(quiet, paper)).toBeGreaterThan(4.5);
+      expect((paper ?? 0) > 0.5).toBe(scheme === 'light');
+      await page.close();
+    }
+  });
+});
+
+/** Relative luminance and contrast, as WCAG 2 has them. */
+function luminance(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = (colour.match(/\d+/g) ?? []).map((part) => {
+    const value = Number(part) / 255;
+    return value <= 0.040_45 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+function contrast(one = 0, other = 0): number {
+  return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+}
