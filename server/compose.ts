@@ -21,10 +21,11 @@ import type { Route } from './http/route.js';
 import { makeRoutes } from './http/routes.js';
 import { makeShares } from './http/shares.js';
 import { type ActivePolicy, type Candidate, makeActivePolicy } from './policy/active-policy.js';
+import { type AgeLimits, NO_AGE_LIMITS } from './policy/staleness.js';
 import { type Clock, type Logger, makeIdSource, systemClock } from './ports.js';
 
 export { bindTcp } from './http/http-server.js';
-export { openTlsIdentity, TlsFileError, type TlsIdentity, type TlsWatch, watchTlsFiles } from './http/tls-files.js';
+export { openTlsIdentity, TlsFileError, type TlsIdentity, watchTlsFiles } from './http/tls-files.js';
 
 /** `serve`: every request is authenticated and decided by `policy`. `local`: one unrestricted user, on loopback only. */
 export type GatewayMode = ({ readonly kind: 'serve' } & Candidate) | { readonly kind: 'local' };
@@ -35,6 +36,8 @@ export interface ServicesOptions {
   readonly db: Database;
   readonly rate: RateLimits;
   readonly concurrency: ConcurrencyLimits;
+  /** No limits unless given. */
+  readonly ages?: AgeLimits;
   readonly log: Logger;
   readonly clock?: Clock;
 }
@@ -47,7 +50,7 @@ export interface GatewayServices extends Services {
 }
 
 export async function makeServices(options: ServicesOptions): Promise<GatewayServices> {
-  const { mode, db, rate, concurrency, log, clock = systemClock } = options;
+  const { mode, db, rate, concurrency, ages = NO_AGE_LIMITS, log, clock = systemClock } = options;
   const secrets = await readSecrets(db);
   const fingerprint = makeFingerprinter(secrets.fingerprint);
   const keys = makeKeyAuthenticators({ db, fingerprint, log });
@@ -58,6 +61,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     actors,
     admins,
     policies: makeActivePolicy(mode.kind === 'local' ? { policy: unrestrictedPolicy() } : mode, { clock, log }),
+    ages,
     resolveActor: makeActorResolver(),
     limiters: {
       perActor: makeRateLimiter(rate.perActor),

@@ -197,6 +197,10 @@ export const POLICY_LIMITS = Object.freeze({
   history: 100,
   /** Actors that are kept resolved for one policy: each takes 8 KiB at most, and four bytes for each role that it is in. */
   resolvedActors: 1_024,
+  /** Mistakes of a policy that was not taken over, as log and status tell them. */
+  toldProblems: 20,
+  /** Files of a folder whose state is asked for at once. */
+  statBatch: 64,
 });
 
 /** Of the files that publication works with; those of statements and keyrings are the engine's. */

@@ -170,6 +170,11 @@ const KINDS = {
     title: 'No policy is loaded',
     help: 'Try again later. Whoever runs the gateway has to load a policy.',
   },
+  'snapshot.expired': {
+    status: 503,
+    title: 'The policy is too old to decide',
+    help: 'Try again later. Whoever runs the gateway has to publish the policy anew, or to make its source reachable.',
+  },
   'db.unavailable': {
     status: 503,
     title: 'The store cannot be reached',

@@ -10,6 +10,7 @@ import {
   flagOf,
   loadConfig,
   parseDuration,
+  type SettingFlags,
   type SettingName,
 } from '../config/index.js';
 import type { LintRequest } from '../policy/check-policy.js';
@@ -86,9 +87,6 @@ export function withExamples(command: Command, examples: readonly (readonly [str
 export function withJson(command: Command, lines: readonly string[]): Command {
   return command.addHelpText('after', `\nWith --format json:\n${lines.map((line) => `  ${line}`).join('\n')}`);
 }
-
-/** What commander makes of the flags of settings. */
-export type SettingFlags = Readonly<Partial<Record<SettingName, string>>>;
 
 /** Adds the flags of settings; `configOf` reads them together with environment and file. */
 export function withSettings(command: Command, names: readonly SettingName[]): Command {

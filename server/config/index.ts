@@ -8,7 +8,7 @@ export type { ConfigFault } from './config-error.js';
 export type { ChosenSetting, ConfigSources } from './load-config.js';
 
 export { ConfigError, configFaultsText } from './config-error.js';
-export type { Config, ConcurrencyLimits, RateLimits, SettingName } from './settings.js';
+export type { Config, ConcurrencyLimits, RateLimits, SettingFlags, SettingName } from './settings.js';
 export { type Address, parseDuration } from './value-types.js';
 
 /** Reads all sources; throws `ConfigError` with every fault. */

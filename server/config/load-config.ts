@@ -6,7 +6,7 @@ import { nearest } from '../../engine/index.js';
 import { ConfigError, type ConfigFault } from './config-error.js';
 import { type ConfigFile, type Given, isAccepted, readConfigFile, typeOf } from './config-file.js';
 import { laterNames, type Row } from './setting.js';
-import { type Config, CONFIG_FILE_ROWS, ROWS, type SettingName, SETTINGS } from './settings.js';
+import { type Config, CONFIG_FILE_ROWS, ROWS, type SettingFlags, SETTINGS } from './settings.js';
 import type { Parsed, Written } from './value-types.js';
 
 export const DEFAULT_CONFIG_FILE = 'bailiwick.yaml';
@@ -14,8 +14,8 @@ export const DEFAULT_CONFIG_FILE = 'bailiwick.yaml';
 const OTHER_VARIABLES = ['BAILIWICK_DEBUG'];
 
 export interface ConfigSources {
-  /** By setting name, as commander gives them. */
-  readonly flags: Readonly<Partial<Record<SettingName, string>>>;
+  /** By setting name, as commander gives them: `true` for a flag without a value. */
+  readonly flags: SettingFlags;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Absolute. */
   readonly cwd: string;
@@ -75,11 +75,12 @@ async function openFile(sources: ConfigSources, faults: ConfigFault[]): Promise<
 }
 
 function givenByFlags(rows: readonly Row[], { flags, cwd }: ConfigSources): readonly Given[] {
-  const typed = new Map<string, string | undefined>(Object.entries(flags));
+  const typed = new Map<string, string | true | undefined>(Object.entries(flags));
   return rows.flatMap((row): Given[] => {
-    const text = row.flag === null ? undefined : typed.get(row.flag.name);
-    if (row.flag === null || text === undefined) return [];
-    return [{ row, level: 'flag', place: row.flag.long, written: typeOf(row).fromText(text), base: cwd }];
+    const given = row.flag === null ? undefined : typed.get(row.flag.name);
+    if (row.flag === null || given === undefined) return [];
+    const written = given === true ? given : typeOf(row).fromText(given);
+    return [{ row, level: 'flag', place: row.flag.long, written, base: cwd }];
   });
 }
 
@@ -116,7 +117,7 @@ function halfSettings(chosen: ReadonlyMap<Row, Given>): readonly ConfigFault[] {
   const keys = new Set([...chosen.keys()].map((row) => row.key));
   return [...chosen.values()].flatMap((given): ConfigFault[] => {
     const { needs } = given.row.setting;
-    if (needs === undefined || keys.has(needs)) return [];
+    if (needs === undefined || keys.has(needs) || given.written === false) return [];
     const subject = given.level === 'file' ? `\`${given.row.key}\` ` : '';
     const message = `${subject}needs \`${needs}\`, which is not set`;
     return [{ place: given.place, message, fix: 'set both or none' }];

@@ -4,8 +4,8 @@ import type { ValueType, Written } from './value-types.js';
 export interface SettingFacts {
   /** As the file would write it; null: not set, and the value is null. */
   readonly default: Written | null;
-  /** As commander takes it. A setting with a flag has the variable `BAILIWICK_<FLAG>`, too. */
-  readonly flag?: `--${string} <${string}>`;
+  /** As commander takes it; one without a value stands for `true`. A setting with a flag has the variable `BAILIWICK_<FLAG>`, too. */
+  readonly flag?: `--${string} <${string}>` | `--${string}`;
   /** More variables, beside the one of the flag. */
   readonly env?: readonly string[];
   /** Its value is never printed. */
@@ -62,6 +62,17 @@ export type FlagNames<T> = {
     : T[Name] extends { readonly flag: `--${infer Flag} <${string}>` }
       ? CamelCase<Flag>
       : never;
+}[keyof T];
+
+/** The same of flags without a value. */
+export type SwitchNames<T> = {
+  [Name in keyof T]: T[Name] extends Group<infer Members>
+    ? SwitchNames<Members>
+    : T[Name] extends { readonly flag: `--${string} <${string}>` }
+      ? never
+      : T[Name] extends { readonly flag: `--${infer Flag}` }
+        ? CamelCase<Flag>
+        : never;
 }[keyof T];
 
 type CamelCase<Text extends string> = Text extends `${infer Head}-${infer Rest}`

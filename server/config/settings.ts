@@ -1,8 +1,18 @@
 // Every setting, once. Flags, variables, `bailiwick.yaml` and its schema, help texts, `config check`, the example file and the
 // type of the configuration are derived from this table: to add a setting is to add its row here and to use its value.
-import { type FlagNames, group, later, type Row, rowsOf, rowsOfSetting, setting, type ValuesOf } from './setting.js';
+import {
+  type FlagNames,
+  group,
+  later,
+  type Row,
+  rowsOf,
+  rowsOfSetting,
+  setting,
+  type SwitchNames,
+  type ValuesOf,
+} from './setting.js';
 import { DATABASE_LIMITS } from '../limits.js';
-import { ADDRESS, count, DATABASE_URL, DURATION, FLAG, inSeconds, PATH } from './value-types.js';
+import { ADDRESS, AGE, count, DATABASE_URL, DURATION, FLAG, inSeconds, NAME, PATH } from './value-types.js';
 
 const RATE = count(0, 1_000_000);
 const CONNECTIONS = count(1, 1_000);
@@ -91,7 +101,41 @@ export const SETTINGS = Object.freeze({
     idempotency: later(),
     expandedRows: later(),
   }),
-  snapshot: later('BAILIWICK_REQUIRE_SIGNATURE', 'BAILIWICK_KEYRING'),
+  snapshot: group('what may be served, and for how long without news', {
+    source: later(),
+    poll: setting(DURATION, {
+      default: '2s',
+      doc: 'how often the policy is looked at: what has changed is checked first, and then takes its place',
+    }),
+    requireSignature: setting(FLAG, {
+      default: false,
+      flag: '--require-signature',
+      needs: 'snapshot.keyringFile',
+      doc: 'whether a snapshot must have been published: signed, for this environment, and not expired',
+    }),
+    keyringFile: setting(PATH, {
+      default: null,
+      flag: '--keyring <file>',
+      doc: 'public keys of those who may publish, and how many of them must sign',
+      example: '/etc/bailiwick/keyring.yaml',
+    }),
+    environment: setting(NAME, {
+      default: null,
+      flag: '--environment <name>',
+      doc: 'what a snapshot must have been published for',
+      example: 'production',
+    }),
+    softAge: setting(AGE, {
+      default: null,
+      doc: 'age from which the log warns: how long ago the policy was found in its place for the last time',
+      example: '1h',
+    }),
+    hardAge: setting(AGE, {
+      default: null,
+      doc: 'age from which nothing is decided any more, and the answer is 503 `snapshot.expired`',
+      example: '24h',
+    }),
+  }),
   audit: later(),
   tls: group('certificate of the API, which is in clear text without one; both files are read again when they change', {
     certFile: setting(PATH, {
@@ -120,8 +164,14 @@ const CONFIG_FILE = Object.freeze({
   }),
 });
 
+type ValueFlag = FlagNames<typeof SETTINGS> | FlagNames<typeof CONFIG_FILE>;
+type Switch = SwitchNames<typeof SETTINGS>;
+
 /** What commander calls the flags of settings. */
-export type SettingName = FlagNames<typeof SETTINGS> | FlagNames<typeof CONFIG_FILE>;
+export type SettingName = ValueFlag | Switch;
+
+/** What it makes of them. */
+export type SettingFlags = Readonly<Partial<Record<ValueFlag, string>> & Partial<Record<Switch, true>>>;
 
 /** Frozen; paths are absolute. `databaseUrl` may hold a password: never print it. */
 export type Config = ValuesOf<typeof SETTINGS> & {

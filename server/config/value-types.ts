@@ -106,6 +106,16 @@ export const DURATION: ValueType<number> = textType('a duration such as `3s`', (
   return parsed.ok && parsed.value > HOUR ? fault('must be at most `1h`') : parsed;
 });
 
+/** Milliseconds. */
+export const AGE: ValueType<number> = textType('a duration such as `24h` or `90d`', parseDuration);
+
+/** As policies and statements have names (docs/language.md); the engine is not loaded for the sake of a help text. */
+const NAME_TEXT = /^[a-z0-9][a-z0-9._-]{0,127}$/;
+
+export const NAME: ValueType<string> = textType('a name such as `production`', (text) =>
+  NAME_TEXT.test(text) ? { ok: true, value: text } : fault('must be a name such as `production`'),
+);
+
 function fault(message: string): { readonly ok: false; readonly message: string } {
   return { ok: false, message };
 }

@@ -1,12 +1,14 @@
 // The order of work, once and for every route: target and headers, route, credential, rate, turn, body, then the route itself (plan,
 // policy pinned once, decision, SQL, projection), then the answer. Whatever is thrown on the way ends in one place. Nothing here
 // knows of sockets.
+import type { Instant } from '../../engine/index.js';
 import type { Registry } from '../auth/authenticator.js';
 import { bearerToken, type Evidence, notValid } from '../auth/authenticator.js';
 import type { AdminActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { ActorResolver } from '../auth/resolved-actors.js';
-import type { ActivePolicy } from '../policy/active-policy.js';
+import type { Active, ActivePolicy } from '../policy/active-policy.js';
+import { type AgeLimits, stalenessOf } from '../policy/staleness.js';
 import type { Clock, IdSource } from '../ports.js';
 import { ApiProblem } from '../problem.js';
 import type { Attempts } from './attempts.js';
@@ -28,6 +30,7 @@ export interface Services {
   readonly actors: Registry<RequestActor>;
   readonly admins: Registry<AdminActor>;
   readonly policies: ActivePolicy;
+  readonly ages: AgeLimits;
   readonly resolveActor: ActorResolver;
   readonly limiters: Limiters;
   readonly shares: Shares;
@@ -225,8 +228,15 @@ async function callOf<Actor>(
     headers: named,
     body,
     gone: incoming.gone,
-    pin: () => (exchange.active ??= services.policies.current()),
+    pin: () => (exchange.active ??= pinFresh(services, at)),
   };
+}
+
+/** Nothing is decided by a policy of which nobody knows whether it still holds. */
+function pinFresh({ policies, ages }: Services, at: Instant): Active {
+  const state = policies.state();
+  if (stalenessOf(state, ages, at) === 'hard') throw new ApiProblem('snapshot.expired', { retryAfter: 5 });
+  return state.active;
 }
 
 /** A refusal that nobody reads is made all the same, so that every request ends in one way. */

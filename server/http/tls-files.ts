@@ -5,6 +5,7 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { TLS_LIMITS } from '../limits.js';
 import type { Logger } from '../ports.js';
 import { readSmallFile, SmallFileError } from '../small-file.js';
+import { type Watch, watchEvery } from '../watch.js';
 
 /** Absolute paths of PEM files. */
 export interface TlsFiles {
@@ -147,19 +148,14 @@ function reasonOf(error: unknown): string {
   return error instanceof Error && 'reason' in error ? String(error.reason) : 'OpenSSL refuses them';
 }
 
-export interface TlsWatch {
-  /** Looks at the files now, and says what came of it. */
-  readonly hurry: () => Promise<void>;
-  readonly stop: () => void;
-}
-
 /** Looks at the files from time to time, by their content; says in the log what it took, and what it could not. */
 export function watchTlsFiles(
   identity: TlsIdentity,
   { log, interval = TLS_LIMITS.pollInterval }: { readonly log: Logger; readonly interval?: number },
-): TlsWatch {
+): Watch {
   let told: string | null = null;
-  const look = async (): Promise<void> => {
+  return watchEvery(interval, async (why) => {
+    if (why === 'hurry') told = null;
     try {
       if ((await identity.renew()) === 'renewed') log.info(describe(identity), 'the TLS certificate was renewed');
       told = null;
@@ -170,20 +166,7 @@ export function watchTlsFiles(
       }
       told = reason;
     }
-  };
-  let looking: Promise<void> = Promise.resolve();
-  const next = (): Promise<void> => (looking = looking.then(look));
-  const timer = setInterval(() => void next(), interval);
-  timer.unref();
-  return {
-    hurry: () => {
-      told = null;
-      return next();
-    },
-    stop: () => {
-      clearInterval(timer);
-    },
-  };
+  });
 }
 
 function describe(identity: TlsIdentity): Readonly<Record<string, unknown>> {

@@ -4,6 +4,7 @@ import { castDraft, enablePatches, type Patch, produce, produceWithPatches } fro
 import type { Instant, Policy, PublicationStatement } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits.js';
 import type { Clock, Logger } from '../ports.js';
+import type { PolicyFault } from './policy-fault.js';
 
 enablePatches();
 
@@ -49,6 +50,16 @@ export interface PolicyState {
   readonly active: Active;
   /** By generation, the active one too; the oldest are forgotten. */
   readonly history: Readonly<Record<number, Activation>>;
+  /** When the active one was taken, or its source last said that it still is the one to serve. */
+  readonly confirmedAt: Instant;
+  /** The same by a clock that nobody sets, in milliseconds of this process. */
+  readonly confirmedTick: number;
+  /** Why what the source offers is not served, while that is so. */
+  readonly refusal: Refusal | null;
+}
+
+export interface Refusal extends PolicyFault {
+  readonly at: Instant;
 }
 
 export interface PolicyChange {
@@ -65,6 +76,10 @@ export interface ActivePolicy {
   readonly state: () => PolicyState;
   /** Requests that pin after this are decided by `next`. `reason` is for people, in history and log. */
   readonly activate: (next: Candidate, reason: string) => Active;
+  /** The source offers what is active. */
+  readonly confirm: () => void;
+  /** The source offers something else, which cannot be served; the active one stays. */
+  readonly refuse: (fault: PolicyFault) => void;
   /** What was found out about the labels of this generation; said too late, it is dropped. */
   readonly noteLabels: (generation: number, labels: Labels) => void;
   /** Calls `listener` after each activation, in order; gives the way to end that. */
@@ -82,9 +97,12 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
   const { clock, log } = options;
   const listeners = new Set<PolicyListener>();
   const initial = activeOf(first, { generation: (options.generation ?? 0) + 1, since: clock.now() });
-  let state: PolicyState = produceWithPatches<PolicyState>({ active: initial, history: {} }, (draft) => {
-    draft.history[initial.generation] = castDraft(activationOf(initial, 'start'));
-  })[0];
+  let state: PolicyState = produceWithPatches<PolicyState>(
+    { active: initial, history: {}, confirmedAt: initial.since, confirmedTick: performance.now(), refusal: null },
+    (draft) => {
+      draft.history[initial.generation] = castDraft(activationOf(initial, 'start'));
+    },
+  )[0];
   return {
     current: () => state.active,
     state: () => state,
@@ -93,6 +111,9 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
       const to = activeOf(next, { generation: from.generation + 1, since: clock.now() });
       const [changed, patches] = produceWithPatches(state, (draft) => {
         draft.active = castDraft(to);
+        draft.confirmedAt = to.since;
+        draft.confirmedTick = performance.now();
+        draft.refusal = null;
         draft.history[to.generation] = castDraft(activationOf(to, reason));
         // One key more than before, so that one at most is too many.
         const [oldest, ...others] = Object.keys(draft.history);
@@ -101,6 +122,18 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
       state = changed;
       tell(listeners, { from, to: state.active, reason, patches }, log);
       return state.active;
+    },
+    confirm: () => {
+      state = produce(state, (draft) => {
+        draft.confirmedAt = clock.now();
+        draft.confirmedTick = performance.now();
+        draft.refusal = null;
+      });
+    },
+    refuse: (fault) => {
+      state = produce(state, (draft) => {
+        draft.refusal = castDraft({ ...fault, at: clock.now() });
+      });
     },
     noteLabels: (generation, labels) => {
       state = produce(state, (draft) => {

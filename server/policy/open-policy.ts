@@ -18,20 +18,27 @@ const READ_BYTES = 1024 * 1024;
  */
 export type Purpose = 'use' | 'study' | 'serve';
 
-export type OpenResult =
-  | {
-      readonly kind: 'opened';
-      readonly policy: Policy;
-      /** The snapshot's exact bytes. */
-      readonly bytes: Uint8Array;
-      readonly source: 'folder' | 'file' | 'stdin';
-      /** What was found in a folder; null for a snapshot. */
-      readonly report: CheckReport | null;
-    }
+/** Why there is no snapshot at a path. */
+export type NotRead =
   | { readonly kind: 'refused'; readonly report: CheckReport }
   | { readonly kind: 'path'; readonly fault: PathFault }
-  | { readonly kind: 'corrupt'; readonly fault: SnapshotFault; readonly sha256: string }
   | { readonly kind: 'too_large' };
+
+interface Read {
+  readonly kind: 'read';
+  /** The snapshot's exact bytes. */
+  readonly bytes: Uint8Array;
+  readonly source: 'folder' | 'file' | 'stdin';
+  /** What was found in a folder; null for a snapshot. */
+  readonly report: CheckReport | null;
+}
+
+export type ReadResult = Read | NotRead;
+
+export type OpenResult =
+  | (Omit<Read, 'kind'> & { readonly kind: 'opened'; readonly policy: Policy })
+  | NotRead
+  | { readonly kind: 'corrupt'; readonly fault: SnapshotFault; readonly sha256: string };
 
 /** Told how far opening has come. */
 export interface OpenWatcher {
@@ -42,43 +49,60 @@ export interface OpenWatcher {
 
 /** Opens what is at an absolute path. */
 export async function openPolicy(path: string, purpose: Purpose, watcher: OpenWatcher = {}): Promise<OpenResult> {
-  try {
-    const facts = await stat(path);
-    if (facts.isDirectory()) return await openFolder(path, purpose, watcher);
-    if (facts.size > POLICY_LIMITS.snapshotBytes) return { kind: 'too_large' };
-  } catch (error) {
-    return { kind: 'path', fault: pathFaultOf(error) };
-  }
-  // Bounded as stdin is: a size is not believed, and pipes have none.
-  return openSnapshot(createReadStream(path, { highWaterMark: READ_BYTES }), { source: 'file', purpose }, watcher);
+  return openRead(await readPolicyAt(path, purpose, watcher), purpose, watcher);
 }
 
 /** Opens a snapshot that arrives in a stream. */
 export async function openSnapshot(
   stream: Readable,
   { source, purpose }: { readonly source: 'file' | 'stdin'; readonly purpose: Purpose },
-  { onBytes }: OpenWatcher = {},
+  watcher: OpenWatcher = {},
 ): Promise<OpenResult> {
-  const bytes = await readAll(stream, onBytes);
-  if ('kind' in bytes) return bytes;
-  if (bytes.length >= POLICY_LIMITS.quietBytes) onBytes?.(bytes.length, 'verifying');
-  const loaded = await load(bytes, purpose);
-  if (loaded.ok) return { kind: 'opened', policy: loaded.policy, bytes, source, report: null };
-  const sha256 = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
-  return { kind: 'corrupt', fault: loaded.fault, sha256 };
+  return openRead(await readStream(stream, source, watcher), purpose, watcher);
 }
 
-async function openFolder(folder: string, purpose: Purpose, { onPhase }: OpenWatcher): Promise<OpenResult> {
+/** The bytes that are to be loaded from an absolute path: a folder is checked and compiled, a file is read, within limits. */
+export async function readPolicyAt(path: string, purpose: Purpose, watcher: OpenWatcher = {}): Promise<ReadResult> {
+  try {
+    const facts = await stat(path);
+    if (facts.isDirectory()) return await compileFolder(path, purpose, watcher);
+    if (facts.size > POLICY_LIMITS.snapshotBytes) return { kind: 'too_large' };
+  } catch (error) {
+    return { kind: 'path', fault: pathFaultOf(error) };
+  }
+  // Bounded as stdin is: a size is not believed, and pipes have none.
+  return readStream(createReadStream(path, { highWaterMark: READ_BYTES }), 'file', watcher);
+}
+
+async function compileFolder(folder: string, purpose: Purpose, { onPhase }: OpenWatcher): Promise<ReadResult> {
   const result = await checkPolicy({ folder, ...(onPhase === undefined ? {} : { onPhase }) });
   if (result.kind === 'path') return result;
   const { report } = result;
   if (report.compiled === null || (report.verdict !== 'ok' && purpose !== 'study')) return { kind: 'refused', report };
-  const { handle, snapshot } = report.compiled;
-  const opened = { kind: 'opened', bytes: snapshot.bytes, source: 'folder', report } as const;
-  if (purpose !== 'serve') return { ...opened, policy: handle };
-  const loaded = await load(snapshot.bytes, purpose);
+  return { kind: 'read', bytes: report.compiled.snapshot.bytes, source: 'folder', report };
+}
+
+async function readStream(stream: Readable, source: 'file' | 'stdin', { onBytes }: OpenWatcher): Promise<ReadResult> {
+  const bytes = await readAll(stream, onBytes);
+  return 'kind' in bytes ? bytes : { kind: 'read', bytes, source, report: null };
+}
+
+async function openRead(read: ReadResult, purpose: Purpose, { onBytes }: OpenWatcher): Promise<OpenResult> {
+  if (read.kind !== 'read') return read;
+  const { bytes, source, report } = read;
+  const opened = { kind: 'opened', bytes, source, report } as const;
+  const compiled = report?.compiled ?? null;
+  if (compiled !== null && purpose !== 'serve') return { ...opened, policy: compiled.handle };
+  if (compiled === null && bytes.length >= POLICY_LIMITS.quietBytes) onBytes?.(bytes.length, 'verifying');
+  const loaded = await load(bytes, purpose);
   if (loaded.ok) return { ...opened, policy: loaded.policy };
-  throw new InvariantError(`the compiled snapshot does not load: ${loaded.fault.code}: ${loaded.fault.message}`);
+  const { code, message } = loaded.fault;
+  if (compiled !== null) throw new InvariantError(`the compiled snapshot does not load: ${code}: ${message}`);
+  return { kind: 'corrupt', fault: loaded.fault, sha256: sha256Of(bytes) };
+}
+
+export function sha256Of(bytes: Uint8Array): string {
+  return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 }
 
 /** Everything that decides is verified before any of it is used. */
@@ -89,7 +113,7 @@ function load(bytes: Uint8Array, purpose: Purpose): LoadResult | Promise<LoadRes
 async function readAll(
   stream: Readable,
   onBytes: OpenWatcher['onBytes'],
-): Promise<Uint8Array | Extract<OpenResult, { kind: 'too_large' | 'path' }>> {
+): Promise<Uint8Array | Extract<NotRead, { kind: 'too_large' | 'path' }>> {
   const chunks: Buffer[] = [];
   let total = 0;
   const parts: AsyncIterable<unknown> = stream;

@@ -1,39 +1,64 @@
-// Work on the bytes of a snapshot in a thread of its own, a fresh one each time, so that what it used is given back whole.
+// Work on policies in a thread of its own, a fresh one each time, so that what it used is given back whole.
 import { Worker } from 'node:worker_threads';
-import { adopt, type LoadResult, type PackResult, type SnapshotFault } from '../../engine/index.js';
+import {
+  adopt,
+  type LoadResult,
+  type PackedPolicy,
+  type PackResult,
+  type Policy,
+  type SnapshotFault,
+} from '../../engine/index.js';
+import type { PolicyFault } from './policy-fault.js';
 
-export interface SnapshotTask {
-  readonly kind: 'pack' | 'labels';
-  readonly bytes: Uint8Array;
-}
+export type SnapshotTask =
+  { readonly kind: 'pack' | 'labels'; readonly bytes: Uint8Array } | { readonly kind: 'open'; readonly path: string };
+
+/** What the thread says of a path. */
+export type OpenedThere =
+  | {
+      readonly kind: 'opened';
+      readonly packed: PackedPolicy;
+      readonly bytes: Uint8Array;
+      readonly source: 'folder' | 'file';
+    }
+  | { readonly kind: 'refused'; readonly fault: PolicyFault };
+
+export type OpenedInThread =
+  | (Omit<Extract<OpenedThere, { kind: 'opened' }>, 'packed'> & { readonly policy: Policy })
+  | Extract<OpenedThere, { kind: 'refused' }>;
 
 /** As `loadSnapshot`; this thread only takes the finished table over. */
-export function loadInThread(bytes: Uint8Array): Promise<LoadResult> {
-  return new Promise((resolve, reject) => {
-    start({ kind: 'pack', bytes }, reject).once('message', (result: PackResult) => {
-      resolve(result.ok ? { ok: true, policy: adopt(result.packed) } : result);
-    });
-  });
+export async function loadInThread(bytes: Uint8Array): Promise<LoadResult> {
+  const result = await perform<PackResult>({ kind: 'pack', bytes }, 'awaited');
+  return result.ok ? { ok: true, policy: adopt(result.packed) } : result;
+}
+
+/** What is at an absolute path, to serve it: a folder is checked and compiled there, too. Does not keep the process alive. */
+export async function openInThread(path: string): Promise<OpenedInThread> {
+  const opened = await perform<OpenedThere>({ kind: 'open', path }, 'beside');
+  if (opened.kind === 'refused') return opened;
+  const { packed, ...rest } = opened;
+  return { ...rest, policy: adopt(packed) };
 }
 
 /** As `verifyDecisions`, of the policy in these bytes. Does not keep the process alive. */
 export function verifyInThread(bytes: Uint8Array): Promise<SnapshotFault | null> {
-  return new Promise((resolve, reject) => {
-    const worker = start({ kind: 'labels', bytes }, reject);
-    worker.unref();
-    worker.once('message', (fault: SnapshotFault | null) => {
-      resolve(fault);
-    });
-  });
+  return perform<SnapshotFault | null>({ kind: 'labels', bytes }, 'beside');
 }
 
-function start(task: SnapshotTask, fail: (error: Error) => void): Worker {
-  const worker = new Worker(new URL('./snapshot-worker.js', import.meta.url));
-  worker.once('error', fail);
-  // Too late to fail once there was an answer.
-  worker.once('exit', () => {
-    fail(new Error('the thread ended before it had an answer'));
+/** The worker answers each kind of task with the one type that its caller names (snapshot-worker.ts). */
+function perform<Answer>(task: SnapshotTask, how: 'awaited' | 'beside'): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL('./snapshot-worker.js', import.meta.url));
+    worker.once('error', reject);
+    // Too late to fail once there was an answer.
+    worker.once('exit', () => {
+      reject(new Error('the thread ended before it had an answer'));
+    });
+    if (how === 'beside') worker.unref();
+    worker.once('message', (answer: Answer) => {
+      resolve(answer);
+    });
+    worker.postMessage(task);
   });
-  worker.postMessage(task);
-  return worker;
 }

@@ -1,13 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { makeFolder } from '../support/temp-folder.js';
-import { CLI, spawnCli } from '../support/run-cli.js';
+import { spawnCli } from '../support/run-cli.js';
 import { issue, makeAuthority } from '../support/certificates.js';
 import { call } from '../support/gateway.js';
+import { type Served, startServing } from '../support/serve-process.js';
 import { newDataDir } from '../support/stores.js';
 
 const POLICY = {
@@ -19,7 +19,6 @@ const CLEAR_TEXT = /^warning: keys travel in clear text to this address: .*$/gm;
 
 let dataDir: string;
 let policy: string;
-const running: ChildProcess[] = [];
 
 beforeAll(async () => {
   dataDir = await newDataDir();
@@ -27,40 +26,11 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  for (const child of running) if (child.exitCode === null) child.kill('SIGKILL');
   await rm(dataDir, { recursive: true, force: true });
 });
 
-interface Served {
-  readonly child: ChildProcess;
-  readonly ready: Readonly<Record<string, unknown>>;
-  readonly port: number;
-  readonly ended: Promise<number | null>;
-  readonly stderr: () => string;
-}
-
-/** Starts a gateway as its own process and waits until it says that it listens. */
-async function start(verb: string, ...args: readonly string[]): Promise<Served> {
-  const child = spawn(
-    process.execPath,
-    [CLI, verb, '--data-dir', dataDir, '--listen', '127.0.0.1:0', '--format', 'json', ...args],
-    {
-      env: { PATH: process.env['PATH'] ?? '' },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
-  running.push(child);
-  const ended = once(child, 'exit').then(([status]: (number | null)[]) => status ?? null);
-  let errors = '';
-  child.stderr.on('data', (chunk: Buffer) => {
-    errors += chunk.toString();
-  });
-  const line = await Promise.race([
-    once(child.stdout, 'data').then(([chunk]: Buffer[]) => String(chunk)),
-    ended.then((status) => Promise.reject(new Error(`ended with ${String(status)}: ${errors}`))),
-  ]);
-  const ready = JSON.parse(line) as Readonly<Record<string, unknown>>;
-  return { child, ready, port: Number(new URL(String(ready['url'])).port), ended, stderr: () => errors };
+function start(verb: string, ...args: readonly string[]): Promise<Served> {
+  return startServing(dataDir, verb, ...args);
 }
 
 function bailiwick(...args: readonly string[]): ReturnType<typeof spawnCli> {

@@ -128,3 +128,30 @@ describe('what an actor sees', () => {
     }
   });
 });
+
+describe('a policy that has become too old', () => {
+  it('decides nothing, and says so, until its source has been heard of again', async () => {
+    let at = NOON;
+    const policy = policyOf(first(1));
+    const old = await openGateway({
+      mode: { kind: 'serve', policy },
+      db: served.db,
+      clock: { now: () => at },
+      ages: { softAge: null, hardAge: 60_000 },
+    });
+    try {
+      const { text: key } = await old.key();
+      const ask = (path = '/api/v1/query'): ReturnType<typeof call> =>
+        call(old.port, { key, path, body: { family: 'resource', namespace: lab(0) } });
+      expect((await ask()).status).toBe(200);
+      at = instantOf(NOON + 60_000);
+      expect(await ask()).toMatchObject({ status: 503, json: { code: 'snapshot.expired', retryAfter: 5 } });
+      expect((await ask('/api/v1/query/count')).status).toBe(503);
+      expect((await call(old.port, { key, method: 'GET', path: '/api/v1/whoami' })).status).toBe(200);
+      old.gateway.policies.confirm();
+      expect((await ask()).status).toBe(200);
+    } finally {
+      await old.dispose();
+    }
+  });
+});

@@ -19,6 +19,7 @@ import type { RateLimits } from '../../server/config/index.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
 import { bindTcp, type Timeouts } from '../../server/http/http-server.js';
 import type { TlsIdentity } from '../../server/http/tls-files.js';
+import type { AgeLimits } from '../../server/policy/staleness.js';
 import type { Clock, Logger } from '../../server/ports.js';
 import { declaredRoutes, descriptionOf } from './api-description.js';
 import { checkBy } from './described-answers.js';
@@ -82,6 +83,7 @@ export interface TestGatewayOptions {
   /** Requests of one actor at once. */
   readonly concurrency?: number;
   readonly clock?: Clock;
+  readonly ages?: AgeLimits;
   /** Those of the product unless given: longer than a test should take. */
   readonly timeouts?: Timeouts;
   /** In clear text unless given. */
@@ -113,6 +115,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     concurrency: { perActor: options.concurrency ?? 4 },
     log,
     ...(options.clock === undefined ? {} : { clock: options.clock }),
+    ...(options.ages === undefined ? {} : { ages: options.ages }),
   });
   const key: TestGateway['key'] = async (fields = {}) => {
     const made = await createKey(

@@ -6,7 +6,6 @@ import {
   lintRequest,
   type ReportFormat,
   reportFormatOption,
-  type SettingFlags,
   withExamples,
   withLint,
   withSettings,
@@ -14,7 +13,7 @@ import {
 import { statusOf } from '../exit-codes.js';
 import { usage } from '../failure.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
-import type { SettingName } from '../../config/index.js';
+import type { SettingName, SettingFlags } from '../../config/index.js';
 import type { LintRequest } from '../../policy/check-policy.js';
 
 const STORE_SETTINGS: readonly SettingName[] = ['config', 'dataDir', 'databaseUrl'];

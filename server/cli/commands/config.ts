@@ -1,17 +1,9 @@
 // `bailiwick config check|example`: every setting and where it comes from, and a file to begin with.
 import type { Command } from 'commander';
-import type { ChosenSetting } from '../../config/index.js';
+import type { ChosenSetting, SettingFlags } from '../../config/index.js';
 import { CliFailure } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
-import {
-  configFailure,
-  type Format,
-  formatOption,
-  type SettingFlags,
-  withExamples,
-  withJson,
-  withSettings,
-} from '../options.js';
+import { configFailure, type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
 import { escapeText } from '../render/escape.js';
 
 type Options = SettingFlags & { readonly format: Format };

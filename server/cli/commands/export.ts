@@ -1,6 +1,7 @@
 // `bailiwick export`: the records of the store as a dataset on stdout, in an order in which `load` takes them.
 import type { Command } from 'commander';
-import { configOf, type SettingFlags, withExamples, withSettings } from '../options.js';
+import { configOf, withExamples, withSettings } from '../options.js';
+import type { SettingFlags } from '../../config/index.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
 import { type CliIo, isClosed, write } from '../io.js';

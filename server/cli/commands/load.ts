@@ -8,7 +8,8 @@ import type { LoadCounts, LoadProgress, LoadReport } from '../../load/load-datas
 import type { LineFault } from '../../load/record-line.js';
 import { EXIT } from '../exit-codes.js';
 import { type CliIo, isClosed, write, writeJson } from '../io.js';
-import { configOf, type Format, formatOption, type SettingFlags, withExamples, withSettings } from '../options.js';
+import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
+import type { SettingFlags } from '../../config/index.js';
 import { escapeText } from '../render/escape.js';
 import { type Progress, startProgress } from '../render/terminal.js';
 import { count } from '../render/text.js';

@@ -1,7 +1,8 @@
 // `bailiwick migrate`: brings the store's schema up to this version.
 import type { Command } from 'commander';
 import { type CliIo, write, writeJson } from '../io.js';
-import { configOf, type Format, formatOption, type SettingFlags, withExamples, withSettings } from '../options.js';
+import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
+import type { SettingFlags } from '../../config/index.js';
 
 type Options = SettingFlags & { readonly format: Format };
 

@@ -1,24 +1,36 @@
 // `bailiwick serve`, and `local` for the unrestricted single user of this machine: what they need is checked and opened, they
 // listen, say so, and end in order when they are told to.
 import type { Command } from 'commander';
-import { configOf, type Format, formatOption, type SettingFlags, withExamples, withSettings } from '../options.js';
+import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { openPolicy } from '../open-policy.js';
 import { openStore } from '../open-store.js';
 import { escapeText } from '../render/escape.js';
-import type { bindTcp, Gateway, GatewayMode, TlsIdentity, TlsWatch } from '../../compose.js';
-import { type Config, storeOf } from '../../config/index.js';
+import type { bindTcp, Gateway, GatewayMode, TlsIdentity } from '../../compose.js';
+import { type Config, storeOf, type SettingFlags } from '../../config/index.js';
 import { isLoopbackName } from '../../http/host-guard.js';
 import { nodeWarning } from '../../node-support.js';
-import type { Logger } from '../../ports.js';
-import type { PolicySource } from '../../policy/active-policy.js';
+import { type Logger, systemClock } from '../../ports.js';
+import type { Watch } from '../../watch.js';
+import type { Candidate, PolicySource } from '../../policy/active-policy.js';
+import { type FollowOptions, followPolicy, stateOf } from '../../policy/follow-policy.js';
+import { publicationRule, requirePublication } from '../publication.js';
 import { checkLabels } from '../../policy/check-labels.js';
 
 export function defineServe(command: Command, io: CliIo): void {
   command.addOption(formatOption()).action((options: Options) => serve(io, options));
-  withSettings(command, ['config', 'policy', 'dataDir', 'databaseUrl', 'listen']);
+  withSettings(command, [
+    'config',
+    'policy',
+    'dataDir',
+    'databaseUrl',
+    'listen',
+    'requireSignature',
+    'keyring',
+    'environment',
+  ]);
   withExamples(command, [
     ['a policy folder, checked and compiled first, and the embedded store', 'bailiwick serve --policy policies'],
     [
@@ -64,7 +76,11 @@ async function serve(io: CliIo, options: Options): Promise<void> {
     );
   }
   // As it was typed, so that a refusal names what the user knows.
-  const { policy, bytes, source } = await openPolicy(io, options.policy ?? config.policy, 'serve');
+  const shown = options.policy ?? config.policy;
+  // Before it is read, so that whatever changes from here on is noticed.
+  const state = await stateOf(config.policy);
+  const { policy, bytes, source } = await openPolicy(io, shown, 'serve');
+  const statement = await requirePublication({ policy, source, shown, path: config.policy }, config);
   if (!isLoopbackName(config.listen.host)) {
     const outdated = nodeWarning(process.versions.node, Date.now());
     if (outdated !== null) await write(io.stderr, `warning: ${outdated}\n`);
@@ -78,8 +94,14 @@ async function serve(io: CliIo, options: Options): Promise<void> {
   const from: PolicySource = source === 'stdin' ? { kind: source } : { kind: source, path: config.policy };
   // What was compiled just now states what was worked out just now.
   const unlabelled = source === 'folder' ? null : bytes;
-  const labels = unlabelled === null ? 'verified' : 'unverified';
-  await run(io, { config, mode: { kind: 'serve', policy, source: from, labels }, unlabelled, format: options.format });
+  const candidate: Candidate = {
+    policy,
+    source: from,
+    labels: unlabelled === null ? 'verified' : 'unverified',
+    ...(statement === null ? {} : { statement }),
+  };
+  const follow = source === 'stdin' ? null : { path: config.policy, state };
+  await run(io, { config, mode: { kind: 'serve', ...candidate }, unlabelled, follow, format: options.format });
 }
 
 /** As `serve`, for the unrestricted single user of this machine. */
@@ -95,7 +117,7 @@ async function local(io: CliIo, options: Options): Promise<void> {
       { help: 'use --listen 127.0.0.1:8080, or `bailiwick serve` for a network' },
     );
   }
-  await run(io, { config, mode: { kind: 'local' }, unlabelled: null, format: options.format });
+  await run(io, { config, mode: { kind: 'local' }, unlabelled: null, follow: null, format: options.format });
 }
 
 interface RunOptions {
@@ -103,6 +125,8 @@ interface RunOptions {
   readonly mode: GatewayMode;
   /** The bytes of a snapshot whose labels nobody has worked out. */
   readonly unlabelled: Uint8Array | null;
+  /** Where the policy was read, and in what state; null where it cannot change. */
+  readonly follow: Pick<FollowOptions, 'path' | 'state'> | null;
   readonly format: Format;
 }
 
@@ -127,10 +151,15 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
     });
     try {
       const { rate, concurrency } = config.limits;
-      const gateway = await startGateway({ mode, db, listen: address, rate, concurrency, log });
+      const gateway = await startGateway({ mode, db, listen: address, rate, concurrency, ages: config.snapshot, log });
       await announce(io, gateway, options);
       if (tls !== null) reload.add(watchTlsFiles(tls, { log }));
       const { policies } = gateway;
+      if (options.follow !== null) {
+        const { poll: interval, ...ages } = config.snapshot;
+        const rule = publicationRule(config);
+        reload.add(followPolicy({ ...options.follow, rule, policies, ages, clock: systemClock, log, interval }));
+      }
       if (options.unlabelled !== null) void checkLabels(policies.current(), options.unlabelled, { policies, log });
       const signal = await termination.requested;
       log.info({ signal }, 'shutting down');
@@ -175,13 +204,13 @@ function onTermination(): Termination {
 }
 
 interface Reload {
-  readonly add: (watch: TlsWatch) => void;
+  readonly add: (watch: Watch) => void;
   readonly stop: () => void;
 }
 
 /** SIGHUP ends nothing: what is read while the gateway runs is looked at now. */
 function onReload(log: Logger): Reload {
-  const watches: TlsWatch[] = [];
+  const watches: Watch[] = [];
   const onSignal = (): void => {
     log.info({ signal: 'SIGHUP' }, watches.length === 0 ? 'there are no files to read again' : 'reading files again');
     for (const { hurry } of watches) void hurry();

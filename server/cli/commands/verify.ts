@@ -130,7 +130,7 @@ const UNMET: ReadonlySet<PublicationFault['code']> = new Set([
 ]);
 
 /** 8 before 6 before 9: what is not genuine is worse than what is not meant, and that worse than what is late. */
-function statusOf(faults: readonly PublicationFault[]): ExitStatus {
+export function statusOfFaults(faults: readonly PublicationFault[]): ExitStatus {
   if (faults.length === 0) return EXIT.ok;
   if (faults.some(({ code }) => !UNMET.has(code) && code !== 'statement.expired')) return EXIT.integrity;
   return faults.some(({ code }) => UNMET.has(code)) ? EXIT.precondition : EXIT.stale;
@@ -139,7 +139,7 @@ function statusOf(faults: readonly PublicationFault[]): ExitStatus {
 async function tell(io: CliIo, verification: Verification, format: Format): Promise<void> {
   const { policy, signed } = verification;
   const faults = signed?.faults ?? [];
-  io.setStatus(statusOf(faults));
+  io.setStatus(statusOfFaults(faults));
   if (format === 'text') {
     await write(io.stdout, renderVerification(verification, paintFor(io, 'stdout')));
     return;

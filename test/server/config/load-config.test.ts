@@ -36,6 +36,14 @@ test('defaults', async () => {
     authentication: { keys: { enabled: true } },
     database: { ...DATABASE_LIMITS, acquireTimeout: null },
     limits: { rate: { perActor: 0, perAddress: 0, unauthenticated: 50 }, concurrency: { perActor: 4 } },
+    snapshot: {
+      poll: 2_000,
+      requireSignature: false,
+      keyringFile: null,
+      environment: null,
+      softAge: null,
+      hardAge: null,
+    },
     tls: { certFile: null, keyFile: null },
   });
 });
@@ -83,6 +91,14 @@ test('the whole file', async () => {
       acquireTimeout: null,
     },
     limits: { rate: { perActor: 0, perAddress: 0, unauthenticated: 5 }, concurrency: { perActor: 4 } },
+    snapshot: {
+      poll: 2_000,
+      requireSignature: false,
+      keyringFile: null,
+      environment: null,
+      softAge: null,
+      hardAge: null,
+    },
     tls: { certFile: join(cwd, 'etc/tls.crt'), keyFile: '/run/tls.key' },
   });
   expect(storeOf(config)).toEqual({ kind: 'external', url: 'postgres://localhost/bailiwick' });
@@ -165,11 +181,7 @@ describe('faults', () => {
       { env: { BAILIWICK_LISTN: 'x' } },
       ['BAILIWICK_LISTN: there is no such setting; did you mean `BAILIWICK_LISTEN`?'],
     ],
-    [
-      'a variable of a later version',
-      { env: { BAILIWICK_REQUIRE_SIGNATURE: 'true' } },
-      [/^BAILIWICK_REQUIRE_SIGNATURE: is not available/],
-    ],
+    ['a variable of a later version', { env: { BAILIWICK_WORKERS: '2' } }, [/^BAILIWICK_WORKERS: is not available/]],
     ['an address without port', { flags: { listen: 'localhost' } }, [/^--listen: must be `host:port`/]],
     ['a port that is none', { flags: { listen: '127.0.0.1:70000' } }, [/^--listen: must be/]],
     ['a missing file that was named', { flags: { config: 'nothing.yaml' } }, ['nothing.yaml: is missing']],

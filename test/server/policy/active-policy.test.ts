@@ -99,7 +99,8 @@ describe('listeners', () => {
     expect(change?.to).toBe(policies.current());
     const patches = change?.patches as Patch[];
     expect(applyPatches<PolicyState>(before, patches)).toEqual(policies.state());
-    expect(patches.map(({ path }) => path.join('/')).sort()).toEqual(['active', 'history/2']);
+    const paths = patches.map(({ path }) => path.join('/')).sort();
+    expect(paths).toEqual(['active', 'confirmedAt', 'confirmedTick', 'history/2']);
     stop();
     policies.activate({ policy: A }, 'back');
     expect(told).toHaveLength(1);

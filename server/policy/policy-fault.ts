@@ -1,0 +1,64 @@
+// Why a policy was not taken over by a running gateway: plain data for log and status, in words that name the place and the way out.
+import type { SnapshotFault } from '../../engine/index.js';
+import { POLICY_LIMITS } from '../limits.js';
+import type { NotRead } from './open-policy.js';
+
+export interface PolicyFault {
+  readonly code: string;
+  /** One line. */
+  readonly message: string;
+  /** `file:line:column: message` of what is wrong in a folder, the first of them. */
+  readonly problems: readonly string[];
+}
+
+export function faultOfRead(read: NotRead): PolicyFault {
+  switch (read.kind) {
+    case 'path':
+      return read.fault.kind === 'missing'
+        ? oneLine('source.missing', 'there is nothing at the path')
+        : oneLine('source.unreadable', 'the path cannot be read');
+    case 'too_large':
+      return oneLine('snapshot.too_large', 'the file is larger than any snapshot may be');
+    case 'refused':
+      return faultOfFolder(read.report);
+  }
+}
+
+export function faultOfSnapshot({ code, message }: SnapshotFault, sha256: string): PolicyFault {
+  return oneLine(code, `not an intact snapshot (${sha256}): ${message}`);
+}
+
+export function oneLine(code: string, message: string): PolicyFault {
+  return { code, message, problems: [] };
+}
+
+function faultOfFolder({
+  invalidating,
+  tests,
+  guardrails,
+  verdict,
+}: Extract<NotRead, { kind: 'refused' }>['report']): PolicyFault {
+  const problems = [
+    ...invalidating.map(
+      ({ file, range, message }) => `${file}:${String(range.start.line)}:${String(range.start.column)}: ${message}`,
+    ),
+    ...tests.failures.map(({ test, file, line }) => `${file}:${String(line)}: the test \`${test}\` fails`),
+    ...guardrails.violations.map(
+      ({ guardrail, file, line }) => `${file}:${String(line)}: the guardrail \`${guardrail}\` is violated`,
+    ),
+  ];
+  return { ...SUMMARIES[verdict], problems: problems.slice(0, POLICY_LIMITS.toldProblems) };
+}
+
+const SUMMARIES = Object.freeze({
+  ok: { code: 'policy.invalid', message: 'the policy cannot be served' },
+  invalid: { code: 'policy.invalid', message: 'the policy has mistakes: run `bailiwick check` on the folder' },
+  tests_failed: {
+    code: 'policy.tests_failed',
+    message: 'tests of the policy fail: run `bailiwick test` on the folder',
+  },
+  guardrails_violated: {
+    code: 'policy.guardrail_violated',
+    message: 'guardrails of the policy are violated: run `bailiwick check` on the folder',
+  },
+});

@@ -1,0 +1,94 @@
+// What a running gateway does with its policy: it follows the path that it was given, and serves what was published where that is asked.
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { call } from '../support/gateway.js';
+import { spawnCli } from '../support/run-cli.js';
+import { type Served, startServing } from '../support/serve-process.js';
+import { newDataDir } from '../support/stores.js';
+import { makeFolder } from '../support/temp-folder.js';
+
+const POLICY = {
+  'policy.yaml': 'bailiwick: 1\nname: serve-test\nproviders:\n  orcid: {}\n',
+  'grants.yaml': 'grants:\n  - id: ada\n    identity: orcid:ada\n    namespace: /\n    scopes: [namespace:read]\n',
+};
+
+let dataDir: string;
+let policy: string;
+
+beforeAll(async () => {
+  dataDir = await newDataDir();
+  policy = await makeFolder(POLICY);
+});
+afterAll(() => rm(dataDir, { recursive: true, force: true }));
+
+function start(verb: string, ...args: readonly string[]): Promise<Served> {
+  return startServing(dataDir, verb, ...args);
+}
+
+function bailiwick(...args: readonly string[]): ReturnType<typeof spawnCli> {
+  return spawnCli([...args, '--data-dir', dataDir]);
+}
+
+it('takes over what its folder has become, at once on SIGHUP, and keeps the last good policy', async () => {
+  const folder = await makeFolder(POLICY);
+  const served = await start('serve', '--policy', folder);
+  const key = (await bailiwick('keys', 'create', '--actor', 'ada', '--identity', 'orcid:ada')).stdout.trim();
+  const ask = (): ReturnType<typeof call> => call(served.port, { key, body: { family: 'namespace', namespace: '/' } });
+  expect((await ask()).status).toBe(200);
+  const grants = POLICY['grants.yaml'];
+  const become = async (text: string, line: string): Promise<void> => {
+    const before = served.stderr().split(line).length;
+    await writeFile(`${folder}/grants.yaml`, text);
+    served.child.kill('SIGHUP');
+    while (served.stderr().split(line).length === before) await sleep(20);
+  };
+  await become(grants.replace('namespace:read', 'namespace:raed'), 'is not taken');
+  expect(served.stderr()).toContain('grants.yaml:5:14');
+  expect((await ask()).status).toBe(200);
+  await become(grants.replace('namespace:read', 'resource:read'), 'the policy was replaced');
+  const denied = await ask();
+  expect(denied).toMatchObject({ status: 403, json: { step: 'no_matching_grant' } });
+  expect(denied.headers['bailiwick-snapshot']).not.toBe(served.ready['snapshot']);
+  // Without being told, too.
+  await writeFile(`${folder}/grants.yaml`, grants);
+  while ((await ask()).status !== 200) await sleep(100);
+  served.child.kill('SIGTERM');
+  expect(await served.ended).toBe(0);
+});
+
+it('serves what was published only, where a signature is required', async () => {
+  const folder = await makeFolder();
+  const at = (name: string): string => `${folder}/${name}`;
+  await spawnCli(['compile', policy, '-o', at('s.json')]);
+  await spawnCli(['keygen', '-o', at('release.key')]);
+  const made = await spawnCli([
+    'sign',
+    at('s.json'),
+    '--key',
+    at('release.key'),
+    '--environment',
+    'test',
+    '--generation',
+    '1',
+    '--expires',
+    '2999-01-01T00:00:00Z',
+  ]);
+  expect(made.status).toBe(0);
+  const publicKey = (await readFile(at('release.key.pub'), 'utf8')).split('\n')[1] ?? '';
+  await writeFile(at('keyring.yaml'), `threshold: 1\nkeys:\n  - { name: release, publicKey: ${publicKey} }\n`);
+  const required = ['--require-signature', '--keyring', at('keyring.yaml'), '--environment'];
+  const served = await start('serve', '--policy', at('s.json'), ...required, 'test');
+  served.child.kill('SIGTERM');
+  expect(await served.ended).toBe(0);
+
+  const wrong = await bailiwick('serve', '--policy', at('s.json'), ...required, 'production');
+  expect(wrong).toMatchObject({ status: 6, stderr: expect.stringContaining('is not served') });
+  const unsigned = await bailiwick('serve', '--policy', policy, ...required, 'test');
+  expect(unsigned).toMatchObject({ status: 2, stderr: expect.stringContaining('is a folder') });
+  await rm(at('s.json.dsse.json'));
+  const missing = await bailiwick('serve', '--policy', at('s.json'), ...required, 'test');
+  expect(missing).toMatchObject({ status: 8, stderr: expect.stringContaining('there is not a signed statement') });
+  const half = await bailiwick('serve', '--policy', at('s.json'), '--require-signature');
+  expect(half).toMatchObject({ status: 2, stderr: expect.stringContaining('needs `snapshot.keyringFile`') });
+});

@@ -1,0 +1,47 @@
+// Gateways as processes of their own, as operators start them; what still runs at the end of a test file is killed.
+import { afterAll } from '@jest/globals';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { CLI } from './run-cli.js';
+
+const running: ChildProcess[] = [];
+
+afterAll(() => {
+  for (const child of running) if (child.exitCode === null) child.kill('SIGKILL');
+});
+
+export interface Served {
+  readonly child: ChildProcess;
+  readonly ready: Readonly<Record<string, unknown>>;
+  readonly port: number;
+  readonly ended: Promise<number | null>;
+  readonly stderr: () => string;
+}
+
+/** Starts a gateway as its own process and waits until it says that it listens. */
+export async function startServing(
+  dataDir: string,
+  ...args: readonly [verb: string, ...rest: string[]]
+): Promise<Served> {
+  const [verb, ...rest] = args;
+  const child = spawn(
+    process.execPath,
+    [CLI, verb, '--data-dir', dataDir, '--listen', '127.0.0.1:0', '--format', 'json', ...rest],
+    {
+      env: { PATH: process.env['PATH'] ?? '' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  running.push(child);
+  const ended = once(child, 'exit').then(([status]: (number | null)[]) => status ?? null);
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  const line = await Promise.race([
+    once(child.stdout, 'data').then(([chunk]: Buffer[]) => String(chunk)),
+    ended.then((status) => Promise.reject(new Error(`ended with ${String(status)}: ${errors}`))),
+  ]);
+  const ready = JSON.parse(line) as Readonly<Record<string, unknown>>;
+  return { child, ready, port: Number(new URL(String(ready['url'])).port), ended, stderr: () => errors };
+}
