@@ -282,7 +282,7 @@ describe('a snapshot that must be published', () => {
       issued: instantOf(NOON - HOUR),
       expires: instantOf(NOON + 24 * HOUR),
       ...fields,
-    } as PublicationStatement;
+    };
   }
 
   async function published(
