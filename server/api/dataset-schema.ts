@@ -1,7 +1,7 @@
 // The shape of a dataset's line for each family (docs/datasets.md "A line"). null says the same as leaving a text,
 // reference or instant out; whatever a family does not have is refused.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { FAMILIES, isFamily, type Family } from '../../engine/index.js';
+import { FAMILIES, isFamily, nearest, type Family } from '../../engine/index.js';
 import { NAME_PATTERN, toShapeFault, UUID_PATTERN, type ShapeFault } from './shape-fault.js';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -137,17 +137,30 @@ export function checkDatasetLine(
   }
   const family: unknown = 'family' in value ? value.family : undefined;
   const validate = isFamily(family) ? VALIDATORS.get(family) : undefined;
-  if (validate === undefined) {
-    return { ok: false, fault: { place: ['family'], message: `must be one of ${FAMILIES.join(', ')}` } };
-  }
+  if (validate === undefined || !isFamily(family)) return { ok: false, fault: familyFault(value, family) };
   if (validate(value)) return { ok: true, line: value };
   const error = validate.errors?.[0];
   if (error === undefined) return { ok: false, fault: { place: [], message: 'is not a record' } };
   const fault = toShapeFault(error, []);
   const isOwnField = error.keyword === 'additionalProperties' && fault.place.length === 1;
-  return { ok: false, fault: isOwnField ? { ...fault, message: unknownField(family) } : fault };
+  return { ok: false, fault: isOwnField ? { ...fault, message: unknownField(family, String(fault.place[0])) } : fault };
 }
 
-function unknownField(family: unknown): string {
-  return `is not a field of a ${String(family)}; your own fields go into \`properties\``;
+/** Without a family nothing else can be said of a line. */
+function familyFault(line: object, family: unknown): ShapeFault {
+  const known = FAMILIES.join(', ');
+  if (family === undefined) {
+    const slip = Object.keys(line).find((key) => nearest(key, ['family']) !== null);
+    if (slip !== undefined) return { place: [slip], message: 'is not a field; did you mean `family`?' };
+    return { place: ['family'], message: `is required: one of ${known}` };
+  }
+  const meant = typeof family === 'string' ? nearest(family, FAMILIES) : null;
+  const hint = meant === null ? '' : `; did you mean \`${meant}\`?`;
+  return { place: ['family'], message: `must be one of ${known}${hint}` };
+}
+
+function unknownField(family: Family, name: string): string {
+  const meant = nearest(name, Object.keys(lineSchema(family).properties));
+  const hint = meant === null ? '' : `did you mean \`${meant}\`? `;
+  return `is not a field of a ${family}; ${hint}your own fields go into \`properties\``;
 }

@@ -77,6 +77,7 @@ export async function loadDataset(
   let batch = makeBatch();
   let way: Way = 'direct';
   let storing: Promise<void> = Promise.resolve();
+  let begun = false;
 
   const flush = async (): Promise<void> => {
     const full = batch;
@@ -94,13 +95,15 @@ export async function loadDataset(
     reading: for await (const group of lines) {
       for (const text of group) {
         batch.read += (text.bytes?.length ?? 0) + 1;
-        if (text.bytes !== null && isBlank(text.bytes)) continue;
-        const result = readRecordLine(withoutMark(text), reading);
+        const line = withoutMark(text);
+        if (line.bytes !== null && isBlank(line.bytes)) continue;
+        const result = readRecordLine(line, reading);
         if (result.ok && meets(batch, result.row)) await flush();
         if (result.ok) put(batch, result.row);
         else batch.faults.push(result.fault);
         // No dataset at all: each further line would be one more fault, and the last record would be stored.
-        if (text.number === 1 && text.bytes !== null && isOpening(text.bytes)) break reading;
+        if (!begun && line.bytes !== null && isOpening(line.bytes)) break reading;
+        begun = true;
         if (isFull(batch, size)) await flush();
       }
     }

@@ -114,9 +114,10 @@ const ARRAY = "begins an array: a dataset has one object a line, which `jq -c '.
 const OBJECT =
   'begins an object that ends on another line: a dataset has one object a line, which `jq -c .` makes of it';
 
-/** Whether a line is no more than the beginning of an array or an object, as in a file that was written to be read. */
+/** Whether a line only begins an array or an object, as in a file that was written to be read. */
 export function isOpening(bytes: Uint8Array): boolean {
-  return bytes.length < LONGEST_OPENING && /^[ \t]*[[{]\s*$/.test(Buffer.from(bytes).toString('latin1'));
+  if (bytes.length < LONGEST_OPENING && /^[ \t]*[[{]\s*$/.test(Buffer.from(bytes).toString('latin1'))) return true;
+  return isArray(bytes) && !parseStrictJson(bytes, { depth: LOAD_LIMITS.jsonDepth, isLine: true }).ok;
 }
 
 const LONGEST_OPENING = 80;

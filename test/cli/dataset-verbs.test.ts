@@ -68,6 +68,15 @@ describe('datasets', () => {
       2,
       '-:1: request.schema begins an object that ends on another line: a dataset has one object a line, which `jq -c .` makes of it\n',
     ]);
+    const later = await run(['load', '-', '--dry-run'], `\uFEFF\n \n${JSON.stringify([inspection], null, 1)}\n`);
+    expect(later.stderr).toBe(
+      "-:3: request.schema begins an array: a dataset has one object a line, which `jq -c '.[]'` makes of an array\n",
+    );
+    const begun = await run(
+      ['load', '-', '--dry-run'],
+      `[${JSON.stringify(inspection)},\n${JSON.stringify(inspection)}]\n`,
+    );
+    expect(begun.stderr.split('\n').length).toBe(2);
     const broken = await run(['load', '-', '--dry-run'], '\n{"a":1,}\n');
     expect(broken.stderr).toBe('-:2: request.malformed not JSON: a key in double quotes is expected at column 8\n');
   });

@@ -151,6 +151,26 @@ describe('a dataset line with', () => {
       { severity: 3 },
       'severity: is not a field of a resource; your own fields go into `properties`',
     ],
+    [
+      'a slip in a field',
+      { descripton: 'x' },
+      'descripton: is not a field of a resource; did you mean `description`? your own fields go into `properties`',
+    ],
+    [
+      'a family in the plural',
+      { family: 'resources' },
+      'family: must be one of namespace, resource-template, resource, process-template, process-run; did you mean `resource`?',
+    ],
+    [
+      'a slip in `family`',
+      { family: undefined, familly: 'resource' },
+      'familly: is not a field; did you mean `family`?',
+    ],
+    [
+      'no family',
+      { family: undefined },
+      'family: is required: one of namespace, resource-template, resource, process-template, process-run',
+    ],
     ['a number for an id', { id: '17' }, 'id: must be a UUID, like 01900000-0000-7000-8000-000000000000'],
     ['no name', { name: '' }, 'name: must not be empty'],
   ])('%s', (_, part, words) => {
