@@ -74,8 +74,11 @@ export function parseAddress(text: string): Parsed<Address> {
 
 function parseDatabaseUrl(text: string): Parsed<string> {
   if (text === '') return fault('is empty: leave it unset for the embedded store');
-  if (!/^postgres(?:ql)?:\/\//.test(text) || !URL.canParse(text)) {
-    return fault('is not a PostgreSQL URL: it must look like `postgres://user:password@host:5432/database`');
+  // A user without a host is for a Unix socket, which the driver reads so.
+  if (!/^postgres(?:ql)?:\/\//.test(text) || !URL.canParse(text.replace('@/', '@socket/'))) {
+    return fault(
+      'is not a PostgreSQL URL: it must look like `postgres://user:password@host:5432/database`, or for a Unix socket like `postgres:///database?host=/var/run/postgresql`',
+    );
   }
   return { ok: true, value: text };
 }

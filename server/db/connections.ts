@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import pg from 'pg';
 import { POOL_LIMITS } from '../limits.js';
 import { endsConnection, StoreError } from './failures.js';
+import { passwordFromFile } from './password-file.js';
 
 /** pg's client as it is; its types know neither its internals nor a query that is not one of theirs. */
 interface DriverClient {
@@ -18,6 +19,9 @@ interface DriverClient {
   readonly host: string;
   readonly database: string | null | undefined;
   readonly port: number;
+  readonly user: string | null | undefined;
+  /** Null where neither the configuration nor PGPASSWORD has one; a function is asked when the server wants one. */
+  password: string | null | (() => Promise<string | undefined>);
   readonly processID: number | null;
   readonly secretKey: number | null;
   readonly connection: { readonly stream: { destroy: () => void } };
@@ -43,6 +47,7 @@ export class StoreClient extends DriverClient {
   constructor(config: pg.ClientConfig, deadline: number) {
     super(config);
     this.#deadline = deadline;
+    this.password ??= () => passwordFromFile(this);
     // A killed backend or a lost network says so by an `error` event, which ends the process where nobody listens.
     this.on('error', (error) => {
       this.lose(error ?? new Error('Connection terminated'));

@@ -58,7 +58,7 @@ function configOf({ url, statementTimeout, idleInTransaction, connectTimeout }: 
     throw new StoreError('store.tls', `sslmode in the database URL is not one of ${[...SSL_MODES].join(', ')}`);
   }
   const config: pg.ClientConfig = {
-    connectionString: url,
+    connectionString: withoutAliases(url),
     application_name: 'bailiwick',
     connectionTimeoutMillis: connectTimeout,
     idle_in_transaction_session_timeout: idleInTransaction,
@@ -76,6 +76,15 @@ function configOf({ url, statementTimeout, idleInTransaction, connectTimeout }: 
     }
     throw new StoreError('store.url', 'the database URL is not one that the driver understands');
   }
+}
+
+/**
+ * The driver takes these modes for `verify-full`, and warns on stderr that a later one will not. They stay as strict here. Who
+ * wants them as libpq has them says so with `uselibpqcompat=true`.
+ */
+function withoutAliases(url: string): string {
+  if (/[?&]uselibpqcompat=true(?:&|#|$)/.test(url)) return url;
+  return url.replace(/([?&]sslmode=)(?:allow|prefer|require|verify-ca)(?=&|#|$)/, '$1verify-full');
 }
 
 /** The first TLS file of the URL that cannot be opened, as `<parameter>=<path>`; of a key file the parameter alone. */

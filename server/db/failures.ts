@@ -4,12 +4,13 @@
 // thread are not all instances of this realm's `Error`. A wrong statement of ours is no failure of the store: it stays an unknown error.
 
 const ADVICE = {
-  'store.url': 'give DATABASE_URL as postgres://user:password@host:5432/database',
+  'store.url':
+    'give DATABASE_URL as postgres://user:password@host:5432/database, or postgres:///database?host=/folder/of/socket',
   'store.unreachable': 'check that PostgreSQL runs there and that host, port and network are right',
   'store.refused':
-    'check user, password, database name and pg_hba.conf; a password comes from PGPASSWORD, the database URL, or the file that DATABASE_URL_FILE names',
+    'check user, password, database name and pg_hba.conf; a password comes from the database URL (or the file that DATABASE_URL_FILE names), PGPASSWORD or PGPASSFILE',
   'store.tls':
-    'give sslmode (disable, require, verify-full, …) and, for a certificate of your own authority, sslrootcert=<file> in DATABASE_URL',
+    'in DATABASE_URL, name the certificate of your own authority with sslrootcert=<file>; every sslmode but disable and no-verify checks certificate and host name, as verify-full does',
   'store.full': 'free space on its disk; the gateway goes on by itself',
   'store.locked': 'stop the process that uses the folder, or give this one a folder of its own with --data-dir',
   'store.folder': 'give a folder that this user may read and write with --data-dir',

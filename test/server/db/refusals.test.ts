@@ -7,8 +7,10 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { DATABASE_URL } from '../../../server/config/value-types.js';
 import { openDatabase } from '../../../server/db/database.js';
 import { findPostgres, runSql, startPostgres, type TestPostgres, unprivilegedAccount } from '../../support/postgres.js';
+import { spawnCli } from '../../support/run-cli.js';
 
 /** `code: message` of a refusal; `open` where there is none. */
 async function wordsOf(url: string): Promise<string> {
@@ -64,7 +66,7 @@ if (findPostgres() === null) {
       const started = await startPostgres(settings);
       if (started === null) throw new Error('PostgreSQL is installed, but there is no account to run it as');
       server = started;
-      await runSql(server.url, "CREATE ROLE asked LOGIN PASSWORD 'right'");
+      await runSql(server.url, "CREATE ROLE asked SUPERUSER LOGIN PASSWORD 'right'");
     });
     afterAll(async () => {
       await server.stop();
@@ -74,6 +76,13 @@ if (findPostgres() === null) {
     const place = (): string => `127.0.0.1:${String(port)}, database postgres`;
     const words = (user: string, parameters = 'sslmode=disable'): Promise<string> =>
       wordsOf(`postgres://${user}@127.0.0.1:${String(port)}/postgres?${parameters}`);
+
+    const passwordFile = async (): Promise<string> => {
+      const lines = ['# ours', '*:*:*:somebody:else', `127.0.0.1:${String(port)}:post\\gres:asked:right`];
+      await writeFile(join(folder, 'passwords'), lines.join('\n'));
+      await chmod(join(folder, 'passwords'), 0o600);
+      return join(folder, 'passwords');
+    };
 
     it('says that it wants a password where the URL has none', async () => {
       expect(await words('asked')).toBe(
@@ -91,6 +100,59 @@ if (findPostgres() === null) {
       expect(await words('asked:right')).toBe('open');
     });
 
+    it('is given the one of the password file, unless others may read that', async () => {
+      const file = await passwordFile();
+      await withVariable('PGPASSFILE', file, async () => {
+        expect(await words('asked')).toBe('open');
+        await chmod(file, 0o644);
+        expect(await words('asked')).toBe(
+          `store.refused: the password file ${file} may be read by others, so it is not used: \`chmod 600\` it`,
+        );
+      });
+      await withVariable('PGPASSFILE', join(folder, 'nowhere'), async () => {
+        expect(await words('asked')).toBe(
+          `store.refused: the password file ${join(folder, 'nowhere')} cannot be read (ENOENT)`,
+        );
+      });
+    });
+
+    it('is reached through its socket, however the URL names that', async () => {
+      const socket = new URL(server.url).searchParams.get('host') ?? '';
+      const encoded = encodeURIComponent(socket);
+      for (const url of [
+        `postgres:///postgres?host=${socket}&port=${String(port)}&user=postgres`,
+        `postgres://postgres@/postgres?host=${socket}&port=${String(port)}`,
+        `postgresql://postgres@${encoded}:${String(port)}/postgres`,
+        `postgresql://${encoded}:${String(port)}/postgres?user=postgres`,
+      ])
+        expect([url, DATABASE_URL.parse(url, '/').ok, await wordsOf(url)]).toEqual([url, true, 'open']);
+    });
+
+    it.each(['allow', 'prefer', 'require', 'verify-ca', 'verify-full'])(
+      'is checked whole for sslmode=%s',
+      async (mode) => {
+        expect(await words('postgres', `sslmode=${mode}`)).toBe(
+          `store.tls: TLS with the PostgreSQL at ${place()} failed: self-signed certificate`,
+        );
+        expect(await words('postgres', `sslmode=${mode}&sslrootcert=${join(folder, 'server.crt')}`)).toBe('open');
+      },
+    );
+
+    it('is migrated without a word of the driver or of Node', async () => {
+      const ran = await spawnCli(['migrate'], {
+        env: {
+          DATABASE_URL: `postgres://asked@127.0.0.1:${String(port)}/postgres?sslmode=require&sslrootcert=${join(folder, 'server.crt')}`,
+          PGPASSFILE: await passwordFile(),
+        },
+      });
+      expect(ran).toMatchObject({ stderr: '', status: 0 });
+    });
+
+    it('is not checked where that was asked for', async () => {
+      expect(await words('postgres', 'sslmode=no-verify')).toBe('open');
+      expect(await words('postgres', 'sslmode=require&uselibpqcompat=true')).toBe('open');
+    });
+
     it('whose certificate nobody signed is not trusted, unless it is the one that is expected', async () => {
       expect(await words('postgres', 'sslmode=verify-full')).toBe(
         `store.tls: TLS with the PostgreSQL at ${place()} failed: self-signed certificate`,
@@ -98,6 +160,17 @@ if (findPostgres() === null) {
       expect(await words('postgres', `sslmode=verify-full&sslrootcert=${join(folder, 'server.crt')}`)).toBe('open');
     });
   });
+}
+
+async function withVariable(name: string, value: string, work: () => Promise<void>): Promise<void> {
+  const before = process.env[name];
+  process.env[name] = value;
+  try {
+    await work();
+  } finally {
+    if (before === undefined) Reflect.deleteProperty(process.env, name);
+    else process.env[name] = before;
+  }
 }
 
 async function freePort(): Promise<number> {
