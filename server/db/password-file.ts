@@ -14,6 +14,7 @@ export interface Login {
 
 /** The password of the first line that fits; undefined where there is none. Throws `StoreError` where it may not be used. */
 export async function passwordFromFile(login: Login): Promise<string | undefined> {
+  // eslint-disable-next-line no-restricted-syntax -- a variable of libpq, not a setting: the driver reads PGPASSWORD in the same way
   const named = process.env['PGPASSFILE'];
   const path = named ?? join(homedir(), '.pgpass');
   const text = await readPrivate(path, named !== undefined);
