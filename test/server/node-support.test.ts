@@ -5,10 +5,10 @@ const warning = (version: string, at: string): string | null => nodeWarning(vers
 
 test.each([
   ['20.20.2', '2026-04-30T23:59:59Z', '2026-05-01T00:00:00Z'],
-  ['22.23.4', '2027-04-30T23:59:59Z', '2027-05-01T00:00:00Z'],
+  ['22.23.5', '2027-04-30T23:59:59Z', '2027-05-01T00:00:00Z'],
   ['24.99.0', '2028-04-30T23:59:59Z', '2028-05-01T00:00:00Z'],
   ['25.1.0', '2026-05-31T23:59:59Z', '2026-06-01T00:00:00Z'],
-  ['26.12.1', '2029-04-30T23:59:59Z', '2029-05-01T00:00:00Z'],
+  ['26.13.0', '2029-04-30T23:59:59Z', '2029-05-01T00:00:00Z'],
   ['27.0.0', '2030-04-30T23:59:59Z', '2030-05-01T00:00:00Z'],
   ['28.0.0', '2031-04-30T23:59:59Z', '2031-05-01T00:00:00Z'],
 ])('Node %s gets security fixes until %s', (version, last, end) => {
@@ -26,6 +26,19 @@ test.each([
   ['26.12.1', true],
 ])('Node %s has the fixes that we know to matter: %s', (version, patched) => {
   expect(warning(version, '2027-01-01T00:00:00Z') === null).toBe(patched);
+});
+
+test.each(['22.23.4', '24.22.1', '26.12.1'])('Node %s is doubted once its place in the list is old', (version) => {
+  expect(warning(version, '2027-03-22T00:00:00Z')).toBeNull();
+  expect(warning(version, '2027-03-22T00:00:01Z')).toBe(
+    `Node ${version} had the security fixes that were out on 2026-11-22; see whether there is a newer release (https://nodejs.org/en/about/previous-releases)`,
+  );
+});
+
+test('a release that is newer than the list is not spoken of while its line is fixed', () => {
+  for (const version of ['22.23.5', '24.23.0', '26.13.0', '28.0.0']) {
+    expect(warning(version, '2027-04-15T00:00:00Z')).toBeNull();
+  }
 });
 
 test('the advice names the lines that are still fixed then, or where to see which are', () => {
