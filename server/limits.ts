@@ -181,8 +181,12 @@ export const LOG_LIMITS = Object.freeze({
   flushTimeout: 1_000,
   /** Errors that caused an error, and so on. */
   causes: 4,
-  /** A flood of refused requests is one line in so many milliseconds, with so many addresses; of more it counts the requests alone. */
+  /**
+   * In so many milliseconds so many requests that are refused for their rate have a line each. The others are counted in one, with so many
+   * addresses.
+   */
   floodInterval: 1_000,
+  floodLines: 20,
   floodAddresses: 16,
 });
 

@@ -1,5 +1,5 @@
 // The operator's log of requests: the one exit for everything that is answered, one line each, with whoever asked as far as it
-// is known. A flood is one line a second, with the addresses that it comes from.
+// is known. Of a flood of refusals some have a line each, so that the id of an answer finds it; the others are counted, by their addresses.
 import { HTTP_LIMITS, LOG_LIMITS } from '../limits.js';
 import type { Logger } from '../ports.js';
 import type { ApiProblem } from '../problem.js';
@@ -28,13 +28,11 @@ export interface Refusal {
 }
 
 export function makeRequestLog(log: Logger): RequestLog {
-  const noticeFlood = makeFloodNotice(log);
+  const hasRoom = makeFloodGate(log);
   return {
     answered: (exchange, status, problem) => {
-      if (problem?.code === 'limit.rate' || problem?.code === 'overloaded') {
-        noticeFlood(exchange);
-        return;
-      }
+      const isOfMany = problem?.code === 'limit.rate' || problem?.code === 'overloaded';
+      if (isOfMany && !hasRoom(exchange)) return;
       const fields = { ...describe(exchange, status), ...(problem === undefined ? {} : reasonsOf(problem)) };
       if (status >= 500) log.error(fields, 'request');
       else log.info(fields, 'request');
@@ -82,22 +80,35 @@ function pathForLog(url = ''): string {
   return (end < 0 ? url : url.slice(0, end)).slice(0, HTTP_LIMITS.loggedPathCharacters);
 }
 
-/** Says that requests are refused for their rate, at most once a second: a line for each would fill the log in a flood. */
-function makeFloodNotice(log: Logger): (exchange: Exchange) => void {
+/**
+ * Whether a refusal gets a line of its own: a line for each would fill the log in a flood. So many do in each interval; at its end one line
+ * says how many others there were.
+ */
+function makeFloodGate(log: Logger): (exchange: Exchange) => boolean {
+  let lines = 0;
   let refused = 0;
-  let saidAt = Number.NEGATIVE_INFINITY;
+  let timer: NodeJS.Timeout | null = null;
   const addresses = new Map<string, number>();
+  const end = (): void => {
+    if (refused > 0) {
+      log.warn({ refused, addresses: Object.fromEntries(addresses) }, 'more requests were refused for their rate');
+    }
+    lines = 0;
+    refused = 0;
+    addresses.clear();
+    timer = null;
+  };
   return ({ incoming }) => {
+    timer ??= setTimeout(end, LOG_LIMITS.floodInterval).unref();
+    if (lines < LOG_LIMITS.floodLines) {
+      lines += 1;
+      return true;
+    }
     refused += 1;
     const address = incoming.peer.address ?? 'none';
     if (addresses.has(address) || addresses.size < LOG_LIMITS.floodAddresses) {
       addresses.set(address, (addresses.get(address) ?? 0) + 1);
     }
-    if (performance.now() - saidAt < LOG_LIMITS.floodInterval) return;
-    const fields = { refused, addresses: Object.fromEntries(addresses) };
-    log.warn(fields, 'requests refused for their rate since the last such line');
-    refused = 0;
-    addresses.clear();
-    saidAt = performance.now();
+    return false;
   };
 }

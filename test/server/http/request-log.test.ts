@@ -1,0 +1,102 @@
+// Refusals for the rate in the log: the first of each second with the ids that they were answered with, all others counted.
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { instantOf } from '../../../engine/index.js';
+import type { Exchange } from '../../../server/http/exchange.js';
+import { makeRequestLog, type RequestLog } from '../../../server/http/request-log.js';
+import { LOG_LIMITS } from '../../../server/limits.js';
+import { ApiProblem, type ProblemCode } from '../../../server/problem.js';
+
+interface Line {
+  readonly level: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+let lines: Line[];
+let log: RequestLog;
+let made: number;
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  lines = [];
+  made = 0;
+  const to = (level: string) => (fields: Line['fields']) => void lines.push({ level, fields });
+  log = makeRequestLog({ info: to('info'), warn: to('warn'), error: to('error') });
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+function refuse(code: ProblemCode, address: string): void {
+  made += 1;
+  const exchange: Exchange = {
+    incoming: {
+      method: 'GET',
+      url: '/api/v1/whoami',
+      rawHeaders: [],
+      peer: { address, certificate: null, certificateFault: null },
+      unread: 0,
+      readBody: () => Promise.reject(new Error('has none')),
+      gone: new AbortController().signal,
+    },
+    headers: new Map(),
+    requestId: `id-${String(made)}`,
+    clientId: null,
+    at: instantOf(0),
+    startedAt: performance.now(),
+    actor: { id: 'ada' },
+    leave: null,
+    active: null,
+  };
+  const problem = new ApiProblem(code, { retryAfter: 1, reason: 'too many' });
+  log.answered(exchange, problem.status, problem);
+}
+
+const ids = (): readonly unknown[] => lines.flatMap(({ fields }) => fields['requestId'] ?? []);
+
+test('each has a line with its id, its actor and its address', () => {
+  refuse('limit.rate', '192.0.2.1');
+  refuse('overloaded', '192.0.2.2');
+  expect(lines).toEqual([
+    {
+      level: 'info',
+      fields: expect.objectContaining({
+        requestId: 'id-1',
+        status: 429,
+        code: 'limit.rate',
+        reason: 'too many',
+        actor: 'ada',
+        address: '192.0.2.1',
+      }),
+    },
+    {
+      level: 'error',
+      fields: expect.objectContaining({ requestId: 'id-2', status: 503, code: 'overloaded', address: '192.0.2.2' }),
+    },
+  ]);
+  jest.advanceTimersByTime(LOG_LIMITS.floodInterval);
+  expect(lines).toHaveLength(2);
+});
+
+test('a flood has so many lines a second and one that counts the others by their addresses, none of them lost', () => {
+  const { floodLines, floodInterval, floodAddresses } = LOG_LIMITS;
+  const extra = 100;
+  for (let i = 0; i < floodLines + extra; i += 1) refuse('limit.rate', `192.0.2.${String(i % 2)}`);
+  expect(ids()).toEqual(Array.from({ length: floodLines }, (_, i) => `id-${String(i + 1)}`));
+  expect(lines).toHaveLength(floodLines);
+  jest.advanceTimersByTime(floodInterval);
+  expect(lines.at(-1)).toEqual({
+    level: 'warn',
+    fields: { refused: extra, addresses: { '192.0.2.0': extra / 2, '192.0.2.1': extra / 2 } },
+  });
+
+  lines.length = 0;
+  for (let i = 0; i < floodLines + floodAddresses + 5; i += 1) refuse('limit.rate', `198.51.100.${String(i)}`);
+  jest.advanceTimersByTime(floodInterval);
+  const last = lines.at(-1)?.fields;
+  expect(last).toMatchObject({ refused: floodAddresses + 5 });
+  expect(Object.keys(last?.['addresses'] ?? {})).toHaveLength(floodAddresses);
+  expect(lines).toHaveLength(floodLines + 1);
+
+  jest.advanceTimersByTime(floodInterval);
+  expect(lines).toHaveLength(floodLines + 1);
+});
