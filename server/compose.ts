@@ -38,6 +38,8 @@ export interface ServicesOptions {
   readonly concurrency: ConcurrencyLimits;
   /** No limits unless given. */
   readonly ages?: AgeLimits;
+  /** Milliseconds for which answers are kept under their Idempotency-Keys; a day unless said. */
+  readonly idempotency?: number;
   readonly log: Logger;
   readonly clock?: Clock;
 }
@@ -50,7 +52,7 @@ export interface GatewayServices extends Services {
 }
 
 export async function makeServices(options: ServicesOptions): Promise<GatewayServices> {
-  const { mode, db, rate, concurrency, ages = NO_AGE_LIMITS, log, clock = systemClock } = options;
+  const { mode, db, rate, concurrency, ages = NO_AGE_LIMITS, idempotency, log, clock = systemClock } = options;
   const secrets = await readSecrets(db);
   const fingerprint = makeFingerprinter(secrets.fingerprint);
   const keys = makeKeyAuthenticators({ db, fingerprint, log });
@@ -73,7 +75,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     clock,
     nextId: makeIdSource(),
     log: makeRequestLog(log),
-    routes: makeRoutes({ db, cursorKey: secrets.cursor }),
+    routes: makeRoutes({ db, cursorKey: secrets.cursor, ...(idempotency === undefined ? {} : { idempotency }) }),
     close: async () => {
       await Promise.all([actors.close(), admins.close()]);
     },

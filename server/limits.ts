@@ -264,6 +264,22 @@ export const LOAD_LIMITS = Object.freeze({
   keptFaults: 1_000,
 });
 
+export const COMMAND_LIMITS = Object.freeze({
+  /** Commands of one batch, and bytes of JSON that it may answer with. */
+  batch: 100,
+  batchAnswerBytes: 16 * 1024 * 1024,
+  /** How long an answer is kept under its Idempotency-Key, in milliseconds, unless the settings say otherwise. */
+  idempotency: 86_400_000,
+  /** Expired answers that each new one sweeps away. */
+  swept: 10,
+  /** How often a command is begun again that the store gave up for another's sake, or whose record was moved meanwhile. */
+  retry: 4,
+  /** Templates whose compiled schemas are remembered. */
+  knownTemplates: 1_000,
+  /** Resources of one process run. */
+  slots: 1_000,
+});
+
 /** Of the JSON Schemas of templates, and of the values that they judge. */
 export const TEMPLATE_LIMITS = Object.freeze({
   /** Characters of a schema as JSON, and schemas in it. */

@@ -1,6 +1,6 @@
 // Problems: refused requests as RFC 9457 describes them. One table has the status and the fixed text of every code. What the
 // client is told is decided here alone; private detail travels in `cause` and reaches only the operator's log.
-import type { Step } from '../engine/index.js';
+import type { AccessStep, Step } from '../engine/index.js';
 
 interface ProblemKind {
   readonly status: number;
@@ -103,7 +103,7 @@ const KINDS = {
   'namespace.not_found': {
     status: 404,
     title: 'There is no such namespace',
-    help: 'Check the spelling of the path or of `namespace`. Whoever runs the gateway creates namespaces with `bailiwick load`.',
+    help: 'Check the spelling of the path or of `namespace`. Namespaces are created with `PUT`, from the top down.',
   },
   'request.method': {
     status: 405,
@@ -118,7 +118,7 @@ const KINDS = {
   'request.too_large': {
     status: 413,
     title: 'The body is too large',
-    help: 'Send at most 1 MiB, not counting the cursor in `page.after`. Split long lists over several requests.',
+    help: 'Send at most 1 MiB, not counting the cursor in `page.after`. Split long lists over several requests. A record may have 1 MiB of JSON, and 2 MiB with its numbers written out; the answer to a batch 16 MiB.',
   },
   'request.uri_too_long': {
     status: 414,
@@ -128,7 +128,7 @@ const KINDS = {
   'request.media_type': {
     status: 415,
     title: 'The body must be application/json',
-    help: 'Send `Content-Type: application/json`, with no charset or with `charset=utf-8`.',
+    help: 'Send `Content-Type: application/json`, for `PATCH` also `application/merge-patch+json`, with no charset or with `charset=utf-8`.',
   },
   'request.encoding': {
     status: 415,
@@ -139,6 +139,41 @@ const KINDS = {
     status: 421,
     title: 'This host name is not served here',
     help: 'In local mode, address the gateway as `127.0.0.1`, `[::1]` or `localhost` with its port, and not from the web page of another site.',
+  },
+  'idempotency.in_progress': {
+    status: 409,
+    title: 'A request with this Idempotency-Key is in progress',
+    help: 'Wait a moment and send the same request again: it is answered with what the first one did.',
+  },
+  'record.conflict': {
+    status: 409,
+    title: 'The record is there with other content, or others changed it at the same time',
+    help: 'Read the record and decide anew. A namespace that exists is changed with `PATCH`.',
+  },
+  'record.archived': {
+    status: 409,
+    title: 'The record or its namespace is archived',
+    help: 'Restore it first. An archived record cannot be changed or copied, and an archived namespace takes no new records at it or below it.',
+  },
+  'record.precondition': {
+    status: 412,
+    title: 'The record has another revision than the change names',
+    help: 'Somebody changed the record. Read it again, apply your change to what is there now, and send its `ETag` as `If-Match`.',
+  },
+  'idempotency.key_reused': {
+    status: 422,
+    title: 'This Idempotency-Key belongs to another request',
+    help: 'A key stands for one body on one path. Use a new key for each new request, and the same one only to repeat it.',
+  },
+  'record.invalid': {
+    status: 422,
+    title: 'The record is not what its template asks for, or the schema of the template cannot be used',
+    help: '`errors` names each place, if you may read the template. A schema is JSON Schema 2020-12 without references to other documents and without patterns that look around or back.',
+  },
+  'reference.not_found': {
+    status: 422,
+    title: 'The record refers to something that is not there for it',
+    help: '`errors` names each reference. It must be the id of a record of the right family that you may read, at the namespace of your record or above it, and not archived.',
   },
   'request.precondition_required': {
     status: 428,
@@ -219,6 +254,12 @@ export interface ProblemDetail {
   /** In place of the usual one, where the route has more to say. */
   readonly title?: string;
   readonly step?: Step;
+  /** The step at which one side of a copy fails; `cause` in the answer. */
+  readonly because?: AccessStep;
+  /** Of a batch: the place of the command that failed. */
+  readonly command?: number;
+  /** The policy that refused, where it is not the one that was pinned. */
+  readonly snapshot?: string;
   readonly errors?: readonly ProblemError[];
   /** Seconds. */
   readonly retryAfter?: number;

@@ -12,11 +12,8 @@ export interface DatasetSlot {
   readonly required?: boolean;
 }
 
-/** A line after its shape has been checked. */
-export interface DatasetLine {
-  readonly family: Family;
-  readonly namespace: string;
-  readonly id?: string;
+/** What a record holds, as a line or the body of a request gives it: null says the same as leaving out. */
+export interface RecordFields {
   readonly name?: string | null;
   readonly description?: string | null;
   readonly properties?: Json;
@@ -27,6 +24,13 @@ export interface DatasetLine {
   readonly parameters?: Json;
   readonly resources?: Readonly<Record<string, string>>;
   readonly state?: string;
+}
+
+/** A line after its shape has been checked. */
+export interface DatasetLine extends RecordFields {
+  readonly family: Family;
+  readonly namespace: string;
+  readonly id?: string;
   readonly createdAt?: string | null;
   readonly archivedAt?: string | null;
 }
@@ -44,54 +48,72 @@ const uuidOrNull = Object.freeze({ ...uuid, type: ['string', 'null'] });
 const object = Object.freeze({ type: 'object' });
 const textOrNull = (maxLength: number): object => ({ type: ['string', 'null'], minLength: 1, maxLength });
 
+/** Of a template, and of a run. */
+const SLOTS = 1_000;
+
+function resourcesOf(id: object): object {
+  return {
+    type: 'object',
+    maxProperties: SLOTS,
+    propertyNames: { pattern: NAME_PATTERN },
+    additionalProperties: id,
+  };
+}
+
+/** The schemas of what a record holds, by field; bodies of requests use them, too. */
+export const FIELD_SCHEMAS = Object.freeze({
+  name: Object.freeze({ type: 'string', minLength: 1, maxLength: TEXT_LIMITS.name }),
+  nameOrNull: textOrNull(TEXT_LIMITS.name),
+  description: Object.freeze({ type: ['string', 'null'], maxLength: TEXT_LIMITS.description }),
+  document: object,
+  version: textOrNull(TEXT_LIMITS.version),
+  slots: Object.freeze({
+    type: 'array',
+    maxItems: SLOTS,
+    items: {
+      type: 'object',
+      required: ['name'],
+      properties: {
+        name: { type: 'string', pattern: NAME_PATTERN },
+        template: uuidOrNull,
+        required: { type: 'boolean' },
+      },
+      additionalProperties: false,
+    },
+  }),
+  template: uuidOrNull,
+  resources: resourcesOf(uuid),
+  /** Of a merge patch: null takes a slot away. */
+  resourcesPatch: { ...resourcesOf(uuidOrNull), type: ['object', 'null'] },
+  state: Object.freeze({ enum: RUN_STATES }),
+});
+
 const COMMON = Object.freeze({
   family: { enum: FAMILIES },
   namespace: { type: 'string' },
   id: uuid,
-  name: { type: 'string', minLength: 1, maxLength: TEXT_LIMITS.name },
-  description: { type: ['string', 'null'], maxLength: TEXT_LIMITS.description },
+  name: FIELD_SCHEMAS.name,
+  description: FIELD_SCHEMAS.description,
   properties: object,
   createdAt: { type: ['string', 'null'] },
   archivedAt: { type: ['string', 'null'] },
 });
 
-const template = Object.freeze({ version: textOrNull(TEXT_LIMITS.version), schema: { type: ['object', 'null'] } });
-
-const slots = Object.freeze({
-  type: 'array',
-  maxItems: 1_000,
-  items: {
-    type: 'object',
-    required: ['name'],
-    properties: {
-      name: { type: 'string', pattern: NAME_PATTERN },
-      template: uuidOrNull,
-      required: { type: 'boolean' },
-    },
-    additionalProperties: false,
-  },
-});
-
-const resources = Object.freeze({
-  type: 'object',
-  maxProperties: 1_000,
-  propertyNames: { pattern: NAME_PATTERN },
-  additionalProperties: uuid,
-});
+const template = Object.freeze({ version: FIELD_SCHEMAS.version, schema: { type: ['object', 'null'] } });
 
 const OWN: Readonly<Record<Family, { readonly properties: object; readonly required: readonly string[] }>> =
   Object.freeze({
-    namespace: { properties: { name: textOrNull(TEXT_LIMITS.name) }, required: [] },
+    namespace: { properties: { name: FIELD_SCHEMAS.nameOrNull }, required: [] },
     'resource-template': { properties: template, required: ['name'] },
     resource: { properties: { template: uuidOrNull }, required: ['name'] },
-    'process-template': { properties: { ...template, slots }, required: ['name'] },
+    'process-template': { properties: { ...template, slots: FIELD_SCHEMAS.slots }, required: ['name'] },
     'process-run': {
       properties: {
-        name: textOrNull(TEXT_LIMITS.name),
+        name: FIELD_SCHEMAS.nameOrNull,
         template: uuidOrNull,
         parameters: object,
-        resources,
-        state: { enum: RUN_STATES },
+        resources: FIELD_SCHEMAS.resources,
+        state: FIELD_SCHEMAS.state,
       },
       required: [],
     },

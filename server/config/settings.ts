@@ -98,7 +98,10 @@ export const SETTINGS = Object.freeze({
       }),
     }),
     auditLag: later(),
-    idempotency: later(),
+    idempotency: setting(AGE, {
+      default: '24h',
+      doc: 'how long the answer to a create, copy or batch is kept under its Idempotency-Key',
+    }),
     expandedRows: later(),
   }),
   snapshot: group('what may be served, and for how long without news', {

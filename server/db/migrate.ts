@@ -9,6 +9,7 @@ import { keysAndSecrets } from './migrations/0002-keys-and-secrets.js';
 import { queryIndexes } from './migrations/0003-query-indexes.js';
 import { ancestorIndexes } from './migrations/0004-ancestor-indexes.js';
 import { ownSchema } from './migrations/0005-own-schema.js';
+import { keptAnswers } from './migrations/0006-kept-answers.js';
 import { auditOutbox } from './migrations/0007-audit-outbox.js';
 import { SCHEMA } from './session-settings.js';
 import { type Fragment, rowsOf, sql } from './sql.js';
@@ -25,6 +26,7 @@ export const MIGRATIONS: readonly StoreMigration[] = Object.freeze([
   { name: '0003-query-indexes', up: queryIndexes },
   { name: '0004-ancestor-indexes', up: ancestorIndexes },
   { name: '0005-own-schema', up: ownSchema },
+  { name: '0006-kept-answers', up: keptAnswers },
   { name: '0007-audit-outbox', up: auditOutbox },
 ]);
 

@@ -51,14 +51,21 @@ export async function handle(app: App, incoming: Incoming): Promise<Outgoing> {
   return outgoing;
 }
 
-function byPath(routes: readonly Route[]): ReadonlyMap<string, RoutesOfPath> {
+/** The longer ones first: what a path goes on with after a namespace may also be the end of that namespace. */
+function byPath(routes: readonly Route[]): readonly (readonly [string, RoutesOfPath])[] {
   const paths = new Map<string, Map<string, Route>>();
   for (const route of routes) {
     const methods = paths.get(route.path) ?? new Map<string, Route>();
     if (methods.has(route.method)) throw new Error(`two routes for ${route.method} ${route.path}`);
     paths.set(route.path, methods.set(route.method, route));
   }
-  return paths;
+  for (const [path, methods] of paths) {
+    const [, namespace] = /^(.*\{path\})./.exec(path) ?? [];
+    for (const [method, route] of paths.get(namespace ?? '') ?? []) {
+      if (!methods.has(method)) methods.set(method, route);
+    }
+  }
+  return [...paths].sort(([a], [b]) => b.length - a.length);
 }
 
 function incomingOf(request: Request): Incoming {

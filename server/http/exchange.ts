@@ -72,7 +72,13 @@ export function toRefusal(exchange: Exchange, problem: ApiProblem, currentDigest
   const text = problemText(problem, exchange.clientId ?? exchange.requestId);
   return make(
     exchange,
-    { status: problem.status, text, type: PROBLEM_TYPE, headers: problemHeaders(problem) },
+    {
+      status: problem.status,
+      text,
+      type: PROBLEM_TYPE,
+      headers: problemHeaders(problem),
+      snapshot: problem.detail.snapshot,
+    },
     currentDigest,
   );
 }
@@ -81,7 +87,7 @@ export const PROBLEM_TYPE = 'application/problem+json';
 
 /** RFC 9457, with nothing in it but the fixed text of the code and what the problem says may be shown. */
 export function problemText(problem: ApiProblem, requestId: string): string {
-  const { step, errors, retryAfter } = problem.detail;
+  const { step, because, errors, retryAfter, command } = problem.detail;
   return JSON.stringify({
     type: `${PROBLEMS_PATH}#${problem.code}`,
     title: problem.title,
@@ -89,8 +95,10 @@ export function problemText(problem: ApiProblem, requestId: string): string {
     code: problem.code,
     requestId,
     step,
+    cause: because,
     errors,
     retryAfter,
+    command,
   });
 }
 
@@ -115,9 +123,11 @@ interface Content {
   readonly text: string;
   readonly type: string;
   readonly headers: readonly string[];
+  /** The pinned one, or the current, unless said. */
+  readonly snapshot?: string | undefined;
 }
 
-function make(exchange: Exchange, { status, text, type, headers }: Content, currentDigest: string): Reply {
+function make(exchange: Exchange, { status, text, type, headers, snapshot }: Content, currentDigest: string): Reply {
   const { active, requestId, clientId } = exchange;
   const bytes = Buffer.byteLength(text);
   return {
@@ -127,7 +137,7 @@ function make(exchange: Exchange, { status, text, type, headers }: Content, curr
       type,
       'Content-Length',
       String(bytes),
-      ...answerHeaders(active?.policy.digest ?? currentDigest, clientId ?? requestId),
+      ...answerHeaders(snapshot ?? active?.policy.digest ?? currentDigest, clientId ?? requestId),
       ...headers,
     ],
     text,

@@ -148,7 +148,14 @@ async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange)
   const actor = await identify(services.actors, door, exchange);
   exchange.leave = await services.shares.enter(readerOf(exchange), incoming);
   const call = await callOf(route, { actor, query, target }, door, exchange);
-  return route.run({ ...call, resolve: () => services.resolveActor(call.pin().policy, actor) });
+  return route.run({
+    ...call,
+    resolve: () => services.resolveActor(call.pin().policy, actor),
+    current: () => {
+      const { policy } = pinFresh(services, exchange.at);
+      return { snapshot: policy.digest, resolved: services.resolveActor(policy, actor) };
+    },
+  });
 }
 
 /** Exact: no method stands for another, and what differs in case, slash or spelling is another path. */
@@ -215,12 +222,13 @@ async function callOf<Actor>(
   { services }: Door,
   exchange: Exchange,
 ): Promise<Call<Actor>> {
-  const { incoming, headers, at } = exchange;
+  const { incoming, headers, at, requestId } = exchange;
   const named = readNamedHeaders(headers, input.headers);
   if (input.body === undefined) readNoBody(headers);
   const body = input.body === undefined ? null : await readJsonBody(incoming, headers, input.body);
   const mark = target.indexOf('?');
   return {
+    requestId,
     actor,
     at,
     path: mark < 0 ? target : target.slice(0, mark),

@@ -12,6 +12,7 @@ export async function readJsonBody(incoming: Incoming, headers: Headers, input: 
   const encoding = headers.get('content-encoding');
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new ApiProblem('request.encoding');
   checkTransferCoding(headers);
+  if (input.optional === true && !hasBody(headers)) return input.shape.read({});
   const type = headers.get('content-type');
   if (type === undefined || !input.types.some((one) => TYPES[one].test(type))) {
     throw new ApiProblem('request.media_type', { title: `The body must be ${input.types.join(' or ')}` });

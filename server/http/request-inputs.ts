@@ -43,7 +43,7 @@ function decode(text: string): string {
 
 /** The headers that the route names; each of them is required. */
 export function readNamedHeaders(
-  headers: Headers,
+  headers: Pick<Headers, 'get'>,
   names: readonly NamedHeader[] = [],
 ): ReadonlyMap<NamedHeader, string> {
   if (names.length === 0) return NONE_NAMED;

@@ -45,6 +45,8 @@ export interface BodyInput<Value = unknown> {
   /** A body that the demo's records answer, for the documents. */
   readonly example: Value;
   readonly maxBytes: number;
+  /** Whether a request may come without a body, which is then an empty object. */
+  readonly optional?: boolean;
   /** A text of ours that a client sends back inside the body, which has room of its own above `maxBytes`. */
   readonly carries?: {
     readonly at: readonly string[];
@@ -62,7 +64,7 @@ export interface Input {
 }
 
 /** Headers that some answers have beside those of every answer. */
-export type AnswerHeader = 'ETag' | 'Location';
+export type AnswerHeader = 'ETag' | 'Location' | 'Idempotency-Replayed';
 
 /** By status, for the answers that are no problems: those have a shape of their own, the same for every route. */
 export type Output = Readonly<
@@ -74,6 +76,8 @@ export type Output = Readonly<
 
 /** What a route is given of a request; nothing here reaches the store without a decision. */
 export interface Call<Actor> {
+  /** Ours, not the client's. */
+  readonly requestId: string;
   readonly actor: Actor;
   readonly at: Instant;
   /** As it was sent, without a query string. */
@@ -91,10 +95,12 @@ export interface Call<Actor> {
 export interface ActorCall extends Call<RequestActor> {
   /** The actor under the pinned policy: what decisions are asked of. */
   readonly resolve: () => ResolvedActor;
+  /** The policy that is in force when this is called, and the actor under it: what a write is decided by once more. */
+  readonly current: () => { readonly snapshot: string; readonly resolved: ResolvedActor };
 }
 
 /** What is told of a route, whatever it does. */
-interface Told {
+export interface Told {
   readonly method: Method;
   /** With `{id}` or `{path}` for what it leaves open. */
   readonly path: string;
@@ -242,7 +248,7 @@ function see({ actor, at, pin, resolve, gone }: ActorCall, request: VisibilityRe
   return { actor, resolved, at, policy, visible, gone };
 }
 
-function notCanonical(fault: PathFault): ApiProblem {
+export function notCanonical(fault: PathFault): ApiProblem {
   const message = `the path after /namespaces is not that of a namespace: ${pathFaultText(fault)}`;
   return new ApiProblem('namespace.invalid', { errors: [{ pointer: '', code: 'namespace.invalid', message }] });
 }

@@ -1,22 +1,17 @@
 // One line of a dataset, bytes to a row that can be stored, or the first thing that is wrong with it.
 import { canonicalize, parseInstant, ROOT, type Family, type NamespacePath } from '../../engine/index.js';
-import { checkDatasetLine, TEXT_LIMITS, type DatasetLine } from '../api/dataset-schema.js';
+import { checkDatasetLine, type DatasetLine } from '../api/dataset-schema.js';
 import { FIRST_STORED, storedPath } from '../db/tables.js';
 import { parseStrictJson, pointerTo } from '../json.js';
+import { contentFault, contentOf, type RecordContent, type Reference, referencesOf } from '../records/content.js';
+import { isTooLarge } from '../records/stored-bytes.js';
 import { readTemplate } from '../templates/template-schema.js';
 import type { DigestCounter } from './digest-counter.js';
 import { LOAD_LIMITS } from '../limits.js';
 import { deriveId, nameDigest } from './record-id.js';
-import { MOST_GROWTH, storedBytes } from './stored-bytes.js';
 
-export interface Reference {
-  readonly id: string;
-  readonly family: Family;
-  readonly pointer: string;
-}
-
-/** A record as the store takes it; JSON values as texts, instants as RFC 3339 in UTC. */
-export interface LoadRow {
+/** A record as the store takes it; instants as RFC 3339 in UTC. */
+export interface LoadRow extends RecordContent {
   readonly line: number;
   readonly bytes: number;
   readonly id: string;
@@ -25,16 +20,6 @@ export interface LoadRow {
   readonly family: Family;
   readonly namespace: NamespacePath;
   readonly path: string;
-  readonly name: string | null;
-  readonly description: string | null;
-  readonly properties: string;
-  readonly version: string | null;
-  readonly schema: string | null;
-  readonly slots: string | null;
-  readonly template: string | null;
-  readonly parameters: string | null;
-  readonly resources: string | null;
-  readonly state: string | null;
   /** Null: the line does not say. */
   readonly createdAt: string | null;
   readonly archivedAt: string | null;
@@ -134,28 +119,17 @@ function notPath(text: string): string {
   return meant.ok ? `is not a namespace path; did you mean \`${meant.path}\`?` : 'is not a namespace path';
 }
 
-/** Few lines need a look at every value. */
-function isTooLarge(bytes: number, value: unknown): boolean {
-  const { recordBytes } = LOAD_LIMITS;
-  return bytes * MOST_GROWTH > recordBytes && storedBytes(value) > recordBytes;
-}
-
 type Content = Omit<LoadRow, 'line' | 'bytes' | 'id' | 'given'>;
 
-interface Wrong {
-  readonly pointer: string;
-  readonly message: string;
-}
+type Wrong = NonNullable<ReturnType<typeof contentFault>>;
 
 function readContent(line: DatasetLine, namespace: NamespacePath): Content | Wrong {
   const { family } = line;
-  const name = family === 'namespace' ? namespace : (line.name ?? null);
   if (family === 'namespace' && line.name !== undefined && line.name !== null && !names(line.name, namespace)) {
     return { pointer: '/name', message: 'must be the path of the namespace' };
   }
-  if (name !== null && Buffer.byteLength(name) > TEXT_LIMITS.name) {
-    return { pointer: '/name', message: `must have at most ${String(TEXT_LIMITS.name)} bytes as UTF-8` };
-  }
+  const wrong = contentFault(line);
+  if (wrong !== null) return wrong;
   const createdAt = readInstant(line.createdAt);
   if (createdAt === undefined) return { pointer: '/createdAt', message: INSTANT };
   const archivedAt = readInstant(line.archivedAt);
@@ -163,26 +137,14 @@ function readContent(line: DatasetLine, namespace: NamespacePath): Content | Wro
   if (archivedAt !== null && family === 'namespace' && namespace === ROOT) {
     return { pointer: '/archivedAt', message: 'the root cannot be archived' };
   }
-  const twice = repeatedSlot(line);
-  if (twice !== null)
-    return { pointer: `/slots/${String(twice)}/name`, message: 'repeats the name of an earlier slot' };
   return {
     family,
     namespace,
     path: storedPath(namespace),
-    name,
-    description: line.description ?? null,
-    properties: JSON.stringify(line.properties ?? {}),
-    version: line.version ?? null,
-    schema: line.schema === undefined || line.schema === null ? null : JSON.stringify(line.schema),
-    slots: family === 'process-template' ? JSON.stringify(slotsOf(line)) : null,
-    template: line.template?.toLowerCase() ?? null,
-    parameters: family === 'process-run' ? JSON.stringify(line.parameters ?? {}) : null,
-    resources: family === 'process-run' ? JSON.stringify(resourcesOf(line)) : null,
-    state: family === 'process-run' ? (line.state ?? 'pending') : null,
+    ...contentOf(family, family === 'namespace' ? { ...line, name: namespace } : line),
     createdAt,
     archivedAt,
-    references: referencesOf(line),
+    references: referencesOf(family, line),
   };
 }
 
@@ -199,48 +161,6 @@ function readInstant(text: string | null | undefined): string | null | undefined
   const instant = parseInstant(text);
   if (instant === null || instant < FIRST_STORED) return undefined;
   return new Date(instant).toISOString();
-}
-
-function repeatedSlot({ slots = [] }: DatasetLine): number | null {
-  const seen = new Set<string>();
-  for (const [index, { name }] of slots.entries()) {
-    if (seen.has(name)) return index;
-    seen.add(name);
-  }
-  return null;
-}
-
-function slotsOf({ slots = [] }: DatasetLine): readonly object[] {
-  return slots.map(({ name, template, required }) => ({
-    name,
-    template: template?.toLowerCase() ?? null,
-    required: required ?? false,
-  }));
-}
-
-function resourcesOf({ resources = {} }: DatasetLine): object {
-  return Object.fromEntries(Object.entries(resources).map(([slot, id]) => [slot, id.toLowerCase()]));
-}
-
-/** Resources are made from resource templates, runs from process templates; slots and runs name what they use. */
-function referencesOf(line: DatasetLine): readonly Reference[] {
-  const references: Reference[] = [];
-  if (line.template !== undefined && line.template !== null) {
-    const family = line.family === 'process-run' ? 'process-template' : 'resource-template';
-    references.push({ id: line.template.toLowerCase(), family, pointer: '/template' });
-  }
-  for (const [index, { template }] of (line.slots ?? []).entries()) {
-    if (template === undefined || template === null) continue;
-    references.push({
-      id: template.toLowerCase(),
-      family: 'resource-template',
-      pointer: `/slots/${String(index)}/template`,
-    });
-  }
-  for (const [slot, id] of Object.entries(line.resources ?? {})) {
-    references.push({ id: id.toLowerCase(), family: 'resource', pointer: pointerTo('/resources', slot) });
-  }
-  return references;
 }
 
 /** Every line that gets here is counted, with an id of its own or not, so that correcting one line moves no other's id. */

@@ -13,8 +13,9 @@ import { copyIn } from '../db/copy-in.js';
 import { codeOf } from '../db/failures.js';
 import { familyCode, storedPath } from '../db/tables.js';
 import { rowsOf, sql, type Fragment } from '../db/sql.js';
+import type { Reference } from '../records/content.js';
 import { deriveId, nameDigest } from './record-id.js';
-import type { LoadRow, Reference } from './record-line.js';
+import type { LoadRow } from './record-line.js';
 import { type KnownTemplates, violations } from './template-rules.js';
 import type { Trial } from './trial.js';
 import { createStage, RECORDS, recordValues, STAGE, stageRows, unstage } from './stage.js';
@@ -180,7 +181,7 @@ async function describeImplied(batch: Batch): Promise<readonly number[]> {
     batch.trx,
     sql`UPDATE records AS r SET id = i.id, name = i.name, description = i.description, properties = i.properties,
         created_at = COALESCE(i.created_at, r.created_at), updated_at = COALESCE(i.created_at, r.created_at),
-        archived_at = i.archived_at, created_by = ${CREATED_BY}::text, implied = false
+        archived_at = i.archived_at, created_by = ${CREATED_BY}::text, implied = false, revision = r.revision + 1
       FROM ${STAGE} WHERE i.family = ${NAMESPACE} AND r.family = ${NAMESPACE} AND r.path = i.path AND r.implied
         AND NOT EXISTS (SELECT 1 FROM records AS o WHERE o.id = i.id AND o.id <> r.id)
       RETURNING i.n`,

@@ -3,6 +3,7 @@
 import type { Knex } from 'knex';
 import { rowsOf, sql } from '../db/sql.js';
 import { pointerTo } from '../json.js';
+import { judgedPart, judgePart } from '../templates/judge-record.js';
 import { readTemplate, type TemplateResult } from '../templates/template-schema.js';
 import { LOAD_LIMITS } from '../limits.js';
 import type { LoadRow } from './record-line.js';
@@ -62,20 +63,28 @@ function parse(schema: string): object {
   return value;
 }
 
-function judge({ family, properties, parameters }: LoadRow, template: TemplateResult | null): Violation | null {
-  if (template === null) return null;
-  if (!template.ok) {
-    const message = `the schema of this template cannot be used: ${template.fault.pointer} ${template.fault.message}`;
-    return { code: 'record.invalid', pointer: '/template', message };
+function judge(row: LoadRow, template: TemplateResult | null): Violation | null {
+  const part = judgedPart(row.family);
+  const verdict = judgePart(template, JSON.parse(row[part] ?? '{}'));
+  switch (verdict.kind) {
+    case 'right':
+      return null;
+    case 'unusable': {
+      const { pointer, message } = verdict.fault;
+      return {
+        code: 'record.invalid',
+        pointer: '/template',
+        message: `the schema of this template cannot be used: ${pointer} ${message}`,
+      };
+    }
+    case 'wrong': {
+      const { faults } = verdict;
+      const more = faults.length === 1 ? '' : `, and ${String(faults.length - 1)} more`;
+      return {
+        code: 'record.invalid',
+        pointer: (faults[0]?.place ?? []).reduce<string>(pointerTo, `/${part}`),
+        message: `${faults[0]?.message ?? 'is not right'}, as the template requires${more}`,
+      };
+    }
   }
-  const [root, text] = family === 'process-run' ? ['/parameters', parameters] : ['/properties', properties];
-  const faults = template.template.check(JSON.parse(text ?? '{}'));
-  const [first] = faults;
-  if (first === undefined) return null;
-  const more = faults.length === 1 ? '' : `, and ${String(faults.length - 1)} more`;
-  return {
-    code: 'record.invalid',
-    pointer: first.place.reduce<string>(pointerTo, root),
-    message: `${first.message}, as the template requires${more}`,
-  };
 }

@@ -9,9 +9,9 @@ import { readSecrets } from '../../server/db/secrets.js';
 import { problemText } from '../../server/http/exchange.js';
 import { pathTemplate } from '../../server/http/path-template.js';
 import type { NamedHeader, Route } from '../../server/http/route.js';
-import { makeRoutes } from '../../server/http/routes.js';
 import type { Active } from '../../server/policy/active-policy.js';
 import { ApiProblem } from '../../server/problem.js';
+import { makeRoutes } from '../../server/http/routes.js';
 import { type Call, call, openGateway } from './gateway.js';
 
 /** Who asks, when, and under which policy. */
@@ -73,6 +73,7 @@ async function answerOf(
   const { signal: gone } = new AbortController();
   const asking = asRequestActor(actor, id);
   const call = {
+    requestId: REQUEST_ID,
     actor: asking,
     at,
     path,
@@ -81,6 +82,7 @@ async function answerOf(
     gone,
     pin: () => active,
     resolve: () => resolveActor(policy, asking),
+    current: () => ({ snapshot: policy.digest, resolved: resolveActor(policy, asking) }),
   };
   try {
     // As the pipeline does.

@@ -150,8 +150,11 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
       throw error;
     });
     try {
-      const { rate, concurrency } = config.limits;
-      const gateway = await startGateway({ mode, db, listen: address, rate, concurrency, ages: config.snapshot, log });
+      const { rate, concurrency, idempotency } = config.limits;
+      const gateway = await startGateway({
+        ...{ mode, db, listen: address, rate, concurrency, idempotency, log },
+        ages: config.snapshot,
+      });
       await announce(io, gateway, options);
       if (tls !== null) reload.add(watchTlsFiles(tls, { log }));
       const { policies } = gateway;

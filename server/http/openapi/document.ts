@@ -116,7 +116,12 @@ function parametersOf({ path, input, example }: Route): Operation['parameters'] 
 function bodyOf({ input: { body } }: Route, { schemas }: Components): Pick<Operation, 'requestBody'> {
   if (body === undefined) return {};
   const content = { schema: schemas.refer(body.shape.document), example: body.example };
-  return { requestBody: { required: true, content: Object.fromEntries(body.types.map((type) => [type, content])) } };
+  return {
+    requestBody: {
+      required: body.optional !== true,
+      content: Object.fromEntries(body.types.map((type) => [type, content])),
+    },
+  };
 }
 
 function answersOf(route: Route, { schemas, refusal }: Components): Operation['responses'] {

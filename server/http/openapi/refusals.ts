@@ -28,7 +28,7 @@ const BODY: readonly ProblemCode[] = [
 
 /** Whoever is to be known is looked up in the store. */
 const CREDENTIAL: readonly ProblemCode[] = ['auth.required', 'auth.invalid', 'db.unavailable', 'db.timeout'];
-const POLICY: readonly ProblemCode[] = [...CREDENTIAL, 'snapshot.unavailable'];
+const POLICY: readonly ProblemCode[] = [...CREDENTIAL, 'snapshot.unavailable', 'snapshot.expired'];
 
 const ACCESS: Readonly<Record<Route['access'], readonly ProblemCode[]>> = {
   public: [],

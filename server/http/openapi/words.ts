@@ -112,6 +112,11 @@ export const ANSWER_HEADERS: Readonly<Record<Named, Word>> = Object.freeze({
     schema: { type: 'string', pattern: '^"[0-9]+"$' },
     example: '"1"',
   },
+  'Idempotency-Replayed': {
+    description: 'Whether this is the answer to an earlier request with the same key.',
+    schema: { enum: ['true'] },
+    example: 'true',
+  },
   Location: {
     description: 'The path of what was made.',
     schema: { type: 'string', pattern: '^/' },

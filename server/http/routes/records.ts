@@ -8,6 +8,7 @@ import { findNamespace, findRecord, type FoundRecord, namespaceOfRecord } from '
 import { rowPredicate } from '../../query/row-predicate.js';
 import type { Answer } from '../exchange.js';
 import { namespaceRoute, type Output, recordRoute, type Route } from '../route.js';
+import { collectionOf, words } from './names.js';
 
 export function makeRecordRoutes(db: Database): readonly Route[] {
   const byPath = namespaceRoute({
@@ -26,9 +27,9 @@ export function makeRecordRoutes(db: Database): readonly Route[] {
   const byId = FAMILIES.filter((family) => family !== 'namespace').map((family) =>
     recordRoute({
       method: 'GET',
-      path: `/api/v1/${family}s/{id}`,
+      path: `${collectionOf(family)}/{id}`,
       operationId: `get${RECORD_SCHEMAS[family].title}`,
-      summary: `Read a ${family.replace('-', ' ')} by its id`,
+      summary: `Read a ${words(family)} by its id`,
       example: EXAMPLES[family],
       output: outputOf(family),
       family,

@@ -35,7 +35,11 @@ test('defaults', async () => {
     listen: { host: '127.0.0.1', port: 8080 },
     authentication: { keys: { enabled: true } },
     database: { ...DATABASE_LIMITS, acquireTimeout: null },
-    limits: { rate: { perActor: 0, perAddress: 0, unauthenticated: 50 }, concurrency: { perActor: 4 } },
+    limits: {
+      rate: { perActor: 0, perAddress: 0, unauthenticated: 50 },
+      concurrency: { perActor: 4 },
+      idempotency: 86_400_000,
+    },
     snapshot: {
       poll: 2_000,
       requireSignature: false,
@@ -90,7 +94,11 @@ test('the whole file', async () => {
       connectTimeout: 5_000,
       acquireTimeout: null,
     },
-    limits: { rate: { perActor: 0, perAddress: 0, unauthenticated: 5 }, concurrency: { perActor: 4 } },
+    limits: {
+      rate: { perActor: 0, perAddress: 0, unauthenticated: 5 },
+      concurrency: { perActor: 4 },
+      idempotency: 86_400_000,
+    },
     snapshot: {
       poll: 2_000,
       requireSignature: false,

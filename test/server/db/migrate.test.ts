@@ -13,6 +13,7 @@ const ALL = [
   '0003-query-indexes',
   '0004-ancestor-indexes',
   '0005-own-schema',
+  '0006-kept-answers',
   '0007-audit-outbox',
 ];
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { makeRoutes } from '../../../server/http/routes.js';
+import { declaredRoutes } from '../../support/api-description.js';
 import { call, openGateway, type TestGateway } from '../../support/gateway.js';
 
 let open: TestGateway;
@@ -14,7 +14,7 @@ afterAll(async () => {
 
 describe('the routes', () => {
   it('are these, each with its access', () => {
-    const listed = makeRoutes({ db: open.db, cursorKey: new Uint8Array(32) }).map(({ method, path, access, input }) => [
+    const listed = declaredRoutes().map(({ method, path, access, input }) => [
       method,
       path,
       access,
@@ -28,6 +28,19 @@ describe('the routes', () => {
       ['GET', '/api/v1/resources/{id}', 'record', 'none'],
       ['GET', '/api/v1/process-templates/{id}', 'record', 'none'],
       ['GET', '/api/v1/process-runs/{id}', 'record', 'none'],
+      ['PUT', '/api/v1/namespaces{path}', 'command', 'json'],
+      ['PATCH', '/api/v1/namespaces{path}', 'command', 'json'],
+      ['POST', '/api/v1/namespaces{path}/archive', 'command', 'json'],
+      ['POST', '/api/v1/namespaces{path}/restore', 'command', 'json'],
+      ...['resource-templates', 'resources', 'process-templates', 'process-runs'].flatMap((collection) => [
+        ['POST', `/api/v1/${collection}`, 'command', 'json'],
+        ['PATCH', `/api/v1/${collection}/{id}`, 'command', 'json'],
+        ['POST', `/api/v1/${collection}/{id}/archive`, 'command', 'json'],
+        ['POST', `/api/v1/${collection}/{id}/restore`, 'command', 'json'],
+      ]),
+      ['POST', '/api/v1/resources/{id}/copies', 'command', 'json'],
+      ['POST', '/api/v1/process-runs/{id}/copies', 'command', 'json'],
+      ['POST', '/api/v1/batch', 'command', 'json'],
       ['GET', '/api/v1/whoami', 'self', 'none'],
       ['GET', '/docs/problems', 'public', 'none'],
       ['GET', '/openapi.json', 'public', 'none'],
@@ -36,7 +49,7 @@ describe('the routes', () => {
   });
 
   it('are each called by a name of its own, a verb first, and say what they do', () => {
-    const routes = makeRoutes({ db: open.db, cursorKey: new Uint8Array(32) });
+    const routes = declaredRoutes();
     expect(new Set(routes.map(({ operationId }) => operationId)).size).toBe(routes.length);
     for (const { operationId, summary, input } of routes) {
       expect(operationId).toMatch(/^[a-z][A-Za-z]+$/);
@@ -47,7 +60,7 @@ describe('the routes', () => {
   });
 
   it('are all there, and none answers without a credential but those that say so', async () => {
-    const all = makeRoutes({ db: open.db, cursorKey: new Uint8Array(32) });
+    const all = declaredRoutes();
     const routes = all.filter(({ access }) => access !== 'public');
     const replies = await Promise.all(
       routes.map(({ method, path }) => call(open.port, { method, path: path.replace('{path}', '/') })),

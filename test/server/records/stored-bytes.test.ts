@@ -1,7 +1,7 @@
 // What a value takes once it is stored is known beforehand, to the byte: PostgreSQL is asked.
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { MOST_GROWTH, storedBytes } from '../../../server/load/stored-bytes.js';
+import { MOST_GROWTH, storedBytes } from '../../../server/records/stored-bytes.js';
 import { describeOnStores } from '../../support/stores.js';
 import { testRuns } from '../../support/test-runs.js';
 

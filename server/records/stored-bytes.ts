@@ -1,8 +1,16 @@
 // How much room a JSON value takes once the store has read it: `jsonb` keeps every number's digits and writes them all out,
 // 326 characters for 5e-324, and sets a blank after each comma and colon.
 
+import { LOAD_LIMITS } from '../limits.js';
+
 /** No value takes more times the bytes of its JSON: the 7 of `5e-324,` become 328. */
 export const MOST_GROWTH = 50;
+
+/** Whether a record of so many bytes of JSON is shown in more than a record may; few need a look at every value. */
+export function isTooLarge(bytes: number, value: unknown): boolean {
+  const { recordBytes } = LOAD_LIMITS;
+  return bytes * MOST_GROWTH > recordBytes && storedBytes(value) > recordBytes;
+}
 
 /** Bytes of the text that `jsonb` writes of a value that came out of `JSON.parse`, no deeper than the stack. */
 export function storedBytes(value: unknown): number {

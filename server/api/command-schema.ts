@@ -1,0 +1,172 @@
+// The shapes of the bodies of commands. What a client may give of a record is what a dataset's line may give, but for what the gateway
+// itself sets: ids, instants, who and how often. All else is refused, so no member of a body is ever without effect.
+import type { Family } from '../../engine/index.js';
+import { COMMAND_LIMITS } from '../limits.js';
+import { type BodyShape, bodyShape, type ObjectSchema } from './body-shape.js';
+import { FIELD_SCHEMAS, type Json, type RecordFields } from './dataset-schema.js';
+import { namespacePath, RECORD_SCHEMAS } from './record-schema.js';
+import { type JsonSchema, schema, whole } from './schema.js';
+
+/** The families whose records are made in a namespace and found by id. */
+export type MadeFamily = Exclude<Family, 'namespace'>;
+
+export interface CreateBody extends RecordFields {
+  readonly namespace: string;
+}
+
+export interface CopyBody {
+  readonly destination: string;
+  readonly name?: string | null;
+  readonly properties?: Json;
+}
+
+export interface PatchBody {
+  readonly name?: string | null;
+  readonly description?: string | null;
+  readonly properties?: Json | null;
+  readonly parameters?: Json | null;
+  readonly resources?: Readonly<Record<string, string | null>> | null;
+  readonly state?: string;
+}
+
+export interface BatchCommand {
+  readonly method: 'PUT' | 'PATCH' | 'POST';
+  readonly path: string;
+  readonly body?: Json;
+  readonly ifMatch?: string;
+  readonly as?: string;
+}
+
+export interface BatchBody {
+  readonly commands: readonly BatchCommand[];
+}
+
+const { name, nameOrNull, description, document, version, slots, template, resources, resourcesPatch } = FIELD_SCHEMAS;
+const { state } = RECORD_SCHEMAS['process-run'].properties;
+const documentOrNull = Object.freeze({ ...document, type: ['object', 'null'] });
+const namespace = Object.freeze({ type: 'string', examples: ['/labs/optics'] });
+
+/** `title` is what the description of the API calls it. */
+function shapeOf<Value>(
+  title: string,
+  properties: Readonly<Record<string, object>>,
+  required: readonly string[] = [],
+): BodyShape<Value> {
+  const shape: ObjectSchema = { title, type: 'object', required, properties, additionalProperties: false };
+  return bodyShape<Value>(shape);
+}
+
+function creation(
+  title: string,
+  own: Readonly<Record<string, object>>,
+  required: readonly string[],
+): BodyShape<CreateBody> {
+  const properties = { namespace, name, description, properties: document, ...own };
+  return shapeOf(title, properties, ['namespace', ...required]);
+}
+
+const versioned = { version: { ...version, type: 'string' }, schema: document };
+
+export const CREATE_SHAPES: Readonly<Record<MadeFamily, BodyShape<CreateBody>>> = Object.freeze({
+  'resource-template': creation('NewResourceTemplate', versioned, ['name', 'version', 'schema']),
+  resource: creation('NewResource', { template }, ['name']),
+  'process-template': creation('NewProcessTemplate', { ...versioned, slots }, ['name', 'version', 'schema', 'slots']),
+  'process-run': creation('NewProcessRun', { name: nameOrNull, template, parameters: document, resources, state }, []),
+});
+
+const changed = { description, properties: documentOrNull };
+const RECORD_PATCH = shapeOf<PatchBody>('RecordPatch', { name, ...changed });
+
+export const PATCH_SHAPES: Readonly<Record<Family, BodyShape<PatchBody>>> = Object.freeze({
+  namespace: shapeOf<PatchBody>('NamespacePatch', changed),
+  'resource-template': RECORD_PATCH,
+  resource: RECORD_PATCH,
+  'process-template': RECORD_PATCH,
+  'process-run': shapeOf<PatchBody>('ProcessRunPatch', {
+    ...changed,
+    name: nameOrNull,
+    parameters: documentOrNull,
+    resources: resourcesPatch,
+    state,
+  }),
+});
+
+const copied = { destination: namespace, properties: document };
+
+/** By the family that is copied. */
+export const COPY_SHAPES = Object.freeze({
+  resource: shapeOf<CopyBody>('ResourceCopy', { ...copied, name }, ['destination']),
+  'process-run': shapeOf<CopyBody>('ProcessRunCopy', { ...copied, name: nameOrNull }, ['destination']),
+});
+
+export const PUT_SHAPE = shapeOf<RecordFields>('NewNamespace', { description, properties: document });
+
+/** Of what takes no body, or an empty one. */
+export const EMPTY_SHAPE = shapeOf<object>('Nothing', {});
+
+const commands = Object.freeze({
+  type: 'array',
+  minItems: 1,
+  maxItems: COMMAND_LIMITS.batch,
+  items: {
+    title: 'BatchCommand',
+    type: 'object',
+    required: ['method', 'path'],
+    properties: {
+      method: { enum: ['PUT', 'PATCH', 'POST'] },
+      path: { type: 'string' },
+      body: document,
+      ifMatch: { type: 'string' },
+      as: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' },
+    },
+    additionalProperties: false,
+  },
+});
+
+export const BATCH_SHAPE = shapeOf<BatchBody>('Batch', { commands }, ['commands']);
+
+/** What is told of a record to whoever may not read it. */
+const WRITTEN = schema({
+  title: 'Written',
+  description: 'What an actor is told who may write the record and not read it.',
+  ...whole({ id: { type: 'string' }, revision: { type: 'integer', minimum: 1 } }),
+});
+
+export function writtenSchema(family: Family): JsonSchema {
+  return schema({ anyOf: [RECORD_SCHEMAS[family], WRITTEN] });
+}
+
+/** Of a namespace that was asked for: to whoever may not read it its path alone. */
+export const PUT_SCHEMA = schema({
+  anyOf: [
+    RECORD_SCHEMAS.namespace,
+    {
+      title: 'NamespaceThere',
+      description: 'What an actor is told who may create the namespace and not read it: that it is there now.',
+      ...whole({ namespace: namespacePath }),
+    },
+  ],
+});
+
+export const BATCH_SCHEMA = schema({
+  title: 'BatchAnswer',
+  ...whole({
+    results: {
+      type: 'array',
+      minItems: 1,
+      maxItems: COMMAND_LIMITS.batch,
+      items: {
+        title: 'BatchResult',
+        description: 'What the command would have been answered alone.',
+        type: 'object',
+        required: ['status', 'body'],
+        properties: {
+          status: { enum: [200, 201] },
+          etag: { type: 'string', pattern: '^"[0-9]+"$' },
+          body: { type: 'object' },
+        },
+        additionalProperties: false,
+      },
+    },
+  }),
+});

@@ -1,0 +1,198 @@
+// Changes of a record that is there: a merge patch, archiving, restoring. The record is found by its id or, a namespace, by its path,
+// decided where it is, then locked; two changes of one record come one after the other, and the second has the wrong revision.
+import type { Family, NamespacePath } from '../../engine/index.js';
+import type { Json } from '../api/dataset-schema.js';
+import { sql, type Fragment } from '../db/sql.js';
+import { storedPath } from '../db/tables.js';
+import { COMMAND_LIMITS } from '../limits.js';
+import { ApiProblem } from '../problem.js';
+import { referencesOf, resourcesOf } from '../records/content.js';
+import { judgedPart } from '../templates/judge-record.js';
+import { type Command, type Done, Moved, type Operation, type Session } from './command.js';
+import { mergePatch } from './merge-patch.js';
+import { assertRoom, holdReferences, judgeByTemplate } from './references.js';
+import { access, locate, mayRead, mustAllow, mustWriteRecord, notFound } from './rules.js';
+import {
+  byId,
+  byPath,
+  instant,
+  lockRecord,
+  type LockedRecord,
+  type Place,
+  readGround,
+  readRecord,
+  updateRecord,
+} from './stored.js';
+
+/** Which record is changed, and the revision that it has to have: an entity tag. */
+export type Target = { readonly ifMatch: string } & (
+  { readonly family: 'namespace'; readonly path: NamespacePath } | { readonly family: Family; readonly id: string }
+);
+
+/** A merge patch as its shape lets it be: null takes away, and where it cannot, the shape refuses it. */
+export interface RecordPatch {
+  readonly name?: string | null;
+  readonly description?: string | null;
+  readonly properties?: Json | null;
+  readonly parameters?: Json | null;
+  readonly resources?: Readonly<Record<string, string | null>> | null;
+  readonly state?: string;
+}
+
+export function changeRecord(target: Target, patch: RecordPatch): Command {
+  return change(target, {
+    operation: 'change',
+    apply: async (session, place, record) => {
+      const assignments = await assignmentsOf(session, { place, record, patch });
+      return updateRecord(session, { ...place, id: record.id }, assignments);
+    },
+  });
+}
+
+export function archiveRecord(target: Target): Command {
+  return change(target, {
+    operation: 'archive',
+    apply: (session, place, { id }) => {
+      const at = sql`archived_at = GREATEST(x.updated_at, ${instant(session.at)})`;
+      return updateRecord(session, { ...place, id }, [at]);
+    },
+  });
+}
+
+/** Of a record that is not archived nothing changes. */
+export function restoreRecord(target: Target): Command {
+  return change(target, {
+    operation: 'restore',
+    apply: (session, place, record) =>
+      record.archived
+        ? updateRecord(session, { ...place, id: record.id }, [sql`archived_at = NULL`])
+        : readRecord(session, place, byId(place.family, record.id)),
+  });
+}
+
+interface Change {
+  readonly operation: Operation;
+  /** Of a record that is locked. */
+  readonly apply: (session: Session, place: Place, record: LockedRecord) => Promise<Done>;
+}
+
+function change(target: Target, { operation, apply }: Change): Command {
+  return {
+    operation,
+    authorize: async (session) => {
+      const { place, which } = await decide(session, target);
+      const perform = async (within: Session): Promise<Done> => {
+        const record = await lockRecord(within, which);
+        if (record === null) throw absent(target);
+        if (record.path !== storedPath(place.namespace)) throw new Moved();
+        // What is archived is told before what has another revision.
+        if (record.archived && operation !== 'restore') throw new ApiProblem('record.archived');
+        if (target.ifMatch !== `"${String(record.revision)}"`) throw new ApiProblem('record.precondition');
+        return apply(within, place, record);
+      };
+      return { asked: [access(place.family, 'write', place.namespace)], perform };
+    },
+  };
+}
+
+interface Decided {
+  readonly place: Place;
+  readonly which: Fragment;
+}
+
+async function decide(session: Session, target: Target): Promise<Decided> {
+  if ('path' in target) {
+    const { path: namespace } = target;
+    session.hold(mustAllow(access('namespace', 'write', namespace)));
+    return { place: { family: 'namespace', namespace }, which: byPath(namespace) };
+  }
+  const { family, id } = target;
+  const namespace = await locate(session, family, id);
+  session.hold(mustWriteRecord(family, namespace));
+  if (namespace === null) throw notFound('no record of the family');
+  return { place: { family, namespace }, which: byId(family, id) };
+}
+
+function absent(target: Target): ApiProblem {
+  return 'path' in target ? new ApiProblem('namespace.not_found') : notFound('gone before it was locked');
+}
+
+interface Patching {
+  readonly place: Place;
+  readonly record: LockedRecord;
+  readonly patch: RecordPatch;
+}
+
+interface Documents {
+  readonly properties?: unknown;
+  readonly parameters?: unknown;
+  readonly resources?: unknown;
+}
+
+async function assignmentsOf(session: Session, patching: Patching): Promise<readonly Fragment[]> {
+  const { place, record, patch } = patching;
+  const stored = await storedDocuments(session, patching);
+  const next: Documents = {
+    ...(patch.properties === undefined ? {} : { properties: merged(stored.properties, patch.properties) }),
+    ...(patch.parameters === undefined ? {} : { parameters: merged(stored.parameters, patch.parameters) }),
+    ...(patch.resources === undefined ? {} : { resources: mergedResources(stored.resources, patch.resources) }),
+  };
+  assertRoom({ ...stored, ...next }, patch.description);
+  const references = referencesOf(place.family, { resources: referredTo(patch) });
+  const value = next[judgedPart(place.family)];
+  const template = value === undefined ? null : record.template;
+  const ids = [...references.map(({ id }) => id), ...(template === null ? [] : [template])];
+  if (ids.length > 0) {
+    const { records } = await readGround(session, { namespaces: [], ids });
+    holdReferences(session, references, { records, namespace: place.namespace });
+    const found = records.get(template ?? '');
+    if (found !== undefined) await judgeByTemplate(session, found, { family: place.family, value, pointer: '' });
+  }
+  return columnsOf(patch, next);
+}
+
+/**
+ * What the patch is merged into. To whoever may not read the record it holds no properties and no parameters, which the patch then
+ * replaces: what comes of a merge would tell of them.
+ */
+async function storedDocuments(session: Session, { place, record, patch }: Patching): Promise<Documents> {
+  const { properties, parameters, resources } = patch;
+  const isTold = mayRead(session.judge, place.family, place.namespace);
+  if (isTold && (properties !== undefined || parameters !== undefined || resources !== undefined)) {
+    return documents(session, record, sql`x.properties, x.parameters, x.resources`);
+  }
+  return resources === undefined ? {} : documents(session, record, sql`x.resources`);
+}
+
+async function documents(session: Session, { id }: LockedRecord, columns: Fragment): Promise<Documents> {
+  const [row] = await session.rows<Documents>(sql`SELECT ${columns} FROM records AS x WHERE x.id = ${id}::uuid`);
+  return row ?? {};
+}
+
+function merged(stored: unknown, patch: Json | null): unknown {
+  return patch === null ? {} : mergePatch(stored, patch);
+}
+
+function mergedResources(stored: unknown, patch: NonNullable<RecordPatch['resources']> | null): unknown {
+  const next = patch === null ? {} : mergePatch(stored, resourcesOf(patch));
+  if (Object.keys(next).length > COMMAND_LIMITS.slots) throw new ApiProblem('request.too_large');
+  return next;
+}
+
+/** Only what is set is looked up. */
+function referredTo({ resources }: RecordPatch): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(resources ?? {}).flatMap(([slot, id]) => (id === null ? [] : [[slot, id] as const])),
+  );
+}
+
+function columnsOf(patch: RecordPatch, { properties, parameters, resources }: Documents): readonly Fragment[] {
+  const columns: Fragment[] = [];
+  if (patch.name !== undefined) columns.push(sql`name = ${patch.name}::text`);
+  if (patch.description !== undefined) columns.push(sql`description = ${patch.description}::text`);
+  if (patch.state !== undefined) columns.push(sql`state = ${patch.state}::text`);
+  if (properties !== undefined) columns.push(sql`properties = ${JSON.stringify(properties)}::jsonb`);
+  if (parameters !== undefined) columns.push(sql`parameters = ${JSON.stringify(parameters)}::jsonb`);
+  if (resources !== undefined) columns.push(sql`resources = ${JSON.stringify(resources)}::jsonb`);
+  return columns;
+}

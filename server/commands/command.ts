@@ -1,0 +1,61 @@
+// What a command is: a value with two halves and the decision between them. `authorize` says what is asked of the policy and learns
+// no more of the store than where a record is; what it gives back reads, checks and writes, in one transaction. Whoever runs commands
+// (execute.ts) sees to the transaction, to the key under which an answer is kept, and to the second decision before COMMIT.
+import type { Family, Instant, NamespacePath, Request, Verdict } from '../../engine/index.js';
+import type { RequestActor } from '../auth/request-actor.js';
+import type { Fragment } from '../db/sql.js';
+import type { Recent } from '../recent.js';
+import type { TemplateResult } from '../templates/template-schema.js';
+
+export type Operation = 'create' | 'change' | 'archive' | 'restore' | 'copy';
+
+/** What a policy says of one request of the actor, at the instant of the command. */
+export type Judge = (request: Request) => Verdict;
+
+/** Something that has to be so under the policy: throws an `ApiProblem` where it is not. */
+export type Rule = (judge: Judge) => void;
+
+/** What a command is given of the request that it belongs to. */
+export interface Session {
+  readonly actor: RequestActor;
+  readonly at: Instant;
+  /** Under the pinned policy, for what is shown rather than done. */
+  readonly judge: Judge;
+  /** Applies the rule now, and again to the policy that is current before COMMIT. */
+  readonly hold: (rule: Rule) => void;
+  /** Of the transaction, once there is one. */
+  readonly rows: <Row>(statement: Fragment) => Promise<readonly Row[]>;
+  /** Of their ids and revisions; null where a template has no schema. */
+  readonly templates: Recent<TemplateResult | null>;
+}
+
+export interface Command {
+  readonly operation: Operation;
+  /** Throws for what the actor may not do, and where it may not know of a record. */
+  readonly authorize: (session: Session) => Promise<Authorized>;
+}
+
+export interface Authorized {
+  /** What was asked of the policy; of a copy the source first. */
+  readonly asked: readonly Request[];
+  /** Given the session of the transaction, which goes on from the one that it was authorized in. */
+  readonly perform: (session: Session) => Promise<Done>;
+}
+
+/** What became of a command, whoever may read it: plain data, which is kept as JSON. */
+export interface Done {
+  readonly status: 200 | 201;
+  readonly family: Family;
+  readonly namespace: NamespacePath;
+  readonly id: string;
+  readonly revision: number;
+  /** The record. */
+  readonly json: string;
+  /** What is told to whoever may not read the record: its id and revision, or of a namespace that was asked for its path alone. */
+  readonly untold: 'record' | 'namespace';
+}
+
+/** The record was moved to another namespace after the decision: decide again. */
+export class Moved extends Error {
+  override readonly name = 'Moved';
+}

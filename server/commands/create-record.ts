@@ -1,0 +1,52 @@
+// A new record of one of the four families that are made in a namespace.
+import { type Family, lineageOf, type NamespacePath } from '../../engine/index.js';
+import type { RecordFields } from '../api/dataset-schema.js';
+import { contentOf, referencesOf } from '../records/content.js';
+import { judgedPart } from '../templates/judge-record.js';
+import type { Command, Done, Session } from './command.js';
+import { assertOpen, assertRoom, assertUsable, holdReferences, judgeByTemplate } from './references.js';
+import { access, mustAllow } from './rules.js';
+import { insertRecord, type NewRecord, readGround } from './stored.js';
+
+export interface Creation {
+  readonly id: string;
+  readonly family: Family;
+  readonly namespace: NamespacePath;
+  readonly fields: RecordFields;
+}
+
+export function createRecord(creation: Creation): Command {
+  const { family, namespace } = creation;
+  const write = access(family, 'write', namespace);
+  return {
+    operation: 'create',
+    authorize: (session) => {
+      session.hold(mustAllow(write));
+      return Promise.resolve({ asked: [write], perform: (within) => create(within, creation) });
+    },
+  };
+}
+
+async function create(session: Session, { id, family, namespace, fields }: Creation): Promise<Done> {
+  const references = referencesOf(family, fields);
+  const ground = await readGround(session, {
+    namespaces: lineageOf(namespace),
+    ids: references.map((reference) => reference.id),
+  });
+  assertOpen(ground, namespace);
+  assertRoom(fields);
+  holdReferences(session, references, { ...ground, namespace });
+  if (fields.schema !== undefined && fields.schema !== null) assertUsable(fields.schema);
+  const template = ground.records.get(fields.template?.toLowerCase() ?? '');
+  if (template !== undefined) {
+    const value = fields[judgedPart(family)] ?? {};
+    await judgeByTemplate(session, template, { family, value, pointer: '/template' });
+  }
+  return insertNew(session, { id, family, namespace, content: contentOf(family, fields), copiedFrom: null });
+}
+
+export async function insertNew(session: Session, record: NewRecord): Promise<Done> {
+  const written = await insertRecord(session, record);
+  if (written === null) throw new TypeError('a record that was not stored');
+  return { status: 201, family: record.family, namespace: record.namespace, ...written, untold: 'record' };
+}

@@ -1,0 +1,66 @@
+// A namespace that is to be there with this content: made where it is not, below one that is there.
+import { lineageOf, type NamespacePath, type Request } from '../../engine/index.js';
+import { sql } from '../db/sql.js';
+import { ApiProblem } from '../problem.js';
+import type { RecordFields } from '../api/dataset-schema.js';
+import { contentOf } from '../records/content.js';
+import type { Command, Done, Session } from './command.js';
+import { assertOpen, assertRoom } from './references.js';
+import { mayRead, mustAllow } from './rules.js';
+import { byPath, insertRecord, readGround, readRecord } from './stored.js';
+
+export interface Putting {
+  readonly id: string;
+  readonly namespace: NamespacePath;
+  readonly fields: RecordFields;
+}
+
+export function putNamespace(putting: Putting): Command {
+  const request: Request = { kind: 'create-namespace', namespace: putting.namespace };
+  return {
+    operation: 'create',
+    authorize: (session) => {
+      session.hold(mustAllow(request));
+      return Promise.resolve({ asked: [request], perform: (within) => put(within, putting) });
+    },
+  };
+}
+
+/**
+ * Whoever may not read the namespace is not told whether it was there: what stands above it is looked at first, then it is
+ * made if it can be, and the answer is the same.
+ */
+async function put(session: Session, putting: Putting): Promise<Done> {
+  const { id, namespace, fields } = putting;
+  const isTold = mayRead(session.judge, 'namespace', namespace);
+  const content = { ...contentOf('namespace', fields), name: namespace };
+  assertRoom(fields);
+  if (isTold) {
+    const there = await findPut(session, putting);
+    if (there !== null) return there;
+  }
+  const above = lineageOf(namespace).filter((path) => path !== namespace);
+  const ground = await readGround(session, { namespaces: above, ids: [] });
+  assertOpen(ground, above.at(-1) ?? namespace);
+  const written = await insertRecord(session, { id, family: 'namespace', namespace, content, copiedFrom: null });
+  if (written !== null) return { status: 201, family: 'namespace', namespace, ...written, untold: 'namespace' };
+  const there = isTold ? await findPut(session, putting) : null;
+  return there ?? asItIs(session, namespace);
+}
+
+/** The namespace with this very content, or null where there is none. */
+async function findPut(session: Session, { namespace, fields }: Putting): Promise<Done | null> {
+  const { description, properties } = contentOf('namespace', fields);
+  const [found] = await session.rows<{ readonly same: boolean }>(
+    sql`SELECT x.description IS NOT DISTINCT FROM ${description}::text AND x.properties = ${properties}::jsonb AS same
+      FROM records AS x WHERE ${byPath(namespace)}`,
+  );
+  if (found === undefined) return null;
+  if (!found.same) throw new ApiProblem('record.conflict');
+  return asItIs(session, namespace);
+}
+
+async function asItIs(session: Session, namespace: NamespacePath): Promise<Done> {
+  const done = await readRecord(session, { family: 'namespace', namespace }, byPath(namespace));
+  return { ...done, untold: 'namespace' };
+}

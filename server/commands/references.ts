@@ -1,0 +1,114 @@
+// What a new or changed record stands on: a namespace that takes records, references that hold, and the template that judges it.
+import type { Family, NamespacePath } from '../../engine/index.js';
+import { sql } from '../db/sql.js';
+import { familyCode } from '../db/tables.js';
+import { pointerTo } from '../json.js';
+import { LOAD_LIMITS, QUERY_LIMITS } from '../limits.js';
+import { ApiProblem, type ProblemCode, type ProblemError } from '../problem.js';
+import type { Reference } from '../records/content.js';
+import { isTooLarge } from '../records/stored-bytes.js';
+import { judgedPart, judgePart } from '../templates/judge-record.js';
+import { readTemplate, type TemplateResult } from '../templates/template-schema.js';
+import type { Judge, Session } from './command.js';
+import { mayRead } from './rules.js';
+import type { Found, Ground } from './stored.js';
+
+/** The namespace and all above it, of which `ground` has those that are there, take new records. */
+export function assertOpen({ namespaces }: Ground, namespace: NamespacePath): void {
+  if (!namespaces.has(namespace)) throw new ApiProblem('namespace.not_found');
+  for (const { archived } of namespaces.values()) if (archived) throw new ApiProblem('record.archived');
+}
+
+/** Records of `namespace` may refer to all of them: absent, archived, elsewhere and invisible are one. */
+export function holdReferences(
+  session: Session,
+  references: readonly Reference[],
+  { records, namespace }: Pick<Ground, 'records'> & { readonly namespace: NamespacePath },
+): void {
+  session.hold((judge) => {
+    const missing = references.filter((one) => !mayReferTo(judge, { ...one, namespace }, records.get(one.id)));
+    if (missing.length === 0) return;
+    throw refused(
+      'reference.not_found',
+      missing.map(({ family, pointer }) => ({
+        pointer,
+        message: `is not the id of a ${family} that you may read, at the namespace or above it and not archived`,
+      })),
+    );
+  });
+}
+
+function mayReferTo(
+  judge: Judge,
+  { family, namespace }: Reference & { readonly namespace: NamespacePath },
+  found: Found | undefined,
+): boolean {
+  // Asked also where there is nothing, so that it takes as long.
+  const target = found?.namespace ?? namespace;
+  const verdict = judge({ kind: 'access', scope: `${family}:read`, context: namespace, target });
+  return found !== undefined && found.family === familyCode(family) && !found.archived && verdict === 'allow';
+}
+
+export interface Judged {
+  /** Of the record. */
+  readonly family: Family;
+  readonly value: unknown;
+  /** Where the body speaks of the template; empty where it does not. */
+  readonly pointer: string;
+}
+
+/** The template has no fault to find with what is made from it. Whoever may not read the template is not told what it finds. */
+export async function judgeByTemplate(
+  session: Session,
+  template: Found,
+  { family, value, pointer }: Judged,
+): Promise<void> {
+  const verdict = judgePart(await templateOf(session, template), value);
+  if (verdict.kind === 'right') return;
+  const judges = family === 'process-run' ? 'process-template' : 'resource-template';
+  if (!mayRead(session.judge, judges, template.namespace)) throw new ApiProblem('record.invalid');
+  if (verdict.kind === 'unusable') {
+    const { fault } = verdict;
+    const message = `the schema of this template cannot be used: ${fault.pointer} ${fault.message}`;
+    throw refused('record.invalid', [{ pointer, message }]);
+  }
+  throw refused(
+    'record.invalid',
+    verdict.faults.map(({ place, message }) => ({
+      pointer: place.reduce<string>(pointerTo, `/${judgedPart(family)}`),
+      message: `${message}, as the template requires`,
+    })),
+  );
+}
+
+/** By revision: whatever changes a template raises it. */
+async function templateOf(session: Session, { id, revision }: Found): Promise<TemplateResult | null> {
+  const name = `${id} ${String(revision)}`;
+  const known = session.templates.get(name);
+  if (known !== undefined) return known;
+  const [row] = await session.rows<{ readonly schema: object | null }>(
+    sql`SELECT schema FROM records WHERE id = ${id}::uuid`,
+  );
+  const schema = row?.schema ?? null;
+  const template = schema === null ? null : readTemplate(schema);
+  session.templates.put(name, template, 0);
+  return template;
+}
+
+/** A new template's own schema can be used. */
+export function assertUsable(schema: object): void {
+  const template = readTemplate(schema);
+  if (template.ok) return;
+  const { pointer, message } = template.fault;
+  throw refused('record.invalid', [{ pointer: `/schema${pointer}`, message }]);
+}
+
+/** A record is no larger than one that a dataset brings. */
+export function assertRoom(...documents: readonly unknown[]): void {
+  const bytes = Buffer.byteLength(JSON.stringify(documents));
+  if (bytes > LOAD_LIMITS.lineBytes || isTooLarge(bytes, documents)) throw new ApiProblem('request.too_large');
+}
+
+function refused(code: ProblemCode, faults: readonly Omit<ProblemError, 'code'>[]): ApiProblem {
+  return new ApiProblem(code, { errors: faults.slice(0, QUERY_LIMITS.errors).map((fault) => ({ ...fault, code })) });
+}

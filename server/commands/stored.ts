@@ -1,0 +1,138 @@
+// The statements of commands on single records. What is answered of a record is its JSON as everywhere (query/projection.ts), and
+// every change raises its revision, whatever it changes.
+import { canonicalize, type Family, formatInstant, type Instant, type NamespacePath } from '../../engine/index.js';
+import { join, sql, type Fragment } from '../db/sql.js';
+import { familyCode, storedPath } from '../db/tables.js';
+import { recordJson } from '../query/projection.js';
+import type { RecordContent } from '../records/content.js';
+import type { Done, Session } from './command.js';
+
+interface Written {
+  readonly id: string;
+  readonly revision: number;
+  readonly json: string;
+}
+
+export interface NewRecord {
+  readonly id: string;
+  readonly family: Family;
+  readonly namespace: NamespacePath;
+  readonly content: RecordContent;
+  readonly copiedFrom: string | null;
+}
+
+/** Null where a namespace of that path is there. */
+export async function insertRecord(session: Session, record: NewRecord): Promise<Written | null> {
+  const { id, family, namespace, content, copiedFrom } = record;
+  const at = instant(session.at);
+  const [row] = await session.rows<Written>(
+    sql`INSERT INTO records AS x (id, family, path, name, description, properties, version, schema, slots, template, copied_from,
+        parameters, resources, state, revision, created_at, updated_at, created_by)
+      VALUES (${id}::uuid, ${familyCode(family)}::smallint, ${storedPath(namespace)}::text, ${content.name}::text,
+        ${content.description}::text, ${content.properties}::jsonb, ${content.version}::text, ${content.schema}::jsonb,
+        ${content.slots}::jsonb, ${content.template}::uuid, ${copiedFrom}::uuid, ${content.parameters}::jsonb,
+        ${content.resources}::jsonb, ${content.state}::text, 1, ${at}, ${at}, ${session.actor.id}::text)
+      ON CONFLICT (path) WHERE family = 0 DO NOTHING
+      RETURNING x.id, x.revision, ${recordJson(family, null)} AS json`,
+  );
+  return row ?? null;
+}
+
+/** A record that waits for nobody else while it is changed. Documents are not read. */
+export interface LockedRecord {
+  readonly id: string;
+  readonly path: string;
+  readonly revision: number;
+  readonly archived: boolean;
+  readonly template: string | null;
+}
+
+export async function lockRecord(session: Session, which: Fragment): Promise<LockedRecord | null> {
+  const [row] = await session.rows<LockedRecord>(
+    sql`SELECT x.id, x.path, x.revision, x.archived_at IS NOT NULL AS archived, x.template FROM records AS x
+      WHERE ${which} FOR NO KEY UPDATE`,
+  );
+  return row ?? null;
+}
+
+export function byId(family: Family, id: string): Fragment {
+  return sql`x.id = ${id}::uuid AND x.family = ${familyCode(family)}::smallint`;
+}
+
+export function byPath(namespace: NamespacePath): Fragment {
+  return sql`x.family = 0 AND x.path = ${storedPath(namespace)}::text`;
+}
+
+/** What stands in a record of ours, `namespace` as it was decided. */
+export interface Place {
+  readonly family: Family;
+  readonly namespace: NamespacePath;
+}
+
+/** Changes a locked record; `assignments` are columns with their values. */
+export async function updateRecord(
+  session: Session,
+  { id, family, namespace }: Place & { readonly id: string },
+  assignments: readonly Fragment[],
+): Promise<Done> {
+  // The clock of a gateway may stand behind that of another.
+  const always = sql`revision = x.revision + 1, updated_at = GREATEST(x.updated_at, ${instant(session.at)}), implied = false`;
+  const [row] = await session.rows<Written>(
+    sql`UPDATE records AS x SET ${join([...assignments, always], ', ')} WHERE ${byId(family, id)}
+      RETURNING x.id, x.revision, ${recordJson(family, null)} AS json`,
+  );
+  if (row === undefined) throw new TypeError('a locked record that is not there');
+  return { status: 200, family, namespace, ...row, untold: 'record' };
+}
+
+/** The record as it is. */
+export async function readRecord(session: Session, { family, namespace }: Place, which: Fragment): Promise<Done> {
+  const [row] = await session.rows<Written>(
+    sql`SELECT x.id, x.revision, ${recordJson(family, null)} AS json FROM records AS x WHERE ${which}`,
+  );
+  if (row === undefined) throw new TypeError('a record that was there and is not any more');
+  return { status: 200, family, namespace, ...row, untold: 'record' };
+}
+
+/** A record that others refer to, or that takes new ones below it. */
+export interface Found {
+  readonly id: string;
+  readonly family: number;
+  readonly namespace: NamespacePath;
+  readonly archived: boolean;
+  readonly revision: number;
+}
+
+export interface Wanted {
+  readonly namespaces: readonly NamespacePath[];
+  readonly ids: readonly string[];
+}
+
+export interface Ground {
+  readonly namespaces: ReadonlyMap<NamespacePath, Found>;
+  readonly records: ReadonlyMap<string, Found>;
+}
+
+/** Everything that a command stands on, in one statement. */
+export async function readGround(session: Session, { namespaces, ids }: Wanted): Promise<Ground> {
+  const columns = sql`x.id, x.family, x.path, x.archived_at IS NOT NULL AS archived, x.revision FROM records AS x`;
+  const rows = await session.rows<Omit<Found, 'namespace'> & { readonly path: string; readonly above: boolean }>(
+    sql`SELECT TRUE AS above, ${columns} WHERE x.family = 0 AND x.path = ANY(${namespaces.map(storedPath)}::text[])
+      UNION ALL SELECT FALSE AS above, ${columns} WHERE x.id = ANY(${ids}::uuid[])`,
+  );
+  const above = new Map<NamespacePath, Found>();
+  const records = new Map<string, Found>();
+  for (const { path, above: isAbove, ...row } of rows) {
+    // A stored path that is none of ours is no place that anybody may refer to.
+    const stored = canonicalize(path);
+    if (!stored.ok) continue;
+    const found = { ...row, namespace: stored.path };
+    if (isAbove) above.set(stored.path, found);
+    else records.set(row.id, found);
+  }
+  return { namespaces: above, records };
+}
+
+export function instant(at: Instant): Fragment {
+  return sql`${formatInstant(at)}::timestamptz`;
+}

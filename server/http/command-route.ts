@@ -1,0 +1,101 @@
+// Routes of commands. Each says how a request of it becomes a command; the route of batches reads its commands by the same values, so
+// what may be sent alone and what may stand in a batch are one.
+import type { ObjectSchema } from '../api/body-shape.js';
+import type { Asking, Executed, Executor, Shown, Under } from '../commands/execute.js';
+import type { Command } from '../commands/command.js';
+import { answerKey } from '../commands/kept-answers.js';
+import { newRecordId } from '../commands/record-id.js';
+import { pathTemplate } from './path-template.js';
+import type { ActorCall, ActorRoute, BodyInput, NamedHeader, Told } from './route.js';
+
+/** What a request says of the command that it asks for. */
+export interface Said<Value> {
+  /** What stands for `{id}` or `{path}`. */
+  readonly part: string;
+  readonly body: Value;
+  /** Empty where the route takes none. */
+  readonly ifMatch: string;
+  /** For what the command makes. */
+  readonly newId: string;
+}
+
+interface CommandRouteParts<Value> extends Told {
+  /** Who sends one of these names what is changed, or what is made once. */
+  readonly header?: NamedHeader;
+  readonly body: BodyInput<Value>;
+  /** Throws a problem (400, 404) for what no policy and no store is needed for. */
+  readonly commandOf: (said: Said<Value>) => Command;
+}
+
+/** A route whose commands may stand in batches. */
+export interface CommandRoute extends ActorRoute {
+  /** What the path leaves open, or null where it is another's. */
+  readonly partOf: (path: string) => string | null;
+  readonly header: NamedHeader | null;
+  readonly bodySchema: ObjectSchema;
+  readonly readBody: (body: unknown) => unknown;
+  readonly commandOf: (said: Said<unknown>) => Command;
+}
+
+export function commandRoute<Value>(execute: Executor, route: CommandRouteParts<Value>): CommandRoute {
+  const { header = null, body, commandOf, ...told } = route;
+  const { pattern, partOf } = pathTemplate(told.path);
+  const makeCommand = (said: Said<unknown>): Command => {
+    if (!body.shape.isRead(said.body)) throw new TypeError('a body that was not read with the shape of its route');
+    return commandOf({ ...said, body: said.body });
+  };
+  return {
+    ...told,
+    access: 'command',
+    input: { body, ...(header === null ? {} : { headers: [header] }) },
+    partOf: (path) => (path === pattern ? '' : partOf(path)),
+    header,
+    bodySchema: body.shape.schema,
+    readBody: body.shape.read,
+    commandOf: makeCommand,
+    run: async (call) => {
+      const said = { part: partOf(call.path) ?? '', body: call.body, ifMatch: call.headers.get('if-match') ?? '' };
+      const key = keyOf(call, told.method);
+      const asking = askingOf(call);
+      const executed = await execute(asking, {
+        commands: (idOf) => [makeCommand({ ...said, newId: idOf(0) ?? newRecordId(call.at) })],
+        key,
+      });
+      const [shown] = executed.shown;
+      if (shown === undefined) throw new TypeError('a command without an answer');
+      return { status: shown.status, json: shown.json, headers: headersOf(shown, { collection: told.path, executed }) };
+    },
+  };
+}
+
+/** The key that a request names, of routes that take one. */
+export function keyOf({ actor, path, headers, body }: ActorCall, method: string): ReturnType<typeof answerKey> | null {
+  const key = headers.get('idempotency-key');
+  return key === undefined ? null : answerKey(actor, { key, method, path, body });
+}
+
+export function askingOf(call: ActorCall): Asking {
+  const { requestId, actor, at, gone } = call;
+  const pinned: Under = { snapshot: call.pin().policy.digest, resolved: call.resolve() };
+  return { requestId, actor, at, pinned, current: call.current, gone };
+}
+
+/** Of answers that were kept. */
+export function replayHeader({ replayed }: Executed): readonly string[] {
+  return replayed ? ['Idempotency-Replayed', 'true'] : [];
+}
+
+interface Around {
+  readonly collection: string;
+  readonly executed: Executed;
+}
+
+function headersOf(shown: Shown, { collection, executed }: Around): readonly string[] {
+  const { status, id, etag } = shown;
+  const isMade = status === 201 && id !== null && !collection.includes('{path}');
+  return [
+    ...(isMade ? ['Location', `${collection.replace('/{id}/copies', '')}/${id}`] : []),
+    ...(etag === null ? [] : ['ETag', etag]),
+    ...replayHeader(executed),
+  ];
+}

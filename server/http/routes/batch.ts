@@ -1,0 +1,182 @@
+// Several writes as one: all of them or none. Each command of a batch is read by the route that would take it alone, before any is
+// done. An id that an earlier command makes is known by the name that it was given there.
+import { BATCH_SCHEMA, BATCH_SHAPE, type BatchBody, type BatchCommand } from '../../api/command-schema.js';
+import type { Json } from '../../api/dataset-schema.js';
+import type { Authorized, Command, Session } from '../../commands/command.js';
+import type { Executor, Shown } from '../../commands/execute.js';
+import { newRecordId } from '../../commands/record-id.js';
+import type { Instant } from '../../../engine/index.js';
+import { HTTP_LIMITS } from '../../limits.js';
+import { ApiProblem } from '../../problem.js';
+import { askingOf, type CommandRoute, keyOf, replayHeader } from '../command-route.js';
+import { misshapen } from '../message.js';
+import { readNamedHeaders } from '../request-inputs.js';
+import type { ActorRoute, BodyInput } from '../route.js';
+
+const BODY: BodyInput<BatchBody> = {
+  types: ['application/json'],
+  shape: BATCH_SHAPE,
+  example: {
+    commands: [
+      { method: 'PUT', path: '/api/v1/namespaces/beamlines/amx/run-12', body: {} },
+      {
+        method: 'POST',
+        path: '/api/v1/resources',
+        body: { namespace: '/beamlines/amx/run-12', name: 'lysozyme-7' },
+        as: 'sample',
+      },
+      {
+        method: 'POST',
+        path: '/api/v1/process-runs',
+        body: { namespace: '/beamlines/amx/run-12', resources: { sample: '$sample' } },
+      },
+    ],
+  },
+  maxBytes: HTTP_LIMITS.bodyBytes,
+};
+
+export function batchRoute(execute: Executor, routes: readonly CommandRoute[]): ActorRoute {
+  return {
+    method: 'POST',
+    path: '/api/v1/batch',
+    operationId: 'runBatch',
+    summary: 'Do up to 100 writes, all of them or none',
+    problems: [
+      ...(['namespace.invalid', 'request.precondition_required', 'record.not_found', 'namespace.not_found'] as const),
+      ...(['record.archived', 'idempotency.in_progress', 'record.conflict', 'record.precondition'] as const),
+      ...(['reference.not_found', 'record.invalid', 'idempotency.key_reused'] as const),
+    ],
+    access: 'command',
+    input: { headers: ['idempotency-key'], body: BODY },
+    output: { 200: { type: 'application/json', schema: BATCH_SCHEMA, headers: ['Idempotency-Replayed'] } },
+    run: async (call) => {
+      if (!BATCH_SHAPE.isRead(call.body)) throw new TypeError('a body that was not read with the shape of its route');
+      const { commands } = call.body;
+      const key = keyOf(call, 'POST');
+      const executed = await execute(askingOf(call), {
+        commands: (idOf) => readCommands(commands, { routes, at: call.at, idOf }),
+        key,
+      });
+      const json = `{"results":[${executed.shown.map(resultJson).join(',')}]}`;
+      return { status: 200, json, headers: replayHeader(executed) };
+    },
+  };
+}
+
+function resultJson({ status, etag, json }: Shown): string {
+  const tag = etag === null ? '' : `"etag":${JSON.stringify(etag)},`;
+  return `{"status":${String(status)},${tag}"body":${json}}`;
+}
+
+interface Reading {
+  readonly routes: readonly CommandRoute[];
+  readonly at: Instant;
+  readonly idOf: (index: number) => string | null;
+}
+
+function readCommands(commands: readonly BatchCommand[], { routes, at, idOf }: Reading): readonly Command[] {
+  const named = new Map<string, string>();
+  return commands.map((command, index) =>
+    ofPlace(index, () => {
+      const newId = idOf(index) ?? newRecordId(at);
+      const read = readCommand(command, { routes, named, newId });
+      return numbered(index, read);
+    }),
+  );
+}
+
+interface ReadingOne {
+  readonly routes: readonly CommandRoute[];
+  /** Ids by the names that earlier commands were given. */
+  readonly named: Map<string, string>;
+  readonly newId: string;
+}
+
+function readCommand(command: BatchCommand, { routes, named, newId }: ReadingOne): Command {
+  const path = command.path.replace(/(?<=\/)\$([^/]+)/, (whole, name: string) => named.get(name) ?? whole);
+  const route = routes.find(({ method, partOf }) => method === command.method && partOf(path) !== null);
+  if (route === undefined) throw misshapen('is no write that can stand in a batch');
+  const isMade = route.header === 'idempotency-key';
+  if (command.as !== undefined) {
+    if (!isMade) throw misshapen('only a command that makes a record with an id can name it');
+    if (named.has(command.as)) throw misshapen('an earlier command has the same name');
+  }
+  const sent = new Map(command.ifMatch === undefined ? [] : [['if-match', command.ifMatch] as const]);
+  const ifMatch = route.header === 'if-match' ? (readNamedHeaders(sent, [route.header]).get('if-match') ?? '') : '';
+  const body = route.readBody(withIds(command.body ?? {}, named));
+  const read = route.commandOf({ part: route.partOf(path) ?? '', body, ifMatch, newId });
+  if (command.as !== undefined) named.set(command.as, newId);
+  return read;
+}
+
+/** The body with ids where it refers to other records by names: what is no such name stays, and is no id. */
+function withIds(body: Json, named: ReadonlyMap<string, string>): Json {
+  const idOf = (text: unknown): unknown =>
+    typeof text === 'string' && text.startsWith('$') ? (named.get(text.slice(1)) ?? text) : text;
+  const { template, slots, resources } = body;
+  return {
+    ...body,
+    ...(template === undefined ? {} : { template: idOf(template) }),
+    ...(Array.isArray(slots) ? { slots: slots.map((slot: unknown) => withMember(slot, 'template', idOf)) } : {}),
+    ...(isObject(resources) ? { resources: mapMembers(resources, idOf) } : {}),
+  };
+}
+
+function withMember(value: unknown, name: string, change: (member: unknown) => unknown): unknown {
+  return isObject(value) && Object.hasOwn(value, name) ? { ...value, [name]: change(value[name]) } : value;
+}
+
+function mapMembers(value: Json, change: (member: unknown) => unknown): Json {
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, change(member)]));
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A command whose refusals say which one of the batch it is. */
+function numbered(index: number, { operation, authorize }: Command): Command {
+  const within = (session: Session): Session => ({
+    ...session,
+    hold: (rule) => {
+      session.hold((judge) => {
+        ofPlace(index, () => {
+          rule(judge);
+        });
+      });
+    },
+  });
+  return {
+    operation,
+    authorize: async (session) => {
+      const authorized: Authorized = await ofPlaceLater(index, () => authorize(within(session)));
+      const { asked, perform } = authorized;
+      return { asked, perform: (later) => ofPlaceLater(index, () => perform(within(later))) };
+    },
+  };
+}
+
+function ofPlace<T>(index: number, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw inPlace(index, error);
+  }
+}
+
+async function ofPlaceLater<T>(index: number, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw inPlace(index, error);
+  }
+}
+
+/** Pointers lead into the body of the batch. */
+function inPlace(index: number, error: unknown): unknown {
+  if (!(error instanceof ApiProblem) || error.detail.command !== undefined) return error;
+  const { errors, ...detail } = error.detail;
+  const at = `/commands/${String(index)}`;
+  const moved = errors?.map((one) => ({ ...one, pointer: one.pointer === '' ? at : `${at}/body${one.pointer}` }));
+  return new ApiProblem(error.code, { ...detail, command: index, ...(moved === undefined ? {} : { errors: moved }) });
+}

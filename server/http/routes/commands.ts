@@ -1,0 +1,223 @@
+// The writes: creating, changing, archiving and restoring records of every family, and copies. What a request has to say is read here,
+// without policy or store; what it does is in server/commands.
+import { canonicalize, FAMILIES, type Family, type NamespacePath, ROOT } from '../../../engine/index.js';
+import {
+  COPY_SHAPES,
+  CREATE_SHAPES,
+  EMPTY_SHAPE,
+  type MadeFamily,
+  PATCH_SHAPES,
+  PUT_SCHEMA,
+  PUT_SHAPE,
+  writtenSchema,
+} from '../../api/command-schema.js';
+import type { RecordFields } from '../../api/dataset-schema.js';
+import { RECORD_SCHEMAS } from '../../api/record-schema.js';
+import type { BodyShape } from '../../api/body-shape.js';
+import { archiveRecord, changeRecord, restoreRecord, type Target } from '../../commands/change-record.js';
+import type { Command } from '../../commands/command.js';
+import { copyRecord } from '../../commands/copy-record.js';
+import { createRecord } from '../../commands/create-record.js';
+import type { Executor } from '../../commands/execute.js';
+import { putNamespace } from '../../commands/put-namespace.js';
+import { HTTP_LIMITS } from '../../limits.js';
+import { ApiProblem, type ProblemCode } from '../../problem.js';
+import { contentFault } from '../../records/content.js';
+import { type CommandRoute, commandRoute, type Said } from '../command-route.js';
+import { type BodyInput, type MediaType, notCanonical, type Output } from '../route.js';
+import { collectionOf, words } from './names.js';
+
+const JSON_ONLY: readonly MediaType[] = Object.freeze(['application/json']);
+const PATCHES: readonly MediaType[] = Object.freeze(['application/merge-patch+json', 'application/json']);
+
+const MADE: readonly MadeFamily[] = FAMILIES.filter((family) => family !== 'namespace');
+
+export function makeCommandRoutes(execute: Executor): readonly CommandRoute[] {
+  return [
+    ...namespaceRoutes(execute),
+    ...MADE.flatMap((family) => [
+      createRoute(execute, family),
+      patchRoute(execute, family),
+      ...lifecycleRoutes(execute, family),
+    ]),
+    copyRoute(execute, 'resource'),
+    copyRoute(execute, 'process-run'),
+  ];
+}
+
+/** Of what changes a record that is there. */
+const CHANGE_PROBLEMS: readonly ProblemCode[] = ['record.archived', 'record.conflict', 'record.precondition'];
+const NEW_PROBLEMS: readonly ProblemCode[] = [
+  ...([
+    'namespace.invalid',
+    'namespace.not_found',
+    'record.archived',
+    'idempotency.in_progress',
+    'record.conflict',
+  ] as const),
+  ...(['reference.not_found', 'record.invalid', 'idempotency.key_reused'] as const),
+];
+
+function namespaceRoutes(execute: Executor): readonly CommandRoute[] {
+  const put = commandRoute<RecordFields>(execute, {
+    method: 'PUT',
+    path: '/api/v1/namespaces{path}',
+    operationId: 'putNamespace',
+    summary: 'Create a namespace below one that exists',
+    problems: ['namespace.invalid', 'namespace.not_found', 'record.archived', 'record.conflict'],
+    body: bodyOf(PUT_SHAPE, { description: 'Beamline AMX' }),
+    output: {
+      200: { type: 'application/json', schema: PUT_SCHEMA, headers: ['ETag'] },
+      201: { type: 'application/json', schema: PUT_SCHEMA, headers: ['ETag'] },
+    },
+    commandOf: ({ part, body, newId }) => putNamespace({ id: newId, namespace: pathOf(part), fields: body }),
+  });
+  return [put, patchRoute(execute, 'namespace'), ...lifecycleRoutes(execute, 'namespace')];
+}
+
+function patchRoute(execute: Executor, family: Family): CommandRoute {
+  const isPlaced = family === 'process-run' || family === 'resource';
+  return commandRoute(execute, {
+    method: 'PATCH',
+    path: recordPath(family),
+    operationId: `change${RECORD_SCHEMAS[family].title}`,
+    summary: `Change a ${words(family)} by a merge patch`,
+    problems: [...problemsOf(family), ...(isPlaced ? (['reference.not_found', 'record.invalid'] as const) : [])],
+    header: 'if-match',
+    body: {
+      ...bodyOf(PATCH_SHAPES[family], { description: 'Checked in November', properties: { checked: true } }),
+      types: PATCHES,
+    },
+    output: changedOutput(family),
+    commandOf: (said) => {
+      assertContent({ name: said.body.name ?? null });
+      return changeRecord(targetOf(family, said), said.body);
+    },
+  });
+}
+
+function lifecycleRoutes(execute: Executor, family: Family): readonly CommandRoute[] {
+  const route = (verb: 'archive' | 'restore', make: (target: Target) => Command): CommandRoute =>
+    commandRoute(execute, {
+      method: 'POST',
+      path: `${recordPath(family)}/${verb}`,
+      operationId: `${verb}${RECORD_SCHEMAS[family].title}`,
+      summary: `${verb === 'archive' ? 'Archive' : 'Restore'} a ${words(family)}`,
+      problems: problemsOf(family),
+      header: 'if-match',
+      body: { ...bodyOf(EMPTY_SHAPE, {}), optional: true },
+      output: changedOutput(family),
+      commandOf: (said) => {
+        const target = targetOf(family, said);
+        // Its record is always there.
+        if ('path' in target && target.path === ROOT) throw new ApiProblem('authz.denied', { step: 'canonicalize' });
+        return make(target);
+      },
+    });
+  return [route('archive', archiveRecord), route('restore', restoreRecord)];
+}
+
+function createRoute(execute: Executor, family: MadeFamily): CommandRoute {
+  return commandRoute(execute, {
+    method: 'POST',
+    path: collectionOf(family),
+    operationId: `create${RECORD_SCHEMAS[family].title}`,
+    summary: `Create a ${words(family)} in a namespace`,
+    problems: NEW_PROBLEMS,
+    header: 'idempotency-key',
+    body: bodyOf(CREATE_SHAPES[family], EXAMPLES[family]),
+    output: madeOutput(family),
+    commandOf: ({ body: { namespace, ...fields }, newId }) => {
+      const path = namespaceOf(namespace, '/namespace');
+      assertContent(fields);
+      return createRecord({ id: newId, family, namespace: path, fields });
+    },
+  });
+}
+
+function copyRoute(execute: Executor, family: 'resource' | 'process-run'): CommandRoute {
+  return commandRoute(execute, {
+    method: 'POST',
+    path: `${recordPath(family)}/copies`,
+    operationId: `copy${RECORD_SCHEMAS[family].title}`,
+    summary: `Copy a ${words(family)} into another namespace`,
+    problems: ['record.not_found', ...NEW_PROBLEMS],
+    header: 'idempotency-key',
+    body: bodyOf(COPY_SHAPES[family], { destination: '/beamlines/fmx' }),
+    output: madeOutput(family),
+    commandOf: ({ part, body: { destination, name, properties }, newId }) => {
+      const path = namespaceOf(destination, '/destination');
+      assertContent({ name: name ?? null });
+      return copyRecord({ id: newId, family, source: part, destination: path, name, properties });
+    },
+  });
+}
+
+function targetOf(family: Family, { part, ifMatch }: Said<unknown>): Target {
+  return family === 'namespace' ? { family, path: pathOf(part), ifMatch } : { family, id: part, ifMatch };
+}
+
+function pathOf(part: string): NamespacePath {
+  const named = canonicalize(part);
+  if (!named.ok) throw notCanonical(named.fault);
+  return named.path;
+}
+
+function namespaceOf(text: string, pointer: string): NamespacePath {
+  const named = canonicalize(text);
+  if (named.ok) return named.path;
+  const code = 'namespace.invalid';
+  throw new ApiProblem(code, { errors: [{ pointer, code, message: 'is not a namespace path, like /labs/optics' }] });
+}
+
+function assertContent(fields: RecordFields): void {
+  const fault = contentFault(fields);
+  if (fault !== null) throw new ApiProblem('request.schema', { errors: [{ ...fault, code: 'request.schema' }] });
+}
+
+function recordPath(family: Family): string {
+  return family === 'namespace' ? '/api/v1/namespaces{path}' : `${collectionOf(family)}/{id}`;
+}
+
+function problemsOf(family: Family): readonly ProblemCode[] {
+  const absent =
+    family === 'namespace' ? (['namespace.invalid', 'namespace.not_found'] as const) : (['record.not_found'] as const);
+  return [...absent, ...CHANGE_PROBLEMS];
+}
+
+function changedOutput(family: Family): Output {
+  return { 200: { type: 'application/json', schema: writtenSchema(family), headers: ['ETag'] } };
+}
+
+function madeOutput(family: Family): Output {
+  return {
+    201: {
+      type: 'application/json',
+      schema: writtenSchema(family),
+      headers: ['ETag', 'Location', 'Idempotency-Replayed'],
+    },
+  };
+}
+
+function bodyOf<Value>(shape: BodyShape<Value>, example: Value): BodyInput<Value> {
+  return { types: JSON_ONLY, shape, example, maxBytes: HTTP_LIMITS.bodyBytes };
+}
+
+/** At the beamlines of the demo. */
+const EXAMPLES = Object.freeze({
+  'resource-template': {
+    namespace: '/beamlines',
+    name: 'crystal',
+    version: '2',
+    schema: { type: 'object', required: ['resolutionA'], properties: { resolutionA: { type: 'number' } } },
+  },
+  resource: { namespace: '/beamlines/amx', name: 'lysozyme-7', properties: { kind: 'crystal', resolutionA: 1.8 } },
+  'process-template': {
+    namespace: '/beamlines',
+    name: 'collect',
+    version: '1',
+    schema: {},
+    slots: [{ name: 'sample' }],
+  },
+  'process-run': { namespace: '/beamlines/amx', name: 'collection 12', parameters: { exposureMs: 20 } },
+});

@@ -1,0 +1,11 @@
+// How the API calls what it has routes for.
+import type { Family } from '../../../engine/index.js';
+
+/** `process run` of `process-run`. */
+export function words(family: Family): string {
+  return family.replace('-', ' ');
+}
+
+export function collectionOf(family: Family): string {
+  return `/api/v1/${family}s`;
+}

@@ -1,0 +1,112 @@
+// Copies of resources and process runs into other namespaces.
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
+import { describeOnStores } from '../../support/stores.js';
+
+const SCHEMA = { type: 'object', properties: { n: { type: 'number', maximum: 9 } }, required: ['n'] };
+
+describeOnStores('copies', (store) => {
+  let doors: CommandDoors;
+  const send = (request: string, sending: Sending = {}, actor = 'ada'): Promise<Answered> =>
+    doors.send(actor, request, sending);
+  const make = async (collection: string, body: object): Promise<string> => {
+    const made = await send(`POST /api/v1/${collection}`, { body });
+    if (made.status !== 201) throw new Error(made.text);
+    return String(made.json['id']);
+  };
+
+  let template = '';
+  beforeAll(async () => {
+    const actors = {
+      ada: { '/': '*:*' },
+      wes: { '/': '*:write' },
+      lab: { '/labs/optics': 'resource:* process-run:*' },
+    };
+    doors = await openCommandDoors({ db: store.db, actors });
+    for (const path of ['/labs', '/labs/optics', '/labs/laser', '/labs/optics/deep']) {
+      await send(`PUT /api/v1/namespaces${path}`, { body: {} });
+    }
+    template = await make('resource-templates', { namespace: '/labs', name: 't', version: '1', schema: SCHEMA });
+  });
+
+  afterAll(async () => {
+    await doors.close();
+  });
+
+  it('hold what their source holds, under an id of their own', async () => {
+    const source = { namespace: '/labs', name: 'r', description: 'd', template, properties: { n: 1, m: [2] } };
+    const id = await make('resources', source);
+    const path = `POST /api/v1/resources/${id}/copies`;
+    const copy = await send(path, { body: { destination: '/labs/optics' } });
+    expect(copy.status).toBe(201);
+    expect(copy.header('location')).toBe(`/api/v1/resources/${String(copy.json['id'])}`);
+    expect(copy.json).toMatchObject({
+      ...source,
+      namespace: '/labs/optics',
+      copiedFrom: id,
+      revision: 1,
+      createdBy: 'ada',
+    });
+    const other = await send(path, { body: { destination: '/labs', name: 's', properties: { n: 2 } } });
+    expect(other.json).toMatchObject({ name: 's', description: 'd', properties: { n: 2 }, copiedFrom: id });
+    expect(codeOf(await send(path, { body: { destination: '/labs', properties: { n: 'x' } } }))).toBe(
+      '422 record.invalid',
+    );
+    // Its template is not there for the root.
+    const upwards = await send(path, { body: { destination: '/' } });
+    expect([codeOf(upwards), upwards.json['errors']]).toEqual([
+      '422 reference.not_found',
+      [expect.objectContaining({ pointer: '/destination' })],
+    ]);
+    expect(codeOf(await send(path, { body: { destination: '/none' } }))).toBe('404 namespace.not_found');
+    expect(codeOf(await send(path, { body: { destination: '//' } }))).toBe('400 namespace.invalid');
+  });
+
+  it('are made by whoever reads the source and writes at the destination', async () => {
+    const id = await make('resources', { namespace: '/labs/optics', name: 'r' });
+    const path = `POST /api/v1/resources/${id}/copies`;
+    const denied = await send(path, { body: { destination: '/labs/laser' } }, 'lab');
+    expect([codeOf(denied), denied.json['step'], denied.json['cause']]).toEqual([
+      '403 authz.denied',
+      'destination_write',
+      'no_matching_grant',
+    ]);
+    expect((await send(path, { body: { destination: '/none' } }, 'lab')).json['step']).toBe('destination_write');
+    expect((await send(path, { body: { destination: '/labs/optics' } }, 'lab')).status).toBe(201);
+    await doors.narrow('lab-reader', 'lab', { restrictions: [] });
+    expect(codeOf(await send(path, { body: { destination: '/labs/optics' } }, 'lab-reader'))).toBe(
+      '404 record.not_found',
+    );
+    expect(codeOf(await send(path, { body: { destination: '/labs' } }, 'wes'))).toBe('404 record.not_found');
+  });
+
+  it('of a run are runs that have not begun, with what it uses as far as that is there', async () => {
+    const shared = await make('resources', { namespace: '/labs', name: 'shared' });
+    const local = await make('resources', { namespace: '/labs/optics', name: 'local' });
+    const run = { namespace: '/labs/optics', parameters: { a: 1 }, state: 'failed' };
+    const id = await make('process-runs', { ...run, resources: { one: shared } });
+    const copy = await send(`POST /api/v1/process-runs/${id}/copies`, { body: { destination: '/labs/laser' } });
+    expect(copy.json).toMatchObject({
+      parameters: { a: 1 },
+      state: 'pending',
+      resources: { one: shared },
+      name: null,
+    });
+    const bound = await make('process-runs', { ...run, resources: { one: shared, two: local } });
+    const path = `POST /api/v1/process-runs/${bound}/copies`;
+    expect((await send(path, { body: { destination: '/labs/optics/deep', name: 'x' } })).json['name']).toBe('x');
+    expect(codeOf(await send(path, { body: { destination: '/labs/laser' } }))).toBe('422 reference.not_found');
+  });
+
+  it('are not shown where the copy may not be read', async () => {
+    await doors.narrow('ada-once', 'ada', { restrictions: null });
+    const id = await make('resources', { namespace: '/labs/optics', name: 'r', properties: { secret: 1 } });
+    doors.decree({ ada: { '/labs/optics': '*:read', '/labs/laser': '*:write' } });
+    const copy = await send(`POST /api/v1/resources/${id}/copies`, { body: { destination: '/labs/laser' } });
+    expect(copy.text).toMatch(/^\{"id":"[0-9a-f-]{36}","revision":1\}$/);
+  });
+});
+
+function codeOf({ status, json }: Answered): string {
+  return `${String(status)} ${String(json['code'])}`;
+}
