@@ -2,6 +2,12 @@
 // them, each with its routes and its guard. The only place that wires store, credentials, policy, routes and sockets together.
 import { unrestrictedPolicy } from '../engine/index.js';
 import { makeRegistry } from './auth/authenticator.js';
+import {
+  type AuthenticationSettings,
+  makeAuthenticators,
+  prepareIssuers,
+  warnOfUndeclared,
+} from './auth/authenticators.js';
 import { makeFingerprinter } from './auth/fingerprint.js';
 import { makeKeyAuthenticators } from './auth/key-authenticator.js';
 import { makeLocalAuthenticator } from './auth/local-authenticator.js';
@@ -24,6 +30,7 @@ import { type ActivePolicy, type Candidate, makeActivePolicy } from './policy/ac
 import { type AgeLimits, NO_AGE_LIMITS } from './policy/staleness.js';
 import { type Clock, type Logger, makeIdSource, systemClock } from './ports.js';
 
+export { AuthenticationError } from './auth/authenticators.js';
 export { bindTcp } from './http/http-server.js';
 export { openTlsIdentity, TlsFileError, type TlsIdentity, watchTlsFiles } from './http/tls-files.js';
 
@@ -41,8 +48,12 @@ export interface ServicesOptions {
   /** Milliseconds for which answers are kept under their Idempotency-Keys; a day unless said. */
   readonly idempotency?: number;
   readonly log: Logger;
+  /** How callers of `serve` prove who they are; with API keys alone unless said. */
+  readonly authentication?: AuthenticationSettings;
   readonly clock?: Clock;
 }
+
+const KEYS_ALONE: AuthenticationSettings = Object.freeze({ keys: { enabled: true }, oidc: [] });
 
 export interface GatewayServices extends Services {
   /** Every route of the API. */
@@ -51,18 +62,29 @@ export interface GatewayServices extends Services {
   readonly close: () => Promise<void>;
 }
 
+/** Throws `AuthenticationError`. */
 export async function makeServices(options: ServicesOptions): Promise<GatewayServices> {
   const { mode, db, rate, concurrency, ages = NO_AGE_LIMITS, idempotency, log, clock = systemClock } = options;
+  const { authentication = KEYS_ALONE } = options;
   const secrets = await readSecrets(db);
   const fingerprint = makeFingerprinter(secrets.fingerprint);
   const keys = makeKeyAuthenticators({ db, fingerprint, log });
-  const actors = makeRegistry([mode.kind === 'local' ? makeLocalAuthenticator(fingerprint) : keys.actors]);
+  const policies = makeActivePolicy(mode.kind === 'local' ? { policy: unrestrictedPolicy() } : mode, { clock, log });
+  const actors = makeRegistry(
+    mode.kind === 'local'
+      ? [makeLocalAuthenticator(fingerprint)]
+      : makeAuthenticators(authentication, keys.actors, { fingerprint, clock, log }),
+  );
+  await prepareIssuers(actors.issuers, policies.current().policy);
+  policies.subscribe(({ to }) => {
+    warnOfUndeclared(actors.issuers, to.policy, log);
+  });
   const admins = makeRegistry([keys.admins]);
   const unauthenticated = makeRateLimiter(rate.unauthenticated);
   return {
     actors,
     admins,
-    policies: makeActivePolicy(mode.kind === 'local' ? { policy: unrestrictedPolicy() } : mode, { clock, log }),
+    policies,
     ages,
     resolveActor: makeActorResolver(),
     limiters: {

@@ -316,6 +316,29 @@ export const AUDIT_LIMITS = Object.freeze({
   grants: 100,
 });
 
+/** Of tokens and certificates, and of what their issuers are asked. Times in milliseconds. */
+export const TOKEN_LIMITS = Object.freeze({
+  /** Arrays and objects inside one another in a token. */
+  jsonDepth: 16,
+  groups: 1_000,
+  /** Credentials that are remembered as verified; the one longest unused is forgotten first. */
+  verified: 10_000,
+  /** Of one document that an issuer gives, and how long it may take. */
+  documentBytes: 1024 * 1024,
+  documentDepth: 16,
+  documentTimeout: 3_000,
+  /** Keys of one issuer. */
+  keys: 100,
+  /** Bits of an RSA key: shorter ones are weak, longer ones slow. */
+  rsaBits: Object.freeze({ least: 2_048, most: 8_192 }),
+  /** Keys are fetched again when they are so old, so a key that the issuer withdrew is refused by then. */
+  keysFresh: 5 * 60_000,
+  /** The least time between two fetches of the keys of one issuer. */
+  keysCoolDown: 10_000,
+  /** Known keys are used for so long while the issuer cannot be reached. */
+  keysKept: 24 * 3_600_000,
+});
+
 export const CONFIG_LIMITS = Object.freeze({
   fileBytes: 1024 * 1024,
 });

@@ -78,12 +78,12 @@ const KINDS = {
   'auth.required': {
     status: 401,
     title: 'This needs a credential',
-    help: 'Send `Authorization: Bearer` and an API key. Whoever runs the gateway makes one with `bailiwick keys create`.',
+    help: 'Send `Authorization: Bearer` and an API key, or a token of an issuer that the gateway accepts. Whoever runs the gateway makes keys with `bailiwick keys create`.',
   },
   'auth.invalid': {
     status: 401,
     title: 'The credential is not valid',
-    help: 'Check that you send the whole key. It may also have expired or been revoked; this answer does not say which. Ask whoever gave you the key for a new one.',
+    help: 'Check that you send the whole key or token. It may also have expired, been revoked, or be meant for somebody else; this answer does not say which, but the log of the gateway does. Sign in again, or ask whoever gave you the key for a new one.',
   },
   'authz.denied': {
     status: 403,

@@ -24,8 +24,9 @@ export function packDecoded(decoded: DecodeResult): PackResult {
 }
 
 function packSnapshot({ tables, holders, checks, digest, decisions, format }: VerifiedSnapshot): PackedPolicy {
+  const { name, providers } = tables;
   return {
-    facts: { kind: 'compiled', name: tables.name, digest, decisions, format, counts: countsOf(tables), checks },
+    facts: { kind: 'compiled', name, digest, decisions, format, counts: countsOf(tables), providers, checks },
     table: buildTable(tables, holders),
   };
 }

@@ -20,6 +20,8 @@ export interface Policy {
   /** Of the snapshot file. */
   readonly format: number;
   readonly counts: SnapshotCounts;
+  /** Those that it declares, and those of the groups that it names; sorted. */
+  readonly providers: readonly string[];
   /** What it was compiled under; null where the file does not say (format 1), and for the unrestricted policy. */
   readonly checks: PolicyChecks | null;
 }
@@ -45,7 +47,8 @@ export interface CompiledParts {
 }
 
 export function makePolicy(facts: PolicyFacts, parts: CompiledParts | typeof UNRESTRICTED): Policy {
-  const policy = Object.freeze({ ...facts, counts: Object.freeze({ ...facts.counts }) }) as Policy;
+  const own = { counts: Object.freeze({ ...facts.counts }), providers: Object.freeze([...facts.providers]) };
+  const policy = Object.freeze({ ...facts, ...own }) as Policy;
   if (parts === UNRESTRICTED) {
     grounds.set(policy, UNRESTRICTED);
   } else {

@@ -10,8 +10,14 @@ const DIGEST = 'sha256:61cd13cbcc25276921902c64d6c58c531dca382f9f0fae8aa11bd4ad2
 
 export function unrestrictedPolicy(): Policy {
   const counts = { identities: 0, roles: 0, grants: 0, namespaces: 0 };
-  return makePolicy(
-    { kind: 'unrestricted', name: 'unrestricted', digest: DIGEST, decisions: DIGEST, format: 2, counts, checks: null },
-    UNRESTRICTED,
-  );
+  const facts = {
+    name: 'unrestricted',
+    digest: DIGEST,
+    decisions: DIGEST,
+    format: 2,
+    counts,
+    providers: [],
+    checks: null,
+  };
+  return makePolicy({ kind: 'unrestricted', ...facts }, UNRESTRICTED);
 }

@@ -46,7 +46,7 @@ export const ACTOR_SCHEMA = Object.freeze({
   title: 'Actor',
   ...whole({
     id: text,
-    kind: { enum: ['key', 'local'] },
+    kind: { enum: ['key', 'token', 'certificate', 'local'] },
     identities: { type: 'array', items: whole({ provider: text, subject: text }) },
     credentialScopes: { type: 'array', items: scope },
     namespaceRestrictions: {

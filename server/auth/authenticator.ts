@@ -23,8 +23,29 @@ export interface Authenticator<Actor> {
   readonly isUnproven: (evidence: Evidence) => boolean;
   /** Throws `auth.invalid`, whatever the reason is. */
   readonly authenticate: (evidence: Evidence, at: Instant) => Promise<Actor>;
+  /** Whom it asks about credentials, and that the policy has to know; empty where it asks nobody but the store. */
+  readonly issuers: readonly CredentialIssuer[];
   /** Waits for what is still being noted about credentials. */
   readonly close: () => Promise<void>;
+}
+
+/** Somebody else who vouches for identities. */
+export interface CredentialIssuer {
+  /** Where the settings have it: `authentication.oidc.0`. */
+  readonly setting: string;
+  /** The provider of the identities that it vouches for. */
+  readonly provider: string;
+  /** Asked before the first request. What asking again would not help is a fault of the settings. */
+  readonly prepare: () => Promise<SetupFault | null>;
+  /** Why its credentials are refused at present; null where they are not. */
+  readonly trouble: () => string | null;
+}
+
+/** What is wrong with a setting, found only at the start. */
+export interface SetupFault {
+  readonly setting: string;
+  readonly message: string;
+  readonly fix: string;
 }
 
 export type Registry<Actor> = Omit<Authenticator<Actor>, 'name' | 'claims'>;
@@ -43,6 +64,7 @@ export function makeRegistry<Actor>(authenticators: readonly Authenticator<Actor
       const isBare = evidence.bearer === null && evidence.certificate === null;
       throw isBare ? new ApiProblem('auth.required') : notValid('not a credential of one kind');
     },
+    issuers: authenticators.flatMap(({ issuers }) => issuers),
     close: async () => {
       await Promise.all(authenticators.map((one) => one.close()));
     },

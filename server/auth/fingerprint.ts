@@ -3,15 +3,17 @@
 import { createHmac, createSecretKey } from 'node:crypto';
 import { KEY_LIMITS } from '../limits.js';
 import { makeRecent } from '../recent.js';
+import type { RequestActor } from './request-actor.js';
 
-export type Fingerprinter = (kind: 'key' | 'local', id: string) => string;
+/** `id` is what makes it this credential and no other: of a key its id, of others the parts that name it, as JSON. */
+export type Fingerprinter = (kind: RequestActor['kind'], id: string) => string;
 
 /** 64 hex digits; nobody without the key can tell which credential one belongs to. */
 export function makeFingerprinter(key: Uint8Array): Fingerprinter {
   const secret = createSecretKey(key);
   const known = makeRecent<string>(Infinity, KEY_LIMITS.fingerprints);
   return (kind, id) => {
-    // Neither part can hold the separator, so no two pairs are one text.
+    // No kind can hold the separator, so no two pairs are one text.
     const text = `${kind}\0${id}`;
     const there = known.get(text);
     if (there !== undefined) return there;

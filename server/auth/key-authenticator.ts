@@ -13,7 +13,7 @@ import { type Authenticator, type Evidence, notValid } from './authenticator.js'
 import type { Fingerprinter } from './fingerprint.js';
 import { makeKeyReader } from './key-reader.js';
 import { hashSecret, isKeyText, parseKey, secretMatches } from './key-text.js';
-import { actorOfKey, type RequestActor } from './request-actor.js';
+import { actorOf, type RequestActor } from './request-actor.js';
 
 export interface KeyAuthenticatorOptions {
   readonly db: Database;
@@ -52,13 +52,13 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
     return stored;
   };
   const fingerprintOf = ({ id }: StoredKey): string => options.fingerprint('key', id);
-  const common = { name: 'keys', claims, isUnproven, close: uses.settled };
+  const common = { name: 'keys', claims, isUnproven, issuers: [], close: uses.settled };
   return {
     actors: {
       ...common,
       authenticate: async (evidence, at) => {
         const key = await verify(evidence, at, 'actor');
-        return actorOfKey({ ...key, id: key.actor, credentialFingerprint: fingerprintOf(key) });
+        return actorOf('key', { ...key, id: key.actor, credentialFingerprint: fingerprintOf(key) });
       },
     },
     admins: {

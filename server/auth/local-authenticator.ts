@@ -10,6 +10,7 @@ export function makeLocalAuthenticator(fingerprint: Fingerprinter): Authenticato
     claims: () => true,
     isUnproven: () => false,
     authenticate: () => Promise.resolve(actor),
+    issuers: [],
     close: () => Promise.resolve(),
   };
 }

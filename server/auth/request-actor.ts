@@ -14,15 +14,18 @@ declare const minted: unique symbol;
 
 /** Deeply frozen. The brand keeps every other file from making one. */
 export interface RequestActor extends Actor {
-  readonly kind: 'key' | 'local';
-  /** Stable: of a key the name given with `--actor`. Cursors and idempotency belong to it. */
+  readonly kind: CredentialKind | 'local';
+  /** Stable: of a key the name given with `--actor`, of others the identity that they are for. Cursors and idempotency belong to it. */
   readonly id: string;
   /** Names the credential in the audit log without telling it (fingerprint.ts). */
   readonly credentialFingerprint: string;
   readonly [minted]: true;
 }
 
-export interface KeyHolder {
+/** An API key; a token of an issuer, signed or opaque; the certificate of the client. */
+export type CredentialKind = 'key' | 'token' | 'certificate';
+
+export interface CredentialHolder {
   readonly id: string;
   readonly identities: readonly Identity[];
   /** Null: not narrowed, all ten. The empty list carries nothing. */
@@ -32,9 +35,9 @@ export interface KeyHolder {
   readonly credentialFingerprint: string;
 }
 
-export function actorOfKey(holder: KeyHolder): RequestActor {
+export function actorOf(kind: CredentialKind, holder: CredentialHolder): RequestActor {
   return mint({
-    kind: 'key',
+    kind,
     id: holder.id,
     identities: Object.freeze(holder.identities.map(({ provider, subject }) => Object.freeze({ provider, subject }))),
     credentialScopes: holder.scopes ?? ALL_SCOPES,

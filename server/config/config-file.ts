@@ -8,8 +8,8 @@ import { nearest } from '../../engine/index.js';
 import { CONFIG_LIMITS } from '../limits.js';
 import type { ConfigFault } from './config-error.js';
 import { CONFIG_SCHEMA } from './config-schema.js';
-import { laterNames, type Row } from './setting.js';
-import { ROWS, SETTINGS } from './settings.js';
+import { laterNames, memberOf, type Row, rowsOf } from './setting.js';
+import { SETTINGS } from './settings.js';
 import { PATH, type ValueType, type Written } from './value-types.js';
 
 /** One setting as a source has it. */
@@ -26,6 +26,10 @@ export interface Given {
 export interface ConfigFile {
   /** Null where there is none. */
   readonly path: string | null;
+  /** What it says, of a shape that may be wrong. */
+  readonly document: unknown;
+  /** Every setting that can be had, those of its own lists and groups too. */
+  readonly rows: readonly Row[];
   readonly given: readonly Given[];
   readonly faults: readonly ConfigFault[];
 }
@@ -38,8 +42,8 @@ const LATER: ReadonlySet<string> = new Set(laterNames(SETTINGS));
 export async function readConfigFile(path: string, need: 'optional' | 'required'): Promise<ConfigFile> {
   const name = basename(path);
   const bytes = await readBytes(path);
-  if (bytes === 'missing' && need === 'optional') return { path: null, given: [], faults: [] };
-  if (typeof bytes === 'string') return { path, given: [], faults: [{ place: name, message: `is ${bytes}` }] };
+  if (bytes === 'missing' && need === 'optional') return NO_FILE;
+  if (typeof bytes === 'string') return { ...NO_FILE, path, faults: [{ place: name, message: `is ${bytes}` }] };
 
   const document = readYaml({ path: name, bytes });
   const unreadable = document.diagnostics.map(({ range, message, help }) => ({
@@ -47,20 +51,23 @@ export async function readConfigFile(path: string, need: 'optional' | 'required'
     message,
     ...(help === undefined ? {} : { fix: help }),
   }));
-  if (unreadable.length > 0) return { path, given: [], faults: unreadable };
+  if (unreadable.length > 0) return { ...NO_FILE, path, faults: unreadable };
   const value: unknown = document.value ?? {};
   const placeOf: PlaceOf = (pointer, part) => placeText(name, document.rangeOf(pointer, part));
   const errors = validate(value) ? [] : (validate.errors ?? []);
   // What the schema refuses is told once, and has no value; the rest of the file is read all the same.
   const refused = new Set(errors.map(({ instancePath }) => dotted(instancePath)));
-  const given = ROWS.flatMap((row): Given[] => {
+  const rows = rowsOf(SETTINGS, value);
+  const given = rows.flatMap((row): Given[] => {
     const written = valueAt(value, row.key.split('.'));
-    if (written === undefined || refused.has(row.key)) return [];
+    if (written === undefined || [...refused].some((key) => isWithin(key, row.key))) return [];
     const place = placeOf(`/${row.key.replaceAll('.', '/')}`, 'value');
     return [{ row, level: 'file', place, written, base: dirname(path) }];
   });
-  return { path, given, faults: schemaFaults(errors, placeOf) };
+  return { path, document: value, rows, given, faults: schemaFaults(errors, rows, placeOf) };
 }
+
+export const NO_FILE: ConfigFile = { path: null, document: {}, rows: rowsOf(SETTINGS, {}), given: [], faults: [] };
 
 /** The type of what a row holds itself. */
 export function typeOf(row: Row): ValueType<unknown> {
@@ -88,29 +95,44 @@ function placeText(name: string, range: Range): string {
 }
 
 function valueAt(document: unknown, [name, ...inner]: readonly string[]): Written | undefined {
-  if (name === undefined) return isWritten(document) ? document : undefined;
-  if (typeof document !== 'object' || document === null) return undefined;
-  return valueAt(new Map<string, unknown>(Object.entries(document)).get(name), inner);
+  if (name !== undefined) return valueAt(memberOf(document, name), inner);
+  return isWritten(document) ? document : undefined;
 }
 
 function isWritten(value: unknown): value is Written {
+  return isScalar(value) || (Array.isArray(value) && value.every(isScalar));
+}
+
+function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+}
+
+/** Whether a key is that of a row or of an element of its list. */
+function isWithin(key: string, row: string): boolean {
+  return key === row || key.startsWith(`${row}.`);
 }
 
 type PlaceOf = (pointer: string, part: 'key' | 'value') => string;
 
-function schemaFaults(errors: readonly ErrorObject[], placeOf: PlaceOf): ConfigFault[] {
+function schemaFaults(errors: readonly ErrorObject[], rows: readonly Row[], placeOf: PlaceOf): ConfigFault[] {
   const faults = errors.map((error): ConfigFault => {
-    if (error.keyword !== 'additionalProperties') {
-      const key = dotted(error.instancePath);
-      const row = ROWS.find((candidate) => candidate.key === key);
-      const subject = key === '' ? 'the file' : `\`${key}\``;
-      const words = row === undefined ? 'a mapping of settings' : typeOf(row).words;
-      return { place: placeOf(error.instancePath, 'value'), message: `${subject} must be ${words}` };
+    const path = dotted(error.instancePath);
+    if (error.keyword === 'additionalProperties') {
+      const key = String(error.params['additionalProperty']);
+      const pointer = `${error.instancePath}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+      return { place: placeOf(pointer, 'key'), ...unknownKey(dotted(pointer), error) };
     }
-    const key = String(error.params['additionalProperty']);
-    const pointer = `${error.instancePath}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-    return { place: placeOf(pointer, 'key'), ...unknownKey(dotted(pointer), error) };
+    if (error.keyword === 'required') {
+      const row = rows.find(({ key }) => key === `${path}.${String(error.params['missingProperty'])}`);
+      const message = `\`${row?.key ?? path}\` is missing`;
+      const fix = row === undefined ? {} : { fix: `add it: ${row.setting.doc}` };
+      return { place: placeOf(error.instancePath, 'value'), message, ...fix };
+    }
+    const row = rows.find(({ key }) => isWithin(path, key));
+    const subject = path === '' ? 'the file' : `\`${row?.key ?? path}\``;
+    const isList = error.keyword === 'type' && error.params['type'] === 'array';
+    const words = row === undefined ? (isList ? 'a list' : 'a mapping of settings') : typeOf(row).words;
+    return { place: placeOf(error.instancePath, 'value'), message: `${subject} must be ${words}` };
   });
   // One value may break its schema in two ways, which is one fault to its author.
   return [...new Map(faults.map((fault) => [`${fault.place} ${fault.message}`, fault])).values()];

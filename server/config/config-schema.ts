@@ -7,10 +7,15 @@ export const CONFIG_SCHEMA: object = objectOf(SETTINGS);
 function objectOf(table: Table): object {
   const properties = Object.entries(table).flatMap(([name, member]): [string, object][] => {
     if (member.kind === 'later') return [];
-    if (member.kind === 'group') return [[name, { description: member.doc, ...objectOf(member.members) }]];
-    return propertiesOf(name, member);
+    if (member.kind === 'setting') return propertiesOf(name, member);
+    const { doc: description, members } = member;
+    if (member.kind === 'list') return [[name, { description, type: 'array', items: objectOf(members) }]];
+    return [[name, { description, ...objectOf(members) }]];
   });
-  return { type: 'object', additionalProperties: false, properties: Object.fromEntries(properties) };
+  const required = Object.entries(table).flatMap(([name, member]) =>
+    member.kind === 'setting' && member.required === true ? [name] : [],
+  );
+  return { type: 'object', additionalProperties: false, required, properties: Object.fromEntries(properties) };
 }
 
 function propertiesOf(name: string, { type, doc, default: usual, secretFile }: Setting<unknown>): [string, object][] {

@@ -1,6 +1,6 @@
 // The example of `bailiwick.yaml`, from the table of settings: every setting with its default, and as a comment what has none
 // or excludes another one. It loads as it stands, and says what no file would say.
-import type { Setting, Table } from './setting.js';
+import type { List, Optional, Setting, Table } from './setting.js';
 import { SETTINGS } from './settings.js';
 
 const HEADER = `# Settings of bailiwick, with their defaults. Made by \`bailiwick config example\`; \`bailiwick config check\` says where each
@@ -16,12 +16,26 @@ function linesOf(table: Table, indent: string): readonly string[] {
     const gap = indent === '' ? [''] : [];
     if (member.kind === 'later') return [];
     if (member.kind === 'setting') return [...gap, ...settingLines(name, member, indent)];
+    const lines = [...gap, `${indent}# ${member.doc}`];
+    if (member.kind !== 'group') return [...lines, ...unsetLines(name, member, indent)];
     const inner = linesOf(member.members, `${indent}  `);
     // A group that holds nothing but comments would be null, so it is a comment as a whole.
     const isEmpty = inner.every((line) => line.trimStart().startsWith('#'));
     const own = [`${indent}${name}:`, ...inner];
-    return [...gap, `${indent}# ${member.doc}`, ...(isEmpty ? own.map((line) => commented(line, indent)) : own)];
+    return [...lines, ...(isEmpty ? own.map((line) => commented(line, indent)) : own)];
   });
+}
+
+/** What is not there unless it is set: a comment as a whole. */
+function unsetLines(name: string, { kind, members }: List<Table> | Optional<Table>, indent: string): readonly string[] {
+  const inner = kind === 'list' ? `${indent}    ` : `${indent}  `;
+  const lines = linesOf(members, inner).map((line) => commented(line, indent));
+  const isFirst = (line: string): boolean => !/^ *# *# /.test(line);
+  const first = lines.findIndex(isFirst);
+  const begun = lines.map((line, index) =>
+    index === first && kind === 'list' ? line.replace('#    ', '#  - ') : line,
+  );
+  return [`${indent}#${name}:`, ...begun];
 }
 
 /** The line as a part of a commented block, so that to take away the first `#` of each line is all there is to do. */

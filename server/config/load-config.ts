@@ -4,8 +4,9 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { nearest } from '../../engine/index.js';
 import { ConfigError, type ConfigFault } from './config-error.js';
-import { type ConfigFile, type Given, isAccepted, readConfigFile, typeOf } from './config-file.js';
-import { laterNames, type Row } from './setting.js';
+import { type ConfigFile, type Given, isAccepted, NO_FILE, readConfigFile, typeOf } from './config-file.js';
+import { type Contradiction, contradictionsOf } from './relations.js';
+import { laterNames, nest, type Row } from './setting.js';
 import { type Config, CONFIG_FILE_ROWS, ROWS, type SettingFlags, SETTINGS } from './settings.js';
 import type { Parsed, Written } from './value-types.js';
 
@@ -56,13 +57,16 @@ export async function readConfig(sources: ConfigSources): Promise<ConfigReading>
   const chosen = choose(given, faults);
   faults.push(...halfSettings(chosen));
   const values = new Map<string, unknown>();
-  for (const row of ROWS.filter(({ holds }) => holds === 'value')) {
+  for (const row of file.rows.filter(({ holds }) => holds === 'value')) {
     values.set(row.key, await valueOf(row, chosen, { cwd: sources.cwd, faults }));
   }
-  const settings = ROWS.map((row) => tellChosen(row, chosen.get(row) ?? null));
+  const settings = file.rows.map((row) => tellChosen(row, chosen.get(row.key) ?? null));
   // The file is read whole, also where something nearer wins: what is wrong in it is wrong.
-  for (const one of file.given) if (chosen.get(one.row) !== one) parseGiven(one, faults);
-  const config = faults.length > 0 ? null : assemble(values, file.path);
+  for (const one of file.given) if (chosen.get(one.row.key) !== one) parseGiven(one, faults);
+  const assembled = faults.length > 0 ? null : assemble(values, file);
+  const contradictions = assembled === null ? [] : contradictionsOf(assembled);
+  faults.push(...contradictions.map((one) => contradictionFault(one, chosen)));
+  const config = faults.length > 0 ? null : assembled;
   return { config, file: file.path, faults, settings };
 }
 
@@ -71,7 +75,7 @@ async function openFile(sources: ConfigSources, faults: ConfigFault[]): Promise<
   const [named] = choose(given, faults).values();
   if (named === undefined) return readConfigFile(resolve(sources.cwd, DEFAULT_CONFIG_FILE), 'optional');
   const path = parseGiven(named, faults);
-  return typeof path === 'string' ? readConfigFile(path, 'required') : { path: null, given: [], faults: [] };
+  return typeof path === 'string' ? readConfigFile(path, 'required') : NO_FILE;
 }
 
 function givenByFlags(rows: readonly Row[], { flags, cwd }: ConfigSources): readonly Given[] {
@@ -95,29 +99,31 @@ function givenByVariables(rows: readonly Row[], { env, cwd }: ConfigSources): re
   );
 }
 
+/** By the key of the row. */
+type Chosen = ReadonlyMap<string, Given>;
+
 /**
  * What counts for each row: of settings that exclude one another, the nearest source decides, so that a store named on the
  * command line is not lost to another one in a file. `given` has the nearest first.
  */
-function choose(given: readonly Given[], faults: ConfigFault[]): ReadonlyMap<Row, Given> {
+function choose(given: readonly Given[], faults: ConfigFault[]): Chosen {
   const chosen = new Map<string, Given>();
   for (const next of given) {
     const first = chosen.get(next.row.choice);
     if (first === undefined) chosen.set(next.row.choice, next);
-    else if (first.level === next.level && (first.row !== next.row || first.written !== next.written)) {
+    else if (first.level === next.level && (first.row.key !== next.row.key || first.written !== next.written)) {
       const message = `disagrees with ${subjectOf(first)}`;
       faults.push({ place: next.place, message, fix: 'set one of the two' });
     }
   }
-  return new Map([...chosen.values()].map((one) => [one.row, one]));
+  return new Map([...chosen.values()].map((one) => [one.row.key, one]));
 }
 
 /** What is set without the setting that gives it a meaning. */
-function halfSettings(chosen: ReadonlyMap<Row, Given>): readonly ConfigFault[] {
-  const keys = new Set([...chosen.keys()].map((row) => row.key));
+function halfSettings(chosen: Chosen): readonly ConfigFault[] {
   return [...chosen.values()].flatMap((given): ConfigFault[] => {
     const { needs } = given.row.setting;
-    if (needs === undefined || keys.has(needs) || given.written === false) return [];
+    if (needs === undefined || chosen.has(needs) || given.written === false) return [];
     const subject = given.level === 'file' ? `\`${given.row.key}\` ` : '';
     const message = `${subject}needs \`${needs}\`, which is not set`;
     return [{ place: given.place, message, fix: 'set both or none' }];
@@ -135,10 +141,10 @@ interface Reading {
 }
 
 /** The value of a row: given, or read from the file that another row names, or the default. */
-async function valueOf(row: Row, chosen: ReadonlyMap<Row, Given>, { cwd, faults }: Reading): Promise<unknown> {
-  const own = chosen.get(row);
+async function valueOf(row: Row, chosen: Chosen, { cwd, faults }: Reading): Promise<unknown> {
+  const own = chosen.get(row.key);
   if (own !== undefined) return parseGiven(own, faults);
-  const named = [...chosen.values()].find((one) => one.row.setting === row.setting);
+  const named = [...chosen.values()].find((one) => one.row.setting === row.setting && one.row.choice === row.choice);
   if (named !== undefined) return readSecret(named, faults);
   const { type, default: usual } = row.setting;
   if (usual === null) return null;
@@ -175,6 +181,10 @@ function accept(given: Given, parsed: Parsed<unknown>, faults: ConfigFault[]): u
   return null;
 }
 
+function contradictionFault({ key, message, fix }: Contradiction, chosen: Chosen): ConfigFault {
+  return { place: chosen.get(key)?.place ?? key, message: `\`${key}\` ${message}`, fix };
+}
+
 function tellChosen(row: Row, given: Given | null): ChosenSetting {
   const isSecret = row.setting.secret === true && row.holds === 'value';
   const written = given?.written ?? (row.holds === 'value' ? row.setting.default : null);
@@ -188,30 +198,10 @@ function tellChosen(row: Row, given: Given | null): ChosenSetting {
 }
 
 /** The values by their keys as the nested, frozen configuration. */
-function assemble(values: ReadonlyMap<string, unknown>, file: string | null): Config {
-  const root: Record<string, unknown> = { file };
-  const groups = new Map<string, Record<string, unknown>>([['', root]]);
-  const groupOf = (path: string): Record<string, unknown> => {
-    const there = groups.get(path);
-    if (there !== undefined) return there;
-    const made: Record<string, unknown> = {};
-    groups.set(path, made);
-    const [parent, name] = splitKey(path);
-    groupOf(parent)[name] = made;
-    return made;
-  };
-  for (const [key, value] of values) {
-    const [parent, name] = splitKey(key);
-    groupOf(parent)[name] = value;
-  }
-  for (const made of groups.values()) Object.freeze(made);
+function assemble(values: ReadonlyMap<string, unknown>, { path, document }: ConfigFile): Config {
+  const nested = nest(SETTINGS, document, (key) => values.get(key));
   // The table gives the type, and the keys of its rows are the only ones that were set.
-  return root as Config;
-}
-
-function splitKey(key: string): readonly [parent: string, name: string] {
-  const cut = key.lastIndexOf('.');
-  return cut < 0 ? ['', key] : [key.slice(0, cut), key.slice(cut + 1)];
+  return Object.freeze({ file: path, ...nested }) as Config;
 }
 
 /** Only near misses: an orchestrator sets variables such as `BAILIWICK_SERVICE_HOST` of its own accord. */

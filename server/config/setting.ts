@@ -20,6 +20,8 @@ export interface SettingFacts {
   readonly doc: string;
   /** A value for the example file, where there is no default. */
   readonly example?: string;
+  /** The list or optional group that it is in cannot be without it. */
+  readonly required?: true;
 }
 
 export type Setting<T, Facts extends SettingFacts = SettingFacts> = Facts & {
@@ -33,6 +35,20 @@ export interface Group<Members> {
   readonly members: Members;
 }
 
+/** A group that the file has any number of times; it has neither flags nor variables. */
+export interface List<Members> {
+  readonly kind: 'list';
+  readonly doc: string;
+  readonly members: Members;
+}
+
+/** A group that is null unless the file has it; it has neither flags nor variables. */
+export interface Optional<Members> {
+  readonly kind: 'optional';
+  readonly doc: string;
+  readonly members: Members;
+}
+
 /** Documented and not there yet: who sets it must not believe that it has an effect. */
 export interface Later {
   readonly kind: 'later';
@@ -41,19 +57,27 @@ export interface Later {
 
 /** Settings and groups of them by the names that the file gives them. */
 export interface Table {
-  readonly [name: string]: Setting<unknown> | Group<Table> | Later;
+  readonly [name: string]: Setting<unknown> | Group<Table> | List<Table> | Optional<Table> | Later;
 }
 
 /** The values of a table, nested as it is. */
 export type ValuesOf<T> = {
   readonly [Name in keyof T as T[Name] extends Later ? never : Name]: T[Name] extends Group<infer Members>
     ? ValuesOf<Members>
-    : T[Name] extends Setting<infer Value>
-      ? T[Name] extends { readonly default: null }
-        ? Value | null
-        : Value
-      : never;
+    : T[Name] extends List<infer Members>
+      ? readonly ValuesOf<Members>[]
+      : T[Name] extends Optional<infer Members>
+        ? ValuesOf<Members> | null
+        : T[Name] extends Setting<infer Value>
+          ? ValueOf<T[Name], Value>
+          : never;
 };
+
+type ValueOf<Of, Value> = Of extends { readonly required: true }
+  ? Value
+  : Of extends { readonly default: null }
+    ? Value | null
+    : Value;
 
 /** What commander calls the flags of a table: `--data-dir <folder>` is `dataDir`. */
 export type FlagNames<T> = {
@@ -87,6 +111,10 @@ export function group<Members>(doc: string, members: Members): Group<Members> {
   return { kind: 'group', doc, members };
 }
 
+export function list<Members>(doc: string, members: Members): List<Members> {
+  return { kind: 'list', doc, members };
+}
+
 export function later(...env: readonly string[]): Later {
   return { kind: 'later', env };
 }
@@ -106,21 +134,72 @@ export interface Row {
   readonly holds: 'value' | 'path of the value';
 }
 
-/** Every setting of a table in its order; one with `secretFile` has a second row. */
-export function rowsOf(table: Table, prefix = ''): readonly Row[] {
+/**
+ * Every setting of a table in its order; one with `secretFile` has a second row. Lists and optional groups have the rows of what
+ * `document` has of them.
+ */
+export function rowsOf(table: Table, document: unknown, prefix = ''): readonly Row[] {
   return Object.entries(table).flatMap(([name, member]): readonly Row[] => {
     const key = prefix + name;
-    if (member.kind === 'group') return rowsOf(member.members, `${key}.`);
-    return member.kind === 'later' ? [] : rowsOfSetting(key, member);
+    const part = memberOf(document, name);
+    switch (member.kind) {
+      case 'later':
+        return [];
+      case 'setting':
+        return rowsOfSetting(key, member);
+      case 'list':
+        return itemsOf(part).flatMap((item, index) => rowsOf(member.members, item, `${key}.${String(index)}.`));
+      case 'optional':
+        return isMapping(part) ? rowsOf(member.members, part, `${key}.`) : [];
+      case 'group':
+        return rowsOf(member.members, part, `${key}.`);
+    }
   });
+}
+
+/** The values of the rows of a table by their keys, nested as the table is. Frozen. */
+export function nest(table: Table, document: unknown, valueOf: (key: string) => unknown): object {
+  const nested = Object.entries(table).map(([name, member]): readonly [string, unknown] => {
+    const part = memberOf(document, name);
+    const inner = (prefix: string) => (key: string) => valueOf(`${name}.${prefix}${key}`);
+    switch (member.kind) {
+      case 'later':
+        return [name, undefined];
+      case 'setting':
+        return [name, valueOf(name)];
+      case 'list': {
+        const items = itemsOf(part).map((item, index) => nest(member.members, item, inner(`${String(index)}.`)));
+        return [name, Object.freeze(items)];
+      }
+      case 'optional':
+        return [name, isMapping(part) ? nest(member.members, part, inner('')) : null];
+      case 'group':
+        return [name, nest(member.members, part, inner(''))];
+    }
+  });
+  return Object.freeze(Object.fromEntries(nested.filter(([, value]) => value !== undefined)));
+}
+
+function itemsOf(document: unknown): readonly unknown[] {
+  return Array.isArray(document) ? document : [];
+}
+
+function isMapping(document: unknown): document is object {
+  return typeof document === 'object' && document !== null && !Array.isArray(document);
+}
+
+/** What a document has under a name; undefined where it has nothing. */
+export function memberOf(document: unknown, name: string): unknown {
+  if (Array.isArray(document)) return document[Number(name)];
+  return isMapping(document) ? new Map<string, unknown>(Object.entries(document)).get(name) : undefined;
 }
 
 /** Keys and variables of what is not there yet. */
 export function laterNames(table: Table, prefix = ''): readonly string[] {
   return Object.entries(table).flatMap(([name, member]): readonly string[] => {
     const key = prefix + name;
-    if (member.kind === 'group') return laterNames(member.members, `${key}.`);
-    return member.kind === 'later' ? [key, ...member.env] : [];
+    if (member.kind === 'later') return [key, ...member.env];
+    return member.kind === 'group' ? laterNames(member.members, `${key}.`) : [];
   });
 }
 

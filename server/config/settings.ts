@@ -1,5 +1,6 @@
 // Every setting, once. Flags, variables, `bailiwick.yaml` and its schema, help texts, `config check`, the example file and the
 // type of the configuration are derived from this table: to add a setting is to add its row here and to use its value.
+import { AUTHENTICATION } from './authentication.js';
 import {
   type FlagNames,
   group,
@@ -48,15 +49,7 @@ export const SETTINGS = Object.freeze({
   adminListen: later('BAILIWICK_ADMIN_LISTEN'),
   secretsFile: later('BAILIWICK_SECRETS_FILE'),
   workers: later('BAILIWICK_WORKERS'),
-  authentication: group('how callers prove who they are', {
-    keys: group('API keys of `bailiwick keys create`', {
-      enabled: setting(FLAG, { default: true, doc: 'whether API keys are accepted' }),
-    }),
-    oidc: later(),
-    introspection: later(),
-    mtls: later(),
-    revocationsFile: later(),
-  }),
+  authentication: AUTHENTICATION,
   database: group('connections to the store, and their time limits', {
     maxConnections: setting(CONNECTIONS, { default: DATABASE_LIMITS.maxConnections, doc: 'connections for queries' }),
     maxWriters: setting(CONNECTIONS, {
@@ -182,7 +175,7 @@ export type Config = ValuesOf<typeof SETTINGS> & {
   readonly file: string | null;
 };
 
-export const ROWS: readonly Row[] = rowsOf(SETTINGS);
+export const ROWS: readonly Row[] = rowsOf(SETTINGS, {});
 export const CONFIG_FILE_ROWS: readonly Row[] = rowsOfSetting('config', CONFIG_FILE.config);
 
 /** Requests a second; 0 is no limit. */

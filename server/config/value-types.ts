@@ -1,11 +1,12 @@
 // The types of single settings: what the file may hold, how the text of a flag or variable becomes that, and the value that is
 // made of it. No message repeats what was given, which may hold a password.
 import { resolve } from 'node:path';
+import { urlFault } from '../outgoing.js';
 
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string };
 
 /** What a setting is as the file writes it. */
-export type Written = string | number | boolean;
+export type Written = string | number | boolean | readonly (string | number | boolean)[];
 
 export interface ValueType<T> {
   /** JSON Schema of what is written. */
@@ -101,12 +102,21 @@ export function parseDuration(text: string): Parsed<number> {
 /** Whole seconds as the file would write them. */
 export const inSeconds = (milliseconds: number): string => `${String(milliseconds / 1000)}s`;
 
-const HOUR = 3_600_000;
+/** Milliseconds, at most those of another duration. */
+export function durationUpTo(longest: string): ValueType<number> {
+  const most = parseDuration(longest);
+  return textType('a duration such as `3s`', (text) => {
+    const parsed = parseDuration(text);
+    return parsed.ok && most.ok && parsed.value > most.value ? fault(`must be at most \`${longest}\``) : parsed;
+  });
+}
 
-/** Milliseconds, at most those of an hour. */
-export const DURATION: ValueType<number> = textType('a duration such as `3s`', (text) => {
-  const parsed = parseDuration(text);
-  return parsed.ok && parsed.value > HOUR ? fault('must be at most `1h`') : parsed;
+export const DURATION: ValueType<number> = durationUpTo('1h');
+
+/** An address that the gateway sends requests to. */
+export const OUTGOING_URL: ValueType<string> = textType('a URL', (text) => {
+  const wrong = urlFault(text);
+  return wrong === null ? { ok: true, value: text } : fault(wrong);
 });
 
 /** Milliseconds. */
@@ -118,6 +128,57 @@ const NAME_TEXT = /^[a-z0-9][a-z0-9._-]{0,127}$/;
 export const NAME: ValueType<string> = textType('a name such as `production`', (text) =>
   NAME_TEXT.test(text) ? { ok: true, value: text } : fault('must be a name such as `production`'),
 );
+/** A provider as policies declare it. */
+export const PROVIDER: ValueType<string> = textType('the name of a provider', (text) => {
+  if (text.endsWith('-group')) return fault('must not end in `-group`: such names are for the groups of a provider');
+  return NAME_TEXT.test(text)
+    ? { ok: true, value: text }
+    : fault('must be the name of a provider that the policy declares, as in `orcid`');
+});
+
+/** Kept as it is. */
+export const TEXT: ValueType<string> = {
+  ...textType('a string that is not empty', (text) => ({ ok: true, value: text })),
+  schema: { type: 'string', minLength: 1 },
+};
+
+/** One of the words. */
+export function oneOf<Word extends string>(...words: readonly Word[]): ValueType<Word> {
+  const list = words.map((word) => `\`${word}\``).join(' or ');
+  return {
+    schema: { type: 'string', enum: [...words] },
+    words: list,
+    fromText: (text) => text,
+    parse: (written) => {
+      const found = words.find((word) => word === written);
+      return found === undefined ? fault(`must be ${list}`) : { ok: true, value: found };
+    },
+  };
+}
+
+/** One string or a list of them; none is empty, and neither is the list. */
+export const TEXTS: ValueType<readonly string[]> = {
+  schema: { anyOf: [TEXT.schema, { type: 'array', items: TEXT.schema, minItems: 1, uniqueItems: true }] },
+  words: 'a string that is not empty, or a list of those',
+  fromText: (text) => text,
+  parse: (written) => ({
+    ok: true,
+    value: Object.freeze(Array.isArray(written) ? written.map(String) : [String(written)]),
+  }),
+};
+
+/** A list of such words, at least one. */
+export function someOf<Word extends string>(...words: readonly Word[]): ValueType<readonly Word[]> {
+  return {
+    schema: { type: 'array', items: { type: 'string', enum: [...words] }, minItems: 1, uniqueItems: true },
+    words: `a list of at least one of ${words.map((word) => `\`${word}\``).join(', ')}`,
+    fromText: (text) => text,
+    parse: (written) => ({
+      ok: true,
+      value: Object.freeze(words.filter((word) => Array.isArray(written) && written.includes(word))),
+    }),
+  };
+}
 
 function fault(message: string): { readonly ok: false; readonly message: string } {
   return { ok: false, message };

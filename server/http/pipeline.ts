@@ -168,7 +168,7 @@ function chooseRoute(routes: RoutesOfPath | null, method = ''): Route {
   return route;
 }
 
-async function identify<Actor extends { readonly id: string }>(
+async function identify<Actor extends NonNullable<Exchange['actor']>>(
   registry: Registry<Actor>,
   { services }: Door,
   exchange: Exchange,

@@ -59,7 +59,7 @@ function describe(exchange: Exchange, status: number | null): Readonly<Record<st
     path: pathForLog(incoming.url),
     ...(status === null ? {} : { status }),
     milliseconds: Math.round((performance.now() - startedAt) * 1000) / 1000,
-    ...(actor === null ? {} : { actor: actor.id }),
+    ...(actor === null ? {} : { actor: actor.id, fingerprint: actor.credentialFingerprint }),
     ...(active === null ? {} : { snapshot: active.policy.digest }),
   };
 }

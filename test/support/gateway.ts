@@ -14,7 +14,7 @@ import {
   scopeSetOf,
 } from '../../engine/index.js';
 import { createKey, type NewKey } from '../../server/auth/api-keys.js';
-import { type Gateway, type GatewayMode, startGateway } from '../../server/compose.js';
+import { type Gateway, type GatewayMode, type GatewayOptions, startGateway } from '../../server/compose.js';
 import type { RateLimits } from '../../server/config/index.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
 import { bindTcp, type Timeouts } from '../../server/http/http-server.js';
@@ -88,6 +88,8 @@ export interface TestGatewayOptions {
   readonly timeouts?: Timeouts;
   /** In clear text unless given. */
   readonly tls?: TlsIdentity;
+  /** API keys alone unless given. */
+  readonly authentication?: GatewayOptions['authentication'];
   /** A migrated store to share; one of its own unless given. */
   readonly db?: Database;
 }
@@ -116,6 +118,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     log,
     ...(options.clock === undefined ? {} : { clock: options.clock }),
     ...(options.ages === undefined ? {} : { ages: options.ages }),
+    ...(options.authentication === undefined ? {} : { authentication: options.authentication }),
   });
   const key: TestGateway['key'] = async (fields = {}) => {
     const made = await createKey(

@@ -3,7 +3,7 @@
 import { Agent } from 'node:http';
 import { type Actor, instantOf, type Instant, type Policy, resolveActor } from '../../engine/index.js';
 import { createKey } from '../../server/auth/api-keys.js';
-import { actorOfKey, localActor, type RequestActor } from '../../server/auth/request-actor.js';
+import { actorOf, localActor, type RequestActor } from '../../server/auth/request-actor.js';
 import type { Database } from '../../server/db/database.js';
 import { readSecrets } from '../../server/db/secrets.js';
 import { problemText } from '../../server/http/exchange.js';
@@ -151,7 +151,7 @@ function pathOf(kind: Kind): string {
 function asRequestActor(actor: Actor, id = 'anna'): RequestActor {
   if (actor.kind === 'local') return localActor('fingerprint');
   const { identities, credentialScopes, namespaceRestrictions } = actor;
-  return actorOfKey({
+  return actorOf('key', {
     id,
     identities,
     scopes: credentialScopes,

@@ -8,7 +8,7 @@ import { type CliIo, write, writeJson } from '../io.js';
 import { openPolicy } from '../open-policy.js';
 import { openStore } from '../open-store.js';
 import { escapeText } from '../render/escape.js';
-import type { bindTcp, Gateway, GatewayMode, TlsIdentity } from '../../compose.js';
+import type { AuthenticationError, bindTcp, Gateway, GatewayMode, TlsIdentity } from '../../compose.js';
 import { type Config, storeOf, type SettingFlags } from '../../config/index.js';
 import { isLoopbackName } from '../../http/host-guard.js';
 import { nodeWarning } from '../../node-support.js';
@@ -68,11 +68,12 @@ async function serve(io: CliIo, options: Options): Promise<void> {
       { help: 'name a policy folder or a snapshot with --policy' },
     );
   }
-  if (!config.authentication.keys.enabled) {
+  const { keys, oidc } = config.authentication;
+  if (!keys.enabled && oidc.length === 0) {
     throw new CliFailure(
       EXIT.usage,
       { code: 'serve.authentication', message: 'no way to authenticate is enabled, so every request would be refused' },
-      { help: 'set `authentication.keys.enabled: true`' },
+      { help: 'set `authentication.keys.enabled: true`, or name an issuer of tokens in `authentication.oidc`' },
     );
   }
   // As it was typed, so that a refusal names what the user knows.
@@ -132,7 +133,7 @@ interface RunOptions {
 
 async function run(io: CliIo, options: RunOptions): Promise<void> {
   const { config, mode } = options;
-  const [{ startGateway, watchTlsFiles }, { makeLogger }] = await Promise.all([
+  const [{ startGateway, watchTlsFiles, AuthenticationError }, { makeLogger }] = await Promise.all([
     import('../../compose.js'),
     import('../../log.js'),
   ]);
@@ -151,9 +152,13 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
     });
     try {
       const { rate, concurrency, idempotency } = config.limits;
-      const gateway = await startGateway({
+      const started = startGateway({
         ...{ mode, db, listen: address, rate, concurrency, idempotency, log },
+        authentication: config.authentication,
         ages: config.snapshot,
+      });
+      const gateway = await started.catch((error: unknown) => {
+        throw error instanceof AuthenticationError ? authenticationFailure(error) : error;
       });
       await announce(io, gateway, options);
       if (tls !== null) reload.add(watchTlsFiles(tls, { log }));
@@ -175,6 +180,13 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
     reload.stop();
     termination.stop();
   }
+}
+
+function authenticationFailure({ message, faults, cause }: AuthenticationError): CliFailure {
+  const lines = faults.map((fault) => `  ${fault.setting}: ${fault.message}; ${fault.fix}`);
+  const report = { faults: faults.map(({ setting: place, ...fault }) => ({ place, ...fault })) };
+  const text = lines.map((line) => escapeText(line)).join('\n');
+  return new CliFailure(EXIT.precondition, { code: 'serve.authentication', message }, { text, report, cause });
 }
 
 interface Termination {

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ALL_SCOPES, instantOf, NO_SCOPES } from '../../../engine/index.js';
 import { askedOf, eventActor, eventAdmin, type EventParts, makeEvent } from '../../../server/audit/event.js';
 import { adminOfKey } from '../../../server/auth/admin-actor.js';
-import { actorOfKey } from '../../../server/auth/request-actor.js';
+import { actorOf } from '../../../server/auth/request-actor.js';
 import { canonicalJson } from '../../../server/canonical-json.js';
 import { pathOf } from '../../support/gateway.js';
 
@@ -12,7 +12,7 @@ const RECORD = '0190c0de-0000-7000-8000-000000000001';
 const LAB = pathOf('/labs/x');
 
 const actor = eventActor(
-  actorOfKey({
+  actorOf('key', {
     id: 'ana',
     identities: [
       { provider: 'orcid', subject: '0000' },
@@ -105,7 +105,7 @@ describe('an event', () => {
 
   it('keeps an actor without scopes apart from one with all', () => {
     const holder = { id: 'ci', identities: [], restrictions: null, credentialFingerprint: 'f'.repeat(64) };
-    expect(eventActor(actorOfKey({ ...holder, scopes: NO_SCOPES })).credentialScopes).toEqual([]);
-    expect(eventActor(actorOfKey({ ...holder, scopes: ALL_SCOPES })).credentialScopes).toHaveLength(10);
+    expect(eventActor(actorOf('key', { ...holder, scopes: NO_SCOPES })).credentialScopes).toEqual([]);
+    expect(eventActor(actorOf('key', { ...holder, scopes: ALL_SCOPES })).credentialScopes).toHaveLength(10);
   });
 });

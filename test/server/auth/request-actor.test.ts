@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { ALL_SCOPES } from '../../../engine/index.js';
 import { makeFingerprinter } from '../../../server/auth/fingerprint.js';
-import { actorOfKey, localActor } from '../../../server/auth/request-actor.js';
+import { actorOf, localActor } from '../../../server/auth/request-actor.js';
 
 const identity = { provider: 'orcid', subject: 'ada' };
 
 describe('a RequestActor', () => {
   it('is frozen all through, and shares nothing with what it was made from', () => {
     const identities = [identity];
-    const actor = actorOfKey({ id: 'ada', identities, scopes: null, restrictions: [], credentialFingerprint: 'f' });
+    const actor = actorOf('key', { id: 'ada', identities, scopes: null, restrictions: [], credentialFingerprint: 'f' });
     for (const part of [actor, actor.identities, actor.identities[0], actor.namespaceRestrictions]) {
       expect(Object.isFrozen(part)).toBe(true);
     }
@@ -19,8 +19,8 @@ describe('a RequestActor', () => {
 
   it('carries all ten scopes only where the key is not narrowed', () => {
     const fields = { id: 'ada', identities: [], restrictions: null, credentialFingerprint: 'f' };
-    expect(actorOfKey({ ...fields, scopes: null }).credentialScopes).toBe(ALL_SCOPES);
-    expect(actorOfKey({ ...fields, scopes: 0 as typeof ALL_SCOPES }).credentialScopes).toBe(0);
+    expect(actorOf('key', { ...fields, scopes: null }).credentialScopes).toBe(ALL_SCOPES);
+    expect(actorOf('key', { ...fields, scopes: 0 as typeof ALL_SCOPES }).credentialScopes).toBe(0);
   });
 
   it('of local mode is frozen and unrestricted', () => {

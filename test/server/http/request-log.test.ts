@@ -43,7 +43,7 @@ function refuse(code: ProblemCode, address: string): void {
     clientId: null,
     at: instantOf(0),
     startedAt: performance.now(),
-    actor: { id: 'ada' },
+    actor: { id: 'ada', credentialFingerprint: 'f' },
     leave: null,
     active: null,
   };

@@ -3,7 +3,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { instantOf, type NamespacePath, type Policy, resolveActor, scopeSetOf } from '../../../engine/index.js';
 import { createKey } from '../../../server/auth/api-keys.js';
-import { actorOfKey, type KeyHolder, type RequestActor } from '../../../server/auth/request-actor.js';
+import { actorOf, type CredentialHolder, type RequestActor } from '../../../server/auth/request-actor.js';
 import { makeActorResolver } from '../../../server/auth/resolved-actors.js';
 import { type GatewayServices, makeServices } from '../../../server/compose.js';
 import { POLICY_LIMITS } from '../../../server/limits.js';
@@ -85,7 +85,7 @@ describe('what is kept of an actor', () => {
 
   it('is not used for a credential of the same fingerprint that says anything else', () => {
     const resolve = makeActorResolver(counting);
-    const others: Partial<KeyHolder>[] = [
+    const others: Partial<CredentialHolder>[] = [
       { identities: [BOB] },
       { identities: [ADA, BOB] },
       { identities: [] },
@@ -95,15 +95,15 @@ describe('what is kept of an actor', () => {
       { restrictions: [pathOf('/labs')] },
       { restrictions: [pathOf('/labs'), pathOf('/archive')] },
     ];
-    for (const other of [{}, ...others, {}]) resolve(LABS, actorOfKey({ ...fields, ...other }));
+    for (const other of [{}, ...others, {}]) resolve(LABS, actorOf('key', { ...fields, ...other }));
     expect(resolved.length).toBe(others.length + 2);
-    expect(resolve(LABS, actorOfKey(fields))).toBe(resolve(LABS, actorOfKey(fields)));
+    expect(resolve(LABS, actorOf('key', fields))).toBe(resolve(LABS, actorOf('key', fields)));
     expect(resolved.length).toBe(others.length + 2);
   });
 
   it('is bounded: who did not come for longest is forgotten', () => {
     const resolve = makeActorResolver(counting);
-    const actor = (index: number): RequestActor => actorOfKey({ ...fields, credentialFingerprint: String(index) });
+    const actor = (index: number): RequestActor => actorOf('key', { ...fields, credentialFingerprint: String(index) });
     const most = POLICY_LIMITS.resolvedActors;
     for (let index = 0; index <= most; index += 1) resolve(LABS, actor(index));
     resolve(LABS, actor(1));

@@ -1,0 +1,61 @@
+// Every way in that the settings open, and what must be right about them before the first request. To add one is to add its file,
+// its settings and its line here.
+import type { Policy } from '../../engine/index.js';
+import type { Logger } from '../ports.js';
+import type { Authenticator, CredentialIssuer, SetupFault } from './authenticator.js';
+import { type AuthenticatorTools, type IssuerSettings, makeOidcAuthenticator } from './oidc-authenticator.js';
+import type { RequestActor } from './request-actor.js';
+
+/** As the settings have it. */
+export interface AuthenticationSettings {
+  readonly keys: { readonly enabled: boolean };
+  readonly oidc: readonly IssuerSettings[];
+}
+
+/** Beside local mode. `keys` is made elsewhere, since it opens the admin door, too. */
+export function makeAuthenticators(
+  settings: AuthenticationSettings,
+  keys: Authenticator<RequestActor>,
+  tools: AuthenticatorTools,
+): readonly Authenticator<RequestActor>[] {
+  return [
+    ...(settings.keys.enabled ? [keys] : []),
+    ...(settings.oidc.length === 0 ? [] : [makeOidcAuthenticator(settings.oidc, tools)]),
+  ];
+}
+
+/** Settings of `authentication` that nothing can be started with: all that is wrong with them. */
+export class AuthenticationError extends Error {
+  override readonly name = 'AuthenticationError';
+  readonly faults: readonly SetupFault[];
+
+  constructor(faults: readonly SetupFault[]) {
+    super('the settings of `authentication` cannot be used');
+    this.faults = faults;
+  }
+}
+
+/** Throws `AuthenticationError`. An issuer that cannot be reached is none: its credentials are refused until it can. */
+export async function prepareIssuers(issuers: readonly CredentialIssuer[], policy: Policy): Promise<void> {
+  const undeclared = undeclaredProviders(issuers, policy);
+  const faults = await Promise.all(issuers.map((issuer) => issuer.prepare()));
+  const all = [...undeclared, ...faults.filter((fault) => fault !== null)];
+  if (all.length > 0) throw new AuthenticationError(all);
+}
+
+/** Says that whoever comes from these issuers has no grant under a policy that has just come into force. */
+export function warnOfUndeclared(issuers: readonly CredentialIssuer[], policy: Policy, log: Logger): void {
+  for (const { setting, message } of undeclaredProviders(issuers, policy)) {
+    log.warn({ setting, policy: policy.name, snapshot: policy.digest }, message);
+  }
+}
+
+function undeclaredProviders(issuers: readonly CredentialIssuer[], { providers, name }: Policy): readonly SetupFault[] {
+  return issuers
+    .filter(({ provider }) => !providers.includes(provider))
+    .map(({ setting, provider }) => ({
+      setting: `${setting}.provider`,
+      message: `the policy \`${name}\` does not declare the provider \`${provider}\``,
+      fix: `add \`${provider}: {}\` to \`providers\` in policy.yaml, or name another provider`,
+    }));
+}

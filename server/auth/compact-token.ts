@@ -1,0 +1,74 @@
+// A JSON Web Token before anything of it is believed: one spelling for each token (RFC 7515 compact, canonical base64url), strict
+// JSON without duplicate members, and of its header only what an issuer's settings can answer. What it claims is read elsewhere.
+import { parseStrictJson } from '../json.js';
+import { TOKEN_LIMITS } from '../limits.js';
+import { notValid } from './authenticator.js';
+
+export type Claims = ReadonlyMap<string, unknown>;
+
+export interface CompactToken {
+  readonly algorithm: string;
+  readonly keyId: string;
+  /** In lower case and without `application/`; null where the header does not say. */
+  readonly type: string | null;
+  /** Not verified. */
+  readonly claims: Claims;
+  /** What the signature covers of the claims, in the only spelling that they have here. */
+  readonly payload: string;
+}
+
+const PART = /^[A-Za-z0-9_-]+$/;
+const KEY_ID = /^[\x21-\x7e]{1,256}$/;
+
+/** Whether a text has the three parts of a signed token, whatever is in them. */
+export function isCompact(text: string): boolean {
+  return text.split('.', 4).length === 3;
+}
+
+/** Throws `auth.invalid` for every text that is not the one spelling of a signed token. */
+export function readCompactToken(text: string): CompactToken {
+  const [header = '', payload = '', signature = '', ...more] = text.split('.', 4);
+  if (more.length > 0 || ![header, payload, signature].every(isCanonical)) throw notValid('not a signed token');
+  const fields = readObject(header, 'the header');
+  for (const name of fields.keys()) {
+    if (REFUSED.has(name)) throw notValid(`the header has \`${name}\``);
+  }
+  return {
+    algorithm: textOf(fields, 'alg'),
+    keyId: textOf(fields, 'kid'),
+    type: typeOf(fields.get('typ')),
+    claims: readObject(payload, 'the payload'),
+    payload,
+  };
+}
+
+/**
+ * Extensions that must be understood, and there are none; keys that a token brings or leads to; encryption; and what stands
+ * for a token within a token.
+ */
+const REFUSED: ReadonlySet<string> = new Set(['crit', 'b64', 'cty', 'enc', 'zip', 'jwk', 'jku', 'x5c', 'x5u']);
+
+/** Padding, white space and bits that no byte uses would be other spellings of the same. */
+function isCanonical(part: string): boolean {
+  return PART.test(part) && Buffer.from(part, 'base64url').toString('base64url') === part;
+}
+
+function readObject(part: string, name: string): Claims {
+  const read = parseStrictJson(Buffer.from(part, 'base64url'), { depth: TOKEN_LIMITS.jsonDepth });
+  if (!read.ok) throw notValid(`${name} is no strict JSON`);
+  const { value } = read;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw notValid(`${name} is no object`);
+  return new Map<string, unknown>(Object.entries(value));
+}
+
+function textOf(fields: Claims, name: string): string {
+  const value = fields.get(name);
+  if (typeof value !== 'string' || !KEY_ID.test(value)) throw notValid(`the header has no usable \`${name}\``);
+  return value;
+}
+
+function typeOf(value: unknown): string | null {
+  if (value === undefined) return null;
+  if (typeof value !== 'string') throw notValid('the header has no usable `typ`');
+  return value.toLowerCase().replace(/^application\//, '');
+}

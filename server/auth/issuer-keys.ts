@@ -1,0 +1,149 @@
+// The keys of one issuer over time: fetched when they are needed and when they have become old, one fetch at a time and with a
+// pause between two, so that no token makes the gateway ask often. What was fetched outlives an outage of the issuer, for a time.
+import type { Instant } from '../../engine/index.js';
+import { TOKEN_LIMITS } from '../limits.js';
+import { isLoopbackUrl, OutgoingError, send, urlFault } from '../outgoing.js';
+import type { Clock, Logger } from '../ports.js';
+import { type Algorithm, KeySetError, type PublicKey, readDocument, readKeySet } from './public-keys.js';
+
+export interface IssuerKeysOptions {
+  /** Exactly as its tokens and its discovery document have it. */
+  readonly issuer: string;
+  /** Null: the issuer's discovery document says it. */
+  readonly jwksUrl: string | null;
+  readonly algorithms: readonly Algorithm[];
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface IssuerKeys {
+  /** The key of this name for this algorithm, the same object for as long as the issuer has it; null where there is none. */
+  readonly find: (keyId: string, algorithm: string) => Promise<PublicKey | null>;
+  /** Fetches the keys; null where that went well, or why not. */
+  readonly prepare: () => Promise<Failure | null>;
+  readonly state: () => KeysState;
+}
+
+export interface KeysState {
+  /** Null: never. */
+  readonly fetchedAt: Instant | null;
+  readonly keys: number;
+  /** Why the last fetch failed; null where it did not. */
+  readonly failure: Failure | null;
+}
+
+/** `misconfigured`: what the issuer answers contradicts the settings, and asking again will not help. */
+export interface Failure {
+  readonly kind: 'unreachable' | 'misconfigured';
+  readonly message: string;
+}
+
+export function makeIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
+  const { issuer, clock, log } = options;
+  let keys: readonly PublicKey[] = [];
+  let fetchedAt: Instant | null = null;
+  let triedAt: Instant | null = null;
+  let failure: Failure | null = null;
+  let fetching: Promise<void> | null = null;
+
+  const fetchKeys = async (): Promise<void> => {
+    try {
+      const fetched = await fetchKeySet(options);
+      const known = new Map(keys.map((key) => [nameOf(key), key]));
+      keys = fetched.map((key) => known.get(nameOf(key)) ?? key);
+      fetchedAt = clock.now();
+      if (failure !== null) log.info({ issuer, keys: keys.length }, 'the keys of an issuer can be fetched again');
+      if (keys.length === 0)
+        log.warn({ issuer }, 'the issuer publishes no key for its algorithms: its tokens are refused');
+      failure = null;
+    } catch (error) {
+      failure = failureOf(error);
+      log.warn({ issuer, reason: failure.message, error }, 'the keys of an issuer could not be fetched');
+    }
+  };
+  /** Joins the fetch that is under way, and begins none too soon after another. */
+  const refresh = (): Promise<void> => {
+    if (fetching !== null) return fetching;
+    const now = clock.now();
+    if (isWithin(triedAt, now, TOKEN_LIMITS.keysCoolDown)) return Promise.resolve();
+    triedAt = now;
+    fetching = fetchKeys().finally(() => {
+      fetching = null;
+    });
+    return fetching;
+  };
+  const findKnown = (keyId: string, algorithm: string): PublicKey | null => {
+    if (!isWithin(fetchedAt, clock.now(), TOKEN_LIMITS.keysKept)) return null;
+    const found = keys.filter((key) => key.keyId === keyId && key.algorithm === algorithm);
+    // Of two keys with one name nobody knows which is meant.
+    return found.length === 1 ? (found[0] ?? null) : null;
+  };
+  return {
+    find: async (keyId, algorithm) => {
+      if (!isWithin(fetchedAt, clock.now(), TOKEN_LIMITS.keysFresh)) {
+        const refreshed = refresh();
+        // In an outage nobody waits for the issuer once it has failed to answer.
+        if (failure === null || findKnown(keyId, algorithm) === null) await refreshed;
+      }
+      const known = findKnown(keyId, algorithm);
+      if (known !== null) return known;
+      await refresh();
+      return findKnown(keyId, algorithm);
+    },
+    prepare: async () => {
+      await refresh();
+      return failure;
+    },
+    state: () => ({ fetchedAt, keys: keys.length, failure }),
+  };
+}
+
+/** False also where the clock was set back. */
+function isWithin(since: Instant | null, now: Instant, time: number): boolean {
+  return since !== null && now >= since && now - since < time;
+}
+
+function nameOf({ keyId, algorithm, material }: PublicKey): string {
+  return JSON.stringify([keyId, algorithm, material]);
+}
+
+async function fetchKeySet({ issuer, jwksUrl, algorithms }: IssuerKeysOptions): Promise<readonly PublicKey[]> {
+  return readKeySet(await fetchDocument(jwksUrl ?? (await discover(issuer))), algorithms);
+}
+
+/** Contradicts the settings. */
+class DiscoveryError extends Error {
+  override readonly name = 'DiscoveryError';
+}
+
+/** The address of the keys by OpenID Connect Discovery. */
+async function discover(issuer: string): Promise<string> {
+  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  const fields = readDocument(await fetchDocument(url), 'the discovery document');
+  if (fields.get('issuer') !== issuer) {
+    throw new DiscoveryError('the discovery document is of another issuer: `issuer` must be written exactly as there');
+  }
+  const address = fields.get('jwks_uri');
+  if (typeof address !== 'string') throw new DiscoveryError('the discovery document has no `jwks_uri`');
+  const fault = urlFault(address);
+  if (fault !== null) throw new DiscoveryError(`the \`jwks_uri\` of the discovery document ${fault}`);
+  // An issuer elsewhere does not send the gateway to what listens on its own machine.
+  if (isLoopbackUrl(address) && !isLoopbackUrl(issuer)) {
+    throw new DiscoveryError('the `jwks_uri` of the discovery document is an address of this machine');
+  }
+  return address;
+}
+
+async function fetchDocument(url: string): Promise<Buffer> {
+  const { documentBytes: maxBytes, documentTimeout: timeout } = TOKEN_LIMITS;
+  const { status, body } = await send({ url, maxBytes, timeout });
+  if (status !== 200) throw new OutgoingError(`answers with status ${String(status)}`);
+  return body;
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof DiscoveryError) return { kind: 'misconfigured', message: error.message };
+  if (error instanceof KeySetError) return { kind: 'unreachable', message: error.message };
+  if (error instanceof OutgoingError) return { kind: 'unreachable', message: `it ${error.message}` };
+  return { kind: 'unreachable', message: 'its answer could not be used' };
+}

@@ -1,0 +1,175 @@
+// Signed tokens (JWT) of OpenID Connect and OAuth 2.0 issuers as evidence. A token counts where the settings name its issuer, and only
+// for what they say: algorithm, key, type, audience and times are all checked, and nothing in its header chooses how. One that was
+// verified is known again by its hash, for as long as its key is the issuer's and its time has not passed.
+import { hash } from 'node:crypto';
+import { compactVerify } from 'jose';
+import type { Instant } from '../../engine/index.js';
+import { TOKEN_LIMITS } from '../limits.js';
+import type { Clock, Logger } from '../ports.js';
+import { makeRecent } from '../recent.js';
+import { type Authenticator, type CredentialIssuer, type Evidence, notValid } from './authenticator.js';
+import { certificateThumbprint } from './certificate-thumbprint.js';
+import { type Claims, type CompactToken, isCompact, readCompactToken } from './compact-token.js';
+import type { Fingerprinter } from './fingerprint.js';
+import { type IssuerKeys, makeIssuerKeys } from './issuer-keys.js';
+import { isKeyText } from './key-text.js';
+import type { Algorithm, PublicKey } from './public-keys.js';
+import { actorOf, type RequestActor } from './request-actor.js';
+import {
+  audiencesOf,
+  boundCertificate,
+  type ClaimNames,
+  holderOf,
+  type TimeRules,
+  type Validity,
+  validityOf,
+} from './token-claims.js';
+
+/** One issuer, as the settings have it. */
+export interface IssuerSettings extends ClaimNames, TimeRules {
+  readonly issuer: string;
+  readonly audience: readonly string[];
+  readonly jwksUrl: string | null;
+  readonly algorithms: readonly Algorithm[];
+  /** Clients that tokens may be issued to; null: any. */
+  readonly clients: readonly string[] | null;
+  /** `access`: only tokens that say they are access tokens (RFC 9068). */
+  readonly tokenType: 'access' | 'any';
+}
+
+/** What every way in is given beside its settings. */
+export interface AuthenticatorTools {
+  readonly fingerprint: Fingerprinter;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+interface Issuer {
+  readonly settings: IssuerSettings;
+  readonly keys: IssuerKeys;
+}
+
+/** A token that was verified, and what that depends on. */
+interface Verified extends Validity {
+  readonly actor: RequestActor;
+  readonly issuer: Issuer;
+  readonly key: PublicKey;
+  readonly boundTo: string | null;
+}
+
+export function makeOidcAuthenticator(
+  settings: readonly IssuerSettings[],
+  { fingerprint, clock, log }: AuthenticatorTools,
+): Authenticator<RequestActor> {
+  const issuers = settings.map((one): Issuer => {
+    const { issuer, jwksUrl, algorithms } = one;
+    return { settings: one, keys: makeIssuerKeys({ issuer, jwksUrl, algorithms, clock, log }) };
+  });
+  const byName = new Map(issuers.map((issuer) => [issuer.settings.issuer, issuer]));
+  const verified = makeRecent<Verified>(Infinity, TOKEN_LIMITS.verified);
+
+  const verify = async (text: string): Promise<Verified> => {
+    const token = readCompactToken(text);
+    const { algorithm, keyId, claims } = token;
+    const issuer = byName.get(String(claims.get('iss')));
+    if (issuer === undefined || claims.get('iss') !== issuer.settings.issuer) throw notValid('unknown issuer');
+    const { algorithms } = issuer.settings;
+    if (!algorithms.some((allowed) => allowed === algorithm)) throw notValid('an algorithm that is not allowed');
+    const key = await issuer.keys.find(keyId, algorithm);
+    if (key === null) throw notValid('no such key of the issuer');
+    try {
+      await compactVerify(text, key.key, { algorithms: [key.algorithm] });
+    } catch {
+      throw notValid('wrong signature');
+    }
+    checkUse(token, issuer.settings);
+    const holder = holderOf(claims, issuer.settings);
+    const credentialFingerprint = fingerprint('token', identifierOf(token, issuer.settings));
+    return {
+      actor: actorOf('token', { ...holder, credentialFingerprint }),
+      issuer,
+      key,
+      boundTo: boundCertificate(claims),
+      ...validityOf(claims, issuer.settings),
+    };
+  };
+
+  /** What was found out about the same token before, unless its key is not the issuer's any more. */
+  const recall = async (digest: string): Promise<Verified | null> => {
+    const known = verified.get(digest);
+    if (known === undefined) return null;
+    const { issuer, key } = known;
+    return (await issuer.keys.find(key.keyId, key.algorithm)) === key ? known : null;
+  };
+
+  return {
+    name: 'oidc',
+    issuers: issuers.map(describeIssuer),
+    claims: ({ bearer }) => bearer !== null && !isKeyText(bearer) && isCompact(bearer),
+    isUnproven: ({ bearer }) => verified.get(digestOf(bearer ?? '')) === undefined,
+    authenticate: async ({ bearer, certificate }: Evidence, at: Instant) => {
+      const text = bearer ?? '';
+      const digest = digestOf(text);
+      const recalled = await recall(digest);
+      const found = recalled ?? (await verify(text));
+      if (at < found.from) throw notValid('not valid yet');
+      if (at >= found.until) throw notValid('expired');
+      if (found.boundTo !== null && found.boundTo !== certificateThumbprint(certificate)) {
+        throw notValid('bound to another certificate');
+      }
+      if (recalled === null) verified.put(digest, found, 0);
+      return found.actor;
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+function describeIssuer({ settings, keys }: Issuer, index: number): CredentialIssuer {
+  const setting = `authentication.oidc.${String(index)}`;
+  return {
+    setting,
+    provider: settings.provider,
+    prepare: async () => {
+      const failure = await keys.prepare();
+      if (failure?.kind !== 'misconfigured') return null;
+      return { setting: `${setting}.issuer`, message: failure.message, fix: 'correct `issuer`, or set `jwksUrl`' };
+    },
+    trouble: () => {
+      const { failure, keys: count } = keys.state();
+      return failure?.message ?? (count === 0 ? 'it publishes no key for its algorithms' : null);
+    },
+  };
+}
+
+function digestOf(text: string): string {
+  return hash('sha256', text, 'base64');
+}
+
+/** Meant for us, issued to whom the settings allow, and a token for access to an API. */
+function checkUse({ type, claims }: CompactToken, { audience, clients, tokenType }: IssuerSettings): void {
+  const named = audiencesOf(claims);
+  if (!named.some((one) => audience.includes(one))) throw notValid('for another audience');
+  const client = claims.get('azp') ?? claims.get('client_id');
+  if (clients !== null && !clients.some((allowed) => allowed === client)) throw notValid('issued to another client');
+  // Whoever else it is for could use it here, unless we know the client that it was issued to.
+  if (clients === null && !named.every((one) => audience.includes(one))) throw notValid('for other audiences, too');
+  const isAccess = type === 'at+jwt';
+  if (!isAccess && (tokenType === 'access' || (type !== null && type !== 'jwt')))
+    throw notValid('another type of token');
+  if (!isAccess && isOfAnotherUse(claims)) throw notValid('a token for another use');
+}
+
+/** Marks of ID tokens, of logout and security events, and of the kinds that Keycloak names in the claims. */
+function isOfAnotherUse(claims: Claims): boolean {
+  const kind = claims.get('typ');
+  return ID_MARKS.some((name) => claims.has(name)) || (kind !== undefined && kind !== 'Bearer');
+}
+
+const ID_MARKS = ['nonce', 'at_hash', 'c_hash', 's_hash', 'events'];
+
+/** Who issued it to whom, and which of those it is: its `jti`, or all that was signed. Never how it is spelled. */
+function identifierOf({ claims, payload }: CompactToken, { issuer }: IssuerSettings): string {
+  const id = claims.get('jti');
+  const which = typeof id === 'string' && id !== '' ? ['jti', id] : ['payload', digestOf(payload)];
+  return JSON.stringify([issuer, claims.get('sub'), ...which]);
+}

@@ -1,0 +1,90 @@
+// The keys of an issuer's key set (RFC 7517): of what is published, those that can verify a signature with an algorithm that the
+// settings name. The algorithm is the settings', also where a key does not say one; what does not fit is left out.
+import { type CryptoKey, importJWK, type JWK } from 'jose';
+import { parseStrictJson } from '../json.js';
+import { TOKEN_LIMITS } from '../limits.js';
+
+/** The algorithms that an issuer may be allowed: with a public key, each with one kind of it. */
+export const ALGORITHMS = Object.freeze({
+  RS256: { kty: 'RSA', crv: null },
+  RS384: { kty: 'RSA', crv: null },
+  RS512: { kty: 'RSA', crv: null },
+  PS256: { kty: 'RSA', crv: null },
+  PS384: { kty: 'RSA', crv: null },
+  PS512: { kty: 'RSA', crv: null },
+  ES256: { kty: 'EC', crv: 'P-256' },
+  ES384: { kty: 'EC', crv: 'P-384' },
+  ES512: { kty: 'EC', crv: 'P-521' },
+  EdDSA: { kty: 'OKP', crv: 'Ed25519' },
+} as const);
+
+export type Algorithm = keyof typeof ALGORITHMS;
+
+export interface PublicKey {
+  readonly keyId: string;
+  readonly algorithm: Algorithm;
+  /** What it is, so that a key which comes again is known. */
+  readonly material: string;
+  readonly key: CryptoKey;
+}
+
+/** A document that is no usable key set, in fixed words. */
+export class KeySetError extends Error {
+  override readonly name = 'KeySetError';
+}
+
+/** Those keys of the document that fit one of the algorithms, once for each that they fit. */
+export async function readKeySet(
+  document: Uint8Array,
+  algorithms: readonly Algorithm[],
+): Promise<readonly PublicKey[]> {
+  const fields = readDocument(document, 'the key set');
+  const keys = fields.get('keys');
+  if (!Array.isArray(keys)) throw new KeySetError('the key set has no list of keys');
+  if (keys.length > TOKEN_LIMITS.keys)
+    throw new KeySetError(`the key set has more than ${String(TOKEN_LIMITS.keys)} keys`);
+  const read = await Promise.all(keys.flatMap((jwk) => algorithms.map((algorithm) => readKey(jwk, algorithm))));
+  return read.filter((key) => key !== null);
+}
+
+/** The members of a JSON object that an issuer has published. */
+export function readDocument(bytes: Uint8Array, name: string): ReadonlyMap<string, unknown> {
+  const read = parseStrictJson(bytes, { depth: TOKEN_LIMITS.documentDepth });
+  if (!read.ok) throw new KeySetError(`${name} is no strict JSON`);
+  if (!isObject(read.value)) throw new KeySetError(`${name} is no object`);
+  return new Map<string, unknown>(Object.entries(read.value));
+}
+
+async function readKey(value: unknown, algorithm: Algorithm): Promise<PublicKey | null> {
+  if (!isObject(value)) return null;
+  const jwk = new Map<string, unknown>(Object.entries(value));
+  const { kty, crv } = ALGORITHMS[algorithm];
+  const keyId = jwk.get('kid');
+  // A private key that is published verifies nothing.
+  if (typeof keyId !== 'string' || jwk.get('kty') !== kty || jwk.has('d')) return null;
+  if ((jwk.get('use') ?? 'sig') !== 'sig' || (jwk.get('alg') ?? algorithm) !== algorithm) return null;
+  const operations = jwk.get('key_ops') ?? ['verify'];
+  if (!Array.isArray(operations) || !operations.includes('verify')) return null;
+  const names = kty === 'RSA' ? ['n', 'e'] : kty === 'EC' ? ['x', 'y'] : ['x'];
+  const parts = names.map((name) => [name, jwk.get(name)] as const);
+  if (!parts.every(([, part]) => typeof part === 'string')) return null;
+  if (crv === null ? !hasUsableSize(String(jwk.get('n'))) : jwk.get('crv') !== crv) return null;
+  const own: JWK = { kty, ...(crv === null ? {} : { crv }), ...Object.fromEntries(parts) };
+  try {
+    const key = await importJWK(own, algorithm);
+    return key instanceof Uint8Array ? null : { keyId, algorithm, material: JSON.stringify(own), key };
+  } catch {
+    return null;
+  }
+}
+
+function hasUsableSize(modulus: string): boolean {
+  const bytes = Buffer.from(modulus, 'base64url');
+  const bits = 8 * bytes.length - Math.clz32(bytes[0] ?? 0) + 24;
+  const { least, most } = TOKEN_LIMITS.rsaBits;
+  return bytes.length > 0 && bits >= least && bits <= most;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,135 @@
+// What a token claims, whoever vouched for it (a signature or the issuer's own answer), as a holder: whose identities, which scopes,
+// where, from when until when, and bound to which certificate. An absent, empty or malformed claim never means more.
+import {
+  canonicalize,
+  formatIdentity,
+  type Identity,
+  isFamily,
+  isScopeName,
+  makeIdentity,
+  type NamespacePath,
+  NO_SCOPES,
+  type ScopeSet,
+  scopeSetOf,
+} from '../../engine/index.js';
+import { KEY_LIMITS, TOKEN_LIMITS } from '../limits.js';
+import { notValid } from './authenticator.js';
+import type { Claims } from './compact-token.js';
+import type { CredentialHolder } from './request-actor.js';
+
+/** Which claims carry what; null where no claim does. */
+export interface ClaimNames {
+  /** Declared in the policy; the token's `sub` is a subject of it. */
+  readonly provider: string;
+  readonly scopeClaim: string | null;
+  readonly groupsClaim: string | null;
+  readonly restrictionsClaim: string | null;
+}
+
+export type ClaimedHolder = Omit<CredentialHolder, 'credentialFingerprint'>;
+
+/** Throws `auth.invalid` where the claims are of no holder. */
+export function holderOf(claims: Claims, names: ClaimNames): ClaimedHolder {
+  const { provider, scopeClaim, groupsClaim, restrictionsClaim } = names;
+  const own = identityOf(provider, claims.get('sub'), '`sub`');
+  const groups = groupsClaim === null ? [] : groupsOf(claims.get(groupsClaim));
+  const named = groups.map((group) => identityOf(`${provider}-group`, group, 'the groups claim'));
+  return {
+    id: formatIdentity(own),
+    identities: [own, ...named],
+    scopes: scopeClaim === null ? null : scopesOf(claims.get(scopeClaim)),
+    restrictions: restrictionsClaim === null ? null : restrictionsOf(claims.get(restrictionsClaim)),
+  };
+}
+
+function identityOf(provider: string, subject: unknown, claim: string): Identity {
+  const made = typeof subject === 'string' ? makeIdentity(provider, subject) : null;
+  if (made?.ok !== true) throw notValid(`${claim} is no subject`);
+  return made.identity;
+}
+
+/** Nobody has to be in a group. */
+function groupsOf(value: unknown): readonly unknown[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value) || value.length > TOKEN_LIMITS.groups) throw notValid('the groups claim is no short list');
+  return [...new Set<unknown>(value)];
+}
+
+/** A configured claim that is absent carries nothing. */
+function scopesOf(value: unknown): ScopeSet {
+  if (value === undefined) return NO_SCOPES;
+  const texts: readonly unknown[] =
+    typeof value === 'string' ? value.split(' ') : Array.isArray(value) ? value : [null];
+  const names = texts.filter((text) => {
+    if (typeof text !== 'string') throw notValid('the scope claim is neither a string nor a list of strings');
+    const cut = text.indexOf(':');
+    // What begins like a scope of ours must be one; the others are for others.
+    return cut >= 0 && isFamily(text.slice(0, cut));
+  });
+  if (!names.every(isScopeName)) throw notValid('the scope claim has a scope that does not exist');
+  return scopeSetOf(names);
+}
+
+/** A configured claim must be there: without it nobody knows how far the token reaches. */
+function restrictionsOf(value: unknown): readonly NamespacePath[] {
+  if (!Array.isArray(value) || value.length > KEY_LIMITS.restrictions) throw notValid('no usable restrictions claim');
+  return value.map((text: unknown) => {
+    const named = canonicalize(text);
+    if (!named.ok) throw notValid('the restrictions claim has a namespace that is none');
+    return named.path;
+  });
+}
+
+/** Milliseconds since 1970: valid from the first, and no more at the second. */
+export interface Validity {
+  readonly from: number;
+  readonly until: number;
+}
+
+export interface TimeRules {
+  readonly clockTolerance: number;
+  readonly maxTokenAge: number;
+}
+
+/** Of a token that must say when it was issued and when it ends. */
+export function validityOf(claims: Claims, { clockTolerance, maxTokenAge }: TimeRules): Validity {
+  const issued = timeOf(claims, 'iat');
+  const ends = timeOf(claims, 'exp');
+  const begins = claims.has('nbf') ? timeOf(claims, 'nbf') : issued;
+  if (ends <= issued) throw notValid('it ends before it was issued');
+  return {
+    from: Math.max(issued, begins) - clockTolerance,
+    until: Math.min(ends, issued + maxTokenAge) + clockTolerance,
+  };
+}
+
+/** A NumericDate in milliseconds; what is out of the range of dates is none. */
+export function timeOf(claims: Claims, name: string): number {
+  const seconds = claims.get(name);
+  if (typeof seconds !== 'number' || !(seconds >= 0 && seconds <= LAST_SECOND)) throw notValid(`no usable \`${name}\``);
+  return seconds * 1000;
+}
+
+/** Of the year 9999. */
+const LAST_SECOND = 253_402_300_799;
+
+/** The thumbprint of the certificate that the token is bound to (RFC 8705); null where it is bound to nothing. */
+export function boundCertificate(claims: Claims): string | null {
+  const confirmation = claims.get('cnf');
+  if (confirmation === undefined) return null;
+  const members = typeof confirmation === 'object' && confirmation !== null ? Object.entries(confirmation) : [];
+  const [first, ...more] = members;
+  // Whoever is asked for another proof than this one must not get in without it.
+  if (first?.[0] !== 'x5t#S256' || more.length > 0 || typeof first[1] !== 'string') {
+    throw notValid('bound to what is not verified here');
+  }
+  return first[1];
+}
+
+/** The texts of `aud`, at least one. */
+export function audiencesOf(claims: Claims): readonly string[] {
+  const value = claims.get('aud');
+  const texts: readonly unknown[] = Array.isArray(value) ? value : [value];
+  if (texts.length === 0 || !texts.every((text) => typeof text === 'string')) throw notValid('no usable `aud`');
+  return texts;
+}

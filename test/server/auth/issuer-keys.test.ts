@@ -1,0 +1,228 @@
+// The keys of an issuer over time: rotated, withdrawn, out of reach, and served by somebody who means harm.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { RequestListener } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { instantOf } from '../../../engine/index.js';
+import { type IssuerKeys, type IssuerKeysOptions, makeIssuerKeys } from '../../../server/auth/issuer-keys.js';
+import { type IssuerKey, makeIssuerKey, openIssuer, type TokenIssuer } from '../../support/token-issuer.js';
+
+const START = instantOf(1_800_000_000_000);
+const MINUTE = 60_000;
+let now = START;
+let issuer: TokenIssuer;
+let first: IssuerKey;
+let second: IssuerKey;
+const said: string[] = [];
+const log = {
+  info: (_fields: object, message: string) => void said.push(message),
+  warn: (_fields: object, message: string) => void said.push(message),
+  error: (_fields: object, message: string) => void said.push(message),
+};
+
+beforeAll(async () => {
+  [first, second] = await Promise.all([makeIssuerKey('k1'), makeIssuerKey('k2')]);
+  issuer = await openIssuer();
+});
+
+afterAll(async () => {
+  await issuer.stop();
+});
+
+beforeEach(() => {
+  now = START;
+  said.length = 0;
+  issuer.publish([first.jwk]);
+  issuer.answerWith(null);
+});
+
+function open(more: Partial<IssuerKeysOptions> = {}): IssuerKeys {
+  const options = { issuer: issuer.url, jwksUrl: `${issuer.url}/jwks`, algorithms: ['ES256'] as const };
+  return makeIssuerKeys({ ...options, clock: { now: () => now }, log, ...more });
+}
+
+async function has(keys: IssuerKeys, keyId: string): Promise<boolean> {
+  return (await keys.find(keyId, 'ES256')) !== null;
+}
+
+function pass(time: number): void {
+  now = instantOf(now + time);
+}
+
+describe('C24 rotation', () => {
+  test('a new key is fetched when a token names it, once for all that come together', async () => {
+    const keys = open();
+    expect(await has(keys, 'k1')).toBe(true);
+    issuer.publish([first.jwk, second.jwk]);
+    pass(10_000);
+    const before = issuer.asked.length;
+    expect(await Promise.all(Array.from({ length: 200 }, () => has(keys, 'k2')))).not.toContain(false);
+    expect(issuer.asked.length).toBe(before + 1);
+  });
+
+  test('a key that the issuer withdrew is refused after five minutes, also where nobody came meanwhile', async () => {
+    const keys = open();
+    await keys.find('k1', 'ES256');
+    issuer.publish([second.jwk]);
+    pass(5 * MINUTE - 1);
+    expect(await has(keys, 'k1')).toBe(true);
+    pass(1);
+    expect(await Promise.all(Array.from({ length: 200 }, () => has(keys, 'k1')))).not.toContain(true);
+    expect(await has(keys, 'k2')).toBe(true);
+  });
+
+  test('a key that stays is the same object, one whose material changes is another', async () => {
+    const keys = open();
+    const before = await keys.find('k1', 'ES256');
+    issuer.publish([second.jwk, first.jwk]);
+    pass(5 * MINUTE);
+    expect(await keys.find('k1', 'ES256')).toBe(before);
+    issuer.publish([{ ...second.jwk, kid: 'k1' }]);
+    pass(5 * MINUTE);
+    expect(await keys.find('k1', 'ES256')).not.toBe(before);
+  });
+
+  test('a clock that was set back fetches again', async () => {
+    const keys = open();
+    await keys.find('k1', 'ES256');
+    const before = issuer.asked.length;
+    pass(-MINUTE);
+    await keys.find('k1', 'ES256');
+    expect(issuer.asked.length).toBe(before + 1);
+  });
+
+  test('an empty set withdraws every key', async () => {
+    const keys = open();
+    await keys.find('k1', 'ES256');
+    issuer.publish([]);
+    pass(5 * MINUTE);
+    expect(await has(keys, 'k1')).toBe(false);
+  });
+
+  test('of two keys with one name neither is used', async () => {
+    issuer.publish([first.jwk, { ...second.jwk, kid: 'k1' }]);
+    expect(await has(open(), 'k1')).toBe(false);
+  });
+});
+
+const KEYS_BYTES = (): string => JSON.stringify({ keys: [first.jwk, second.jwk] });
+
+const OUTAGES: readonly (readonly [string, RequestListener])[] = [
+  ['an error', (_request, response) => void response.writeHead(500).end()],
+  ['an error with keys', (_request, response) => void response.writeHead(500).end(KEYS_BYTES())],
+  ['nothing at all', (request) => void request.socket.destroy()],
+  ['half an answer', (_request, response) => void response.writeHead(200).write('{"keys":', () => response.destroy())],
+  [
+    'a redirection',
+    (_request, response) => void response.writeHead(302, { location: `${issuer.url}/elsewhere` }).end(KEYS_BYTES()),
+  ],
+  ['a web page', (_request, response) => void response.end('<html>sign in</html>')],
+  ['keys that are no list', (_request, response) => void response.end('{"keys":{}}')],
+  ['a list', (_request, response) => void response.end('[]')],
+  [
+    'a member twice',
+    (_request, response) => void response.end(`{"keys":[],"keys":${JSON.stringify([first.jwk, second.jwk])}}`),
+  ],
+  [
+    'ten thousand keys',
+    (_request, response) => void response.end(JSON.stringify({ keys: Array.from({ length: 10_000 }, () => ({})) })),
+  ],
+  [
+    'compressed keys',
+    (_request, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(KEYS_BYTES())),
+  ],
+];
+
+describe('C23 an issuer out of reach', () => {
+  test.each(OUTAGES)('%s: known keys go on, unknown ones are refused', async (_name, listener) => {
+    const keys = open();
+    await keys.find('k1', 'ES256');
+    issuer.answerWith(listener);
+    pass(6 * MINUTE);
+    expect(await has(keys, 'k1')).toBe(true);
+    pass(10_000);
+    expect(await has(keys, 'k2')).toBe(false);
+    expect(keys.state().failure?.kind).toBe('unreachable');
+    pass(24 * 60 * MINUTE - 6 * MINUTE - 10_001);
+    expect(await has(keys, 'k1')).toBe(true);
+    pass(1);
+    expect(await has(keys, 'k1')).toBe(false);
+    issuer.answerWith(null);
+    pass(10_000);
+    expect(await has(keys, 'k1')).toBe(true);
+    expect(keys.state().failure).toBeNull();
+    expect(said.at(-1)).toBe('the keys of an issuer can be fetched again');
+  });
+
+  test('50 MB are not read', async () => {
+    let sent = 0;
+    const keys = open();
+    issuer.answerWith((_request, response) => {
+      const chunk = Buffer.alloc(64 * 1024, ' ');
+      const more = (): void => {
+        while (sent < 50 * 1024 * 1024 && !response.destroyed) {
+          sent += chunk.length;
+          if (!response.write(chunk)) {
+            response.once('drain', more);
+            return;
+          }
+        }
+        response.end();
+      };
+      more();
+    });
+    const before = process.memoryUsage().rss;
+    expect(await has(keys, 'k1')).toBe(false);
+    expect(keys.state().failure?.message).toBe('it answers with more than 1048576 bytes');
+    expect(sent).toBeLessThan(20 * 1024 * 1024);
+    expect(process.memoryUsage().rss - before).toBeLessThan(40 * 1024 * 1024);
+  });
+
+  test('one that does not answer holds the first token up for three seconds, and no later one', async () => {
+    const keys = open();
+    await keys.find('k1', 'ES256');
+    issuer.answerWith(() => undefined);
+    pass(6 * MINUTE);
+    const began = performance.now();
+    expect(await has(keys, 'k1')).toBe(true);
+    expect(performance.now() - began).toBeLessThan(4_000);
+    pass(10_000);
+    const again = performance.now();
+    expect(await has(keys, 'k1')).toBe(true);
+    expect(performance.now() - again).toBeLessThan(500);
+  });
+
+  test('C29 before the first keys there is nobody', async () => {
+    issuer.answerWith((_request, response) => void response.writeHead(503).end());
+    const keys = open();
+    expect(await keys.prepare()).toMatchObject({ kind: 'unreachable', message: 'it answers with status 503' });
+    expect(await has(keys, 'k1')).toBe(false);
+    issuer.answerWith(null);
+    pass(10_000);
+    expect(await has(keys, 'k1')).toBe(true);
+  });
+});
+
+describe('discovery', () => {
+  const answer =
+    (document: object): RequestListener =>
+    (request, response) =>
+      void response.end(JSON.stringify(request.url === '/jwks' ? { keys: [first.jwk] } : document));
+
+  test('finds the keys where the issuer says', async () => {
+    const keys = open({ jwksUrl: null });
+    expect([await keys.prepare(), await has(keys, 'k1')]).toEqual([null, true]);
+    expect(issuer.asked.slice(-2)).toEqual(['/.well-known/openid-configuration', '/jwks']);
+  });
+
+  test.each<[string, (url: string) => object, RegExp]>([
+    ['another issuer', (url) => ({ issuer: `${url}/`, jwks_uri: `${url}/jwks` }), /of another issuer/],
+    ['no address of keys', (url) => ({ issuer: url }), /has no `jwks_uri`/],
+    ['an address in clear text', (url) => ({ issuer: url, jwks_uri: 'http://id.example.org/jwks' }), /`https:/],
+    ['an address that is none', (url) => ({ issuer: url, jwks_uri: 'file:///etc/passwd' }), /`https:/],
+  ])('a document with %s contradicts the settings', async (_name, documentOf, message) => {
+    issuer.answerWith(answer(documentOf(issuer.url)));
+    const keys = open({ jwksUrl: null });
+    expect(await keys.prepare()).toMatchObject({ kind: 'misconfigured', message: expect.stringMatching(message) });
+    expect(await has(keys, 'k1')).toBe(false);
+  });
+});
