@@ -53,6 +53,27 @@ describe('a snapshot that an editor changed', () => {
   });
 });
 
+test('a person who breaks a rule by an identity that `to` does not name is told with the one that it names', async () => {
+  const cwd = await makeFolder({
+    'policy.yaml': 'bailiwick: 1\nname: facility\nproviders: { ad: {}, vendor: {} }\n',
+    'grants.yaml': 'grants:\n  - { id: archive, identity: "ad:s1101", scopes: ["resource:*"], namespace: /archive }\n',
+    'guardrails.yaml':
+      'people:\n  sam: { identities: ["ad:s1101", "vendor:s1101"] }\nguardrails:\n  - { id: g, never: { scopes: ["*:write"], under: /archive, to: { providers: [vendor] } } }\n',
+  });
+  const { status, stdout } = await runCli(['check', '.'], { cwd });
+  expect([status, stdout]).toEqual([
+    5,
+    expect.stringContaining(
+      [
+        '  sam (ad:s1101): resource:write at and below /archive',
+        '    grant: archive (grants.yaml:2)',
+        '    sam is also vendor:s1101, whom `to` names',
+        '',
+      ].join('\n'),
+    ),
+  ]);
+});
+
 test('a grant without a beginning breaks `expires`, and is named with what it lacks', async () => {
   const grant = (id: string, window: string): string =>
     `  - { id: ${id}, identity: vendor:acme, scopes: [resource:read], namespace: /labs${window} }\n`;

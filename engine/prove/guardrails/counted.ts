@@ -2,9 +2,10 @@
 // a person counts if `to` names any of it, and then with everything that remains: what a human may do here they may also do
 // with what they hold by another identity.
 import { formatIdentity, GROUP_SUFFIX, type Identity } from '../../model/identity.js';
+import { compareTexts } from '../../model/order.js';
 import type { Audience, Parties } from '../../model/policy-set.js';
 import { unionOfRows } from '../../model/row-lists.js';
-import { type Group, groupsNear } from '../cells/identity-groups.js';
+import { type Group, groupsNear, identityText } from '../cells/identity-groups.js';
 import { withMembersBelow } from '../cells/membership.js';
 import type { World } from './world.js';
 
@@ -14,6 +15,8 @@ export interface Counted {
   readonly reach: (principal: number) => Int32Array;
   /** The identities of a person that count, sorted. */
   readonly identitiesOf: (person: number) => readonly number[] | Int32Array;
+  /** The identities of a person by which `to` names them, as texts; empty where there is no `to`. */
+  readonly namedBy: (person: number) => readonly string[];
   /** People grouped by which of some principals (1 each) they are or are in; those of none are in no group. */
   readonly groupsNear: (principals: Uint8Array) => readonly Group[];
   /** Whether some person counts with several identities. */
@@ -32,11 +35,8 @@ const EVERYONE: Parties = { to: null, except: { roles: [], identities: [] } };
 
 /** Some identities (1 each), every one by itself: for rules that ask something of grants, not of people. */
 export function countIdentities(world: World, counts: Uint8Array): Counted {
-  return countedBy(
-    world,
-    Int32Array.from(counts, (one, row) => (one === 1 ? row : NOBODY)),
-    new Map(),
-  );
+  const personOf = Int32Array.from(counts, (one, row) => (one === 1 ? row : NOBODY));
+  return countedBy(world, { personOf, several: new Map(), namedBy: new Map() });
 }
 
 export function countPeople(world: World, { to, except }: Parties = EVERYONE): Counted {
@@ -48,20 +48,31 @@ export function countPeople(world: World, { to, except }: Parties = EVERYONE): C
     !isLeftOut.row(row) && (people.ofIdentity(row) !== null || counts(row)) ? row : NOBODY,
   );
   const several = new Map<number, Int32Array>();
+  const namedBy = new Map<number, readonly string[]>();
   for (const { rows, others } of people.named) {
     const remaining = rows.filter((row) => personOf[row] !== NOBODY);
-    const isSpokenOf =
-      remaining.some(counts) ||
-      others.some((identity) => isNamed?.identity(identity) === true && !isLeftOut.identity(identity));
+    const speaking = others.filter((identity) => isNamed?.identity(identity) === true && !isLeftOut.identity(identity));
+    const isSpokenOf = remaining.some(counts) || speaking.length > 0;
     const [first = NOBODY] = isSpokenOf ? remaining : [];
     for (const row of remaining) personOf[row] = first;
     if (isSpokenOf && remaining.length > 1) several.set(first, remaining);
+    if (isNamed !== null && isSpokenOf) {
+      const named = [...remaining].filter(counts).map((row) => identityText(policy, row));
+      namedBy.set(first, [...named, ...speaking.map(formatIdentity)].sort(compareTexts));
+    }
   }
-  return countedBy(world, personOf, several);
+  return countedBy(world, { personOf, several, namedBy });
 }
 
-/** `personOf` says by identity row as whom it counts; `several` has those who count with several. */
-function countedBy({ policy, reach }: World, personOf: Int32Array, several: ReadonlyMap<number, Int32Array>): Counted {
+interface Counting {
+  /** By identity row, as whom it counts. */
+  readonly personOf: Int32Array;
+  /** Those who count with several identities. */
+  readonly several: ReadonlyMap<number, Int32Array>;
+  readonly namedBy: ReadonlyMap<number, readonly string[]>;
+}
+
+function countedBy({ policy, reach }: World, { personOf, several, namedBy }: Counting): Counted {
   const isPlain = personOf.every((person, row) => person === row);
   const counts = (row: number): boolean => isPlain || (personOf[row] === row && !several.has(row));
   const known = new Map<number, Int32Array>();
@@ -78,6 +89,7 @@ function countedBy({ policy, reach }: World, personOf: Int32Array, several: Read
       return found;
     },
     identitiesOf: (person) => several.get(person) ?? [person],
+    namedBy: (person) => namedBy.get(person) ?? [],
     groupsNear: (principals) => joinGroups(groupsNear(policy, { principals, counts }), severalGroups(principals)),
     hasSeveral: several.size > 0,
   };

@@ -1,8 +1,8 @@
 // Which people a witness names, and which of their identities brings what: a human who breaks a rule by several identities
 // is told as one.
-import { formatIdentity } from '../../model/identity.js';
 import { compareTexts } from '../../model/order.js';
 import type { ScopeName } from '../../model/scope.js';
+import { identityText } from '../cells/identity-groups.js';
 import { scopesOf } from '../cells/regions.js';
 import type { Scene } from './counted.js';
 import type { RowNumbers, Sighting } from './world.js';
@@ -22,6 +22,8 @@ export interface WitnessPerson {
   readonly person: string;
   /** Sorted by identity. */
   readonly identities: readonly WitnessPart[];
+  /** Other identities of theirs, by which `to` of the guardrail names them; absent where it names one of `identities`. */
+  readonly namedBy?: readonly string[];
 }
 
 export interface Bringers {
@@ -46,8 +48,7 @@ export function makeBringers(scene: Scene, sightings: readonly Sighting[]): Brin
   const isTold = names <= limits.witnessNames;
 
   const partOf = (identity: number, sighting: Sighting, by: readonly number[]): WitnessPart => {
-    const provider = policy.tables.providers[policy.tables.identities.provider[identity] ?? 0] ?? '';
-    const text = formatIdentity({ provider, subject: policy.tables.identities.subject[identity] ?? '' });
+    const text = identityText(policy, identity);
     if (!isTold) return { identity: text };
     const own = by.filter((grant) => holds(identity, grant));
     const given = own.reduce((all, grant) => all | (grants.scopes[grant] ?? 0), 0);
@@ -64,12 +65,15 @@ export function makeBringers(scene: Scene, sightings: readonly Sighting[]): Brin
     },
     peopleOf: (sighting) => {
       const by = grantsIn(sighting);
-      return Array.from(namedIn(sighting), (one) => ({
-        person: people.ofIdentity(one)?.name ?? '',
-        identities: Array.from(bringing(one, by), (identity) => partOf(identity, sighting, by)).sort((a, b) =>
-          compareTexts(a.identity, b.identity),
-        ),
-      })).sort((a, b) => compareTexts(a.person, b.person));
+      const told = Array.from(namedIn(sighting), (one): WitnessPerson => {
+        const identities = Array.from(bringing(one, by), (identity) => partOf(identity, sighting, by));
+        identities.sort((a, b) => compareTexts(a.identity, b.identity));
+        const person = people.ofIdentity(one)?.name ?? '';
+        const namedBy = counted.namedBy(one);
+        const isPlain = namedBy.length === 0 || identities.some(({ identity }) => namedBy.includes(identity));
+        return { person, identities, ...(isPlain ? {} : { namedBy }) };
+      });
+      return told.sort((a, b) => compareTexts(a.person, b.person));
     },
   };
 }

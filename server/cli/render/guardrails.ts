@@ -87,15 +87,18 @@ function whoText({ identities, people = [] }: Witness): string {
 }
 
 /** What each identity of a person brings; of one identity it has been said. */
-function broughtText({ identities }: WitnessPerson): string {
-  if (identities.length < 2) return '';
-  return identities
-    .map(({ identity, scopes = [], grants = [] }) =>
-      grants.length === 0
-        ? ''
-        : `    ${escapeText(identity)} brings ${scopes.join(', ')} by ${shortList(grants, SHOWN_GRANTS)}\n`,
-    )
-    .join('');
+function broughtText({ person, identities, namedBy = [] }: WitnessPerson): string {
+  const named =
+    namedBy.length === 0
+      ? ''
+      : `    ${person} is also ${shortList(namedBy.map(escapeText), SHOWN_IDENTITIES)}, whom \`to\` names\n`;
+  if (identities.length < 2) return named;
+  const brought = identities.map(({ identity, scopes = [], grants = [] }) =>
+    grants.length === 0
+      ? ''
+      : `    ${escapeText(identity)} brings ${scopes.join(', ')} by ${shortList(grants, SHOWN_GRANTS)}\n`,
+  );
+  return brought.join('') + named;
 }
 
 /** As JSON: instants are texts, absent things are left out. */

@@ -73,9 +73,17 @@ describe('contractors never write to the archive', () => {
           {
             person: 'ana-ortiz',
             identities: [{ identity: 'ad:s1101', scopes: ['resource:write'], grants: ['g0'] }],
+            namedBy: ['vendor:s1101'],
           },
         ],
       },
+    ]);
+  });
+
+  test('a person who is named by the identity that writes needs no other word', () => {
+    const violation = checkOne({ ...staff(STAFF, VENDOR), people: [ANA] }, vendorsNeverWrite);
+    expect(violation?.witnesses.flatMap(({ people = [] }) => people.map(({ namedBy }) => namedBy))).toEqual([
+      undefined,
     ]);
   });
 

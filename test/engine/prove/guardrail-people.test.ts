@@ -165,12 +165,16 @@ function humansOf(set: PolicySet, rule: Parties, witness: Witness): readonly Hum
   const bringing = humans.map((human) => ({
     ...human,
     identities: human.identities.filter((one) => ownOf(one).length > 0),
+    namedBy: human.identities.filter((one) => rule.to !== null && isNamed(set, rule.to, formatIdentity(one))),
   }));
   expect(witness.identities).toEqual(bringing.flatMap(({ identities }) => identities.map(formatIdentity)).sort());
   const people = bringing
     .filter(({ name }) => name !== null)
-    .map(({ name, identities }) => ({
+    .map(({ name, identities, namedBy }) => ({
       person: name,
+      ...(namedBy.length > 0 && !namedBy.some((one) => identities.includes(one))
+        ? { namedBy: namedBy.map(formatIdentity).sort() }
+        : {}),
       identities: identities
         .map((one) => {
           const own = ownOf(one);
