@@ -254,6 +254,9 @@ export const LOAD_LIMITS = Object.freeze({
   /** Namespaces that are remembered as being there, and that one statement asks for. */
   knownNamespaces: 200_000,
   askedNamespaces: 10_000,
+  /** Namespaces that are not there for which one is looked for that may be meant, and how many beside each are looked at. */
+  guessedNamespaces: 100,
+  siblings: 1_000,
   /** Records that an export reads at a time: few, since each may take two megabytes. */
   exportedRecords: 50,
   /** Templates whose compiled schemas are remembered. */

@@ -10,6 +10,7 @@ import type { FileOutline, Place, PolicySet } from '../model/policy-set.js';
 import { makeDiagnostic, sortDiagnostics } from '../diagnostics/report.js';
 import { findMissingWithin } from './delegation.js';
 import { findEndingGrants, findUnreachableGrants, findWritesAtRoot } from './grant-rules.js';
+import { makeNamespacePlaces } from './grant-places.js';
 import { findIgnores, type IgnoreComment, isIgnoredBy } from './ignores.js';
 import { makeLintWorld } from './lint-world.js';
 import { findLookalikes } from './lookalikes.js';
@@ -58,7 +59,7 @@ export interface LintOptions {
   readonly soonMilliseconds: number;
   /** Levels other than that of the page. */
   readonly levels: ReadonlyMap<LintCode, LintLevel>;
-  /** Of the namespaces that grants name, those that a store has; absent: no store was asked, and its rule is not run. */
+  /** Namespaces that a store has: of those that grants name all, and some that may be meant. Absent: no store was asked, and its rule is not run. */
   readonly stored?: ReadonlySet<string>;
 }
 
@@ -82,6 +83,7 @@ export function lintPolicy(
     levels.get(code) === 'off' ||
     (at === null && CLOCK_RULES.has(code)) ||
     (stored === null && code === 'LINT_NAMESPACE_UNSTORED');
+  const namespacePlace = makeNamespacePlaces(input.sources, limits);
   const world = makeLintWorld(input.policy, input.outlines, limits);
   for (const [rule, codes] of RULES) {
     if (codes.every(isOff)) continue;
@@ -89,6 +91,7 @@ export function lintPolicy(
       at,
       soonMilliseconds,
       stored,
+      namespacePlace,
       maxPairs: limits.lintPairs,
       onLimit: (place) => gaveUp.push(place),
       report: (finding) => findings.push(finding),

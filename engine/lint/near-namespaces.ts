@@ -42,7 +42,7 @@ export function findNearNamespaces(world: LintWorld, context: LintContext): void
       const right = pathOfRow(tables, meant);
       context.report({
         code: 'LINT_NAMESPACE_LOOKALIKE',
-        place: placed(set.grants[grantIn(row)]?.place ?? null),
+        place: context.namespacePlace(placed(set.grants[grantIn(row)]?.place ?? null)),
         message: `\`${path}\` is one letter away from \`${right}\`, which has ${groupDigits(uses[meant] ?? 0)} grants at or below it`,
         help: `did you mean \`${right}\`? if both are right, name \`${path}\` in a test, or say so in an ignore comment`,
         related: relatedTo(set.grants[grantIn(meant)]?.place ?? null, `a grant at or below \`${right}\``),

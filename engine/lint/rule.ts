@@ -4,6 +4,7 @@ import type { LintCode } from '../diagnostics/diagnostic-codes.js';
 import type { Related } from '../diagnostics/diagnostic.js';
 import type { Instant } from '../model/instant.js';
 import type { Place } from '../model/policy-set.js';
+import type { NamespacePlaces } from './grant-places.js';
 import type { LintWorld } from './lint-world.js';
 
 export interface LintFinding {
@@ -18,8 +19,9 @@ export interface LintContext {
   /** Null: rules about the clock say nothing. */
   readonly at: Instant | null;
   readonly soonMilliseconds: number;
-  /** Of the namespaces that grants name, those that a store has; null: no store was asked. */
+  /** Namespaces that a store has: of those that grants name all, and some that may be meant. Null: no store was asked. */
   readonly stored: ReadonlySet<string> | null;
+  readonly namespacePlace: NamespacePlaces;
   readonly maxPairs: number;
   /** Told where a rule gave up. */
   readonly onLimit: (place: Place) => void;

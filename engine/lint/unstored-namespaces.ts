@@ -4,7 +4,7 @@ import { nearest } from '../diagnostics/nearest.js';
 import type { LintWorld } from './lint-world.js';
 import { type LintContext, placed } from './rule.js';
 
-export function findUnstoredNamespaces({ set }: LintWorld, { stored, report }: LintContext): void {
+export function findUnstoredNamespaces({ set }: LintWorld, { stored, namespacePlace, report }: LintContext): void {
   if (stored === null) return;
   const meant = new Map<string, string | null>();
   for (const { id, namespace, place } of set.grants) {
@@ -13,7 +13,7 @@ export function findUnstoredNamespaces({ set }: LintWorld, { stored, report }: L
     const near = meant.get(namespace) ?? null;
     report({
       code: 'LINT_NAMESPACE_UNSTORED',
-      place: placed(place),
+      place: namespacePlace(placed(place)),
       message: `grant \`${id}\` is at \`${namespace}\`, and the store has no such namespace`,
       help: near === null ? 'create the namespace, or remove the grant' : `did you mean \`${near}\`?`,
     });

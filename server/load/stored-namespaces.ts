@@ -1,5 +1,5 @@
 // Which namespaces a store has: those that were described, and those that are there because something is below them.
-import type { NamespacePath } from '../../engine/index.js';
+import { canonicalize, lineageOf, type NamespacePath, nearest } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { LOAD_LIMITS } from '../limits.js';
 import { rowsOf, sql } from '../db/sql.js';
@@ -25,4 +25,44 @@ export async function storedNamespaces(
     }
   }
   return found;
+}
+
+/** Stored namespaces that may be meant by those of these that are not: each has one segment otherwise. */
+export async function meantNamespaces(
+  db: Database,
+  namespaces: readonly NamespacePath[],
+  stored: ReadonlySet<NamespacePath>,
+): Promise<ReadonlySet<NamespacePath>> {
+  const missing = namespaces.filter((path) => !stored.has(path)).slice(0, LOAD_LIMITS.guessedNamespaces);
+  const above = await storedNamespaces(db, [...new Set(missing.flatMap((path) => lineageOf(path)))]);
+  const guesses = new Set<NamespacePath>();
+  for (const path of missing) {
+    const lineage = lineageOf(path);
+    // The first segment of the path that is not there is the one that was misspelt.
+    const first = lineage.findIndex((one) => !above.has(one));
+    const [parent, wrong] = [lineage[first - 1], lineage[first]];
+    if (parent === undefined || wrong === undefined) continue;
+    const near = nearest(lastSegment(wrong), (await childrenOf(db, parent)).map(lastSegment));
+    const guess =
+      near === null ? null : canonicalize(`${parent}/${near}${path.slice(wrong.length)}`.replace('//', '/'));
+    if (guess?.ok === true) guesses.add(guess.path);
+  }
+  return storedNamespaces(db, [...guesses]);
+}
+
+function lastSegment(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** The first so many in the order of their paths. */
+async function childrenOf(db: Database, parent: NamespacePath): Promise<readonly string[]> {
+  const start = storedPath(parent);
+  const rows = await rowsOf<{ readonly path: string }>(
+    db.knex,
+    sql`SELECT path FROM records WHERE family = ${familyCode('namespace')}::smallint
+      AND path > ${start}::text AND path < ${`${start.slice(0, -1)}0`}::text
+      AND strpos(substr(path, ${start.length + 1}::int), '/') = length(path) - ${start.length}::int
+      ORDER BY path LIMIT ${LOAD_LIMITS.siblings}::int`,
+  );
+  return rows.map(({ path }) => path.slice(0, -1));
 }

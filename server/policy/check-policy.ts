@@ -74,7 +74,7 @@ export interface CheckRequest {
 export interface LintRequest extends Omit<LintOptions, 'stored'> {
   /** `warnings`: a warning makes the policy invalid, but for those that depend on the clock. */
   readonly failOn: 'errors' | 'warnings';
-  /** Of these namespaces, those that the store has. Absent: no store is asked. */
+  /** Namespaces that the store has: all of these that it has, and some that may be meant. Absent: no store is asked. */
   readonly askStore?: (namespaces: readonly NamespacePath[]) => Promise<ReadonlySet<NamespacePath>>;
 }
 

@@ -28,7 +28,8 @@ beforeAll(async () => {
   const files = { ...POLICY, 'more.yaml': MORE, 'tests.yaml': PASSING };
   cwd = await makeFolder({
     ...Object.fromEntries(Object.entries(files).map(([path, text]) => [`policy/${path}`, text])),
-    'records.jsonl': '{"family":"resource","namespace":"/labs/optics/run-7","name":"lens"}\n',
+    'records.jsonl':
+      '{"family":"resource","namespace":"/labs/optics/run-7","name":"lens"}\n{"family":"resource","namespace":"/fleet/borkum/b-04","name":"blade"}\n',
   });
   expect((await runCli(['load', 'records.jsonl', '--data-dir', dataDir], { cwd })).status).toBe(0);
 });
@@ -42,7 +43,7 @@ it('names grants at namespaces that are not there, as lint that a level and a co
   const run = await check('--store', '--data-dir', dataDir);
   expect([run.status, run.stderr]).toEqual([0, '']);
   expect(run.stdout).toMatch(
-    /^more\.yaml:2:\S+ warning LINT_NAMESPACE_UNSTORED grant `slip` is at `\/labs\/optcs`, and the store has no such namespace\n.*\n.*\n {2}help: did you mean `\/labs\/optics`\?\n1 warning in 5 files, 1 test passed\n$/,
+    /^more\.yaml:2:68 warning LINT_NAMESPACE_UNSTORED grant `slip` is at `\/labs\/optcs`, and the store has no such namespace\n.*\n {5}\| {68}\^{11}\n {2}help: did you mean `\/labs\/optics`\?\n1 warning in 5 files, 1 test passed\n$/,
   );
   const strict = await check('--store', '--strict', '--data-dir', dataDir, '--format', 'json');
   expect([strict.status, JSON.parse(strict.stdout)]).toEqual([
@@ -51,6 +52,24 @@ it('names grants at namespaces that are not there, as lint that a level and a co
   ]);
   const off = await check('--store', '--level', 'LINT_NAMESPACE_UNSTORED=off', '--data-dir', dataDir);
   expect(off.stdout).toBe('no mistakes in 5 files, 1 test passed\n');
+});
+
+it('offers a namespace that the store has and no grant names', async () => {
+  const slips = ['/fleet/brokum', '/fleet/brokum/b-04', '/fleet/hamburg', '/fleeet/borkum'];
+  const grants = slips.map(
+    (path, i) => `  - { id: g${String(i)}, identity: orcid:bo, scopes: ["*:read"], namespace: ${path} }`,
+  );
+  const policy = { ...POLICY, 'more.yaml': `grants:\n${grants.join('\n')}\n` };
+  const folder = await makeFolder(policy);
+  const run = await runCli(['check', folder, '--store', '--data-dir', dataDir, '--format', 'json'], { cwd });
+  const { diagnostics } = JSON.parse(run.stdout) as { readonly diagnostics: readonly { code: string; help: string }[] };
+  const helps = diagnostics.filter(({ code }) => code === 'LINT_NAMESPACE_UNSTORED').map(({ help }) => help);
+  expect(helps).toEqual([
+    'did you mean `/fleet/borkum`?',
+    'did you mean `/fleet/borkum/b-04`?',
+    'create the namespace, or remove the grant',
+    'did you mean `/fleet/borkum`?',
+  ]);
 });
 
 it('asks no store unless it is told to, and then one that is there', async () => {

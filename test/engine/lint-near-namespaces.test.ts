@@ -35,7 +35,7 @@ it('names both, where they stand, and what was meant', () => {
   const [found] = lint(['/imaging/archive', '/imaging/archive/x', '/imaging/archve/y']);
   expect(found).toMatchObject({
     severity: 'warning',
-    range: { start: { line: 4 } },
+    range: { start: { line: 4, column: 67 }, end: { line: 4, column: 84 } },
     message: '`/imaging/archve` is one letter away from `/imaging/archive`, which has 2 grants at or below it',
     help: expect.stringMatching(/^did you mean `\/imaging\/archive`\? /),
     related: [{ range: { start: { line: 2 } }, message: 'a grant at or below `/imaging/archive`' }],

@@ -60,7 +60,7 @@ async function storeAsked(io: CliIo, { store, ...options }: Options): Promise<As
     if (idle.length > 0) throw usage('a store is named and not asked', 'add `--store`');
     return null;
   }
-  const [{ openStore, storeFailure }, { storedNamespaces }] = await Promise.all([
+  const [{ openStore, storeFailure }, { meantNamespaces, storedNamespaces }] = await Promise.all([
     import('../open-store.js'),
     import('../../load/stored-namespaces.js'),
   ]);
@@ -68,7 +68,8 @@ async function storeAsked(io: CliIo, { store, ...options }: Options): Promise<As
   return {
     has: async (namespaces) => {
       try {
-        return await storedNamespaces(db, namespaces);
+        const stored = await storedNamespaces(db, namespaces);
+        return new Set([...stored, ...(await meantNamespaces(db, namespaces, stored))]);
       } catch (error) {
         throw await storeFailure(error);
       }
