@@ -1,6 +1,5 @@
 // Changes of a record that is there: a merge patch, archiving, restoring. The record is found by its id or, a namespace, by its path,
 // decided where it is, then locked; two changes of one record come one after the other, and the second has the wrong revision.
-import type { Family, NamespacePath } from '../../engine/index.js';
 import type { Json } from '../api/dataset-schema.js';
 import { sql, type Fragment } from '../db/sql.js';
 import { storedPath } from '../db/tables.js';
@@ -8,7 +7,7 @@ import { COMMAND_LIMITS } from '../limits.js';
 import { ApiProblem } from '../problem.js';
 import { referencesOf, resourcesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';
-import { type Command, type Done, Moved, type Operation, type Session } from './command.js';
+import { type Command, type Done, Moved, type Operation, type Session, type Touched } from './command.js';
 import { mergePatch } from './merge-patch.js';
 import { assertRoom, holdReferences, judgeByTemplate } from './references.js';
 import { access, locate, mayRead, mustAllow, mustWriteRecord, notFound } from './rules.js';
@@ -25,9 +24,7 @@ import {
 } from './stored.js';
 
 /** Which record is changed, and the revision that it has to have: an entity tag. */
-export type Target = { readonly ifMatch: string } & (
-  { readonly family: 'namespace'; readonly path: NamespacePath } | { readonly family: Family; readonly id: string }
-);
+export type Target = Touched & { readonly ifMatch: string };
 
 /** A merge patch as its shape lets it be: null takes away, and where it cannot, the shape refuses it. */
 export interface RecordPatch {
@@ -79,6 +76,7 @@ interface Change {
 function change(target: Target, { operation, apply }: Change): Command {
   return {
     operation,
+    touches: target,
     authorize: async (session) => {
       const { place, which } = await decide(session, target);
       const perform = async (within: Session): Promise<Done> => {

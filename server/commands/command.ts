@@ -29,8 +29,14 @@ export interface Session {
   readonly templates: Recent<TemplateResult | null>;
 }
 
+/** A record that a command changes, by its id or, a namespace, by its path. */
+export type Touched =
+  { readonly family: Family; readonly id: string } | { readonly family: 'namespace'; readonly path: NamespacePath };
+
 export interface Command {
   readonly operation: Operation;
+  /** What is there before and is locked. */
+  readonly touches?: Touched;
   /** Throws for what the actor may not do, and where it may not know of a record. */
   readonly authorize: (session: Session) => Promise<Authorized>;
 }

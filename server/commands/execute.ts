@@ -16,6 +16,7 @@ import type { TemplateResult } from '../templates/template-schema.js';
 import { type Authorized, type Command, type Done, type Judge, Moved, type Rule, type Session } from './command.js';
 import { commandEvent, type Recorded, replayEvent } from './events.js';
 import { type AnswerKey, findKept, keep } from './kept-answers.js';
+import { lockInOrder } from './lock-in-order.js';
 import { mayRead } from './rules.js';
 
 /** A policy by its digest, and the actor under it. */
@@ -114,7 +115,7 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
     async (trx) => {
       const rows: Session['rows'] = (statement) => rowsOf(trx, statement);
       const session = sessionOf(asking, tools, { rows, rules: before.rules });
-      const ran = await run(session, { first: { ...authorized, operation: first.operation }, others, order, keepFor });
+      const ran = await run(session, { first: { ...first, ...authorized }, others, order, keepFor });
       await recordInTransaction(trx, eventsOf(asking, tools, ran));
       confirm(session, asking);
       return { shown: ran.done.map(({ shown }) => shown), replayed: ran.replayed };
@@ -124,7 +125,7 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
 }
 
 interface Running {
-  readonly first: Authorized & Pick<Command, 'operation'>;
+  readonly first: Authorized & Command;
   readonly others: readonly Command[];
   readonly order: Order;
   readonly keepFor: number;
@@ -142,6 +143,7 @@ async function run(session: Session, { first, others, order, keepFor }: Running)
   if (kept?.kind === 'kept' && kept.fingerprint === key?.fingerprint) {
     return replay(session, { first, order, done: kept.done });
   }
+  await lockInOrder(session, [first, ...others]);
   const recorded = [await perform(session, first)];
   for (const command of others) recorded.push(await perform(session, await authorize(session, command)));
   // After all that is told before it: nothing of this is committed.
@@ -154,7 +156,7 @@ async function run(session: Session, { first, others, order, keepFor }: Running)
 }
 
 async function authorize(session: Session, command: Command): Promise<Running['first']> {
-  return { ...(await command.authorize(session)), operation: command.operation };
+  return { ...command, ...(await command.authorize(session)) };
 }
 
 async function perform(session: Session, authorized: Running['first']): Promise<Recorded> {

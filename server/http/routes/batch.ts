@@ -135,7 +135,7 @@ function isObject(value: unknown): value is Json {
 }
 
 /** A command whose refusals say which one of the batch it is. */
-function numbered(index: number, { operation, authorize }: Command): Command {
+function numbered(index: number, command: Command): Command {
   const within = (session: Session): Session => ({
     ...session,
     hold: (rule) => {
@@ -147,9 +147,9 @@ function numbered(index: number, { operation, authorize }: Command): Command {
     },
   });
   return {
-    operation,
+    ...command,
     authorize: async (session) => {
-      const authorized: Authorized = await ofPlaceLater(index, () => authorize(within(session)));
+      const authorized: Authorized = await ofPlaceLater(index, () => command.authorize(within(session)));
       const { asked, perform } = authorized;
       return { asked, perform: (later) => ofPlaceLater(index, () => perform(within(later))) };
     },
