@@ -11,18 +11,21 @@ import {
 import { makeFingerprinter } from './auth/fingerprint.js';
 import { makeKeyAuthenticators } from './auth/key-authenticator.js';
 import { makeLocalAuthenticator } from './auth/local-authenticator.js';
+import { makeSocketAuthenticator } from './auth/socket-authenticator.js';
 import { makeActorResolver } from './auth/resolved-actors.js';
 import type { Address, ConcurrencyLimits, RateLimits } from './config/index.js';
 import type { Database } from './db/database.js';
 import { readSecrets } from './db/secrets.js';
 import { makeApp } from './http/app.js';
-import { anyHost, type HostGuard, isLoopback, loopbackHost } from './http/host-guard.js';
+import { makeAdminRoutes } from './http/admin-routes.js';
+import { anyHost, type HostGuard, isLoopback, loopbackHost, noPage } from './http/host-guard.js';
 import { bindTcp, type Bound } from './http/http-server.js';
-import { type At, type TcpAt, urlOf } from './http/listen-at.js';
+import { type At, type SocketAt, type TcpAt, urlOf } from './http/listen-at.js';
 import type { Services } from './http/pipeline.js';
 import { makeAttempts } from './http/attempts.js';
 import { makeRateLimiter } from './http/rate-limit.js';
 import { makeRequestLog } from './http/request-log.js';
+import { makeReadiness } from './http/readiness.js';
 import type { Route } from './http/route.js';
 import { makeRoutes } from './http/routes.js';
 import { makeShares } from './http/shares.js';
@@ -31,7 +34,8 @@ import { type AgeLimits, NO_AGE_LIMITS } from './policy/staleness.js';
 import { type Clock, type Logger, makeIdSource, systemClock } from './ports.js';
 
 export { AuthenticationError } from './auth/authenticators.js';
-export { bindTcp } from './http/http-server.js';
+export { bindSocket, bindTcp } from './http/http-server.js';
+export { urlOf } from './http/listen-at.js';
 export { openTlsIdentity, TlsFileError, type TlsIdentity, watchTlsFiles } from './http/tls-files.js';
 
 /** `serve`: every request is authenticated and decided by `policy`. `local`: one unrestricted user, on loopback only. */
@@ -51,6 +55,8 @@ export interface ServicesOptions {
   /** How callers of `serve` prove who they are; with API keys alone unless said. */
   readonly authentication?: AuthenticationSettings;
   readonly clock?: Clock;
+  /** Whether the gateway takes no more requests; never unless given. */
+  readonly isClosing?: () => boolean;
 }
 
 const KEYS_ALONE: AuthenticationSettings = Object.freeze({ keys: { enabled: true }, oidc: [] });
@@ -58,6 +64,10 @@ const KEYS_ALONE: AuthenticationSettings = Object.freeze({ keys: { enabled: true
 export interface GatewayServices extends Services {
   /** Every route of the API. */
   readonly routes: readonly Route[];
+  /** Every route for admins. */
+  readonly adminRoutes: readonly Route[];
+  /** Who administers through the gateway's own Unix socket. */
+  readonly socketAdmins: Services['admins'];
   /** Once no listener uses them any more. */
   readonly close: () => Promise<void>;
 }
@@ -65,7 +75,7 @@ export interface GatewayServices extends Services {
 /** Throws `AuthenticationError`. */
 export async function makeServices(options: ServicesOptions): Promise<GatewayServices> {
   const { mode, db, rate, concurrency, ages = NO_AGE_LIMITS, idempotency, log, clock = systemClock } = options;
-  const { authentication = KEYS_ALONE } = options;
+  const { authentication = KEYS_ALONE, isClosing = () => false } = options;
   const secrets = await readSecrets(db);
   const fingerprint = makeFingerprinter(secrets.fingerprint);
   const keys = makeKeyAuthenticators({ db, fingerprint, log });
@@ -80,10 +90,14 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     warnOfUndeclared(actors.issuers, to.policy, log);
   });
   const admins = makeRegistry([keys.admins]);
+  const socketAdmins = makeRegistry([makeSocketAuthenticator(), keys.admins]);
   const unauthenticated = makeRateLimiter(rate.unauthenticated);
+  const nextId = makeIdSource();
+  const readiness = makeReadiness({ policies, ages, clock, ping: () => db.ping(), isClosing });
   return {
     actors,
     admins,
+    socketAdmins,
     policies,
     ages,
     resolveActor: makeActorResolver(),
@@ -95,9 +109,10 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     },
     shares: makeShares({ concurrency: concurrency.perActor }),
     clock,
-    nextId: makeIdSource(),
+    nextId,
     log: makeRequestLog(log),
     routes: makeRoutes({ db, cursorKey: secrets.cursor, ...(idempotency === undefined ? {} : { idempotency }) }),
+    adminRoutes: makeAdminRoutes({ db, fingerprint, nextId, policies, ages, readiness, startedAt: clock.now() }),
     close: async () => {
       await Promise.all([actors.close(), admins.close()]);
     },
@@ -107,6 +122,8 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
 export interface ListenerOptions<Where extends At> {
   readonly routes: readonly Route[];
   readonly guard: HostGuard;
+  /** Whether everybody who reaches it may see what runs here; not unless given. */
+  readonly showsStatus?: true;
   /** What was bound is this listener's from now on. */
   readonly at: Bound<Where>;
 }
@@ -121,10 +138,10 @@ export interface Listener<Where extends At = At> {
 /** Answers requests at an address. Several listeners may share services. */
 export function listen<Where extends At>(
   services: Services,
-  { routes, guard, at: bound }: ListenerOptions<Where>,
+  { routes, guard, showsStatus, at: bound }: ListenerOptions<Where>,
 ): Listener<Where> {
   bound.serve({
-    app: makeApp(routes, { services, guard, isClosing: bound.isClosing }),
+    app: makeApp(routes, { services, guard, showsStatus: showsStatus === true, isClosing: bound.isClosing }),
     currentDigest: () => services.policies.current().policy.digest,
     nextId: services.nextId,
     onRefused: services.log.refused,
@@ -136,6 +153,13 @@ export function listen<Where extends At>(
 export interface GatewayOptions extends ServicesOptions {
   /** An address to take, or one that was taken before. */
   readonly listen: Address | Bound<TcpAt>;
+  /** Where admins come in, taken before; nowhere unless given. */
+  readonly admin?: AdminDoors;
+}
+
+export interface AdminDoors {
+  readonly tcp: Bound<TcpAt> | null;
+  readonly socket: Bound<SocketAt> | null;
 }
 
 export interface Gateway {
@@ -147,22 +171,49 @@ export interface Gateway {
   readonly close: () => Promise<void>;
 }
 
-/** Both steps, with one listener. Rejects where the address cannot be taken, or in local mode is reached from other machines. */
+/** Both steps, with one listener for the API. Rejects where the address cannot be taken, or in local mode is reached from other machines. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const bound = 'serve' in options.listen ? options.listen : await bindTcp(options.listen);
   const isLocal = options.mode.kind === 'local';
+  const doors = options.admin ?? { tcp: null, socket: null };
   try {
     if (isLocal && !isLoopback(bound.at.host)) throw new NotLoopbackError();
-    const services = await makeServices(options);
+    const services = await makeServices({ ...options, isClosing: bound.isClosing });
     const guard = isLocal ? loopbackHost(bound.at) : anyHost;
     const listener = listen(services, { routes: services.routes, guard, at: bound });
+    const admins = listenToAdmins(services, doors);
     let closing: Promise<void> | null = null;
-    const close = (): Promise<void> => (closing ??= listener.close().then(services.close));
-    return { url: listener.url, address: bound.at, policies: services.policies, close };
+    const close = async (): Promise<void> => {
+      // Whoever watches sees the gateway end.
+      await listener.close();
+      await Promise.all(admins.map((one) => one.close()));
+      await services.close();
+    };
+    return {
+      url: listener.url,
+      address: bound.at,
+      policies: services.policies,
+      close: () => (closing ??= close()),
+    };
   } catch (error) {
-    await bound.close();
+    await Promise.all([bound.close(), doors.tcp?.close(), doors.socket?.close()]);
     throw error;
   }
+}
+
+/** The Unix socket is for the gateway's own user; on loopback everybody may see what runs here, and web pages reach nothing. */
+function listenToAdmins(services: GatewayServices, { tcp, socket }: AdminDoors): readonly Listener[] {
+  const { adminRoutes: routes, socketAdmins } = services;
+  const listeners: Listener[] = [];
+  if (tcp !== null) {
+    const guard = isLoopback(tcp.at.host) ? loopbackHost(tcp.at) : noPage;
+    listeners.push(
+      listen(services, { routes, guard, at: tcp, ...(isLoopback(tcp.at.host) ? { showsStatus: true } : {}) }),
+    );
+  }
+  if (socket !== null)
+    listeners.push(listen({ ...services, admins: socketAdmins }, { routes, guard: noPage, at: socket }));
+  return listeners;
 }
 
 /** Local mode was asked to listen where other machines can reach it. */

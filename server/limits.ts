@@ -47,6 +47,12 @@ export const HTTP_LIMITS = Object.freeze({
   drainTimeout: 20_000,
 });
 
+export const HEALTH_LIMITS = Object.freeze({
+  /** How long an answer of the store counts, and how long one is waited for, in milliseconds. */
+  interval: 1_000,
+  patience: 2_000,
+});
+
 export const TLS_LIMITS = Object.freeze({
   /** Bytes of a file of certificates or of a key. */
   fileBytes: 1024 * 1024,
@@ -355,4 +361,9 @@ export const CLI_LIMITS = Object.freeze({
   /** Characters of the rows of a comment on GitHub, which may have 65,536 with what else is in ours; and bytes of one annotation, the hint at its end aside. */
   commentCharacters: 60_000,
   annotationBytes: 16_384,
+  /** Bytes of a file with a key, and of an answer of a gateway's admin listener. */
+  keyFileBytes: 4096,
+  adminAnswerBytes: 8 * 1024 * 1024,
+  /** How long such an answer is waited for, in milliseconds. */
+  adminPatience: 10_000,
 });

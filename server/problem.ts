@@ -105,6 +105,11 @@ const KINDS = {
     title: 'There is no such namespace',
     help: 'Check the spelling of the path or of `namespace`. Namespaces are created with `PUT`, from the top down.',
   },
+  'key.not_found': {
+    status: 404,
+    title: 'There is no such key',
+    help: 'Give the id of a key as `bailiwick keys list` shows it: the part between `bwk_` and the next `_`, never the key itself.',
+  },
   'request.method': {
     status: 405,
     title: 'The route does not take this method',
@@ -138,7 +143,7 @@ const KINDS = {
   'request.host': {
     status: 421,
     title: 'This host name is not served here',
-    help: 'In local mode, address the gateway as `127.0.0.1`, `[::1]` or `localhost` with its port, and not from the web page of another site.',
+    help: 'In local mode and on the admin listener, address the gateway as `127.0.0.1`, `[::1]` or `localhost` with its port, and not from a web page of another site.',
   },
   'idempotency.in_progress': {
     status: 409,

@@ -6,7 +6,7 @@ import { familyName, namespacePath, reachName, SELECTED_RECORD } from './record-
 import { schema, whole } from './schema.js';
 
 const text = schema({ type: 'string' });
-const digest = schema({
+export const digest = schema({
   title: 'Digest',
   description: 'The digest of the policy that decided: the SHA-256 of its snapshot.',
   type: 'string',

@@ -33,7 +33,7 @@ interface Words {
 
 // A right body passes the whole schema. Of a wrong one each part is asked by itself and stops at its first fault: all parts
 // are told, and no body makes a long list.
-const ajv = new Ajv2020({ strict: true, allErrors: false, verbose: true });
+const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: false, verbose: true });
 
 export function bodyShape<Value>(schema: ObjectSchema, words: Words = {}): BodyShape<Value> {
   const whole = ajv.compile<Value>(schema);

@@ -19,7 +19,7 @@ const id = schema({
   type: 'string',
   pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
 });
-const instant = schema({
+export const instant = schema({
   title: 'Instant',
   description: 'An instant in UTC with milliseconds.',
   type: 'string',

@@ -4,15 +4,20 @@ declare const minted: unique symbol;
 
 /** The brand keeps every other file from making one. */
 export interface AdminActor {
-  readonly kind: 'admin';
+  /** `admin` has an admin key. `operator` came through the Unix socket, which the gateway's own user alone can open. */
+  readonly kind: 'admin' | 'operator';
   /** Stable: of a key the name given with `--actor`. */
   readonly id: string;
-  /** Names the credential in the log without telling it (fingerprint.ts). */
-  readonly credentialFingerprint: string;
+  /** Names the credential in the log without telling it (fingerprint.ts); null where there is none. */
+  readonly credentialFingerprint: string | null;
   readonly [minted]: true;
 }
 
 export function adminOfKey(holder: { readonly id: string; readonly credentialFingerprint: string }): AdminActor {
   const { id, credentialFingerprint } = holder;
   return Object.freeze({ kind: 'admin', id, credentialFingerprint }) as AdminActor;
+}
+
+export function adminOfSocket(): AdminActor {
+  return Object.freeze({ kind: 'operator', id: 'socket', credentialFingerprint: null }) as AdminActor;
 }

@@ -42,6 +42,11 @@ export interface StoredKey extends ApiKey {
 /** A store, or one transaction of it. */
 type Store = Pick<Database, 'knex'>;
 
+/** Made by an earlier release for data and for admins: each door refuses it. */
+export function isOfBothKinds({ admin, identities, scopes, restrictions }: NewKey): boolean {
+  return admin && (identities.length > 0 || scopes !== null || restrictions !== null);
+}
+
 /** Stores a new key; `text` is the only time that its secret is seen. */
 export async function createKey(
   db: Store,

@@ -8,7 +8,7 @@ import { KEY_LIMITS } from '../limits.js';
 import type { Logger } from '../ports.js';
 import { makeRecent } from '../recent.js';
 import { adminOfKey, type AdminActor } from './admin-actor.js';
-import { noteKeyUse, type StoredKey } from './api-keys.js';
+import { isOfBothKinds, noteKeyUse, type StoredKey } from './api-keys.js';
 import { type Authenticator, type Evidence, notValid } from './authenticator.js';
 import type { Fingerprinter } from './fingerprint.js';
 import { makeKeyReader } from './key-reader.js';
@@ -46,6 +46,7 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
     if (stored === null || !matches) throw notValid(stored === null ? 'unknown key' : 'wrong secret');
     if (stored.revokedAt !== null) throw notValid('revoked');
     if (stored.expires !== null && stored.expires <= at) throw notValid('expired');
+    if (isOfBothKinds(stored)) throw notValid('a key for data and for admins');
     if (stored.admin !== (door === 'admin')) throw notValid(stored.admin ? 'an admin key' : 'not an admin key');
     proven.put(stored.id, stored.secretHash, 0);
     uses.note(stored, at);

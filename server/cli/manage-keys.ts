@@ -1,23 +1,12 @@
-// What `keys create|list|revoke` do in the store: the flags of a new key read to a key, with every mistake at once and nothing
-// that could be taken for "all" by accident; keys as they are printed. Refuses to know how the commands are declared.
-import {
-  canonicalize,
-  formatIdentity,
-  formatInstant,
-  type Identity,
-  type Instant,
-  isScopeName,
-  type NamespacePath,
-  nearest,
-  parseIdentity,
-  parseInstant,
-  scopeNames,
-  SCOPES,
-  scopeSetOf,
-  subjectFault,
-} from '../../engine/index.js';
-import { type ApiKey, createKey, listKeys, type NewKey, revokeKey } from '../auth/api-keys.js';
+// What `keys create|list|revoke` do in the store: the flags of a new key as a request for one, and keys as they are printed.
+// Refuses to know how the commands are declared.
+import { formatInstant, type Instant, nearest, SCOPES } from '../../engine/index.js';
+import { createKey, listKeys, type NewKey, revokeKey } from '../auth/api-keys.js';
+import { type Fingerprinter, makeFingerprinter } from '../auth/fingerprint.js';
 import { isKeyId } from '../auth/key-text.js';
+import { type KeyFault, type KeyRequest, readNewKey } from '../auth/new-key.js';
+import { showKey, type ShownKey } from '../auth/shown-key.js';
+import { readSecrets } from '../db/secrets.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { type CliIo, write, writeJson } from './io.js';
@@ -28,7 +17,6 @@ import { makeOperatorRecorder } from './record-operator.js';
 import { escapeText } from './render/escape.js';
 import { renderTable } from './render/text.js';
 import type { Database } from '../db/database.js';
-import { KEY_LIMITS } from '../limits.js';
 import { doubtsOf, type KeyDoubt } from '../policy/one-person.js';
 import { systemClock } from '../ports.js';
 
@@ -46,16 +34,17 @@ export interface KeyFlags {
 
 /** Throws `CliFailure` 2 with every fault. */
 export function readKeyFlags(flags: KeyFlags, now: Instant): NewKey {
-  const faults: string[] = [];
-  const key: NewKey = {
-    actor: readActor(flags.actor, faults),
-    identities: readIdentities(flags, faults),
-    scopes: flags.scopeNone === true ? scopeSetOf([]) : readScopes(flags.scope, faults),
-    restrictions: flags.restrictNone === true ? [] : readRestrictions(flags.restrict, faults),
-    expires: readExpiry(flags.expires, now, faults),
+  const request: KeyRequest = {
+    actor: flags.actor,
+    identities: flags.identity ?? [],
+    scopes: flags.scopeNone === true ? [] : (flags.scope?.flatMap((list) => list.split(',')) ?? null),
+    restrictions: flags.restrictNone === true ? [] : (flags.restrict?.flatMap((list) => list.split(',')) ?? null),
+    expires: flags.expires ?? null,
     admin: flags.admin === true,
   };
-  if (faults.length === 0) return key;
+  const read = readNewKey(request, now);
+  if (read.ok) return read.key;
+  const faults = read.faults.map((fault) => faultText(fault, request));
   const text = faults.map((fault) => escapeText(fault)).join('\n');
   throw new CliFailure(
     EXIT.usage,
@@ -64,64 +53,25 @@ export function readKeyFlags(flags: KeyFlags, now: Instant): NewKey {
   );
 }
 
-function readActor(actor: string, faults: string[]): string {
-  const fault = subjectFault(actor);
-  if (fault !== null) faults.push(`--actor: ${SUBJECT_FAULTS.get(fault) ?? 'is not plain text'}`);
-  return actor;
+const FLAGS: Readonly<Record<keyof KeyRequest, string>> = {
+  actor: '--actor',
+  identities: '--identity',
+  scopes: '--scope',
+  restrictions: '--restrict',
+  expires: '--expires',
+  admin: '--admin',
+};
+
+function faultText({ field, index, message }: KeyFault, request: KeyRequest): string {
+  const list = request[field];
+  const given = index === null || !Array.isArray(list) ? null : String(list[index]);
+  const place = given === null ? FLAGS[field] : `${FLAGS[field]} \`${given}\``;
+  return `${place}: ${message}${field === 'scopes' && given !== null ? meantScope(given) : ''}`;
 }
 
-const SUBJECT_FAULTS: ReadonlyMap<string, string> = new Map([
-  ['no_colon', 'must be `provider:subject`'],
-  ['provider', 'the provider (before the first colon) must be a name such as `orcid`'],
-  ['subject_empty', 'is empty'],
-  ['subject_too_long', 'is longer than 255 bytes'],
-  ['subject_space', 'begins or ends with white space'],
-  ['subject_control', 'has control characters'],
-  ['not_nfc', 'is not in composed form (NFC)'],
-]);
-
-function readIdentities({ identity = [] }: KeyFlags, faults: string[]): readonly Identity[] {
-  if (identity.length > KEY_LIMITS.identities) faults.push(`--identity: more than ${String(KEY_LIMITS.identities)}`);
-  const read = new Map<string, Identity>();
-  for (const text of identity) {
-    const result = parseIdentity(text);
-    if (result.ok) read.set(text, result.identity);
-    else faults.push(`--identity \`${text}\`: ${SUBJECT_FAULTS.get(result.fault) ?? 'is not an identity'}`);
-  }
-  return [...read.values()];
-}
-
-function readScopes(given: readonly string[] | undefined, faults: string[]): NewKey['scopes'] {
-  if (given === undefined) return null;
-  const names = given.flatMap((list) => list.split(','));
-  for (const name of names) {
-    if (isScopeName(name)) continue;
-    const meant = nearest(name, SCOPES);
-    faults.push(
-      `--scope \`${name}\`: is not a scope${meant === null ? `; they are ${SCOPES.join(', ')}` : `; did you mean \`${meant}\`?`}`,
-    );
-  }
-  return scopeSetOf(names.filter(isScopeName));
-}
-
-function readRestrictions(given: readonly string[] | undefined, faults: string[]): readonly NamespacePath[] | null {
-  if (given === undefined) return null;
-  const read = new Set<NamespacePath>();
-  for (const text of given.flatMap((list) => list.split(','))) {
-    const result = canonicalize(text);
-    if (result.ok) read.add(result.path);
-    else faults.push(`--restrict \`${text}\`: is not a namespace path`);
-  }
-  if (read.size > KEY_LIMITS.restrictions) faults.push(`--restrict: more than ${String(KEY_LIMITS.restrictions)}`);
-  return [...read];
-}
-
-function readExpiry(text: string | undefined, now: Instant, faults: string[]): Instant | null {
-  if (text === undefined) return null;
-  const instant = parseInstant(text);
-  if (instant === null) faults.push('--expires: must be a time with offset, as in `2027-06-30T00:00:00Z`');
-  else if (instant <= now) faults.push('--expires: has passed');
-  return instant;
+function meantScope(given: string): string {
+  const meant = nearest(given, SCOPES);
+  return meant === null ? `; they are ${SCOPES.join(', ')}` : `; did you mean \`${meant}\`?`;
 }
 
 export type KeysOptions = SettingFlags & { readonly format: Format };
@@ -132,15 +82,16 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
   const config = await configOf(io, options);
   const doubts = await doubtsOf(fields.identities, config.policy);
   const record = makeOperatorRecorder(now);
-  const { text, key } = await withStore(io, { options }, (db) =>
-    db.transaction(async (transaction) => {
-      const made = await createKey({ knex: transaction }, fields, now);
-      await record(transaction, { operation: 'key.create', key: made.key.id });
-      return made;
-    }),
-  );
+  const { text, shown } = await withStore(io, { options }, async (db) => {
+    const made = await db.transaction(async (transaction) => {
+      const stored = await createKey({ knex: transaction }, fields, now);
+      await record(transaction, { operation: 'key.create', key: stored.key.id });
+      return stored;
+    });
+    return { text: made.text, shown: showKey(made.key, now, await fingerprinterOf(db)) };
+  });
   await write(io.stderr, doubts.map(warning).join(''));
-  const { id, ...rest } = showKey(key, now);
+  const { id, ...rest } = shown;
   if (options.format === 'json') {
     await writeJson(io, { id, key: text, ...rest });
     return;
@@ -154,7 +105,11 @@ function warning({ text, help }: KeyDoubt): string {
 }
 
 export async function listKeysCommand(io: CliIo, options: KeysOptions): Promise<void> {
-  const keys = (await withStore(io, { options, asItIs: true }, listKeys)).map((key) => showKey(key, systemClock.now()));
+  const now = systemClock.now();
+  const keys = await withStore(io, { options, asItIs: true }, async (db) => {
+    const fingerprint = await fingerprinterOf(db);
+    return (await listKeys(db)).map((key) => showKey(key, now, fingerprint));
+  });
   if (options.format === 'json') await writeJson(io, { keys });
   else
     await write(
@@ -187,6 +142,10 @@ export async function revokeKeyCommand(io: CliIo, id: string, options: KeysOptio
   else await write(io.stdout, `revoked ${id}, ${formatInstant(revokedAt)}\n`);
 }
 
+async function fingerprinterOf(db: Database): Promise<Fingerprinter> {
+  return makeFingerprinter((await readSecrets(db)).fingerprint);
+}
+
 interface Opening extends OpenStoreOptions {
   readonly options: KeysOptions;
 }
@@ -204,49 +163,10 @@ async function withStore<T>(
   }
 }
 
-type KeyStatus = 'active' | 'expired' | 'revoked' | 'replace';
+const HEADINGS = ['ID', 'ACTOR', 'IDENTITIES', 'SCOPES', 'NAMESPACES', 'EXPIRES', 'LAST USED', 'STATUS', 'FINGERPRINT'];
 
-/** A key as `keys list` prints it. */
-interface ShownKey {
-  readonly id: string;
-  readonly actor: string;
-  readonly identities: readonly string[];
-  readonly scopes: readonly string[] | null;
-  readonly restrictions: readonly string[] | null;
-  readonly admin: boolean;
-  /** `replace`: made for the admin listener and for data; each door will refuse it. */
-  readonly status: KeyStatus;
-  readonly expires: string | null;
-  readonly revokedAt: string | null;
-  readonly lastUsedAt: string | null;
-  readonly createdAt: string;
-}
-
-function showKey(key: ApiKey, now: Instant): ShownKey {
-  const instant = (at: ApiKey['expires']): string | null => (at === null ? null : formatInstant(at));
-  return {
-    id: key.id,
-    actor: key.actor,
-    identities: key.identities.map(formatIdentity).sort(),
-    scopes: key.scopes === null ? null : scopeNames(key.scopes),
-    restrictions: key.restrictions === null ? null : [...key.restrictions].sort(),
-    admin: key.admin,
-    status: statusOf(key, now),
-    expires: instant(key.expires),
-    revokedAt: instant(key.revokedAt),
-    lastUsedAt: instant(key.lastUsedAt),
-    createdAt: formatInstant(key.createdAt),
-  };
-}
-
-function statusOf(key: ApiKey, now: Instant): KeyStatus {
-  if (key.revokedAt !== null) return 'revoked';
-  if (key.expires !== null && key.expires <= now) return 'expired';
-  const hasData = key.identities.length > 0 || key.scopes !== null || key.restrictions !== null;
-  return key.admin && hasData ? 'replace' : 'active';
-}
-
-const HEADINGS = ['ID', 'ACTOR', 'IDENTITIES', 'SCOPES', 'NAMESPACES', 'EXPIRES', 'LAST USED', 'STATUS'];
+/** Enough to find one in a log; the whole is in the JSON. */
+const SHORT = 12;
 
 function rowOf(key: ShownKey): readonly string[] {
   return [
@@ -258,6 +178,7 @@ function rowOf(key: ShownKey): readonly string[] {
     key.expires ?? 'never',
     key.lastUsedAt ?? 'never',
     key.status === 'replace' ? 'replace: for admin and for data' : key.status,
+    `${key.fingerprint.slice(0, SHORT)}…`,
   ].map((cell) => escapeText(cell));
 }
 
@@ -273,6 +194,7 @@ function summary(key: ShownKey): string {
     ['expires', key.expires],
     ['revoked', key.revokedAt],
     ['last used', key.lastUsedAt],
+    ['fingerprint', key.fingerprint],
   ];
   return lines.flatMap(([name, text]) => (text === null ? [] : [`${name.padEnd(12)}${escapeText(text)}`])).join('\n');
 }

@@ -128,6 +128,11 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         async () => (await import('./commands/serve.js')).defineLocal,
       ],
       [
+        'status',
+        'what a running gateway serves, since when, and whether it is ready',
+        async () => (await import('./commands/status.js')).defineStatus,
+      ],
+      [
         'migrate',
         "bring the store's schema up to this version; safe to run again",
         async () => (await import('./commands/migrate.js')).defineMigrate,

@@ -1,5 +1,6 @@
 // The door of the configuration: its type, its flags, and reading it. What reads YAML is loaded when something is read, so
 // that help costs nothing of it.
+import { join } from 'node:path';
 import type { Config, SettingName } from './settings.js';
 import { CONFIG_FILE_ROWS, ROWS } from './settings.js';
 import type { ConfigReading, ConfigSources } from './load-config.js';
@@ -28,6 +29,12 @@ export function storeOf(
   return config.databaseUrl === null
     ? { kind: 'embedded', dataDir: config.dataDir }
     : { kind: 'external', url: config.databaseUrl };
+}
+
+/** The Unix socket for admins; null where there is to be none. */
+export function adminSocketOf({ adminSocket, dataDir }: Config): string | null {
+  if (adminSocket === 'none') return null;
+  return adminSocket ?? join(dataDir, 'admin.sock');
 }
 
 export interface SettingFlag {

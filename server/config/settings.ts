@@ -13,7 +13,19 @@ import {
   type ValuesOf,
 } from './setting.js';
 import { DATABASE_LIMITS } from '../limits.js';
-import { ADDRESS, AGE, count, DATABASE_URL, DURATION, FLAG, inSeconds, NAME, PATH } from './value-types.js';
+import {
+  ADDRESS,
+  ADDRESS_OR_NONE,
+  AGE,
+  count,
+  DATABASE_URL,
+  DURATION,
+  FLAG,
+  inSeconds,
+  NAME,
+  PATH,
+  PATH_OR_NONE,
+} from './value-types.js';
 
 const RATE = count(0, 1_000_000);
 const CONNECTIONS = count(1, 1_000);
@@ -46,7 +58,17 @@ export const SETTINGS = Object.freeze({
     flag: '--listen <host:port>',
     doc: 'address of the API',
   }),
-  adminListen: later('BAILIWICK_ADMIN_LISTEN'),
+  adminListen: setting(ADDRESS_OR_NONE, {
+    default: '127.0.0.1:8081',
+    flag: '--admin-listen <host:port>',
+    doc: 'address for admins and monitoring, in clear text on loopback and else under the same `tls`; `none` for none',
+  }),
+  adminSocket: setting(PATH_OR_NONE, {
+    default: null,
+    flag: '--admin-socket <path>',
+    doc: 'Unix socket for the commands of this user (default: admin.sock in the data folder); `none` for none',
+    example: '/run/bailiwick/admin.sock',
+  }),
   secretsFile: later('BAILIWICK_SECRETS_FILE'),
   workers: later('BAILIWICK_WORKERS'),
   authentication: AUTHENTICATION,

@@ -37,6 +37,14 @@ function textType<T>(words: string, parse: (text: string, base: string) => Parse
 
 export const PATH: ValueType<string> = textType('a path', parsePath);
 export const ADDRESS: ValueType<Address> = textType('`host:port`', parseAddress);
+/** An address, or null for `none`. */
+export const ADDRESS_OR_NONE: ValueType<Address | null> = textType<Address | null>('`host:port`, or `none`', (text) =>
+  text === 'none' ? { ok: true, value: null } : parseAddress(text),
+);
+/** An absolute path, or `none`, which no absolute path is. */
+export const PATH_OR_NONE: ValueType<string> = textType('a path, or `none`', (text, base) =>
+  text === 'none' ? { ok: true, value: text } : parsePath(text, base),
+);
 /** Kept as it is. */
 export const DATABASE_URL: ValueType<string> = textType('a PostgreSQL URL', parseDatabaseUrl);
 

@@ -18,7 +18,7 @@ export interface Exchange {
   /** For durations, in milliseconds. */
   readonly startedAt: number;
   /** Who was authenticated, once somebody was. */
-  actor: { readonly id: string; readonly credentialFingerprint: string } | null;
+  actor: { readonly id: string; readonly credentialFingerprint: string | null } | null;
   /** Ends the turn of its actor, while it is at work. */
   leave: (() => void) | null;
   /** The policy once it is pinned; nothing replaces it then. */

@@ -1,5 +1,5 @@
-// Which `Host` a listener answers to. In local mode it must be the loopback name or address with the port, and a
-// browser's `Origin` must be our own: a web page must not reach the gateway through the user's browser or a rebound name.
+// Which `Host` a listener answers to. In local mode and for admins on loopback it must be the loopback name or address with the port,
+// and a browser's `Origin` must be our own: a web page must not reach the gateway through the user's browser or a rebound name.
 import { isIP } from 'node:net';
 import { ApiProblem } from '../problem.js';
 import type { TcpAt } from './listen-at.js';
@@ -10,9 +10,15 @@ export type HostGuard = (host: string, origin: string | undefined) => void;
 /** Served to the network: any host that could be one. What it says decides nothing. */
 export const anyHost: HostGuard = () => undefined;
 
-export function loopbackHost({ kind, port }: Pick<TcpAt, 'kind' | 'port'>): HostGuard {
+/** For admins, where they connect from elsewhere or through a Unix socket: any host, and never from a web page. */
+export const noPage: HostGuard = (_, origin) => {
+  if (origin !== undefined) throw new ApiProblem('request.host');
+};
+
+export function loopbackHost({ kind, host: own, port }: TcpAt): HostGuard {
   const [scheme, usualPort] = kind === 'tls' ? ['https', 443] : ['http', 80];
-  const authorities = ['127.0.0.1', '[::1]', 'localhost'].flatMap((name) => [
+  const names = new Set(['127.0.0.1', '[::1]', 'localhost', own.includes(':') ? `[${own}]` : own]);
+  const authorities = [...names].flatMap((name) => [
     `${name}:${String(port)}`,
     // Clients leave out the port that the scheme stands for.
     ...(port === usualPort ? [name] : []),

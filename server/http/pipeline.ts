@@ -52,6 +52,8 @@ export interface Limiters {
 export interface Door {
   readonly services: Services;
   readonly guard: HostGuard;
+  /** Whether everybody who reaches it may see what runs here. */
+  readonly showsStatus: boolean;
   readonly isClosing: () => boolean;
 }
 
@@ -139,6 +141,14 @@ async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange)
     limit(services.limiters.perAddress, 'address', addressName(incoming.peer.address));
     readNoBody(headers);
     return route.answer();
+  }
+  if (route.access === 'status') {
+    // Whoever shows a credential is held to it, also where none is needed.
+    const isBare = !headers.has('authorization') && incoming.peer.certificate === null;
+    if (door.showsStatus && isBare) limit(services.limiters.perAddress, 'address', addressName(incoming.peer.address));
+    else await identify(services.admins, door, exchange);
+    readNoBody(headers);
+    return route.answer({ at: exchange.at });
   }
   if (route.access === 'admin') {
     const actor = await identify(services.admins, door, exchange);

@@ -119,10 +119,10 @@ interface Described extends Told {
   readonly input: Input;
 }
 
-/** Says the same to everybody, without a credential, and has no way to the store or the policy. */
+/** Says the same to everybody, without a credential: nothing about this installation, but whether it works. */
 export interface PublicRoute extends Described {
   readonly access: 'public';
-  readonly answer: () => Answer | Page;
+  readonly answer: () => Answer | Page | Promise<Answer>;
 }
 
 export interface ActorRoute extends Described {
@@ -140,7 +140,16 @@ export interface AdminRoute extends Described {
   readonly run: (call: Call<AdminActor>) => Promise<Answer>;
 }
 
-export type Route = PublicRoute | ActorRoute | AdminRoute;
+/**
+ * What runs here, for whoever watches it: shown to admins, and on a listener that only this machine reaches to everybody. It has
+ * no way to the store.
+ */
+export interface StatusRoute extends Described {
+  readonly access: 'status';
+  readonly answer: (asked: { readonly at: Instant }) => Promise<Answer>;
+}
+
+export type Route = PublicRoute | ActorRoute | AdminRoute | StatusRoute;
 
 interface SelfRoute extends Told {
   readonly answer: (actor: RequestActor) => Answer;

@@ -97,6 +97,9 @@ const FAILURES: readonly (readonly [args: readonly string[], status: number, fie
   [['migrate', '--config', 'none.yaml'], 2, { faults: [expect.any(Object)] }],
   [['serve', '--config', 'none.yaml'], 2, { faults: [expect.any(Object)] }],
   [['serve'], 2, NOTHING],
+  [['status'], 6, NOTHING],
+  [['status', '--admin-socket', 'none'], 2, NOTHING],
+  [['status', '--admin-url', 'http://gateway.example.org:8081'], 2, NOTHING],
   [['local', '--listen', '0.0.0.0:1'], 2, NOTHING],
   [['config', 'check', '--listen', 'x'], 2, { ...UNCONFIGURED, faults: [expect.any(Object)] }],
   [

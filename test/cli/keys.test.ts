@@ -70,6 +70,7 @@ describe('keys create', () => {
       revokedAt: null,
       lastUsedAt: null,
       createdAt: expect.stringMatching(/Z$/),
+      fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
   });
 
@@ -219,9 +220,11 @@ describe('keys list and revoke', () => {
     const pure = (await keys('create', '--actor', 'root', '--admin', '--format', 'json')).json();
     expect(pure).toMatchObject({ admin: true, identities: [], status: 'active' });
     const lines = (await keys('list')).stdout.trimEnd().split('\n');
-    expect(lines[0]).toMatch(/^ID {16}ACTOR +IDENTITIES +SCOPES +NAMESPACES +EXPIRES +LAST USED +STATUS$/);
+    expect(lines[0]).toMatch(/^ID {16}ACTOR +IDENTITIES +SCOPES +NAMESPACES +EXPIRES +LAST USED +STATUS +FINGERPRINT$/);
     expect(lines.find((line) => line.startsWith(both.key.id))).toMatch(/ orcid:ada +all +all .* replace: /);
-    expect(lines.find((line) => line.startsWith(String(pure['id'])))).toMatch(/ root +\(admin\) .* active$/);
+    expect(lines.find((line) => line.startsWith(String(pure['id'])))).toMatch(
+      / root +\(admin\) .* active +[0-9a-f]{12}…$/,
+    );
     expect((await keys('list', '--format', 'json')).json()['keys']).toContainEqual(
       expect.objectContaining({ id: both.key.id, admin: true, status: 'replace' }),
     );

@@ -15,7 +15,7 @@ const POLICY = {
   'grants.yaml': 'grants:\n  - id: ada\n    identity: orcid:ada\n    namespace: /\n    scopes: [namespace:read]\n',
 };
 
-const CLEAR_TEXT = /^warning: keys travel in clear text to this address: .*$/gm;
+const CLEAR_TEXT = /^warning: \S+: keys travel in clear text to this address: .*$/gm;
 
 let dataDir: string;
 let policy: string;

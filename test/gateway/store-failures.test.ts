@@ -16,6 +16,7 @@ import { CLI } from '../support/run-cli.js';
 import { newDataDir } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
 
+const NO_ADMINS = ['--admin-listen', 'none', '--admin-socket', 'none'];
 const QUERY = { family: 'namespace', namespace: '/', reach: 'subtree' };
 const POLICY = {
   'policy.yaml': 'bailiwick: 1\nname: failing\nproviders:\n  orcid: {}\n',
@@ -235,7 +236,7 @@ if (findPostgres() === null) {
       const policy = await makeFolder(POLICY);
       const child = spawn(
         process.execPath,
-        [CLI, 'serve', '--policy', policy, '--listen', '127.0.0.1:0', '--format', 'json'],
+        [CLI, 'serve', '--policy', policy, '--listen', '127.0.0.1:0', ...NO_ADMINS, '--format', 'json'],
         { env: { PATH: process.env['PATH'] ?? '', DATABASE_URL: url }, stdio: ['ignore', 'pipe', 'pipe'] },
       );
       let log = '';

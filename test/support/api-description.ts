@@ -1,5 +1,8 @@
 // The API's description, as a gateway would answer it, for what has no gateway at hand.
+import { instantOf } from '../../engine/index.js';
 import { noStore } from '../../server/db/no-store.js';
+import { NO_AGE_LIMITS } from '../../server/policy/staleness.js';
+import { makeAdminRoutes } from '../../server/http/admin-routes.js';
 import { describeApi } from '../../server/http/openapi/document.js';
 import type { Route } from '../../server/http/route.js';
 import { makeRoutes } from '../../server/http/routes.js';
@@ -12,4 +15,20 @@ export function descriptionOf(routes: readonly Route[]): Description {
 /** For what they declare alone: none of them is run. */
 export function declaredRoutes(): readonly Route[] {
   return makeRoutes({ db: noStore(), cursorKey: new Uint8Array(32) });
+}
+
+export function declaredAdminRoutes(): readonly Route[] {
+  const unasked = (): never => {
+    throw new Error('nobody asks this route');
+  };
+  const policies = { current: unasked, state: unasked, activate: unasked, confirm: unasked, refuse: unasked };
+  return makeAdminRoutes({
+    db: noStore(),
+    fingerprint: unasked,
+    nextId: unasked,
+    policies: { ...policies, noteLabels: unasked, subscribe: unasked },
+    ages: NO_AGE_LIMITS,
+    readiness: unasked,
+    startedAt: instantOf(0),
+  });
 }

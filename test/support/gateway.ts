@@ -1,8 +1,11 @@
 // A gateway on a free port with a store of its own, and ways to talk to it: as a client does, and byte by byte.
 import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { Agent, request as httpRequest } from 'node:http';
+import { Agent, request as httpRequest, type RequestOptions } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { compilePolicy } from '../../engine/compiler.js';
 import {
   canonicalize,
@@ -17,12 +20,13 @@ import { createKey, type NewKey } from '../../server/auth/api-keys.js';
 import { type Gateway, type GatewayMode, type GatewayOptions, startGateway } from '../../server/compose.js';
 import type { RateLimits } from '../../server/config/index.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
-import { bindTcp, type Timeouts } from '../../server/http/http-server.js';
+import { bindSocket, bindTcp, type Bound, type Timeouts } from '../../server/http/http-server.js';
+import type { SocketAt, TcpAt } from '../../server/http/listen-at.js';
 import type { TlsIdentity } from '../../server/http/tls-files.js';
 import type { AgeLimits } from '../../server/policy/staleness.js';
 import type { Clock, Logger } from '../../server/ports.js';
-import { declaredRoutes, descriptionOf } from './api-description.js';
-import { checkBy } from './described-answers.js';
+import { declaredAdminRoutes, declaredRoutes, descriptionOf } from './api-description.js';
+import { checkBy, type CheckExchange } from './described-answers.js';
 import { newDataDir } from './stores.js';
 
 /** `[identity, namespace, scopes]`; each becomes a grant `g1`, `g2` and so on. */
@@ -71,6 +75,8 @@ export interface TestGateway {
   readonly gateway: Gateway;
   readonly db: Database;
   readonly port: number;
+  /** Where admins come in, if it has such places. */
+  readonly admin: { readonly port: number; readonly socket: string } | null;
   readonly lines: readonly LogLine[];
   /** The text of a new key. */
   readonly key: (fields?: Partial<NewKey>) => Promise<{ readonly text: string; readonly id: string }>;
@@ -90,6 +96,10 @@ export interface TestGatewayOptions {
   readonly tls?: TlsIdentity;
   /** API keys alone unless given. */
   readonly authentication?: GatewayOptions['authentication'];
+  /** With a listener for admins and a Unix socket, too. */
+  readonly admin?: true;
+  /** Taken before, in place of those two. */
+  readonly tcpForAdmins?: Bound<TcpAt>;
   /** A migrated store to share; one of its own unless given. */
   readonly db?: Database;
 }
@@ -106,7 +116,10 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
       lines.push({ ...fields, level, message });
     };
   const log: Logger = { info: line('info'), warn: line('warn'), error: line('error') };
+  const folder = options.admin === true ? mkdtempSync(join(tmpdir(), 'bailiwick-admin-')) : null;
+  const doors = folder === null ? null : await takeAdminDoors(folder);
   const gateway = await startGateway({
+    admin: doors ?? { tcp: options.tcpForAdmins ?? null, socket: null },
     mode: options.mode ?? { kind: 'serve', policy: policyOf([[ADA, '/', ['resource:read', 'namespace:read']]]) },
     db,
     listen: await bindTcp(
@@ -131,8 +144,19 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const dispose = async (): Promise<void> => {
     await gateway.close();
     await disposeStore();
+    if (folder !== null) await rm(folder, { recursive: true, force: true });
   };
-  return { gateway, db, port: gateway.address.port, lines, key, dispose };
+  const admin = doors === null ? null : { port: doors.tcp.at.port, socket: doors.socket.at.path };
+  return { gateway, db, port: gateway.address.port, admin, lines, key, dispose };
+}
+
+async function takeAdminDoors(
+  folder: string,
+): Promise<{ readonly tcp: Bound<TcpAt>; readonly socket: Bound<SocketAt> }> {
+  return {
+    tcp: await bindTcp({ host: '127.0.0.1', port: 0 }),
+    socket: await bindSocket(join(folder, 'admin.sock')),
+  };
 }
 
 async function openStore(): Promise<{ readonly db: Database; readonly disposeStore: () => Promise<void> }> {
@@ -163,12 +187,24 @@ export interface Call {
   readonly agent?: Agent;
 }
 
-const check = checkBy(descriptionOf(declaredRoutes()));
+const checkApi = checkBy(descriptionOf(declaredRoutes()));
+const checkAdmin = checkBy(descriptionOf(declaredAdminRoutes()));
 
 /** POST /api/v1/query unless said. */
-export async function call(
-  port: number,
-  { method = 'POST', path = '/api/v1/query', headers = {}, key, body, agent }: Call,
+export function call(port: number, { method = 'POST', path = '/api/v1/query', ...rest }: Call): Promise<Reply> {
+  return exchange({ port, host: '127.0.0.1' }, { method, path, ...rest }, checkApi);
+}
+
+/** GET /admin/v1/status unless said; `at` is a port of this machine or the path of a Unix socket. */
+export function callAdmin(at: number | string, asked: Call = {}): Promise<Reply> {
+  const to = typeof at === 'number' ? { port: at, host: '127.0.0.1' } : { socketPath: at };
+  return exchange(to, { method: 'GET', path: '/admin/v1/status', ...asked }, checkAdmin);
+}
+
+async function exchange(
+  to: RequestOptions,
+  { method = '', path = '', headers = {}, key, body, agent }: Call,
+  check: CheckExchange,
 ): Promise<Reply> {
   const bytes =
     body === undefined
@@ -182,8 +218,7 @@ export async function call(
     ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
   };
   const request = httpRequest({
-    port,
-    host: '127.0.0.1',
+    ...to,
     method,
     path,
     agent: agent ?? new Agent(),

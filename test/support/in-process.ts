@@ -21,7 +21,7 @@ export interface Sent {
 export type Ask = (sent: Sent) => Promise<Outgoing & { readonly json: Readonly<Record<string, unknown>> }>;
 
 export function openInProcess(services: Services, routes: readonly Route[], door: Partial<Door> = {}): Ask {
-  const app = makeApp(routes, { services, guard: anyHost, isClosing: () => false, ...door });
+  const app = makeApp(routes, { services, guard: anyHost, showsStatus: false, isClosing: () => false, ...door });
   const check = checkBy(descriptionOf(routes));
   return async (sent) => {
     const incoming = toIncoming(sent);
@@ -35,7 +35,8 @@ export function openInProcess(services: Services, routes: readonly Route[], door
       headers: byName(outgoing.headers),
       text: outgoing.text,
     });
-    return { ...outgoing, json: JSON.parse(outgoing.text) as Readonly<Record<string, unknown>> };
+    const isJson = headerOf(outgoing, 'content-type')?.endsWith('json') === true;
+    return { ...outgoing, json: isJson ? (JSON.parse(outgoing.text) as Readonly<Record<string, unknown>>) : {} };
   };
 }
 

@@ -59,7 +59,7 @@ async function answerOf(
   { actor, at, policy, id }: Asker,
   { path, body }: { readonly path: string; readonly body: unknown },
 ): Promise<Answer> {
-  if (route === undefined || route.access === 'public' || route.access === 'admin') {
+  if (route === undefined || route.access === 'public' || route.access === 'admin' || route.access === 'status') {
     throw new Error(`there is no route to ${path}`);
   }
   const active: Active = {

@@ -26,7 +26,18 @@ export async function startServing(
   const [verb, ...rest] = args;
   const child = spawn(
     process.execPath,
-    [CLI, verb, '--data-dir', dataDir, '--listen', '127.0.0.1:0', '--format', 'json', ...rest],
+    [
+      CLI,
+      verb,
+      '--data-dir',
+      dataDir,
+      '--listen',
+      '127.0.0.1:0',
+      ...(verb === 'serve' ? ['--admin-listen', 'none'] : []),
+      '--format',
+      'json',
+      ...rest,
+    ],
     {
       env: { PATH: process.env['PATH'] ?? '' },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -27,7 +27,7 @@ function defineCheck(config: Command, io: CliIo): void {
     .description('read all settings as `serve` would; list each with its source, or every error with its place')
     .addOption(formatOption())
     .action((options: Options) => checkConfig(io, options));
-  withSettings(command, ['config', 'policy', 'dataDir', 'databaseUrl', 'listen']);
+  withSettings(command, ['config', 'policy', 'dataDir', 'databaseUrl', 'listen', 'adminListen', 'adminSocket']);
   withExamples(command, [
     ['what a gateway would run with, and why', 'bailiwick config check'],
     ['a file before it is deployed', 'bailiwick config check --config etc/bailiwick.yaml --format json'],

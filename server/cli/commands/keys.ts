@@ -49,10 +49,13 @@ function defineCreate(keys: Command, io: CliIo): void {
     .addOption(new RuledOption('--restrict-none', 'reach no namespace at all').excluding('restrict'))
     .option('--expires <instant>', 'time from which the key is no longer valid, as in 2027-06-30T00:00:00Z')
     .addOption(
-      new RuledOption(
-        '--admin',
-        'for the admin listener, which this version does not have yet: without identities, scopes or namespaces',
-      ).excluding('identity', 'scope', 'scopeNone', 'restrict', 'restrictNone'),
+      new RuledOption('--admin', 'for the admin listener alone: without identities, scopes or namespaces').excluding(
+        'identity',
+        'scope',
+        'scopeNone',
+        'restrict',
+        'restrictNone',
+      ),
     )
     .option(
       '--policy <path>',

@@ -4,16 +4,17 @@ import type { Command } from 'commander';
 import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
+import { openTls, takeAddresses, takeAdminSocket } from '../gateway-addresses.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { openPolicy } from '../open-policy.js';
 import { openStore } from '../open-store.js';
 import { escapeText } from '../render/escape.js';
-import type { AuthenticationError, bindTcp, Gateway, GatewayMode, TlsIdentity } from '../../compose.js';
+import { onReload, onTermination } from '../signals.js';
+import type { AdminDoors, AuthenticationError, Gateway, GatewayMode } from '../../compose.js';
 import { type Config, storeOf, type SettingFlags } from '../../config/index.js';
 import { isLoopbackName } from '../../http/host-guard.js';
 import { nodeWarning } from '../../node-support.js';
-import { type Logger, systemClock } from '../../ports.js';
-import type { Watch } from '../../watch.js';
+import { systemClock } from '../../ports.js';
 import type { Candidate, PolicySource } from '../../policy/active-policy.js';
 import { type FollowOptions, followPolicy, stateOf } from '../../policy/follow-policy.js';
 import { publicationRule, requirePublication } from '../publication.js';
@@ -27,6 +28,8 @@ export function defineServe(command: Command, io: CliIo): void {
     'dataDir',
     'databaseUrl',
     'listen',
+    'adminListen',
+    'adminSocket',
     'requireSignature',
     'keyring',
     'environment',
@@ -82,16 +85,7 @@ async function serve(io: CliIo, options: Options): Promise<void> {
   const state = await stateOf(config.policy);
   const { policy, bytes, source } = await openPolicy(io, shown, 'serve');
   const statement = await requirePublication({ policy, source, shown, path: config.policy }, config);
-  if (!isLoopbackName(config.listen.host)) {
-    const outdated = nodeWarning(process.versions.node, Date.now());
-    if (outdated !== null) await write(io.stderr, `warning: ${outdated}\n`);
-    if (config.tls.certFile === null) {
-      await write(
-        io.stderr,
-        'warning: keys travel in clear text to this address: set `tls.certFile` and `tls.keyFile`, put a proxy with TLS in front of it, or listen on 127.0.0.1\n',
-      );
-    }
-  }
+  await warnOfNetwork(io, config);
   const from: PolicySource = source === 'stdin' ? { kind: source } : { kind: source, path: config.policy };
   // What was compiled just now states what was worked out just now.
   const unlabelled = source === 'folder' ? null : bytes;
@@ -103,6 +97,19 @@ async function serve(io: CliIo, options: Options): Promise<void> {
   };
   const follow = source === 'stdin' ? null : { path: config.policy, state };
   await run(io, { config, mode: { kind: 'serve', ...candidate }, unlabelled, follow, format: options.format });
+}
+
+async function warnOfNetwork(io: CliIo, { listen, adminListen, tls }: Config): Promise<void> {
+  const served = [listen, ...(adminListen === null ? [] : [adminListen])].filter(({ host }) => !isLoopbackName(host));
+  if (served.length === 0) return;
+  const outdated = nodeWarning(process.versions.node, Date.now());
+  if (outdated !== null) await write(io.stderr, `warning: ${outdated}\n`);
+  if (tls.certFile !== null) return;
+  const warning =
+    'keys travel in clear text to this address: set `tls.certFile` and `tls.keyFile`, put a proxy with TLS in front of it, or listen on 127.0.0.1';
+  for (const { host, port } of served) {
+    await write(io.stderr, `warning: ${escapeText(host)}:${String(port)}: ${warning}\n`);
+  }
 }
 
 /** As `serve`, for the unrestricted single user of this machine. */
@@ -145,22 +152,31 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
   const reload = onReload(log);
   try {
     // Before the store is made or migrated: an address that is taken leaves nothing behind.
-    const address = await takeAddress(config.listen, tls);
+    const taken = mode.kind === 'local' ? { ...config, adminListen: null } : config;
+    const addresses = await takeAddresses(taken, tls);
     const db = await openStore(io, config).catch(async (error: unknown) => {
-      await address.close();
+      await addresses.close();
       throw error;
     });
     try {
       const { rate, concurrency, idempotency } = config.limits;
+      const socket =
+        mode.kind === 'local'
+          ? null
+          : await takeAdminSocket(io, config).catch(async (error: unknown) => {
+              await addresses.close();
+              throw error;
+            });
+      const admin = { tcp: addresses.admin, socket };
       const started = startGateway({
-        ...{ mode, db, listen: address, rate, concurrency, idempotency, log },
+        ...{ mode, db, listen: addresses.api, admin, rate, concurrency, idempotency, log },
         authentication: config.authentication,
         ages: config.snapshot,
       });
       const gateway = await started.catch((error: unknown) => {
         throw error instanceof AuthenticationError ? authenticationFailure(error) : error;
       });
-      await announce(io, gateway, options);
+      await announce(io, gateway, { ...options, admin });
       if (tls !== null) reload.add(watchTlsFiles(tls, { log }));
       const { policies } = gateway;
       if (options.follow !== null) {
@@ -189,112 +205,20 @@ function authenticationFailure({ message, faults, cause }: AuthenticationError):
   return new CliFailure(EXIT.precondition, { code: 'serve.authentication', message }, { text, report, cause });
 }
 
-interface Termination {
-  /** Resolves with the first signal's name. */
-  readonly requested: Promise<NodeJS.Signals>;
-  readonly stop: () => void;
-}
-
-const SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
-
-/** Listens until `stop`: the first signal asks the gateway to finish, the second ends the process at once. */
-function onTermination(): Termination {
-  let seen = false;
-  let resolve: (signal: NodeJS.Signals) => void = () => undefined;
-  const requested = new Promise<NodeJS.Signals>((settle) => {
-    resolve = settle;
-  });
-  const onSignal = (signal: NodeJS.Signals): void => {
-    if (seen) process.exit(EXIT.unexpected);
-    seen = true;
-    resolve(signal);
-  };
-  for (const signal of SIGNALS) process.on(signal, onSignal);
-  return {
-    requested,
-    stop: () => {
-      for (const signal of SIGNALS) process.off(signal, onSignal);
-    },
-  };
-}
-
-interface Reload {
-  readonly add: (watch: Watch) => void;
-  readonly stop: () => void;
-}
-
-/** SIGHUP ends nothing: what is read while the gateway runs is looked at now. */
-function onReload(log: Logger): Reload {
-  const watches: Watch[] = [];
-  const onSignal = (): void => {
-    log.info({ signal: 'SIGHUP' }, watches.length === 0 ? 'there are no files to read again' : 'reading files again');
-    for (const { hurry } of watches) void hurry();
-  };
-  process.on('SIGHUP', onSignal);
-  return {
-    add: (watch) => {
-      watches.push(watch);
-    },
-    stop: () => {
-      process.off('SIGHUP', onSignal);
-      for (const { stop } of watches) stop();
-    },
-  };
-}
-
-/** Null where the API is to be in clear text. */
-async function openTls(io: CliIo, { tls: { certFile, keyFile } }: Config): Promise<TlsIdentity | null> {
-  if (certFile === null || keyFile === null) return null;
-  const { openTlsIdentity, TlsFileError } = await import('../../compose.js');
-  try {
-    const identity = await openTlsIdentity({ certFile, keyFile, clientCaFile: null });
-    if (identity.isKeyExposed()) {
-      await write(io.stderr, `warning: every user of this machine can read \`${escapeText(keyFile)}\`\n`);
-    }
-    if (Date.parse(identity.certificate().validTo) <= Date.now()) {
-      await write(io.stderr, `warning: the certificate in \`${escapeText(certFile)}\` has expired\n`);
-    }
-    return identity;
-  } catch (error) {
-    if (!(error instanceof TlsFileError)) throw error;
-    throw new CliFailure(
-      EXIT.usage,
-      { code: 'serve.tls', message: error.message },
-      { help: 'name a certificate and its key in PEM form with `tls.certFile` and `tls.keyFile`', cause: error },
-    );
-  }
-}
-
-async function takeAddress({ host, port }: Config['listen'], tls: TlsIdentity | null): ReturnType<typeof bindTcp> {
-  const compose = await import('../../compose.js');
-  try {
-    return await compose.bindTcp({ host, port }, { tls });
-  } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? LISTEN_FAULTS.get(String(error.code)) : undefined;
-    if (reason === undefined) throw error;
-    const where = `${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
-    throw new CliFailure(
-      EXIT.precondition,
-      { code: 'serve.listen', message: `cannot listen on \`${where}\`: ${reason}` },
-      { help: 'choose another address with --listen, as in `--listen 127.0.0.1:8090`', cause: error },
-    );
-  }
-}
-
-const LISTEN_FAULTS: ReadonlyMap<string, string> = new Map([
-  ['EADDRINUSE', 'another process uses the port'],
-  ['EACCES', 'this user may not use the port'],
-  ['EADDRNOTAVAIL', 'this machine does not have the address'],
-  ['ENOTFOUND', 'there is no host with this name'],
-]);
-
 /** Says that the gateway answers, on stdout: scripts wait for it. */
-async function announce(io: CliIo, gateway: Gateway, { config, mode, format }: RunOptions): Promise<void> {
+async function announce(
+  io: CliIo,
+  gateway: Gateway,
+  { config, mode, format, admin }: RunOptions & { readonly admin: AdminDoors },
+): Promise<void> {
+  const { urlOf } = await import('../../compose.js');
+  const adminUrls = [admin.tcp, admin.socket].flatMap((bound) => (bound === null ? [] : [urlOf(bound.at)]));
   const policy = gateway.policies.current().policy;
   const store = storeOf(config);
   if (format === 'json') {
     await writeJson(io, {
       url: gateway.url,
+      ...(mode.kind === 'local' ? {} : { admin: adminUrls }),
       mode: mode.kind,
       policy: policy.name,
       snapshot: policy.digest,
@@ -308,6 +232,7 @@ async function announce(io: CliIo, gateway: Gateway, { config, mode, format }: R
     `  policy    ${policy.name}`,
     `  snapshot  ${policy.digest}`,
     `  store     ${store.kind === 'embedded' ? `embedded, in ${store.dataDir}` : 'external PostgreSQL'}`,
+    ...adminUrls.map((url) => `  admin     ${url}`),
     ...(mode.kind === 'local'
       ? ['  no credential is needed: every user of this machine is served and may see everything']
       : []),

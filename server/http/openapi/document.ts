@@ -76,6 +76,7 @@ const SECURITY: Readonly<Record<Route['access'], Operation['security']>> = Objec
   record: [{ credential: [] }],
   command: [{ credential: [] }],
   admin: [{ adminKey: [] }],
+  status: [{}, { adminKey: [] }],
 });
 
 function describeRoute(route: Route, components: Components): Operation {
@@ -135,16 +136,29 @@ function answersOf(route: Route, { schemas, refusal }: Components): Operation['r
       },
     ],
   );
-  return Object.fromEntries<Response | Reference>([
-    ...given,
-    ...refusalsOf(route).map((one): readonly [string, Reference] => [String(one.status), refusal(one)]),
-  ]);
+  const refused = refusalsOf(route).map((one): readonly [string, Response | Reference] => {
+    const own = given.find(([status]) => status === String(one.status))?.[1];
+    return [String(one.status), own === undefined ? refusal(one) : bothOf(own, contentOf(one, schemas))];
+  });
+  return Object.fromEntries<Response | Reference>([...given, ...refused]);
+}
+
+/** A status that the route answers with by itself, which can also be that of a refusal. */
+function bothOf(own: Response, refusal: Response['content']): Response {
+  return { ...own, content: { ...own.content, ...refusal } };
+}
+
+function contentOf({ status, problems }: Refusal, schemas: SchemaComponents): Response['content'] {
+  const codes = problems.map(({ code }) => code);
+  const properties = { status: { const: status }, code: { enum: codes } };
+  return { 'application/problem+json': { schema: { allOf: [schemas.refer(PROBLEM_SCHEMA)], properties } } };
 }
 
 /** Answers that refuse alike are one. */
 function makeRefusals(schemas: SchemaComponents, responses: Map<string, Response>): Components['refusal'] {
   const names = new Map<string, string>();
-  return ({ status, problems }) => {
+  return (one) => {
+    const { status, problems } = one;
     const codes = problems.map(({ code }) => code);
     const key = codes.join(' ');
     const known = names.get(key);
@@ -155,14 +169,7 @@ function makeRefusals(schemas: SchemaComponents, responses: Map<string, Response
       responses.set(name, {
         description: problems.map(({ code, title }) => `\`${code}\`: ${title}`).join('\n\n'),
         headers: headersOf([...ALWAYS, ...WHERE_LIMITED, ...(REFUSAL_HEADERS.get(status) ?? [])]),
-        content: {
-          'application/problem+json': {
-            schema: {
-              allOf: [schemas.refer(PROBLEM_SCHEMA)],
-              properties: { status: { const: status }, code: { enum: codes } },
-            },
-          },
-        },
+        content: contentOf(one, schemas),
       });
     }
     return { $ref: `#/components/responses/${name}` };

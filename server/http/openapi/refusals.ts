@@ -37,6 +37,7 @@ const ACCESS: Readonly<Record<Route['access'], readonly ProblemCode[]>> = {
   record: [...POLICY, 'record.not_found'],
   command: [...POLICY, 'authz.denied'],
   admin: CREDENTIAL,
+  status: CREDENTIAL,
 };
 
 const HEADER: Readonly<Record<NamedHeader, readonly ProblemCode[]>> = {

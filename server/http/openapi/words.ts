@@ -22,6 +22,11 @@ export const ACCESS: Readonly<Record<Route['access'], Kind>> = Object.freeze({
   command: { tag: 'Writing', about: 'Decided in the transaction that writes.' },
   self: { tag: 'The actor', about: 'For any actor, about itself.' },
   public: { tag: 'Documents', about: 'Needs no credential and says the same to everybody.' },
+  status: {
+    tag: 'Administration',
+    about:
+      'Needs no credential on a listener that only its own machine reaches; else an admin key, or the admin socket.',
+  },
   admin: { tag: 'Administration', about: 'Needs an admin key, or comes through the admin socket.' },
 });
 
@@ -47,7 +52,7 @@ export const PATH_PARTS: ReadonlyMap<string, Word> = new Map([
   [
     'id',
     {
-      description: 'The id of a record.',
+      description: 'The id of the record, or of the key.',
       schema: { type: 'string', pattern: '^[^/]+$' },
       example: '01900000-0000-7000-8000-000000000000',
     },

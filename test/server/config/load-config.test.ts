@@ -33,6 +33,8 @@ test('defaults', async () => {
     databaseUrl: null,
     policy: null,
     listen: { host: '127.0.0.1', port: 8080 },
+    adminListen: { host: '127.0.0.1', port: 8081 },
+    adminSocket: null,
     authentication: { keys: { enabled: true }, oidc: [] },
     database: { ...DATABASE_LIMITS, acquireTimeout: null },
     limits: {
@@ -69,6 +71,8 @@ test('the whole file', async () => {
       'databaseUrl: postgres://localhost/bailiwick',
       'policy: ../policies',
       'listen: "[::1]:9000"',
+      'adminListen: none',
+      'adminSocket: admin.sock',
       'authentication:',
       '  keys: { enabled: false }',
       'database: { maxConnections: 20, statementTimeout: 1m }',
@@ -84,6 +88,8 @@ test('the whole file', async () => {
     databaseUrl: 'postgres://localhost/bailiwick',
     policy: join(cwd, 'policies'),
     listen: { host: '::1', port: 9000 },
+    adminListen: null,
+    adminSocket: join(cwd, 'etc/admin.sock'),
     authentication: { keys: { enabled: false }, oidc: [] },
     database: {
       maxConnections: 20,
@@ -340,16 +346,6 @@ describe('faults', () => {
       'a setting of a later version',
       { file: 'workers: 4\n' },
       [/^bailiwick.yaml:1:1: `workers` is not available in this version/],
-    ],
-    [
-      'a certificate without its key',
-      { file: 'tls: { certFile: a }\n' },
-      ['bailiwick.yaml:1:18: `tls.certFile` needs `tls.keyFile`, which is not set; set both or none'],
-    ],
-    [
-      'a key without its certificate, in a variable',
-      { env: { BAILIWICK_TLS_KEY_FILE: 'k' } },
-      ['BAILIWICK_TLS_KEY_FILE: needs `tls.certFile`, which is not set; set both or none'],
     ],
     [
       'a nested group of a later version',

@@ -2,7 +2,7 @@ import { describe, expect, it, test } from '@jest/globals';
 import { isLoopback, isLoopbackName, loopbackHost } from '../../../server/http/host-guard.js';
 
 describe('loopbackHost', () => {
-  const guard = loopbackHost({ kind: 'tcp', port: 8080 });
+  const guard = loopbackHost({ kind: 'tcp', host: '127.0.0.1', port: 8080 });
 
   test.each([
     ['127.0.0.1:8080', undefined],
@@ -24,6 +24,11 @@ describe('loopbackHost', () => {
     ['localhost:8081', undefined],
     ['127.0.0.1', undefined],
     ['localhost.attacker.example:8080', undefined],
+    ['localhost.:8080', undefined],
+    ['127.1:8080', undefined],
+    ['[::ffff:127.0.0.1]:8080', undefined],
+    ['[0:0:0:0:0:0:0:1]:8080', undefined],
+    ['127.0.0.2:8080', undefined],
     ['localhost:8080', 'https://evil.example'],
     ['localhost:8080', 'http://localhost:3000'],
     ['localhost:8080', 'https://localhost:8080'],
@@ -36,13 +41,13 @@ describe('loopbackHost', () => {
 
   it('takes the bare name where http stands for the port', () => {
     expect(() => {
-      loopbackHost({ kind: 'tcp', port: 80 })('localhost', undefined);
+      loopbackHost({ kind: 'tcp', host: '127.0.0.1', port: 80 })('localhost', undefined);
     }).not.toThrow();
   });
 });
 
 it('under TLS takes origins of https alone, and the bare name where https stands for the port', () => {
-  const guard = loopbackHost({ kind: 'tls', port: 443 });
+  const guard = loopbackHost({ kind: 'tls', host: '127.0.0.1', port: 443 });
   expect(() => {
     guard('localhost', 'https://localhost');
     guard('[::1]:443', 'https://[::1]:443');
@@ -50,6 +55,12 @@ it('under TLS takes origins of https alone, and the bare name where https stands
   expect(() => {
     guard('localhost', 'http://localhost');
   }).toThrow(expect.objectContaining({ code: 'request.host' }));
+});
+
+it('serves the address that it listens on', () => {
+  expect(() => {
+    loopbackHost({ kind: 'tcp', host: '127.0.0.2', port: 8080 })('127.0.0.2:8080', undefined);
+  }).not.toThrow();
 });
 
 test.each([

@@ -5,7 +5,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ActorRoute, Route } from '../../../server/http/route.js';
 import { PROBLEMS } from '../../../server/problem.js';
-import { declaredRoutes, descriptionOf } from '../../support/api-description.js';
+import { declaredAdminRoutes, declaredRoutes, descriptionOf } from '../../support/api-description.js';
 import { runCli } from '../../support/run-cli.js';
 import { checkBy, type Description, type Exchanged } from '../../support/described-answers.js';
 
@@ -101,7 +101,7 @@ describe('the description', () => {
   it('is answered to everybody, printed by `schema openapi`, and describes itself', async () => {
     const route = routes.find(({ path }) => path === '/openapi.json');
     if (route?.access !== 'public') throw new Error('there is none');
-    const answer = route.answer();
+    const answer = await route.answer();
     if (!('json' in answer)) throw new Error('no JSON');
     expect(JSON.parse(answer.json)).toEqual(document);
     expect(JSON.parse((await runCli(['schema', 'openapi'])).stdout)).toEqual(document);
@@ -109,8 +109,11 @@ describe('the description', () => {
   });
 
   it('lists the codes of a refusal that a route can answer with, and all of them somewhere but two', () => {
+    const admin = descriptionOf(declaredAdminRoutes());
     const listed = new Set(
-      [...objectsIn(document)].flatMap(([, { code }]) => (code as Json | undefined)?.['enum'] ?? []),
+      [...objectsIn(document), ...objectsIn(admin)].flatMap(
+        ([, { code }]) => (code as Json | undefined)?.['enum'] ?? [],
+      ),
     );
     const never = PROBLEMS.map(({ code }) => code).filter((code) => !listed.has(code));
     expect(never).toEqual(['route.not_found', 'request.method']);

@@ -113,7 +113,7 @@ describeOnStores('the pipeline', (store) => {
   const keyOf = async (db: Database, admin: boolean): Promise<Readonly<Record<string, string>>> => {
     const fields = {
       actor: admin ? 'root' : 'ada',
-      identities: [ADA],
+      identities: admin ? [] : [ADA],
       scopes: null,
       restrictions: null,
       expires: null,

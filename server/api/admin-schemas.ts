@@ -1,0 +1,130 @@
+// What the admin listener takes and answers, as JSON Schemas: health, status and API keys.
+import { ALL_SCOPES, scopeNames } from '../../engine/index.js';
+import { KEY_LIMITS } from '../limits.js';
+import { digest } from './answer-schemas.js';
+import { bodyShape } from './body-shape.js';
+import { instant } from './record-schema.js';
+import { nullable, schema, whole } from './schema.js';
+import { NAME_PATTERN } from './shape-fault.js';
+
+const text = schema({ type: 'string' });
+const flag = schema({ type: 'boolean' });
+const texts = schema({ type: 'array', items: text });
+const said = schema({ enum: ['ok', 'failed'] });
+
+export const HEALTH_SCHEMA = Object.freeze({
+  title: 'Health',
+  ...whole({ status: said, checks: { type: 'object', additionalProperties: said } }),
+});
+
+export const STATUS_SCHEMA = Object.freeze({
+  title: 'Status',
+  ...whole({
+    version: text,
+    startedAt: instant,
+    ready: flag,
+    policy: text,
+    snapshot: digest,
+    decisions: digest,
+    labels: {
+      description: 'Whether the digests that the snapshot states of its decisions were worked out here.',
+      enum: ['unverified', 'verified', 'false'],
+    },
+    generation: { description: 'Rises with each activation.', type: 'integer', minimum: 1 },
+    source: {
+      type: 'object',
+      required: ['kind'],
+      properties: { kind: { enum: ['folder', 'file', 'stdin', 'memory'] }, path: text },
+      additionalProperties: false,
+    },
+    loadedAt: instant,
+    issuedAt: nullable(instant),
+    ageSeconds: { type: 'integer', minimum: 0 },
+    stale: { enum: ['no', 'soft', 'hard'] },
+    store: whole({ kind: { enum: ['embedded', 'external'] }, ok: flag }),
+    lastError: nullable(whole({ at: instant, code: text, message: text, problems: texts })),
+    shadow: { type: ['object', 'null'] },
+    peers: { type: 'array' },
+  }),
+});
+
+const scopes = schema({ type: 'array', maxItems: 100, items: { enum: scopeNames(ALL_SCOPES) } });
+
+const KEY_BODY = schema({
+  title: 'NewKey',
+  type: 'object',
+  required: ['actor'],
+  properties: {
+    actor: { description: 'Name of the actor, used in logs and cursors.', type: 'string', minLength: 1 },
+    identities: {
+      description: 'Whose grants the key uses; none for an admin key.',
+      type: 'array',
+      maxItems: KEY_LIMITS.identities,
+      items: {
+        type: ['string', 'object'],
+        required: ['provider', 'subject'],
+        properties: { provider: { type: 'string', pattern: NAME_PATTERN }, subject: text },
+        additionalProperties: false,
+      },
+    },
+    scopes: {
+      ...scopes,
+      description: 'What the key carries at most. Null or absent: all ten.',
+      type: ['array', 'null'],
+    },
+    restrictions: {
+      description: 'Namespaces that the key reaches, with everything below. Null or absent: everywhere.',
+      type: ['array', 'null'],
+      maxItems: KEY_LIMITS.restrictions,
+      items: text,
+    },
+    expires: { description: 'An instant with offset, from which the key is refused.', type: ['string', 'null'] },
+    admin: { description: 'A key for this listener alone.', ...flag },
+  },
+  additionalProperties: false,
+});
+
+/** What is absent is as null. */
+export interface KeyBody {
+  readonly actor: string;
+  readonly identities?: readonly (string | { readonly provider: string; readonly subject: string })[];
+  readonly scopes?: readonly string[] | null;
+  readonly restrictions?: readonly string[] | null;
+  readonly expires?: string | null;
+  readonly admin?: boolean;
+}
+
+export const KEY_SHAPE = bodyShape<KeyBody>(KEY_BODY);
+
+const keyId = schema({ type: 'string', pattern: '^[0-9a-z]{16}$' });
+
+const SHOWN = Object.freeze({
+  id: keyId,
+  actor: text,
+  identities: texts,
+  scopes: nullable(texts),
+  restrictions: nullable(texts),
+  admin: flag,
+  status: {
+    description: '`replace`: made by an earlier release for data and for admins, and refused by both.',
+    enum: ['active', 'expired', 'revoked', 'replace'],
+  },
+  expires: nullable(instant),
+  revokedAt: nullable(instant),
+  lastUsedAt: nullable(instant),
+  createdAt: instant,
+  fingerprint: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+} as const);
+
+const SHOWN_KEY = Object.freeze({ title: 'Key', ...whole(SHOWN) });
+
+export const KEYS_SCHEMA = whole({ keys: { type: 'array', items: SHOWN_KEY } });
+export const NEW_KEY_SCHEMA = whole({
+  ...SHOWN,
+  key: {
+    description: 'The key itself, this once.',
+    type: 'string',
+    pattern: '^bwk_[0-9a-z]{16}_[A-Za-z0-9_-]{43}$',
+  },
+});
+export const REVOKED_SCHEMA = whole({ id: keyId, revokedAt: instant });

@@ -1,0 +1,47 @@
+// A key as it is shown, by the command line and by the admin listener alike: everything but its secret.
+import { formatIdentity, formatInstant, type Instant, scopeNames } from '../../engine/index.js';
+import { type ApiKey, isOfBothKinds } from './api-keys.js';
+import type { Fingerprinter } from './fingerprint.js';
+
+/** `replace`: for data and for admins, so that each door refuses it. */
+type KeyStatus = 'active' | 'expired' | 'revoked' | 'replace';
+
+export interface ShownKey {
+  readonly id: string;
+  readonly actor: string;
+  readonly identities: readonly string[];
+  readonly scopes: readonly string[] | null;
+  readonly restrictions: readonly string[] | null;
+  readonly admin: boolean;
+  readonly status: KeyStatus;
+  readonly expires: string | null;
+  readonly revokedAt: string | null;
+  readonly lastUsedAt: string | null;
+  readonly createdAt: string;
+  /** As the log and `whoami` have it. */
+  readonly fingerprint: string;
+}
+
+export function showKey(key: ApiKey, now: Instant, fingerprint: Fingerprinter): ShownKey {
+  const instant = (at: Instant | null): string | null => (at === null ? null : formatInstant(at));
+  return {
+    id: key.id,
+    actor: key.actor,
+    identities: key.identities.map(formatIdentity).sort(),
+    scopes: key.scopes === null ? null : scopeNames(key.scopes),
+    restrictions: key.restrictions === null ? null : [...key.restrictions].sort(),
+    admin: key.admin,
+    status: statusOf(key, now),
+    expires: instant(key.expires),
+    revokedAt: instant(key.revokedAt),
+    lastUsedAt: instant(key.lastUsedAt),
+    createdAt: formatInstant(key.createdAt),
+    fingerprint: fingerprint('key', key.id),
+  };
+}
+
+function statusOf(key: ApiKey, now: Instant): KeyStatus {
+  if (key.revokedAt !== null) return 'revoked';
+  if (key.expires !== null && key.expires <= now) return 'expired';
+  return isOfBothKinds(key) ? 'replace' : 'active';
+}

@@ -1,0 +1,158 @@
+// What commands ask of a running gateway: through its Unix socket, which this user's gateway alone can own, or by the URL of an admin
+// listener with an admin key. A key goes over no network in clear text, and no answer is believed that is not one of ours.
+import { lstatSync } from 'node:fs';
+import { request as httpRequest, type RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { parseKey } from '../auth/key-text.js';
+import { adminSocketOf, type Config } from '../config/index.js';
+import { isLoopbackName } from '../http/host-guard.js';
+import { parseStrictJson } from '../json.js';
+import { CLI_LIMITS, HTTP_LIMITS } from '../limits.js';
+import { readSmallFile, SmallFileError, systemCodeOf } from '../small-file.js';
+import { EXIT } from './exit-codes.js';
+import { CliFailure, usage } from './failure.js';
+import type { CliIo } from './io.js';
+import { pathOf } from './io.js';
+
+export interface AdminFlags {
+  readonly adminUrl?: string;
+  readonly adminKeyFile?: string;
+}
+
+export interface AdminAnswer {
+  readonly status: number;
+  readonly body: ReadonlyMap<string, unknown>;
+}
+
+/** Sends one request; `path` begins with a slash. */
+export type AdminClient = (method: 'GET' | 'POST', path: string) => Promise<AdminAnswer>;
+
+/** Throws `CliFailure` 2 for flags that mean nothing together; the client's promises reject with `CliFailure` 6. */
+export async function adminClient(io: CliIo, flags: AdminFlags, config: Config): Promise<AdminClient> {
+  const { adminUrl, adminKeyFile } = flags;
+  if (adminUrl === undefined) {
+    if (adminKeyFile !== undefined)
+      throw usage('`--admin-key-file` needs `--admin-url`', 'the Unix socket needs no key');
+    return overSocket(config);
+  }
+  const url = readUrl(adminUrl);
+  const key = adminKeyFile === undefined ? null : await readKeyFile(io, adminKeyFile);
+  return overTcp(url, key);
+}
+
+function overSocket(config: Config): AdminClient {
+  const path = adminSocketOf(config);
+  if (path === null)
+    throw usage('the settings say that there is no admin socket', 'name a listener with `--admin-url`');
+  return (method, target) => {
+    const facts = lstatSync(path, { throwIfNoEntry: false });
+    if (facts === undefined) throw unreachable(path, 'there is no such socket');
+    const own = process.getuid?.() ?? 0;
+    // Root may ask the gateway of any user, whoever that is.
+    if (!facts.isSocket() || (facts.uid !== own && own !== 0))
+      throw unreachable(path, 'it is not a socket of this user');
+    return ask(httpRequest, { socketPath: path, method, path: target, headers: { host: 'localhost' } }, path);
+  };
+}
+
+function overTcp(url: URL, key: string | null): AdminClient {
+  const shown = url.origin;
+  const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  const headers = key === null ? {} : { authorization: `Bearer ${key}` };
+  return (method, target) =>
+    ask(send, { host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port, method, path: target, headers }, shown);
+}
+
+function readUrl(text: string): URL {
+  const example = 'as in `--admin-url https://gateway.example.org:8081`';
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isWhole = url !== null && ['http:', 'https:'].includes(url.protocol);
+  if (
+    !isWhole ||
+    url.username !== '' ||
+    url.password !== '' ||
+    url.search !== '' ||
+    url.hash !== '' ||
+    url.pathname !== '/'
+  ) {
+    throw usage('`--admin-url` must be the address of an admin listener', example);
+  }
+  if (url.protocol === 'http:' && !isLoopbackName(url.hostname.replace(/^\[|\]$/g, ''))) {
+    throw usage('`--admin-url` must begin with `https:`: a key would travel in clear text', example);
+  }
+  return url;
+}
+
+async function readKeyFile(io: CliIo, file: string): Promise<string> {
+  try {
+    const { bytes } = await readSmallFile(pathOf(io, file), CLI_LIMITS.keyFileBytes);
+    const key = bytes.toString('latin1').trim();
+    if (parseKey(key) === null)
+      throw usage(`\`${file}\` does not hold an API key`, 'make one with `bailiwick keys create --admin`');
+    return key;
+  } catch (error) {
+    if (error instanceof SmallFileError) throw usage(`\`${file}\` ${error.message}`);
+    throw error;
+  }
+}
+
+function ask(send: typeof httpRequest, options: RequestOptions, shown: string): Promise<AdminAnswer> {
+  return new Promise((resolve, reject) => {
+    const fail = (reason: string): void => {
+      request.destroy();
+      reject(unreachable(shown, reason));
+    };
+    const request = send({ ...options, agent: false, timeout: CLI_LIMITS.adminPatience }, (response) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      response.on('error', () => {
+        fail('the connection broke');
+      });
+      response.on('data', (chunk: Buffer) => {
+        chunks.push(chunk);
+        length += chunk.length;
+        if (length > CLI_LIMITS.adminAnswerBytes) fail('the answer is too large to be one of a gateway');
+      });
+      response.on('end', () => {
+        const read = parseStrictJson(Buffer.concat(chunks), { depth: HTTP_LIMITS.jsonDepth });
+        if (!read.ok || typeof read.value !== 'object' || read.value === null)
+          fail('the answer is not one of a gateway');
+        else resolve({ status: response.statusCode ?? 0, body: new Map(Object.entries(read.value)) });
+      });
+    });
+    request.on('timeout', () => {
+      fail('there is no answer');
+    });
+    request.on('error', (error) => {
+      fail(REASONS.get(systemCodeOf(error)) ?? systemCodeOf(error));
+    });
+    request.end();
+  });
+}
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['ECONNREFUSED', 'nobody listens there'],
+  ['ENOENT', 'there is no such socket'],
+  ['EACCES', 'this user may not connect'],
+  ['ENOTFOUND', 'there is no host with this name'],
+  ['ECONNRESET', 'the connection was closed'],
+]);
+
+function unreachable(shown: string, reason: string): CliFailure {
+  return new CliFailure(
+    EXIT.precondition,
+    { code: 'admin.unreachable', message: `no gateway answers at \`${shown}\`: ${reason}` },
+    { help: 'start one with `bailiwick serve`, or name another with `--data-dir`, `--admin-socket` or `--admin-url`' },
+  );
+}
+
+/** What a refusal says on the command line. */
+export function refusalOf({ status, body }: AdminAnswer): CliFailure {
+  const said = (name: string): string => {
+    const value = body.get(name);
+    return typeof value === 'string' ? value : 'unknown';
+  };
+  const message = `the gateway refused with ${String(status)} \`${said('code')}\`: ${said('title')}`;
+  const help = status === 401 ? 'name a file with an admin key with `--admin-key-file`' : undefined;
+  return new CliFailure(EXIT.precondition, { code: 'admin.refused', message }, help === undefined ? {} : { help });
+}

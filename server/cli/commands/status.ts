@@ -1,0 +1,73 @@
+// `bailiwick status`: what a running gateway serves, since when, and whether it is ready.
+import { type Command, Option } from 'commander';
+import { adminClient, type AdminFlags, refusalOf } from '../admin-client.js';
+import { type CliIo, write, writeJson } from '../io.js';
+import type { SettingFlags } from '../../config/index.js';
+import { configOf, type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
+import { escapeText } from '../render/escape.js';
+
+type Options = SettingFlags & AdminFlags & { readonly format: Format };
+
+export function defineStatus(command: Command, io: CliIo): void {
+  command
+    .addOption(new Option('--admin-url <url>', 'admin listener of a gateway elsewhere (default: the Unix socket)'))
+    .addOption(new Option('--admin-key-file <file>', 'file with an admin key, for `--admin-url`'))
+    .addOption(formatOption())
+    .action((options: Options) => showStatus(io, options));
+  withSettings(command, ['config', 'dataDir', 'adminSocket']);
+  withExamples(command, [
+    ['the gateway of this folder', 'bailiwick status'],
+    ['one elsewhere', 'bailiwick status --admin-url https://gateway.example.org:8081 --admin-key-file admin.key'],
+  ]);
+  withJson(command, [
+    '{"version","startedAt","ready","policy","snapshot","decisions","labels","generation","source","loadedAt","issuedAt",',
+    ' "ageSeconds","stale","store":{"kind","ok"},"lastError","shadow","peers"}',
+  ]);
+}
+
+async function showStatus(io: CliIo, options: Options): Promise<void> {
+  const ask = await adminClient(io, options, await configOf(io, options));
+  const answer = await ask('GET', '/admin/v1/status');
+  if (answer.status !== 200) throw refusalOf(answer);
+  if (options.format === 'json') {
+    await writeJson(io, Object.fromEntries(answer.body));
+    return;
+  }
+  const lines = ROWS.map(([name, text]) => `${name.padEnd(12)}${escapeText(text(answer.body))}\n`);
+  await write(io.stdout, lines.join(''));
+}
+
+type Body = ReadonlyMap<string, unknown>;
+
+const ROWS: readonly (readonly [name: string, text: (body: Body) => string])[] = [
+  ['ready', (body) => (body.get('ready') === true ? 'yes' : 'no')],
+  ['version', (body) => textOf(body.get('version'))],
+  ['started', (body) => textOf(body.get('startedAt'))],
+  ['policy', (body) => textOf(body.get('policy'))],
+  ['snapshot', (body) => textOf(body.get('snapshot'))],
+  ['decisions', (body) => `${textOf(body.get('decisions'))} (${textOf(body.get('labels'))})`],
+  ['generation', (body) => textOf(body.get('generation'))],
+  ['source', (body) => memberText(body.get('source'), ['kind', 'path'])],
+  ['loaded', (body) => `${textOf(body.get('loadedAt'))}, ${textOf(body.get('ageSeconds'))} seconds ago`],
+  [
+    'store',
+    (body) => `${memberText(body.get('store'), ['kind'])}, ${isOk(body.get('store')) ? 'reachable' : 'not reachable'}`,
+  ],
+];
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '-';
+}
+
+function membersOf(value: unknown): Body {
+  return new Map(typeof value === 'object' && value !== null ? Object.entries(value) : []);
+}
+
+function memberText(value: unknown, names: readonly string[]): string {
+  const members = membersOf(value);
+  return names.flatMap((name) => (members.has(name) ? [textOf(members.get(name))] : [])).join(' ') || '-';
+}
+
+function isOk(value: unknown): boolean {
+  return membersOf(value).get('ok') === true;
+}

@@ -1,0 +1,136 @@
+// Where a gateway listens, taken before there is anything to serve there: the API, the admin listener, and the Unix socket for the
+// commands of the same user.
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { AdminDoors, bindTcp, TlsIdentity } from '../compose.js';
+import { type Address, adminSocketOf, type Config } from '../config/index.js';
+import { isLoopbackName } from '../http/host-guard.js';
+import { systemCodeOf } from '../small-file.js';
+import { EXIT } from './exit-codes.js';
+import { CliFailure } from './failure.js';
+import { type CliIo, write } from './io.js';
+import { escapeText } from './render/escape.js';
+
+/** Null where the API is to be in clear text. */
+export async function openTls(io: CliIo, { tls: { certFile, keyFile } }: Config): Promise<TlsIdentity | null> {
+  if (certFile === null || keyFile === null) return null;
+  const { openTlsIdentity, TlsFileError } = await import('../compose.js');
+  try {
+    const identity = await openTlsIdentity({ certFile, keyFile, clientCaFile: null });
+    if (identity.isKeyExposed()) {
+      await write(io.stderr, `warning: every user of this machine can read \`${escapeText(keyFile)}\`\n`);
+    }
+    if (Date.parse(identity.certificate().validTo) <= Date.now()) {
+      await write(io.stderr, `warning: the certificate in \`${escapeText(certFile)}\` has expired\n`);
+    }
+    return identity;
+  } catch (error) {
+    if (!(error instanceof TlsFileError)) throw error;
+    throw new CliFailure(
+      EXIT.usage,
+      { code: 'serve.tls', message: error.message },
+      { help: 'name a certificate and its key in PEM form with `tls.certFile` and `tls.keyFile`', cause: error },
+    );
+  }
+}
+
+export interface Addresses {
+  readonly api: Bound;
+  /** Null where there is to be none. */
+  readonly admin: Bound | null;
+  readonly close: () => Promise<void>;
+}
+
+type Bound = Awaited<ReturnType<typeof bindTcp>>;
+
+/** All TCP addresses, or none of them. */
+export async function takeAddresses(
+  { listen, adminListen }: Pick<Config, 'listen' | 'adminListen'>,
+  tls: TlsIdentity | null,
+): Promise<Addresses> {
+  const api = await takeAddress('--listen', listen, tls);
+  try {
+    const admin =
+      adminListen === null ? null : await takeAddress('--admin-listen', adminListen, adminTls(adminListen, tls));
+    const close = async (): Promise<void> => {
+      await Promise.all([api.close(), admin?.close()]);
+    };
+    return { api, admin, close };
+  } catch (error) {
+    await api.close();
+    throw error;
+  }
+}
+
+/** On loopback nothing is to be kept from anybody on the way, and no certificate would name it. */
+export function adminTls({ host }: Address, tls: TlsIdentity | null): TlsIdentity | null {
+  return isLoopbackName(host) ? null : tls;
+}
+
+type AddressFlag = '--listen' | '--admin-listen';
+
+async function takeAddress(flag: AddressFlag, { host, port }: Address, tls: TlsIdentity | null): Promise<Bound> {
+  const compose = await import('../compose.js');
+  try {
+    return await compose.bindTcp({ host, port }, { tls });
+  } catch (error) {
+    const reason = LISTEN_FAULTS.get(systemCodeOf(error));
+    if (reason === undefined) throw error;
+    const where = `${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
+    throw new CliFailure(
+      EXIT.precondition,
+      { code: 'serve.listen', message: `cannot listen on \`${where}\`: ${reason}` },
+      { help: HELP[flag], cause: error },
+    );
+  }
+}
+
+const HELP: Readonly<Record<AddressFlag, string>> = {
+  '--listen': 'choose another address with --listen, as in `--listen 127.0.0.1:8090`',
+  '--admin-listen':
+    'choose another address for admins with --admin-listen, as in `--admin-listen 127.0.0.1:8091`, or `none`',
+};
+
+const LISTEN_FAULTS: ReadonlyMap<string, string> = new Map([
+  ['EADDRINUSE', 'another process uses the port'],
+  ['EACCES', 'this user may not use the port'],
+  ['EADDRNOTAVAIL', 'this machine does not have the address'],
+  ['ENOTFOUND', 'there is no host with this name'],
+]);
+
+/**
+ * The Unix socket, once the data folder is there. A gateway can do without it, so where nobody named one it is done without and
+ * said why; one that was named must be there.
+ */
+export async function takeAdminSocket(io: CliIo, config: Config): Promise<AdminDoors['socket']> {
+  const path = adminSocketOf(config);
+  if (path === null) return null;
+  try {
+    if (config.adminSocket === null) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const { bindSocket } = await import('../compose.js');
+    return await bindSocket(path);
+  } catch (error) {
+    const reason = SOCKET_FAULTS.get(systemCodeOf(error));
+    if (reason === undefined) throw error;
+    const message = `cannot listen on the socket \`${path}\`: ${reason}`;
+    const help = 'choose another path with --admin-socket, or `none`';
+    if (config.adminSocket !== null) {
+      throw new CliFailure(EXIT.precondition, { code: 'serve.admin_socket', message }, { help, cause: error });
+    }
+    await write(io.stderr, `warning: ${escapeText(message)}; there will be none. ${help}\n`);
+    return null;
+  }
+}
+
+const SOCKET_FAULTS: ReadonlyMap<string, string> = new Map([
+  ['EADDRINUSE', 'another gateway listens on it, or something else is in its place'],
+  ['ENAMETOOLONG', 'its path is too long for a socket'],
+  ['EACCES', 'this user may not write there'],
+  ['EPERM', 'this user may not write there'],
+  ['EROFS', 'the file system is read-only'],
+  ['ENOENT', 'its folder does not exist'],
+  ['ENOTDIR', 'its folder is not a folder'],
+  ['EEXIST', 'its folder is not a folder'],
+  ['ENOSPC', 'the disk is full'],
+  ['EOPNOTSUPP', 'the file system takes no sockets'],
+]);

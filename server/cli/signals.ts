@@ -1,0 +1,57 @@
+// The signals of a running gateway: the first of SIGTERM and SIGINT asks it to finish, SIGHUP to look at its files again.
+import type { Logger } from '../ports.js';
+import type { Watch } from '../watch.js';
+import { EXIT } from './exit-codes.js';
+
+export interface Termination {
+  /** Resolves with the first signal's name. */
+  readonly requested: Promise<NodeJS.Signals>;
+  readonly stop: () => void;
+}
+
+const SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
+
+/** Listens until `stop`: the first signal asks the gateway to finish, the second ends the process at once. */
+export function onTermination(): Termination {
+  let seen = false;
+  let resolve: (signal: NodeJS.Signals) => void = () => undefined;
+  const requested = new Promise<NodeJS.Signals>((settle) => {
+    resolve = settle;
+  });
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (seen) process.exit(EXIT.unexpected);
+    seen = true;
+    resolve(signal);
+  };
+  for (const signal of SIGNALS) process.on(signal, onSignal);
+  return {
+    requested,
+    stop: () => {
+      for (const signal of SIGNALS) process.off(signal, onSignal);
+    },
+  };
+}
+
+export interface Reload {
+  readonly add: (watch: Watch) => void;
+  readonly stop: () => void;
+}
+
+/** SIGHUP ends nothing: what is read while the gateway runs is looked at now. */
+export function onReload(log: Logger): Reload {
+  const watches: Watch[] = [];
+  const onSignal = (): void => {
+    log.info({ signal: 'SIGHUP' }, watches.length === 0 ? 'there are no files to read again' : 'reading files again');
+    for (const { hurry } of watches) void hurry();
+  };
+  process.on('SIGHUP', onSignal);
+  return {
+    add: (watch) => {
+      watches.push(watch);
+    },
+    stop: () => {
+      process.off('SIGHUP', onSignal);
+      for (const { stop } of watches) stop();
+    },
+  };
+}

@@ -1,0 +1,19 @@
+// Every route of the admin listener and of the gateway's Unix socket. What is not in this list does not exist there.
+import type { Route } from './route.js';
+import { withDocuments } from './routes/documents.js';
+import { makeHealthRoutes } from './routes/health.js';
+import { type KeyRoutesOptions, makeKeyRoutes } from './routes/keys.js';
+import { problemsPage } from './routes/problems.js';
+import { makeStatusRoute, type StatusOptions } from './routes/status.js';
+
+export type AdminRoutesOptions = KeyRoutesOptions & StatusOptions;
+
+export function makeAdminRoutes(options: AdminRoutesOptions): readonly Route[] {
+  const { readiness } = options;
+  return withDocuments([
+    ...makeHealthRoutes(readiness),
+    makeStatusRoute(options),
+    ...makeKeyRoutes(options),
+    problemsPage,
+  ]);
+}

@@ -1,0 +1,61 @@
+// Whether the gateway can do its work now, for whoever sends it requests: each check says `ok` or `failed` and nothing else.
+import type { ActivePolicy } from '../policy/active-policy.js';
+import { type AgeLimits, stalenessOf } from '../policy/staleness.js';
+import type { Clock } from '../ports.js';
+import { HEALTH_LIMITS } from '../limits.js';
+
+export interface ReadinessOptions {
+  readonly policies: ActivePolicy;
+  readonly ages: AgeLimits;
+  readonly clock: Clock;
+  /** Resolves if the store answers. */
+  readonly ping: () => Promise<void>;
+  /** Whether the gateway takes no more requests. */
+  readonly isClosing: () => boolean;
+}
+
+export interface Readiness {
+  readonly isReady: boolean;
+  readonly checks: Readonly<Record<'listener' | 'policy' | 'store', 'ok' | 'failed'>>;
+}
+
+/** The store is asked once in a while, however many want to know. */
+export function makeReadiness({ policies, ages, clock, ping, isClosing }: ReadinessOptions): () => Promise<Readiness> {
+  const storeAnswers = remembered(() => answersInTime(ping));
+  return async () => {
+    const oks = {
+      listener: !isClosing(),
+      // One whose labels are false was made by nobody who could be asked about it.
+      policy: policies.current().labels !== 'false' && stalenessOf(policies.state(), ages, clock.now()) !== 'hard',
+      store: await storeAnswers(),
+    };
+    const said = (isOk: boolean): 'ok' | 'failed' => (isOk ? 'ok' : 'failed');
+    return {
+      isReady: oks.listener && oks.policy && oks.store,
+      checks: { listener: said(oks.listener), policy: said(oks.policy), store: said(oks.store) },
+    };
+  };
+}
+
+function remembered(ask: () => Promise<boolean>): () => Promise<boolean> {
+  let asked: { readonly at: number; readonly answer: Promise<boolean> } | null = null;
+  return () => {
+    const now = performance.now();
+    if (asked === null || now - asked.at >= HEALTH_LIMITS.interval) asked = { at: now, answer: ask() };
+    return asked.answer;
+  };
+}
+
+async function answersInTime(ping: () => Promise<void>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, HEALTH_LIMITS.patience, false);
+  });
+  const answered = ping().then(
+    () => true,
+    () => false,
+  );
+  const isThere = await Promise.race([answered, late]);
+  clearTimeout(timer);
+  return isThere;
+}

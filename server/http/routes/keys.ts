@@ -1,0 +1,116 @@
+// /admin/v1/keys: make, list and revoke API keys, with the rules and in the words of `bailiwick keys`. What changes a key is
+// recorded in the transaction that does it.
+import { formatIdentity, formatInstant } from '../../../engine/index.js';
+import { KEY_SHAPE, type KeyBody, KEYS_SCHEMA, NEW_KEY_SCHEMA, REVOKED_SCHEMA } from '../../api/admin-schemas.js';
+import { eventAdmin, type EventParts, makeEvent } from '../../audit/event.js';
+import { recordInTransaction } from '../../audit/outbox.js';
+import type { AdminActor } from '../../auth/admin-actor.js';
+import { createKey, listKeys, revokeKey } from '../../auth/api-keys.js';
+import type { Fingerprinter } from '../../auth/fingerprint.js';
+import { isKeyId } from '../../auth/key-text.js';
+import { type KeyFault, type KeyRequest, readNewKey } from '../../auth/new-key.js';
+import { showKey } from '../../auth/shown-key.js';
+import type { Database } from '../../db/database.js';
+import { HTTP_LIMITS } from '../../limits.js';
+import type { IdSource } from '../../ports.js';
+import { ApiProblem, type ProblemError } from '../../problem.js';
+import { pathTemplate } from '../path-template.js';
+import type { AdminRoute, BodyInput, Call } from '../route.js';
+
+export interface KeyRoutesOptions {
+  readonly db: Database;
+  readonly fingerprint: Fingerprinter;
+  readonly nextId: IdSource;
+}
+
+const BODY: BodyInput<KeyBody> = {
+  types: ['application/json'],
+  shape: KEY_SHAPE,
+  example: { actor: 'ana', identities: ['orcid:0000-0002-1825-0097'], scopes: ['resource:read'], restrictions: null },
+  maxBytes: HTTP_LIMITS.bodyBytes,
+};
+
+const REVOKE = '/admin/v1/keys/{id}/revoke';
+
+export function makeKeyRoutes({ db, fingerprint, nextId }: KeyRoutesOptions): readonly AdminRoute[] {
+  const eventOf = (
+    { actor, at, requestId }: Call<AdminActor>,
+    act: Pick<EventParts, 'operation' | 'key' | 'status'>,
+  ): ReturnType<typeof makeEvent> =>
+    makeEvent({ ...act, at, requestId, id: nextId(), kind: 'admin', actor: eventAdmin(actor), outcome: 'allowed' });
+
+  const list: AdminRoute = {
+    method: 'GET',
+    path: '/admin/v1/keys',
+    access: 'admin',
+    operationId: 'listKeys',
+    summary: 'List all API keys, without their secrets',
+    input: {},
+    output: { 200: { type: 'application/json', schema: KEYS_SCHEMA } },
+    run: async ({ at }) => {
+      const keys = (await listKeys(db)).map((key) => showKey(key, at, fingerprint));
+      return { status: 200, json: JSON.stringify({ keys }) };
+    },
+  };
+  const create: AdminRoute = {
+    method: 'POST',
+    path: '/admin/v1/keys',
+    access: 'admin',
+    operationId: 'createKey',
+    summary: 'Make an API key; its secret is shown in this answer alone',
+    input: { body: BODY },
+    output: { 201: { type: 'application/json', schema: NEW_KEY_SCHEMA } },
+    run: async (call) => {
+      if (!KEY_SHAPE.isRead(call.body)) throw new TypeError('a body that was not read with the shape of its route');
+      const read = readNewKey(requestOf(call.body), call.at);
+      if (!read.ok) throw new ApiProblem('request.schema', { errors: read.faults.map(errorOf) });
+      const { text, key } = await db.transaction(async (transaction) => {
+        const made = await createKey({ knex: transaction }, read.key, call.at);
+        const event = eventOf(call, { operation: 'key.create', key: made.key.id, status: 201 });
+        await recordInTransaction(transaction, [event]);
+        return made;
+      });
+      const { id, ...shown } = showKey(key, call.at, fingerprint);
+      return { status: 201, json: JSON.stringify({ id, key: text, ...shown }) };
+    },
+  };
+  const revoke: AdminRoute = {
+    method: 'POST',
+    path: REVOKE,
+    access: 'admin',
+    operationId: 'revokeKey',
+    summary: 'End an API key: the next request with it is refused by every gateway',
+    input: {},
+    problems: ['key.not_found'],
+    output: { 200: { type: 'application/json', schema: REVOKED_SCHEMA } },
+    run: async (call) => {
+      const id = pathTemplate(REVOKE).partOf(call.path);
+      if (id === null || !isKeyId(id)) throw new ApiProblem('key.not_found');
+      const revokedAt = await db.transaction(async (transaction) => {
+        const at = await revokeKey({ knex: transaction }, id, call.at);
+        const event = eventOf(call, { operation: 'key.revoke', key: id, status: 200 });
+        if (at !== null) await recordInTransaction(transaction, [event]);
+        return at;
+      });
+      if (revokedAt === null) throw new ApiProblem('key.not_found');
+      return { status: 200, json: JSON.stringify({ id, revokedAt: formatInstant(revokedAt) }) };
+    },
+  };
+  return [list, create, revoke];
+}
+
+function requestOf({ actor, identities = [], scopes, restrictions, expires, admin }: KeyBody): KeyRequest {
+  return {
+    actor,
+    identities: identities.map((one) => (typeof one === 'string' ? one : formatIdentity(one))),
+    scopes: scopes ?? null,
+    restrictions: restrictions ?? null,
+    expires: expires ?? null,
+    admin: admin ?? false,
+  };
+}
+
+function errorOf({ field, index, message }: KeyFault): ProblemError {
+  const pointer = index === null ? `/${field}` : `/${field}/${String(index)}`;
+  return { pointer, code: 'request.schema', message };
+}

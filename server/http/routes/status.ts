@@ -1,0 +1,62 @@
+// GET /admin/v1/status: what runs here, since when, and how old it is.
+import { formatInstant, type Instant } from '../../../engine/index.js';
+import { STATUS_SCHEMA } from '../../api/admin-schemas.js';
+import type { Database } from '../../db/database.js';
+import type { ActivePolicy, PolicyState } from '../../policy/active-policy.js';
+import { ageOf, type AgeLimits, stalenessOf } from '../../policy/staleness.js';
+import { programVersion } from '../../version.js';
+import type { Readiness } from '../readiness.js';
+import type { StatusRoute } from '../route.js';
+
+export interface StatusOptions {
+  readonly startedAt: Instant;
+  readonly db: Database;
+  readonly policies: ActivePolicy;
+  readonly ages: AgeLimits;
+  readonly readiness: () => Promise<Readiness>;
+}
+
+export function makeStatusRoute({ startedAt, db, policies, ages, readiness }: StatusOptions): StatusRoute {
+  const version = programVersion();
+  return {
+    method: 'GET',
+    path: '/admin/v1/status',
+    access: 'status',
+    operationId: 'getStatus',
+    summary: 'Show what this gateway runs',
+    input: {},
+    output: { 200: { type: 'application/json', schema: STATUS_SCHEMA } },
+    answer: async ({ at }) => {
+      const { isReady, checks } = await readiness();
+      const state = policies.state();
+      const status = {
+        version,
+        startedAt: formatInstant(startedAt),
+        ready: isReady,
+        ...policyFacts(state),
+        ageSeconds: Math.floor(ageOf(state, at) / 1000),
+        stale: stalenessOf(state, ages, at),
+        store: { kind: db.kind, ok: checks.store === 'ok' },
+        // One policy at a time is judged here, and gateways do not know of one another.
+        shadow: null,
+        peers: [],
+      };
+      return { status: 200, json: JSON.stringify(status) };
+    },
+  };
+}
+
+function policyFacts({ active, refusal }: PolicyState): object {
+  const { policy, generation, source, statement, since, labels } = active;
+  return {
+    policy: policy.name,
+    snapshot: policy.digest,
+    decisions: policy.decisions,
+    labels,
+    generation,
+    source,
+    loadedAt: formatInstant(since),
+    issuedAt: statement === null ? null : formatInstant(statement.issued),
+    lastError: refusal === null ? null : { ...refusal, at: formatInstant(refusal.at) },
+  };
+}
