@@ -1,5 +1,5 @@
 // One request to one decision: the verdict, and the grants that an allowed request rests on. Total and pure: any actor, request and
-// instant gives an answer. Four doors: for an actor and a request of canonical parts, for texts as typed (which adds the steps
+// instant of their types gives an answer. Four doors: for an actor and a request of canonical parts, for texts as typed (which adds the steps
 // `canonicalize` and `unknown_scope`), for an actor that was resolved before, and each for the verdict alone.
 import type { Actor } from '../model/actor.js';
 import type { AccessStep, Decision, GrantRef, Request, Step } from '../model/decision.js';
@@ -18,6 +18,7 @@ import {
   SOURCE_READ,
   type Verdict,
 } from './judge-request.js';
+import { refuseRequest } from './caller.js';
 import { type Policy, UNRESTRICTED } from './policy.js';
 import { type Asker, askerOf, askFor, askRaw, type RawActor, type ResolvedActor } from './resolve-actor.js';
 
@@ -74,6 +75,8 @@ function decideFor(asker: Asker, request: RawRequest, at: Instant): Decision {
       return answer(asker, judgeCreation(asker, request.namespace, at));
     case 'copy':
       return decideCopy(asker, request, at);
+    default:
+      return refuseRequest(request);
   }
 }
 

@@ -8,6 +8,7 @@ import { ALL_SCOPES, NO_SCOPES, READS_FROM_BELOW, scopeBit, scopeBitOf } from '.
 import { heldBy, isHeldBy, type Wanted } from '../table/judge.js';
 import { placeOf } from '../table/locate.js';
 import { isHeldByAny } from '../table/merge.js';
+import { refuseRequest } from './caller.js';
 import { UNRESTRICTED } from './policy.js';
 import { type Asker, passesRestriction } from './resolve-actor.js';
 
@@ -126,5 +127,7 @@ export function judgeRequest(asker: Asker, request: RawRequest, at: Instant): Ve
       const destination = judgeOwn(asker, { scope: DESTINATION_WRITE, path: request.destination }, at);
       return destination === 'allow' ? 'allow' : 'destination_write';
     }
+    default:
+      return refuseRequest(request);
   }
 }

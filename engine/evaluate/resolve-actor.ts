@@ -8,6 +8,7 @@ import { makeMarks } from '../model/scan-path.js';
 import { ALL_SCOPES, NO_SCOPES, scopeBitOf, type ScopeSet, unionScopes } from '../model/scope.js';
 import { identityRow } from '../table/locate.js';
 import { type MergedSteps, mergeSteps } from '../table/merge.js';
+import { requireActor, requireIdentity, requireRawActor } from './caller.js';
 import { type Ground, groundOf, type Policy, UNRESTRICTED } from './policy.js';
 
 /** An actor as somebody typed it. */
@@ -76,6 +77,7 @@ const ASKER: Asker = {
 };
 
 export function askFor(policy: Policy, actor: Actor): Asker {
+  requireActor(actor);
   ASKER.local = actor.kind === 'local';
   ASKER.ground = ASKER.local ? checked(policy) : groundOf(policy);
   ASKER.scopes = actor.credentialScopes;
@@ -86,6 +88,7 @@ export function askFor(policy: Policy, actor: Actor): Asker {
 
 /** Null where a restriction is not a path. */
 export function askRaw(policy: Policy, actor: RawActor): Asker | null {
+  requireRawActor(actor);
   ASKER.local = actor.kind === 'local';
   ASKER.ground = ASKER.local ? checked(policy) : groundOf(policy);
   if (actor.kind === 'local') {
@@ -134,6 +137,7 @@ function addPrincipals(identities: readonly Identity[]): void {
   if (ground === UNRESTRICTED) return;
   const { classOf, classPrincipals, classStart } = ground;
   for (const identity of identities) {
+    requireIdentity(identity);
     const row = identityRow(ground, identity);
     const holder = row < 0 ? -1 : (classOf[row] ?? -1);
     if (holder < 0) continue;

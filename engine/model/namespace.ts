@@ -32,8 +32,9 @@ export function canonicalize(text: unknown): CanonicalizeResult {
   return path === null ? { ok: false, fault: faultOf(text) } : { ok: true, path };
 }
 
-/** The same without words for what is wrong, and with the marks of the path for who looks it up: null if it is none. */
+/** The same without words for what is wrong, and with the marks of the path for who looks it up: null if it is none. Throws where a caller without types gives no string. */
 export function scanNamespace(text: string, marks: PathMarks): NamespacePath | null {
+  if (typeof text !== 'string') throw new TypeError('a namespace must be a string');
   if (!scanPath(text, marks)) return null;
   const { from, to } = marks;
   if (from === 1 && to === text.length) return text as NamespacePath;

@@ -46,7 +46,7 @@ interface Refusal {
 
 export type DecodeResult = { readonly ok: true; readonly snapshot: VerifiedSnapshot } | Refusal;
 
-/** Never throws, whatever the bytes are. */
+/** Never throws, whatever it is given. */
 export function decodeSnapshot(bytes: Uint8Array, limits: EngineLimits = ENGINE_LIMITS): DecodeResult {
   const opened = openDocument(bytes, limits);
   if (!opened.ok) return opened;
@@ -63,6 +63,9 @@ interface OpenedDocument extends Omit<VerifiedSnapshot, 'holders'> {
 }
 
 function openDocument(bytes: Uint8Array, limits: EngineLimits): OpenedDocument | Refusal {
+  // A caller without types may give the text of the file, or its path.
+  if (Object.prototype.toString.call(bytes) !== '[object Uint8Array]')
+    return refuse('snapshot.malformed', 'what was given is not bytes: pass the file as a Uint8Array or a Buffer');
   if (bytes.length > limits.snapshotBytes)
     return refuse('snapshot.too_large', 'the file is larger than any snapshot may be');
   const text = sealedText(bytes);

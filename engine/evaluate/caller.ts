@@ -1,0 +1,51 @@
+// What a caller without types may get wrong. Such a call throws: an answer to something else than was meant might be an allow.
+// Looks at shapes alone; what texts say is for the decision.
+
+const ACTOR =
+  "an actor is { kind: 'local' }, or { kind: 'request', identities, credentialScopes, namespaceRestrictions } with a list of identities";
+
+/** An actor of canonical parts. */
+export function requireActor(actor: unknown): void {
+  if (isLocal(actor)) return;
+  if (!isRequester(actor)) throw new TypeError(ACTOR);
+  if (typeof actor.credentialScopes !== 'number')
+    throw new TypeError('credentialScopes of an actor must be a set of scopes, such as ALL_SCOPES');
+}
+
+/** An actor as typed. */
+export function requireRawActor(actor: unknown): void {
+  if (isLocal(actor)) return;
+  if (!isRequester(actor)) throw new TypeError(ACTOR);
+  if (actor.credentialScopes !== null && !Array.isArray(actor.credentialScopes))
+    throw new TypeError('credentialScopes of an actor must be a list of scopes, or null for all ten');
+}
+
+export function requireIdentity(identity: unknown): void {
+  if (!isObject(identity) || typeof identity['provider'] !== 'string' || typeof identity['subject'] !== 'string')
+    throw new TypeError('an identity is an object { provider, subject }; parseIdentity makes one of a string');
+}
+
+/** Never reached with types. */
+export function refuseRequest(_: never): never {
+  throw new TypeError("the kind of a request must be 'access', 'create-namespace' or 'copy'");
+}
+
+interface Requester {
+  readonly credentialScopes: unknown;
+}
+
+function isRequester(actor: unknown): actor is Requester {
+  // Every kind but the local one is decided by policy.
+  if (!isObject(actor) || typeof actor['kind'] !== 'string' || !Array.isArray(actor['identities'])) return false;
+  const restrictions = actor['namespaceRestrictions'];
+  if (restrictions === null || Array.isArray(restrictions)) return true;
+  throw new TypeError('namespaceRestrictions of an actor must be a list of namespaces, or null for no restrictions');
+}
+
+function isLocal(actor: unknown): boolean {
+  return isObject(actor) && actor['kind'] === 'local';
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}

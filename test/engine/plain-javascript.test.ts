@@ -1,0 +1,117 @@
+// Callers without types: a call of the wrong shape throws and says what is wrong, and nothing is decided for it. Bytes that are none
+// are a fault like any other.
+import { beforeAll, describe, expect, it, test } from '@jest/globals';
+import { compilePolicy } from '../../engine/compiler.js';
+import {
+  ALL_SCOPES,
+  decide,
+  decideRaw,
+  judgeRaw,
+  loadSnapshot,
+  type Policy,
+  resolveActor,
+  scopeSetOf,
+  visibility,
+} from '../../engine/index.js';
+import { pathOf, policyOf } from './oracle/worlds.js';
+
+const ANA = { provider: 'orcid', subject: 'ana' };
+const GRANT = {
+  principal: { kind: 'identity' as const, identity: ANA },
+  namespace: pathOf('/labs'),
+  scopes: scopeSetOf(['resource:read']),
+  inherit: true,
+  notBefore: null,
+  expires: null,
+  reason: null,
+  place: null,
+};
+
+let policy: Policy;
+beforeAll(() => {
+  const compiled = compilePolicy(policyOf([], [GRANT]));
+  const loaded = compiled.ok ? loadSnapshot(compiled.snapshot.bytes) : null;
+  if (loaded?.ok !== true) throw new Error('the policy compiles and loads');
+  policy = loaded.policy;
+});
+
+const REQUEST = { kind: 'access', scope: 'resource:read', context: '/labs', target: '/labs' };
+const TYPED = { kind: 'request', identities: [ANA], credentialScopes: null, namespaceRestrictions: null };
+const CANONICAL = { ...TYPED, credentialScopes: ALL_SCOPES };
+
+/** Doors to a decision, as somebody without types calls them. */
+const DOORS: readonly (readonly [string, object, (input: never) => unknown])[] = [
+  ['decide', CANONICAL, (input) => decide(policy, input)],
+  ['decideRaw', TYPED, (input) => decideRaw(policy, input)],
+  ['judgeRaw', TYPED, (input) => judgeRaw(policy, input)],
+];
+
+const call = (door: (input: never) => unknown, actor: unknown, request: unknown = REQUEST): unknown =>
+  door({ actor, request, at: 0 } as never);
+
+const ACTOR = /^an actor is \{ kind: 'local' \}, or \{ kind: 'request', identities, /;
+const RESTRICTIONS = /^namespaceRestrictions of an actor must be a list of namespaces, or null for no restrictions$/;
+
+describe.each(DOORS)('%s', (_, right, door) => {
+  it('answers what has the right shape', () => {
+    expect(JSON.stringify(call(door, right))).toMatch(/allow/);
+    expect(JSON.stringify(call(door, { kind: 'local' }))).toMatch(/allow/);
+  });
+
+  it.each<readonly [string, unknown, RegExp]>([
+    ['no actor', undefined, ACTOR],
+    ['null', null, ACTOR],
+    ['a string', 'local', ACTOR],
+    ['no kind', { kind: undefined }, ACTOR],
+    ['no identities', { identities: undefined }, ACTOR],
+    ['identities as strings', { identities: ['orcid:ana'] }, /^an identity is an object \{ provider, subject \}; /],
+    ['an identity that is null', { identities: [null] }, /^an identity is an object \{ provider, subject \}; /],
+    ['no credentialScopes', { credentialScopes: undefined }, /^credentialScopes of an actor must be a /],
+    [
+      'credentialScopes as one string',
+      { credentialScopes: 'resource:read' },
+      /^credentialScopes of an actor must be a /,
+    ],
+    ['no namespaceRestrictions', { namespaceRestrictions: undefined }, RESTRICTIONS],
+    // Character by character its first is the root, which restricts nothing.
+    ['namespaceRestrictions as one string', { namespaceRestrictions: '/archive' }, RESTRICTIONS],
+  ])('throws for an actor with %s', (_name, part, message) => {
+    const actor = typeof part === 'object' && part !== null ? { ...right, ...part } : part;
+    expect(() => call(door, actor)).toThrow(
+      expect.objectContaining({ name: 'TypeError', message: expect.stringMatching(message) }),
+    );
+  });
+
+  it.each<readonly [string, unknown, RegExp]>([
+    ['no kind', {}, /^the kind of a request must be 'access', 'create-namespace' or 'copy'$/],
+    ['no target', { kind: 'access', scope: 'resource:read' }, /^a namespace must be a string$/],
+    ['a number for a target', { ...REQUEST, target: 5 }, /^a namespace must be a string$/],
+    ['no source', { kind: 'copy', destination: '/labs' }, /^a namespace must be a string$/],
+  ])('throws for a request with %s', (_name, request, message) => {
+    expect(() => call(door, right, request)).toThrow(message);
+  });
+});
+
+test('an actor is looked at where it is resolved, and where visibility is asked, too', () => {
+  const actor = { ...CANONICAL, namespaceRestrictions: '/archive' } as never;
+  const request = { family: 'resource', context: pathOf('/labs'), reach: 'exact' } as const;
+  expect(() => resolveActor(policy, actor)).toThrow(RESTRICTIONS);
+  expect(() => visibility(policy, { actor, request, at: 0 as never })).toThrow(RESTRICTIONS);
+});
+
+test.each<readonly [string, unknown]>([
+  ['a string', '{"seal":"sha256:"}'],
+  ['nothing', undefined],
+  ['null', null],
+  ['an object', {}],
+  ['a list of numbers', [123, 125]],
+  ['an ArrayBuffer', new ArrayBuffer(4)],
+])('loadSnapshot of %s is a fault', (_, given) => {
+  expect(loadSnapshot(given as never)).toEqual({
+    ok: false,
+    fault: {
+      code: 'snapshot.malformed',
+      message: 'what was given is not bytes: pass the file as a Uint8Array or a Buffer',
+    },
+  });
+});
