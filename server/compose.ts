@@ -30,6 +30,7 @@ import type { Route } from './http/route.js';
 import { makeRoutes } from './http/routes.js';
 import { makeShares } from './http/shares.js';
 import { type ActivePolicy, type Candidate, makeActivePolicy } from './policy/active-policy.js';
+import { storedActivations } from './policy/activations.js';
 import { type AgeLimits, NO_AGE_LIMITS } from './policy/staleness.js';
 import { type Clock, type Logger, makeIdSource, systemClock } from './ports.js';
 
@@ -79,7 +80,10 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const secrets = await readSecrets(db);
   const fingerprint = makeFingerprinter(secrets.fingerprint);
   const keys = makeKeyAuthenticators({ db, fingerprint, log });
-  const policies = makeActivePolicy(mode.kind === 'local' ? { policy: unrestrictedPolicy() } : mode, { clock, log });
+  const policies =
+    mode.kind === 'local'
+      ? makeActivePolicy({ policy: unrestrictedPolicy() }, { clock, log })
+      : makeActivePolicy(mode, { clock, log, generation: await generationAtStart(mode, { db, clock }) });
   const actors = makeRegistry(
     mode.kind === 'local'
       ? [makeLocalAuthenticator(fingerprint)]
@@ -117,6 +121,14 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
       await Promise.all([actors.close(), admins.close()]);
     },
   };
+}
+
+/** That of a restart where nothing has changed. */
+function generationAtStart(
+  { policy, statement }: Candidate,
+  { db, clock }: { readonly db: Database; readonly clock: Clock },
+): Promise<number> {
+  return storedActivations(db).record({ policy, statement: statement ?? null, reason: 'start', at: clock.now() });
 }
 
 export interface ListenerOptions<Where extends At> {

@@ -1,6 +1,9 @@
 // What `serve` asks of a snapshot before it is served: that it was published. While it runs, the same is asked of what follows.
 import type { Policy, PublicationStatement } from '../../engine/index.js';
 import type { Config } from '../config/index.js';
+import type { Database } from '../db/database.js';
+import type { Candidate } from '../policy/active-policy.js';
+import { isRollback, rollbackText, storedActivations } from '../policy/activations.js';
 import type { PublicationRule } from '../policy/follow-policy.js';
 import { systemClock } from '../ports.js';
 import { readKeyring } from '../signing/keyring-file.js';
@@ -59,4 +62,15 @@ export async function requirePublication(opened: Opened, config: Config): Promis
       report: { snapshot: policy.digest, faults },
     },
   );
+}
+
+/** A restart must not bring back what was replaced. Throws `CliFailure` 6. */
+export async function refuseRollback(db: Database, { policy, statement }: Candidate): Promise<void> {
+  if (statement === undefined) return;
+  const accepted = await storedActivations(db).accepted(policy.name, statement.environment);
+  if (!isRollback(statement, accepted)) return;
+  throw new CliFailure(EXIT.precondition, {
+    code: 'snapshot.rollback_refused',
+    message: `the snapshot is not served: ${rollbackText(statement, accepted)}`,
+  });
 }

@@ -134,6 +134,7 @@ export const SETTINGS = Object.freeze({
     keyringFile: setting(PATH, {
       default: null,
       flag: '--keyring <file>',
+      needs: 'snapshot.environment',
       doc: 'public keys of those who may publish, and how many of them must sign',
       example: '/etc/bailiwick/keyring.yaml',
     }),

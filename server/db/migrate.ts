@@ -11,6 +11,7 @@ import { ancestorIndexes } from './migrations/0004-ancestor-indexes.js';
 import { ownSchema } from './migrations/0005-own-schema.js';
 import { keptAnswers } from './migrations/0006-kept-answers.js';
 import { auditOutbox } from './migrations/0007-audit-outbox.js';
+import { activations } from './migrations/0009-activations.js';
 import { SCHEMA } from './session-settings.js';
 import { type Fragment, rowsOf, sql } from './sql.js';
 
@@ -28,6 +29,7 @@ export const MIGRATIONS: readonly StoreMigration[] = Object.freeze([
   { name: '0005-own-schema', up: ownSchema },
   { name: '0006-kept-answers', up: keptAnswers },
   { name: '0007-audit-outbox', up: auditOutbox },
+  { name: '0009-activations', up: activations },
 ]);
 
 const TABLE = 'schema_migrations';

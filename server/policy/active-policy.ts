@@ -74,8 +74,8 @@ export type PolicyListener = (change: PolicyChange) => void;
 export interface ActivePolicy {
   readonly current: () => Active;
   readonly state: () => PolicyState;
-  /** Requests that pin after this are decided by `next`. `reason` is for people, in history and log. */
-  readonly activate: (next: Candidate, reason: string) => Active;
+  /** Requests that pin after this are decided by `next`. `reason` is for people, in history and log. One generation later unless given. */
+  readonly activate: (next: Candidate, reason: string, generation?: number) => Active;
   /** The source offers what is active. */
   readonly confirm: () => void;
   /** The source offers something else, which cannot be served; the active one stays. */
@@ -89,14 +89,14 @@ export interface ActivePolicy {
 export interface ActivePolicyOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** The generation before the first one of this process. */
+  /** Of the first one; 1 unless given. */
   readonly generation?: number;
 }
 
 export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions): ActivePolicy {
   const { clock, log } = options;
   const listeners = new Set<PolicyListener>();
-  const initial = activeOf(first, { generation: (options.generation ?? 0) + 1, since: clock.now() });
+  const initial = activeOf(first, { generation: options.generation ?? 1, since: clock.now() });
   let state: PolicyState = produceWithPatches<PolicyState>(
     { active: initial, history: {}, confirmedAt: initial.since, confirmedTick: performance.now(), refusal: null },
     (draft) => {
@@ -106,9 +106,9 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
   return {
     current: () => state.active,
     state: () => state,
-    activate: (next, reason) => {
+    activate: (next, reason, generation = state.active.generation + 1) => {
       const from = state.active;
-      const to = activeOf(next, { generation: from.generation + 1, since: clock.now() });
+      const to = activeOf(next, { generation, since: clock.now() });
       const [changed, patches] = produceWithPatches(state, (draft) => {
         draft.active = castDraft(to);
         draft.confirmedAt = to.since;

@@ -1,6 +1,7 @@
 // A gateway follows the path that it was given (docs/serving.md): what changes there is opened in a thread of its own, verified whole,
 // and takes the place of the policy in force as one reference. Whatever is wrong with it leaves the last good one in force.
 import type { PublicationStatement } from '../../engine/index.js';
+import { storeFailure } from '../db/failures.js';
 import type { Clock, Logger } from '../ports.js';
 import type { NamedFile } from '../signing/named-file.js';
 import { readKeyring } from '../signing/keyring-file.js';
@@ -8,6 +9,7 @@ import { SigningError } from '../signing/signing-error.js';
 import { statementPathOf } from '../signing/statement-file.js';
 import { type Watch, watchEvery } from '../watch.js';
 import type { Active, ActivePolicy, Candidate } from './active-policy.js';
+import { type Activations, isRollback, rollbackText } from './activations.js';
 import { checkLabels } from './check-labels.js';
 import { oneLine, type PolicyFault } from './policy-fault.js';
 import { openInThread, type OpenedInThread } from './snapshot-thread.js';
@@ -29,12 +31,15 @@ export interface FollowOptions {
   /** Null: nobody has to have signed. */
   readonly rule: PublicationRule | null;
   readonly policies: ActivePolicy;
+  readonly activations: Activations;
   readonly ages: AgeLimits;
   readonly clock: Clock;
   readonly log: Logger;
   /** Milliseconds between two looks. */
   readonly interval: number;
 }
+
+const STORE_FAULT = 'store.unavailable';
 
 /** What tells that there may be something new. */
 export function stateOf(path: string): Promise<string> {
@@ -46,17 +51,18 @@ export function followPolicy(options: FollowOptions): Watch {
   const { path, policies, log } = options;
   let taken = options.state;
   let seen = options.state;
-  const take = async (): Promise<void> => {
+  const take = async (): Promise<PolicyFault | null> => {
     const fault = await takeOffer(options);
     if (fault === null) {
       policies.confirm();
-      return;
+      return null;
     }
     policies.refuse(fault);
     log.error(
       { path, snapshot: policies.current().policy.digest, ...fault },
       'the policy at the path is not taken, and the one in force stays',
     );
+    return fault;
   };
   const look = async (why: 'poll' | 'hurry'): Promise<void> => {
     const state = await stateOf(path);
@@ -68,7 +74,9 @@ export function followPolicy(options: FollowOptions): Watch {
     seen = state;
     if (!isSettled) return;
     taken = state;
-    await take();
+    const fault = await take();
+    // The store may be back at the next look, where nothing at the path has changed.
+    if (fault?.code === STORE_FAULT) taken = '';
   };
   const tellAge = makeAgeTeller(options);
   return watchEvery(options.interval, async (why) => {
@@ -102,14 +110,17 @@ async function takeOffer(options: FollowOptions): Promise<PolicyFault | null> {
   try {
     const opened = await openInThread(path);
     if (opened.kind === 'refused') return opened.fault;
-    const published = rule === null ? null : await publicationOf(opened, rule, options);
-    if (published !== null && 'fault' in published) return published.fault;
+    const published = rule === null ? { statement: null } : await publicationOf(opened, rule, options);
+    if ('fault' in published) return published.fault;
     const active = policies.current();
-    const statement = published?.statement ?? null;
+    const { statement } = published;
     if (opened.policy.digest === active.policy.digest && isSame(statement, active.statement)) return null;
-    replace(opened, statement, options);
+    await replace(opened, statement, options);
     return null;
   } catch (error) {
+    // What is not written down is not done: after a restart something older could take its place.
+    const failure = storeFailure(error);
+    if (failure !== null) return oneLine(STORE_FAULT, 'the store, which has to note its generation, cannot be reached');
     options.log.error({ path, error }, 'the policy at the path could not be opened');
     return oneLine('internal', 'it could not be opened; the log has the error');
   }
@@ -120,7 +131,7 @@ type Published = { readonly statement: PublicationStatement | null } | { readonl
 async function publicationOf(
   { policy, source }: Extract<OpenedInThread, { kind: 'opened' }>,
   rule: PublicationRule,
-  { path, policies, clock }: FollowOptions,
+  { path, policies, activations, clock }: FollowOptions,
 ): Promise<Published> {
   if (source === 'folder')
     return { fault: oneLine('signature.missing', 'a folder cannot be signed: serve a snapshot') };
@@ -134,27 +145,17 @@ async function publicationOf(
     const { statement, faults } = await verifyPublication(
       policy,
       { path: shown, shown, need: 'optional' },
-      {
-        keyring,
-        at: clock.now(),
-        environment: rule.environment,
-        minimumGeneration: leastGeneration(active, policy.digest),
-      },
+      { keyring, at: clock.now(), environment: rule.environment, minimumGeneration: null },
     );
     const [first] = faults;
-    return first === undefined
-      ? { statement }
-      : { fault: { ...first, problems: faults.slice(1).map(({ message }) => message) } };
+    if (first !== undefined) return { fault: { ...first, problems: faults.slice(1).map(({ message }) => message) } };
+    const accepted = statement === null ? null : await activations.accepted(policy.name, statement.environment);
+    if (statement === null || !isRollback(statement, accepted)) return { statement };
+    return { fault: oneLine('snapshot.rollback_refused', rollbackText(statement, accepted)) };
   } catch (error) {
     if (!(error instanceof SigningError)) throw error;
     return { fault: { code: error.code, message: error.message, problems: error.faults } };
   }
-}
-
-/** A statement of its own generation, or of a later one, confirms what is active; something else must be published after it. */
-function leastGeneration({ policy, statement }: Active, offered: string): number | null {
-  if (statement === null) return null;
-  return offered === policy.digest ? statement.generation : statement.generation + 1;
 }
 
 function isSame(a: PublicationStatement | null, b: PublicationStatement | null): boolean {
@@ -162,11 +163,11 @@ function isSame(a: PublicationStatement | null, b: PublicationStatement | null):
   return a.generation === b.generation && a.issued === b.issued && a.expires === b.expires;
 }
 
-function replace(
+async function replace(
   { policy, bytes, source }: Extract<OpenedInThread, { kind: 'opened' }>,
   statement: PublicationStatement | null,
-  { path, policies, log }: FollowOptions,
-): void {
+  { path, policies, activations, clock, log }: FollowOptions,
+): Promise<void> {
   const before = policies.current();
   // Signed anew, it stays the same handle, and all that is remembered of it.
   const isRenewal = policy.digest === before.policy.digest;
@@ -176,25 +177,30 @@ function replace(
     labels: isRenewal ? before.labels : source === 'folder' ? 'verified' : 'unverified',
     ...(statement === null ? {} : { statement }),
   };
-  const after = policies.activate(candidate, isRenewal ? 'published anew' : 'changed at its source');
+  const reason = isRenewal ? 'published anew' : 'changed at its source';
+  const generation = await activations.record({ policy: candidate.policy, statement, reason, at: clock.now() });
+  const after = policies.activate(candidate, reason, generation);
   const { digest: snapshot, decisions } = after.policy;
-  const { generation } = after;
   log.info({ path, snapshot, decisions, generation, before: before.policy.digest }, 'the policy was replaced');
-  if (after.labels === 'unverified') void confirmLabels(after, bytes, { before, policies, log });
+  if (after.labels === 'unverified') void confirmLabels(after, bytes, { before, policies, activations, clock, log });
 }
 
 /** A snapshot that says something false of itself is an alarm, and what was in force before it returns. */
 async function confirmLabels(
   after: Active,
   bytes: Uint8Array,
-  { before, policies, log }: Pick<FollowOptions, 'policies' | 'log'> & { readonly before: Active },
+  options: Pick<FollowOptions, 'policies' | 'activations' | 'clock' | 'log'> & { readonly before: Active },
 ): Promise<void> {
+  const { before, policies, activations, clock, log } = options;
   await checkLabels(after, bytes, { policies, log });
   const active = policies.current();
   if (active.generation !== after.generation || active.labels !== 'false') return;
   const { policy, source, statement, labels } = before;
   const candidate = { policy, source, labels, ...(statement === null ? {} : { statement }) };
-  const { generation } = policies.activate(candidate, 'the snapshot that took its place carries a false label');
+  const reason = 'the snapshot that took its place carries a false label';
+  // It returns whether the store can be told or not.
+  const recorded = await activations.record({ policy, statement, reason, at: clock.now() }).catch(() => undefined);
+  const { generation } = policies.activate(candidate, reason, recorded);
   policies.refuse(oneLine('snapshot.label', 'it carries a false label'));
   log.error({ snapshot: policy.digest, generation }, 'the policy from before is in force again');
 }

@@ -89,6 +89,23 @@ it('serves what was published only, where a signature is required', async () => 
   await rm(at('s.json.dsse.json'));
   const missing = await bailiwick('serve', '--policy', at('s.json'), ...required, 'test');
   expect(missing).toMatchObject({ status: 8, stderr: expect.stringContaining('there is not a signed statement') });
+  // A snapshot from before, with its own genuine signature, does not come back by a restart.
+  const older = await makeFolder({ ...POLICY, 'grants.yaml': POLICY['grants.yaml'].replace('ada', 'ben') });
+  await spawnCli(['compile', older, '-o', at('old.json')]);
+  await spawnCli([
+    'sign',
+    at('old.json'),
+    '--key',
+    at('release.key'),
+    '--environment',
+    'test',
+    '--generation',
+    '1',
+    '--expires',
+    '2999-01-01T00:00:00Z',
+  ]);
+  const back = await bailiwick('serve', '--policy', at('old.json'), '--listen', '127.0.0.1:0', ...required, 'test');
+  expect(back).toMatchObject({ status: 6, stderr: expect.stringContaining('generation 1, and 1 was accepted before') });
   const half = await bailiwick('serve', '--policy', at('s.json'), '--require-signature');
   expect(half).toMatchObject({ status: 2, stderr: expect.stringContaining('needs `snapshot.keyringFile`') });
 });

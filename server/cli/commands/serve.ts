@@ -17,7 +17,8 @@ import { nodeWarning } from '../../node-support.js';
 import { systemClock } from '../../ports.js';
 import type { Candidate, PolicySource } from '../../policy/active-policy.js';
 import { type FollowOptions, followPolicy, stateOf } from '../../policy/follow-policy.js';
-import { publicationRule, requirePublication } from '../publication.js';
+import { storedActivations } from '../../policy/activations.js';
+import { publicationRule, refuseRollback, requirePublication } from '../publication.js';
 import { checkLabels } from '../../policy/check-labels.js';
 
 export function defineServe(command: Command, io: CliIo): void {
@@ -154,19 +155,15 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
     // Before the store is made or migrated: an address that is taken leaves nothing behind.
     const taken = mode.kind === 'local' ? { ...config, adminListen: null } : config;
     const addresses = await takeAddresses(taken, tls);
-    const db = await openStore(io, config).catch(async (error: unknown) => {
+    const closeAddresses = async (error: unknown): Promise<never> => {
       await addresses.close();
       throw error;
-    });
+    };
+    const db = await openStore(io, config).catch(closeAddresses);
     try {
+      if (mode.kind === 'serve') await refuseRollback(db, mode).catch(closeAddresses);
       const { rate, concurrency, idempotency } = config.limits;
-      const socket =
-        mode.kind === 'local'
-          ? null
-          : await takeAdminSocket(io, config).catch(async (error: unknown) => {
-              await addresses.close();
-              throw error;
-            });
+      const socket = mode.kind === 'local' ? null : await takeAdminSocket(io, config).catch(closeAddresses);
       const admin = { tcp: addresses.admin, socket };
       const started = startGateway({
         ...{ mode, db, listen: addresses.api, admin, rate, concurrency, idempotency, log },
@@ -182,7 +179,18 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
       if (options.follow !== null) {
         const { poll: interval, ...ages } = config.snapshot;
         const rule = publicationRule(config);
-        reload.add(followPolicy({ ...options.follow, rule, policies, ages, clock: systemClock, log, interval }));
+        reload.add(
+          followPolicy({
+            ...options.follow,
+            rule,
+            policies,
+            activations: storedActivations(db),
+            ages,
+            clock: systemClock,
+            log,
+            interval,
+          }),
+        );
       }
       if (options.unlabelled !== null) void checkLabels(policies.current(), options.unlabelled, { policies, log });
       const signal = await termination.requested;

@@ -15,6 +15,7 @@ const ALL = [
   '0005-own-schema',
   '0006-kept-answers',
   '0007-audit-outbox',
+  '0009-activations',
 ];
 
 // One store from its first start on: each test goes on where the one before it stopped.

@@ -69,7 +69,7 @@ describe('the active policy', () => {
 
   it('goes on from the generation that it is given', () => {
     const options = { clock: { now: () => instantOf(START) }, log: console, generation: 41 };
-    expect(makeActivePolicy({ policy: A }, options).current().generation).toBe(42);
+    expect(makeActivePolicy({ policy: A }, options).current().generation).toBe(41);
   });
 
   it(`remembers the last ${String(POLICY_LIMITS.history)} activations and no policy but the active one`, () => {

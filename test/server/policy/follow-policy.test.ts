@@ -1,7 +1,7 @@
 // A gateway that follows its policy: what changes at the path is verified whole and takes its place, and nothing else ever does. Rows of
 // published attacks on update systems (The Update Framework: arbitrary software, rollback, freeze, mix and match, endless data, key
 // compromise) are named in the tests.
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,13 +17,16 @@ import {
 } from '../../../engine/index.js';
 import { encodeEnvelope } from '../../../engine/statement/envelope.js';
 import { formatPublicKey } from '../../../engine/index.js';
+import { type Database, openDatabase } from '../../../server/db/database.js';
 import { type ActivePolicy, makeActivePolicy } from '../../../server/policy/active-policy.js';
+import { type Activations, isRollback, storedActivations } from '../../../server/policy/activations.js';
 import { type FollowOptions, followPolicy, stateOf } from '../../../server/policy/follow-policy.js';
 import { NO_AGE_LIMITS, stalenessOf } from '../../../server/policy/staleness.js';
 import { makeKeyPair, openPrivatePem, type SigningKey } from '../../../server/signing/ed25519.js';
 import { signOnce } from '../../../server/signing/sign-statement.js';
 import type { Watch } from '../../../server/watch.js';
 import { pathOf } from '../../support/gateway.js';
+import { newDataDir } from '../../support/stores.js';
 import { makeFolder } from '../../support/temp-folder.js';
 
 const NOON = Date.parse('2027-01-01T12:00:00Z');
@@ -82,6 +85,15 @@ interface Followed {
   readonly look: () => Promise<readonly [digest: string, refused: string | null]>;
 }
 
+let db: Database;
+let activations: Activations;
+beforeAll(async () => {
+  db = await openDatabase({ kind: 'embedded', dataDir: await newDataDir() });
+  activations = storedActivations(db);
+});
+beforeEach(() => db.knex('activations').del());
+afterAll(() => db.close());
+
 const watches: Watch[] = [];
 afterEach(() => {
   for (const { stop } of watches.splice(0)) stop();
@@ -112,8 +124,24 @@ async function follow(
     ...(options.statement && { statement: options.statement }),
   } as const;
   const policies = makeActivePolicy(candidate, { clock, log });
+  await activations.record({
+    policy: A.policy,
+    statement: options.statement ?? null,
+    reason: 'start',
+    at: clock.now(),
+  });
   const { rule = null, ages = NO_AGE_LIMITS, interval = NEVER } = options;
-  const watch = followPolicy({ path, state: await stateOf(path), rule, policies, ages, clock, log, interval });
+  const watch = followPolicy({
+    path,
+    state: await stateOf(path),
+    rule,
+    policies,
+    activations,
+    ages,
+    clock,
+    log,
+    interval,
+  });
   watches.push(watch);
   return {
     policies,
@@ -221,12 +249,14 @@ describe('a policy folder that is followed', () => {
     const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
     const clock = { now: (): Instant => instantOf(NOON) };
     const policies = makeActivePolicy({ policy: A.policy }, { clock, log });
+    await activations.record({ policy: A.policy, statement: null, reason: 'start', at: clock.now() });
     const state = await stateOf(folder);
     const watch = followPolicy({
       path: folder,
       state,
       rule: null,
       policies,
+      activations,
       ages: NO_AGE_LIMITS,
       clock,
       log,
@@ -337,6 +367,20 @@ describe('a snapshot that must be published', () => {
     expect(policies.current().generation).toBe(1);
   });
 
+  it('rollback: what was accepted is remembered over a restart', async () => {
+    const { look, put, sign } = await published();
+    put(B.bytes);
+    sign(statementOf(B, { generation: 8 }));
+    expect((await look())[0]).toBe(B.policy.digest);
+    // A new process that was given the old file, with its old and genuine statement.
+    const restarted = await storedActivations(db).accepted(A.policy.name, 'production');
+    expect(isRollback(statementOf(A), restarted)).toBe(true);
+    expect(isRollback(statementOf(A, { generation: 8 }), restarted)).toBe(true);
+    expect(isRollback(statementOf(B, { generation: 8 }), restarted)).toBe(false);
+    expect(isRollback(statementOf(A, { generation: 9 }), restarted)).toBe(false);
+    expect(await storedActivations(db).accepted(A.policy.name, 'staging')).toBeNull();
+  });
+
   it('is refused as a folder, which nobody can sign', async () => {
     const { look, path, policies } = await published();
     rmSync(path);
@@ -373,6 +417,28 @@ describe('a snapshot that must be published', () => {
     sign(statementOf(A, { generation: 8, expires: instantOf(NOON + 72 * HOUR) }));
     expect(await look()).toEqual([A.policy.digest, null]);
     expect(stale()).toBe('no');
+  });
+});
+
+describe('generations', () => {
+  const at = instantOf(NOON);
+  const record = (of: Made, reason = 'changed'): Promise<number> =>
+    activations.record({ policy: of.policy, statement: null, reason, at });
+
+  it('go on over restarts, of which one that changes nothing is none', async () => {
+    expect(await record(A)).toBe(1);
+    expect(await record(A, 'start')).toBe(1);
+    expect(await record(B)).toBe(2);
+    expect(await record(A)).toBe(3);
+  });
+
+  it('are those of all gateways on one store, which may be told of a policy at once', async () => {
+    await record(A);
+    expect(new Set(await Promise.all(Array.from({ length: 12 }, () => record(B))))).toEqual(new Set([2]));
+    const mixed = await Promise.all([A, B, C, A, B, C].map((made) => record(made)));
+    const rows = await db.knex('activations').select('generation', 'snapshot').orderBy('generation');
+    expect(rows.map(({ generation }) => Number(generation))).toEqual(rows.map((_, index) => index + 1));
+    expect(Math.max(...mixed)).toBe(rows.length);
   });
 });
 
