@@ -1,0 +1,153 @@
+// Policies that a gateway follows, with a store that keeps their generations: small snapshots, one file to put them into, and a look at
+// what is in force.
+import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { compilePolicy } from '../../engine/compiler.js';
+import {
+  type Instant,
+  instantOf,
+  loadSnapshot,
+  type Policy,
+  type PublicationStatement,
+  scopeSetOf,
+} from '../../engine/index.js';
+import { type Database, openDatabase } from '../../server/db/database.js';
+import { type ActivePolicy, makeActivePolicy } from '../../server/policy/active-policy.js';
+import { type Activations, storedActivations } from '../../server/policy/activations.js';
+import { type FollowOptions, followPolicy, stateOf } from '../../server/policy/follow-policy.js';
+import { NO_AGE_LIMITS } from '../../server/policy/staleness.js';
+import type { Watch } from '../../server/watch.js';
+import { pathOf } from './gateway.js';
+import { newDataDir } from './stores.js';
+import { makeFolder } from './temp-folder.js';
+
+export const NOON = Date.parse('2027-01-01T12:00:00Z');
+export const HOUR = 3_600_000;
+/** Longer than any test: only `hurry` looks. */
+export const NEVER = 3_600_000;
+
+export interface Made {
+  readonly bytes: Uint8Array;
+  readonly policy: Policy;
+}
+
+export function make(namespace: string, name = 'followed'): Made {
+  const compiled = compilePolicy({
+    name,
+    providers: [{ name: 'orcid', description: null }],
+    roles: [],
+    grants: [
+      {
+        id: 'only',
+        principal: { kind: 'identity', identity: { provider: 'orcid', subject: 'ada' } },
+        namespace: pathOf(namespace),
+        scopes: scopeSetOf(['resource:read']),
+        inherit: true,
+        notBefore: null,
+        expires: null,
+        reason: null,
+        place: null,
+      },
+    ],
+    tests: [],
+    people: [],
+    guardrails: [],
+  });
+  if (!compiled.ok) throw new Error('the policy does not compile');
+  const loaded = loadSnapshot(compiled.snapshot.bytes);
+  if (!loaded.ok) throw new Error(loaded.fault.code);
+  return { bytes: compiled.snapshot.bytes, policy: loaded.policy };
+}
+
+export const [A, B, C] = [make('/a'), make('/b'), make('/c')];
+
+interface Line {
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+export interface Followed {
+  readonly policies: ActivePolicy;
+  readonly watch: Watch;
+  readonly path: string;
+  readonly lines: readonly Line[];
+  readonly put: (bytes: Uint8Array | string) => void;
+  readonly advance: (milliseconds: number) => void;
+  /** Looks now, and says which digest is in force and why something else is not. */
+  readonly look: () => Promise<readonly [digest: string, refused: string | null]>;
+}
+
+export let db: Database;
+export let activations: Activations;
+beforeAll(async () => {
+  db = await openDatabase({ kind: 'embedded', dataDir: await newDataDir() });
+  activations = storedActivations(db);
+});
+beforeEach(() => db.knex('activations').del());
+afterAll(() => db.close());
+
+export const watches: Watch[] = [];
+afterEach(() => {
+  for (const { stop } of watches.splice(0)) stop();
+});
+
+export async function follow(
+  options: Partial<Pick<FollowOptions, 'rule' | 'ages' | 'interval'>> & {
+    readonly statement?: PublicationStatement;
+    readonly folder?: string;
+  } = {},
+): Promise<Followed> {
+  const folder = options.folder ?? (await makeFolder());
+  const path = join(folder, 'snapshot.json');
+  const put = (bytes: Uint8Array | string): void => {
+    writeFileSync(`${path}.new`, bytes);
+    renameSync(`${path}.new`, path);
+  };
+  put(A.bytes);
+  let now = NOON;
+  const lines: Line[] = [];
+  const line = (fields: Readonly<Record<string, unknown>>, message: string): void =>
+    void lines.push({ fields, message });
+  const log = { info: line, warn: line, error: line };
+  const clock = { now: (): Instant => instantOf(now) };
+  const candidate = {
+    policy: A.policy,
+    source: { kind: 'file', path },
+    ...(options.statement && { statement: options.statement }),
+  } as const;
+  const policies = makeActivePolicy(candidate, { clock, log });
+  await activations.record({
+    policy: A.policy,
+    statement: options.statement ?? null,
+    reason: 'start',
+    at: clock.now(),
+  });
+  const { rule = null, ages = NO_AGE_LIMITS, interval = NEVER } = options;
+  const watch = followPolicy({
+    path,
+    state: await stateOf(path),
+    rule,
+    policies,
+    activations,
+    ages,
+    clock,
+    log,
+    interval,
+  });
+  watches.push(watch);
+  return {
+    policies,
+    watch,
+    path,
+    lines,
+    put,
+    advance: (milliseconds) => {
+      now += milliseconds;
+    },
+    look: async () => {
+      await watch.hurry();
+      return [policies.current().policy.digest, policies.state().refusal?.code ?? null];
+    },
+  };
+}
