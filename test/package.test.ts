@@ -55,10 +55,23 @@ test('is less than 1 MB, with everything that runs and nothing else', () => {
   expect(packed.size).toBeLessThan(1_000_000);
   const paths = packed.files.map(({ path }) => path);
   const KNOWN =
-    /^(?:dist\/engine\/.*\.(?:js|d\.ts)|dist\/server\/.*\.js|docs\/.*\.md|engine\/docs\/.*\.md|policies\/.*|[A-Z]+(?:\.md)?|package\.json)$/;
+    /^(?:dist\/engine\/.*\.(?:js|d\.ts)|dist\/server\/.*\.js|docs\/.*\.md|engine\/docs\/.*\.md|server\/docs\/.*\.yaml|(?:engine|server(?:\/query)?)\/README\.md|policies\/.*|[A-Z]+(?:\.md)?|package\.json)$/;
   expect(paths.filter((path) => !KNOWN.test(path))).toEqual([]);
   for (const path of ['dist/server/cli/main.js', 'policies/.schema/policy.json', 'LICENSE', 'docs/language.md'])
     expect(paths).toContain(path);
+});
+
+test('has whatever its pages link to', () => {
+  const paths = packed.files.map(({ path }) => path);
+  const pages = paths.filter((path) => path.endsWith('.md'));
+  expect(pages).toContain('README.md');
+  const missing = pages.flatMap((page) =>
+    [...readFileSync(fromRoot(page), 'utf8').matchAll(/\]\((?!https?:)([^)#\s]+)/g)]
+      .map(([, link = '']) => join(dirname(page), link))
+      .filter((target) => !paths.includes(target))
+      .map((target) => `${page}: ${target}`),
+  );
+  expect(missing).toEqual([]);
 });
 
 describe('installed with what it depends on', () => {

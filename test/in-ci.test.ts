@@ -1,0 +1,157 @@
+// The workflow of docs/in-ci.md, run: its `run:` steps with bash, in a clone of a real repository, as a runner runs them. What a
+// runner brings with it stands in: the checkout is a clone, `npm ci` finds bailiwick in place, and `gh` notes what it was asked.
+import { execFile } from 'node:child_process';
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { readYaml, type YamlValue } from '../engine/compiler.js';
+import { fromRoot } from './support/root.js';
+
+type Fields = Readonly<Record<string, YamlValue>>;
+
+interface Step {
+  readonly command: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+interface Ran {
+  /** Of the step that failed, if one did. */
+  readonly failed: string | null;
+  readonly stdout: string;
+  readonly summary: string;
+  /** The arguments of `gh`, and the file that it was given. */
+  readonly comment: string | null;
+}
+
+const EXPRESSIONS: ReadonlyMap<string, string> = new Map([
+  ['${{ github.base_ref }}', 'main'],
+  ['${{ github.event.number }}', '7'],
+  ['${{ github.token }}', 'no-token'],
+]);
+const OWN_BRANCH = 'github.event.pull_request.head.repo.full_name == github.repository';
+
+let folder: string;
+let steps: readonly Step[];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'bailiwick-ci-'));
+  steps = await readSteps();
+  await mkdir(join(folder, 'bin'));
+  await writeFile(join(folder, 'bin', 'npm'), '#!/bin/sh\n[ "$*" = "ci --ignore-scripts" ]\n');
+  await writeFile(join(folder, 'bin', 'gh'), '#!/bin/sh\n{ echo "$*"; cat "$5"; } > "$GH_CALLED"\n');
+  for (const name of ['npm', 'gh']) await chmod(join(folder, 'bin', name), 0o755);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function readSteps(): Promise<readonly Step[]> {
+  const page = await readFile(fromRoot('docs/in-ci.md'), 'utf8');
+  const text = /^```yaml\n(.*?)^```$/ms.exec(page)?.[1] ?? '';
+  const { diagnostics, value } = readYaml({ path: 'policy.yml', bytes: new TextEncoder().encode(text) });
+  expect(diagnostics).toEqual([]);
+  const listed = ((value as Fields)['jobs'] as { check: { steps: readonly Fields[] } }).check.steps;
+  const conditions = listed.flatMap((step) => (step['if'] === undefined ? [] : [step['if']]));
+  expect(conditions).toEqual([OWN_BRANCH]);
+  return listed.flatMap(({ run, env = {} }) => {
+    if (typeof run !== 'string') return [];
+    const known = Object.entries(env as Readonly<Record<string, string>>).map(([name, text]) => {
+      const value = EXPRESSIONS.get(text);
+      if (value === undefined) throw new Error(`the workflow has an expression that this test does not know: ${text}`);
+      return [name, value];
+    });
+    return [{ command: run, env: Object.fromEntries(known) as Readonly<Record<string, string>> }];
+  });
+}
+
+/** A repository with this commit on `main`, a change on a branch, and a clone of it with the branch checked out. */
+async function cloneWith(name: string, main: readonly Change[], branch: readonly Change[]): Promise<string> {
+  const origin = join(folder, `${name}-origin`);
+  await mkdir(origin);
+  const git = (cwd: string, ...args: readonly string[]): Promise<unknown> =>
+    promisify(execFile)('git', ['-c', 'user.name=ci', '-c', 'user.email=ci@example.org', ...args], { cwd });
+  const commit = async (changes: readonly Change[]): Promise<void> => {
+    for (const change of changes) await change(origin);
+    await git(origin, 'add', '--all');
+    await git(origin, 'commit', '--quiet', '--allow-empty', '--message', 'a change');
+  };
+  await git(origin, 'init', '--quiet', '--initial-branch', 'main');
+  await writeFile(join(origin, '.gitignore'), 'node_modules/\n');
+  await commit(main);
+  await git(origin, 'checkout', '--quiet', '-b', 'change');
+  await commit(branch);
+  const clone = join(folder, name);
+  await git(folder, 'clone', '--quiet', origin, clone);
+  await mkdir(join(clone, 'node_modules', '.bin'), { recursive: true });
+  const command = join(folder, 'bailiwick');
+  await writeFile(command, `#!/bin/sh\nexec '${process.execPath}' '${fromRoot('dist/server/cli/main.js')}' "$@"\n`);
+  await chmod(command, 0o755);
+  await symlink(command, join(clone, 'node_modules', '.bin', 'bailiwick'));
+  return clone;
+}
+
+type Change = (folder: string) => Promise<unknown>;
+
+const addPolicy: Change = (to) => cp(fromRoot('policies'), join(to, 'policies'), { recursive: true });
+const addFile =
+  (path: string, text: string): Change =>
+  (to) =>
+    writeFile(join(to, 'policies', path), text);
+
+/** Runs the steps as a runner does: one after the other, until one fails. */
+async function runSteps(cwd: string): Promise<Ran> {
+  const summary = `${cwd}.summary`;
+  const called = `${cwd}.gh`;
+  await writeFile(summary, '');
+  const base = {
+    ...process.env,
+    PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}`,
+    npm_config_offline: 'true',
+  };
+  let stdout = '';
+  let failed: string | null = null;
+  for (const { command, env } of steps) {
+    try {
+      const ran = await promisify(execFile)('bash', ['-e', '-c', command], {
+        cwd,
+        env: { ...base, ...env, GITHUB_STEP_SUMMARY: summary, GH_CALLED: called },
+      });
+      stdout += ran.stdout;
+    } catch (error) {
+      stdout += (error as { readonly stdout?: string }).stdout ?? '';
+      failed = command;
+      break;
+    }
+  }
+  const comment = await readFile(called, 'utf8').catch(() => null);
+  return { failed, stdout, summary: await readFile(summary, 'utf8'), comment };
+}
+
+const GRANT = `within: /beamlines/amx
+grants:
+  - id: visitor-reads
+    identity: github:a-visitor
+    scopes: [resource:read]
+    namespace: /beamlines/amx
+    inherit: false
+    reason: a visit
+`;
+
+it('comments the difference that a pull request makes', async () => {
+  const ran = await runSteps(await cloneWith('changes', [addPolicy], [addFile('grants/visit.yaml', GRANT)]));
+  expect(ran.failed).toBeNull();
+  expect(ran.summary).toContain('github:a-visitor');
+  expect(ran.comment).toBe(`pr comment 7 --body-file diff.md\n${ran.summary}`);
+});
+
+it('says that a first policy has nothing to be compared with', async () => {
+  const ran = await runSteps(await cloneWith('first', [], [addPolicy]));
+  expect(ran).toMatchObject({ failed: null, summary: 'This adds the first policy: there is none to compare with.\n' });
+});
+
+it('fails at a mistake, with an annotation at its path from the root of the repository', async () => {
+  const wrong = GRANT.replace('resource:read', 'resource:raed');
+  const ran = await runSteps(await cloneWith('mistake', [addPolicy], [addFile('grants/visit.yaml', wrong)]));
+  expect(ran).toMatchObject({ failed: 'npx bailiwick check policies --strict --format github', comment: null });
+  expect(ran.stdout).toMatch(/^::error file=policies\/grants\/visit\.yaml,line=5,/m);
+});
