@@ -55,7 +55,7 @@ test('is less than 1 MB, with everything that runs and nothing else', () => {
   expect(packed.size).toBeLessThan(1_000_000);
   const paths = packed.files.map(({ path }) => path);
   const KNOWN =
-    /^(?:dist\/engine\/.*\.(?:js|d\.ts)|dist\/server\/.*\.js|docs\/.*\.md|engine\/docs\/.*\.md|server\/docs\/.*\.yaml|(?:engine|server(?:\/query)?)\/README\.md|policies\/.*|[A-Z]+(?:\.md)?|package\.json)$/;
+    /^(?:dist\/engine\/.*\.(?:js|d\.ts)|dist\/server\/.*\.js|dist\/server\/(?:(?:api|client)\/[a-z-]+|problem)\.d\.ts|docs\/.*\.md|engine\/docs\/.*\.md|server\/docs\/.*\.yaml|(?:engine|server(?:\/query)?)\/README\.md|policies\/.*|[A-Z]+(?:\.md)?|package\.json)$/;
   expect(paths.filter((path) => !KNOWN.test(path))).toEqual([]);
   for (const path of ['dist/server/cli/main.js', 'policies/.schema/policy.json', 'LICENSE', 'docs/language.md'])
     expect(paths).toContain(path);
@@ -101,6 +101,11 @@ describe('the engine alone', () => {
       'decides',
       ['fast-json-stable-stringify'],
       "const { canonicalize } = await import('bailiwick'); console.log(canonicalize('labs/').path)",
+    ],
+    [
+      'is not needed by the client',
+      [],
+      "const { connect } = await import('bailiwick/client'); const fetch = async (url) => Response.json({ id: new URL(url).pathname }); console.log((await connect({ url: 'http://x/labs/..', fetch }).whoami()).id.replace('api/v1/whoami', 'labs'))",
     ],
     [
       'compiles',

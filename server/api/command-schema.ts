@@ -132,8 +132,13 @@ const WRITTEN = schema({
   ...whole({ id: { type: 'string' }, revision: { type: 'integer', minimum: 1 } }),
 });
 
-export function writtenSchema(family: Family): JsonSchema {
-  return schema({ anyOf: [RECORD_SCHEMAS[family], WRITTEN] });
+/** Of a record that was written: to whoever may not read it no more than that. */
+export interface WrittenSchema<F extends Family> extends JsonSchema {
+  readonly anyOf: readonly [(typeof RECORD_SCHEMAS)[F], typeof WRITTEN];
+}
+
+export function writtenSchema<F extends Family>(family: F): WrittenSchema<F> {
+  return Object.freeze({ anyOf: [RECORD_SCHEMAS[family], WRITTEN] as const });
 }
 
 /** Of a namespace that was asked for: to whoever may not read it its path alone. */

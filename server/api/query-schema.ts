@@ -1,30 +1,18 @@
 // The wire shape of a query (docs/queries.md "The envelope"): one JSON Schema per part of the envelope, and what is said of
 // a body that does not have it. `where` is only known to be an object here; its fields, operators and operands are read by
 // server/query.
-import { type FAMILIES, nearest } from '../../engine/index.js';
+import { nearest } from '../../engine/index.js';
 import { QUERY_LIMITS } from '../limits.js';
 import type { ProblemCode } from '../problem.js';
 import { type BodyShape, bodyShape, type ObjectSchema } from './body-shape.js';
 import type { Place } from './faults.js';
 import { familyName, reachName } from './record-schema.js';
-import type { JsonSchema } from './schema.js';
+import { type JsonSchema, schema, type TypeOf } from './schema.js';
 import { WHERE_SCHEMA } from './where-schema.js';
 
 export type QueryKind = 'query' | 'count';
 
-/** The body after its shape has been checked. */
-export interface QueryEnvelope {
-  readonly family: (typeof FAMILIES)[number];
-  readonly namespace: string;
-  readonly reach?: 'lineage' | 'exact' | 'subtree';
-  readonly where?: Readonly<Record<string, unknown>>;
-  readonly orderBy?: readonly Readonly<Record<string, 'asc' | 'desc'>>[];
-  readonly select?: readonly string[];
-  readonly page?: { readonly size?: number; readonly after?: string | null };
-  readonly includeArchived?: boolean;
-}
-
-const COMMON = Object.freeze({
+const COMMON = schema({
   family: familyName,
   namespace: { type: 'string', examples: ['/labs/optics'] },
   reach: reachName,
@@ -32,7 +20,7 @@ const COMMON = Object.freeze({
   includeArchived: { type: 'boolean' },
 });
 
-const LIST = Object.freeze({
+const LIST = schema({
   orderBy: {
     type: 'array',
     examples: [[{ name: 'asc' }]],
@@ -56,7 +44,7 @@ const LIST = Object.freeze({
   },
 });
 
-const REQUIRED = Object.freeze(['family', 'namespace']);
+const REQUIRED = Object.freeze(['family', 'namespace'] as const);
 
 /** The whole bodies. */
 const QUERY_SCHEMAS = Object.freeze({
@@ -75,6 +63,10 @@ const QUERY_SCHEMAS = Object.freeze({
     additionalProperties: false,
   },
 });
+
+/** The bodies after their shape has been checked. */
+export type QueryEnvelope = TypeOf<(typeof QUERY_SCHEMAS)['query']>;
+export type CountEnvelope = TypeOf<(typeof QUERY_SCHEMAS)['count']>;
 
 /** The same with the conditions, as editors and the API's description know them. */
 export const QUERY_DOCUMENTS = Object.freeze({

@@ -66,27 +66,45 @@ describe('the page', () => {
 });
 
 (hasCurl ? describe : describe.skip)('the examples', () => {
-  const commands = (): readonly string[] =>
-    [...html.matchAll(/<pre><code>(curl .*?)<\/code><\/pre>/gs)].map(([, command = '']) => textOf(command));
+  const commands = (): ReadonlyMap<string, string> =>
+    new Map(
+      [...html.matchAll(/<article id="(\w+)">(?:(?!<\/article>).)*?<pre><code>(curl .*?)<\/code><\/pre>/gs)].map(
+        ([, name = '', command = '']) => [name, textOf(command)],
+      ),
+    );
+  const answerTo = async (command: string): Promise<string> => {
+    const env = { ...process.env, BAILIWICK_URL: demo.url, BAILIWICK_KEY: demo.inesKey };
+    return (await run('sh', ['-c', command], { env })).stdout;
+  };
+  const namesOf = (kind: 'reads' | 'writes'): readonly string[] =>
+    declaredRoutes()
+      .filter(({ access }) => (access === 'command') === (kind === 'writes'))
+      .map(({ operationId }) => operationId);
 
   it('are one for each route, and those that read are answered from the demo', async () => {
-    const env = { ...process.env, BAILIWICK_URL: demo.url, BAILIWICK_KEY: demo.inesKey };
-    expect(commands()).toHaveLength(declaredRoutes().length);
-    const reading = commands().filter((command) => !/ -X |\/(?:copies|batch)"/.test(command));
-    const answers = await Promise.all(
-      reading.map(async (command) => ({
-        command,
-        text: (await run('sh', ['-c', `${command} --fail-with-body`], { env })).stdout,
-      })),
-    );
-    for (const { command, text } of answers) {
-      if (text.startsWith('<!doctype')) continue;
-      expect({ command, answer: JSON.parse(text) as object }).not.toMatchObject({
-        answer: { code: expect.anything() },
-      });
+    expect(commands().size).toBe(declaredRoutes().length);
+    for (const name of namesOf('reads')) {
+      const text = await answerTo(`${commands().get(name) ?? 'false'} --fail-with-body`);
+      if (name.startsWith('show')) expect(text).toMatch(/^<!doctype html>/);
+      else
+        expect({ name, answer: JSON.parse(text) as object }).not.toMatchObject({ answer: { code: expect.anything() } });
+      if (name === 'queryRecords')
+        expect((JSON.parse(text) as { readonly items: readonly object[] }).items).toHaveLength(3);
     }
-    const page = answers.find(({ command }) => command.includes('/api/v1/query"'))?.text ?? '';
-    expect((JSON.parse(page) as { readonly items: readonly object[] }).items).toHaveLength(3);
+  });
+
+  it('of writes are whole: they are done, or refused for whom they are of and what is there', async () => {
+    const FOR_A_REASON =
+      /^(?:authz\.denied|(?:record|namespace|reference)\.not_found|record\.(?:archived|conflict|invalid|precondition))$/;
+    const outcomes = new Set<string>();
+    for (const name of namesOf('writes')) {
+      const { code = 'done' } = JSON.parse(await answerTo(commands().get(name) ?? 'false')) as {
+        readonly code?: string;
+      };
+      if (code !== 'done') expect([name, code]).toEqual([name, expect.stringMatching(FOR_A_REASON)]);
+      outcomes.add(code);
+    }
+    expect(outcomes).toContain('done');
   });
 });
 

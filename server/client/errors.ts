@@ -1,0 +1,69 @@
+// What a call can fail with, beside a signal that ended it: a refusal of the gateway, or an answer that is none of a gateway's.
+import type { PROBLEM_SCHEMA } from '../api/answer-schemas.js';
+import type { TypeOf } from '../api/schema.js';
+
+type Problem = TypeOf<typeof PROBLEM_SCHEMA>;
+/** Those of this version; a later gateway may know more. */
+export type ProblemCode = Problem['code'];
+
+/** The gateway refused the request. Programs decide by `code`. */
+export class ProblemError extends Error {
+  override readonly name = 'ProblemError';
+  readonly status: number;
+  readonly code: ProblemCode;
+  readonly title: string;
+  /** Finds the request in the gateway's log. */
+  readonly requestId: string;
+  /** The step of the decision that failed. */
+  readonly step: string | null;
+  /** Each mistake in the body, with a JSON pointer. */
+  readonly errors: NonNullable<Problem['errors']>;
+  /** Seconds. */
+  readonly retryAfter: number | null;
+
+  constructor({ status, code, title, requestId, step, errors, retryAfter }: Problem) {
+    const where = (errors ?? []).map(({ pointer, message }) => ` ${pointer} ${message}`).join(';');
+    super(`${code}: ${title}${step === undefined ? '' : ` (${step})`}${where === '' ? '' : `:${where}`}`);
+    this.status = status;
+    this.code = code;
+    this.title = title;
+    this.requestId = requestId;
+    this.step = step ?? null;
+    this.errors = errors ?? [];
+    this.retryAfter = retryAfter ?? null;
+  }
+}
+
+/** Whatever answered is no gateway, such as a proxy before it, or the answer was cut. */
+export class AnswerError extends Error {
+  override readonly name = 'AnswerError';
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(`status ${String(status)}: ${message}`);
+    this.status = status;
+  }
+}
+
+/** The problem in an answer, or null where it holds none. */
+export function problemIn(text: string): ProblemError | null {
+  const value = readJson(text);
+  return isProblem(value) ? new ProblemError(value) : null;
+}
+
+export function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isProblem(value: unknown): value is Problem {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    ['code', 'title', 'requestId'].every((name) => typeof Reflect.get(value, name) === 'string') &&
+    typeof Reflect.get(value, 'status') === 'number'
+  );
+}

@@ -1,0 +1,59 @@
+// A client over HTTP, on the `fetch` of the platform and nothing else.
+import { type Client, makeClient } from './client.js';
+import { repeating, type Retries, type Sent, type Transport } from './transport.js';
+
+export interface ConnectOptions {
+  /** Where the gateway is, such as `https://records.example.org`. */
+  readonly url: string;
+  /** An API key or another bearer token; a function is asked before each request, so that a token can be renewed. */
+  readonly token?: string | (() => string | Promise<string>);
+  /** Milliseconds for one attempt; 30 seconds unless given. */
+  readonly timeout?: number;
+  /** How often a request is sent again that was refused for now (429, 503) or lost, where that is safe; 3 unless given. */
+  readonly retries?: number;
+  /** In place of the platform's. */
+  readonly fetch?: typeof fetch;
+}
+
+const TIMEOUT = 30_000;
+const RETRIES: Retries = Object.freeze({ most: 3, first: 200, longest: 30_000 });
+
+/** Opens no connection by itself. */
+export function connect(options: ConnectOptions): Client {
+  const { retries = RETRIES.most } = options;
+  return makeClient(repeating(overHttp(options), { ...RETRIES, most: retries }));
+}
+
+function overHttp({ url, token, timeout = TIMEOUT, fetch: send = fetch }: ConnectOptions): Transport {
+  const base = baseOf(url);
+  return async ({ method, path, headers, body, signal }: Sent) => {
+    const bearer = typeof token === 'function' ? await token() : token;
+    const limit = AbortSignal.timeout(timeout);
+    const response = await send(base + path, {
+      method,
+      headers: { ...headers, ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }) },
+      body,
+      signal: signal === null ? limit : AbortSignal.any([signal, limit]),
+      // A token goes nowhere else.
+      redirect: 'error',
+    });
+    const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+    return {
+      status: response.status,
+      type: response.headers.get('content-type') ?? '',
+      text: await response.text(),
+      retryAfter: Number.isFinite(seconds) && seconds >= 0 ? seconds : null,
+    };
+  };
+}
+
+/** Without a slash at the end. A credential in it would be one in every log. */
+function baseOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !['http:', 'https:'].includes(url.protocol))
+    throw new TypeError('`url` must be an http or https URL');
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw new TypeError('`url` must have no user, no password, no query and no fragment');
+  }
+  return url.href.replace(/\/+$/, '');
+}

@@ -1,0 +1,70 @@
+// `bailiwick/local`: the same client on a store of this process, without a gateway, a socket or a credential: local mode. Whoever has
+// the folder may do everything in it.
+import { makeServices } from '../compose.js';
+import { openDatabase } from '../db/database.js';
+import { type App, handle, makeApp } from '../http/app.js';
+import { anyHost } from '../http/host-guard.js';
+import type { Outgoing } from '../http/message.js';
+import { ApiProblem } from '../problem.js';
+import { type Client, makeClient } from './client.js';
+import type { Transport } from './transport.js';
+
+export interface LocalOptions {
+  /** The folder of the data; a store is made where there is none. */
+  readonly dataDir: string;
+}
+
+export interface LocalClient extends Client {
+  /** Ends what is open. */
+  readonly close: () => Promise<void>;
+}
+
+const silent = (): void => undefined;
+
+export async function openLocal({ dataDir }: LocalOptions): Promise<LocalClient> {
+  const db = await openDatabase({ kind: 'embedded', dataDir });
+  const services = await makeServices({
+    mode: { kind: 'local' },
+    db,
+    rate: { perActor: 0, perAddress: 0, unauthenticated: 0 },
+    concurrency: { perActor: 0 },
+    log: { info: silent, warn: silent, error: silent },
+  });
+  const app = makeApp(services.routes, { services, guard: anyHost, isClosing: () => false, showsStatus: false });
+  const close = async (): Promise<void> => {
+    await services.close();
+    await db.close();
+  };
+  return Object.freeze({ ...makeClient(inProcess(app)), close });
+}
+
+/** The pipeline of a gateway, given the message itself. */
+export function inProcess(app: App): Transport {
+  return async ({ method, path, headers, body, signal }) => {
+    signal?.throwIfAborted();
+    const bytes = Buffer.from(body ?? '');
+    const all = { host: 'localhost', ...headers, ...(body === null ? {} : { 'content-length': String(bytes.length) }) };
+    const outgoing = await handle(app, {
+      method,
+      url: path,
+      rawHeaders: Object.entries(all).flat(),
+      peer: { address: null, certificate: null, certificateFault: null },
+      unread: 0,
+      gone: signal ?? new AbortController().signal,
+      readBody: (most) =>
+        bytes.length > most ? Promise.reject(new ApiProblem('request.too_large')) : Promise.resolve(bytes),
+    });
+    signal?.throwIfAborted();
+    return {
+      status: outgoing.status,
+      type: headerOf(outgoing, 'content-type') ?? '',
+      text: outgoing.text,
+      retryAfter: null,
+    };
+  };
+}
+
+function headerOf({ headers }: Outgoing, name: string): string | null {
+  const at = headers.findIndex((one, index) => index % 2 === 0 && one.toLowerCase() === name);
+  return at < 0 ? null : (headers[at + 1] ?? null);
+}

@@ -1,0 +1,108 @@
+// The table of the client is that of the routes: each operation for actors, with its method and path, and the schemas of what it is asked
+// with and answers are those from which the client's types are made. And it loads nothing of the server.
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { ACTOR_SCHEMA, COUNT_SCHEMA, PAGE_SCHEMA } from '../../../server/api/answer-schemas.js';
+import { BATCH_SCHEMA, PUT_SCHEMA, writtenSchema } from '../../../server/api/command-schema.js';
+import { RECORD_SCHEMAS } from '../../../server/api/record-schema.js';
+import type { TypeOf } from '../../../server/api/schema.js';
+import { type AnswerOf, type OperationName, OPERATIONS } from '../../../server/client/operations.js';
+import { declaredRoutes } from '../../support/api-description.js';
+import { fromRoot } from '../../support/root.js';
+
+const ANSWERS = {
+  queryRecords: PAGE_SCHEMA,
+  countRecords: COUNT_SCHEMA,
+  getNamespace: RECORD_SCHEMAS.namespace,
+  getResourceTemplate: RECORD_SCHEMAS['resource-template'],
+  getResource: RECORD_SCHEMAS.resource,
+  getProcessTemplate: RECORD_SCHEMAS['process-template'],
+  getProcessRun: RECORD_SCHEMAS['process-run'],
+  putNamespace: PUT_SCHEMA,
+  runBatch: BATCH_SCHEMA,
+  whoami: ACTOR_SCHEMA,
+  changeNamespace: writtenSchema('namespace'),
+  archiveNamespace: writtenSchema('namespace'),
+  restoreNamespace: writtenSchema('namespace'),
+  createResourceTemplate: writtenSchema('resource-template'),
+  changeResourceTemplate: writtenSchema('resource-template'),
+  archiveResourceTemplate: writtenSchema('resource-template'),
+  restoreResourceTemplate: writtenSchema('resource-template'),
+  createResource: writtenSchema('resource'),
+  changeResource: writtenSchema('resource'),
+  archiveResource: writtenSchema('resource'),
+  restoreResource: writtenSchema('resource'),
+  copyResource: writtenSchema('resource'),
+  createProcessTemplate: writtenSchema('process-template'),
+  changeProcessTemplate: writtenSchema('process-template'),
+  archiveProcessTemplate: writtenSchema('process-template'),
+  restoreProcessTemplate: writtenSchema('process-template'),
+  createProcessRun: writtenSchema('process-run'),
+  changeProcessRun: writtenSchema('process-run'),
+  archiveProcessRun: writtenSchema('process-run'),
+  restoreProcessRun: writtenSchema('process-run'),
+  copyProcessRun: writtenSchema('process-run'),
+} satisfies Readonly<Record<OperationName, object>>;
+
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
+type Differing = {
+  readonly [Name in OperationName]: Same<AnswerOf<Name>, TypeOf<(typeof ANSWERS)[Name]>> extends true ? never : Name;
+}[OperationName];
+/** Does not compile where the client has the answer of an operation otherwise. */
+const NONE_DIFFERS: [Differing] extends [never] ? true : Differing = true;
+
+describe('the operations of the client', () => {
+  const routes = declaredRoutes().filter(({ access }) => !['public', 'admin', 'status'].includes(access));
+
+  it('are those of the routes', () => {
+    const ofClient = Object.entries(OPERATIONS).map(([name, { method, path }]) => `${name} ${method} ${path}`);
+    expect(ofClient.sort()).toEqual(
+      routes.map(({ operationId, method, path }) => `${operationId} ${method} ${path}`).sort(),
+    );
+  });
+
+  it('answer what the routes declare', () => {
+    expect(NONE_DIFFERS).toBe(true);
+    const answers = new Map<string, object>(Object.entries(ANSWERS));
+    for (const { operationId, output } of routes) {
+      for (const { schema } of Object.values(output)) expect(schema).toEqual(answers.get(operationId));
+    }
+  });
+
+  it('are sent again as it is safe: what changes nothing the second time, what creates with a key, nothing else', () => {
+    for (const { operationId, method, access, input } of routes) {
+      const { again } = new Map<string, { readonly again: string }>(Object.entries(OPERATIONS)).get(operationId) ?? {
+        again: '',
+      };
+      const isKeyed = input.headers?.includes('idempotency-key') === true;
+      const expected =
+        method !== 'PATCH' && (method !== 'POST' || access === 'visibility') ? 'safe' : isKeyed ? 'keyed' : 'once';
+      expect([operationId, again]).toEqual([operationId, expected]);
+    }
+  });
+});
+
+describe('bailiwick/client', () => {
+  it('loads its own files alone: no package, nothing of the server or the engine', () => {
+    const seen = new Set<string>();
+    const visit = (file: string): void => {
+      if (seen.has(file)) return;
+      seen.add(file);
+      const text = readFileSync(file, 'utf8');
+      for (const [, name = ''] of text.matchAll(/(?:from|import)\s*\(?['"]([^'"]+)['"]/g)) {
+        expect(name).toMatch(/^\.\/[a-z-]+\.js$/);
+        visit(join(dirname(file), name));
+      }
+    };
+    visit(fromRoot('dist/server/client/index.js'));
+    expect([...seen].map((file) => file.replace(/^.*\//, '')).sort()).toEqual([
+      'client.js',
+      'errors.js',
+      'http.js',
+      'index.js',
+      'operations.js',
+      'transport.js',
+    ]);
+  });
+});
