@@ -2,12 +2,12 @@
 // is what one run would have made of it.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase, type Database, type DatabaseConfig } from '../../server/db/database.js';
-import { CLI, spawnCli } from '../support/run-cli.js';
-import { testStores, type OpenedStore } from '../support/stores.js';
+import { CLI, runCli, spawnCli } from '../support/run-cli.js';
+import { type MadeStore, testStores } from '../support/stores.js';
 import { times } from '../support/test-runs.js';
 import { makeFolder } from '../support/temp-folder.js';
 
@@ -35,7 +35,10 @@ async function recordsIn(db: Database): Promise<number> {
 
 function isOwner(dataDir: string, pid: number | undefined): boolean {
   const folder = join(dataDir, 'store.lock');
-  return readdirSync(folder).some((name) => readFileSync(join(folder, name), 'utf8').includes(`"pid":${String(pid)},`));
+  return (
+    existsSync(folder) &&
+    readdirSync(folder).some((name) => readFileSync(join(folder, name), 'utf8').includes(`"pid":${String(pid)},`))
+  );
 }
 
 /** More than a batch of the store each time; a run that is killed stores some, and has more to wait for. */
@@ -74,18 +77,13 @@ for (const store of testStores()) {
     const lines = LINES[store.name];
     const texts = Array.from({ length: lines }, (_, index) => `${lineOf(index)}\n`);
     let dataset = '';
-    const opened: OpenedStore[] = [];
+    const made: MadeStore[] = [];
     beforeAll(async () => {
       dataset = join(await makeFolder({ 'all.jsonl': texts.join('') }), 'all.jsonl');
-      for (let index = 0; index < 2; index += 1) {
-        const one = await store.open();
-        // The command opens it by itself.
-        await one.database.close();
-        opened.push(one);
-      }
+      for (let index = 0; index < 2; index += 1) made.push(await store.make());
     });
     afterAll(async () => {
-      for (const one of opened) await one.dispose();
+      for (const one of made) await one.remove();
     });
 
     const argumentsFor = (config: DatabaseConfig, from: string): readonly string[] => [
@@ -113,9 +111,9 @@ for (const store of testStores()) {
     }
 
     it('ends as one run does', async () => {
-      const [whole, killed] = opened.map(({ config }) => config);
+      const [whole, killed] = made.map(({ config }) => config);
       if (whole === undefined || killed === undefined) throw new Error('no stores');
-      expect(await spawnCli(argumentsFor(whole, dataset))).toMatchObject({ status: 0 });
+      expect(await runCli(argumentsFor(whole, dataset))).toMatchObject({ status: 0 });
       const expected = await contentOf(whole);
       expect(expected).toMatchObject({ records: lines, counted: lines });
 

@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { openDatabase } from '../../server/db/database.js';
 import { runCli, spawnCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
 
@@ -14,7 +15,7 @@ const LINES = [
 const BAD = ['{"family":"resource"', '', '{"family":"resource","namespace":"/a","name":"x","colour":"red"}'];
 
 describe('on one store', () => {
-  // One test: each run of the embedded engine takes a second or two.
+  // One store for all, which one process owns from the second run on: a start of the embedded engine takes a second or two.
   test('migrate twice, load twice, bad lines, --replace', async () => {
     const id = '01890a5d-ac96-774b-bcce-b302099a8057';
     const given = (name: string): string => JSON.stringify({ family: 'resource', namespace: '/a', id, name });
@@ -28,6 +29,7 @@ describe('on one store', () => {
     const { applied } = JSON.parse(first.stdout) as { applied: string[] };
     expect(applied.length).toBeGreaterThan(0);
     expect(applied).toEqual([...applied].sort());
+    const owner = await openDatabase({ kind: 'embedded', dataDir: join(cwd, '.bailiwick') });
     expect(await runCli(['migrate'], { cwd })).toEqual({ status: 0, stdout: 'the store is up to date\n', stderr: '' });
 
     const loaded = await runCli(['load', 'records.jsonl', '--format', 'json'], { cwd });
@@ -68,6 +70,7 @@ describe('on one store', () => {
       stdout: '2 lines: 0 loaded, 1 replaced, 1 unchanged\n',
       stderr: '',
     });
+    await owner.close();
   }, 180_000);
 
   test('a missing dataset is exit 2, and no store is made for it', async () => {

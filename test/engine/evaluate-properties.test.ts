@@ -72,7 +72,7 @@ describe('decide', () => {
           }
         },
       ),
-      testRuns(200),
+      testRuns({ usual: 100, deep: 200 }),
     );
     for (const kind of [
       'allow',
@@ -97,7 +97,7 @@ describe('decide', () => {
         expect(decide(load(more), { actor, request: asked, at }).decision).toBe('allow');
         expect(decide(load(set), { actor: wider, request: asked, at }).decision).toBe('allow');
       }),
-      testRuns(100),
+      testRuns({ usual: 50, deep: 100 }),
     );
   });
 });
@@ -144,7 +144,7 @@ describe('visibility', () => {
           }
         }
       }),
-      testRuns(150),
+      testRuns({ usual: 75, deep: 150 }),
     );
     for (const kind of ['none', 'some', 'all']) expect([kind, (kinds.get(kind) ?? 0) > 3]).toEqual([kind, true]);
   });
@@ -181,7 +181,7 @@ describe('heldScopes', () => {
         });
         expect(held).toEqual(expected);
       }),
-      testRuns(100),
+      testRuns({ usual: 50, deep: 100 }),
     );
   });
 });

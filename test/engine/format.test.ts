@@ -143,7 +143,7 @@ test('any policy, however it is written, keeps its meaning, and is formatted onc
       expect(now.ok && now.snapshot.decisions).toBe(old.ok && old.snapshot.decisions);
       compiled += 1;
     }),
-    testRuns(100),
+    testRuns({ usual: 50, deep: 100 }),
   );
   expect(compiled).toBeGreaterThan(3);
 });
@@ -157,7 +157,7 @@ test('every comment stays between the texts where it stood, and no text changes 
       expect({ text, formatted, tokens: tokensOf(formatted) }).toEqual({ text, formatted, tokens: before });
       comments += before.filter(({ kind }) => kind === 'comment').length;
     }),
-    testRuns(150),
+    testRuns({ usual: 75, deep: 150 }),
   );
   expect(comments).toBeGreaterThan(500);
 });
@@ -171,7 +171,7 @@ test('a comment goes with the key that it stands above or behind, where keys are
       expect({ text, formatted, after }).toEqual({ text, formatted, after: before });
       comments += before.size;
     }),
-    testRuns(100),
+    testRuns({ usual: 50, deep: 100 }),
   );
   expect(comments).toBeGreaterThan(300);
 });

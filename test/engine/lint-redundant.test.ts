@@ -91,7 +91,7 @@ describe('redundant grants', () => {
       fc.property(world, (set) => {
         found += judge(set);
       }),
-      testRuns(150),
+      testRuns({ usual: 75, deep: 150 }),
     );
     expect(found).toBeGreaterThan(50);
   });
@@ -108,7 +108,7 @@ describe('redundant grants', () => {
       fc.property(world, bodies, (set, grants) => {
         judge(policyOf(set.roles, grants));
       }),
-      testRuns(60),
+      testRuns({ usual: 30, deep: 60 }),
     );
     const only = policyOf([], [grant('a', deep(32)), grant('a', deep(32), { inherit: false })]);
     expect(told(only)).toEqual(['the grant `g1` adds nothing to `g0`']);

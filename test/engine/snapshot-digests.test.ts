@@ -205,7 +205,7 @@ describe('the decision digest', () => {
           if (equal && !same) namespacesAlike += 1;
         }
       }),
-      testRuns(150),
+      testRuns({ usual: 75, deep: 150 }),
     );
     expect([alike > 20, different > 20, namespacesAlike > 20]).toEqual([true, true, true]);
   });
@@ -217,7 +217,7 @@ describe('the decision digest', () => {
         expect(areAlike(cellsOf(set), cellsOf(other), ROOT)).toBe(true);
         expect(digest(other).decisions).toBe(digest(set).decisions);
       }),
-      testRuns(150),
+      testRuns({ usual: 75, deep: 150 }),
     );
   });
 

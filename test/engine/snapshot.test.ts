@@ -55,7 +55,7 @@ describe('compiling', () => {
         const other = { ...set, providers: rotate(set.providers), roles, grants: [...rotate(set.grants)].reverse() };
         expect(compile(other).text).toBe(compile(set).text);
       }),
-      testRuns(60),
+      testRuns({ usual: 30, deep: 60 }),
     );
   });
 
@@ -151,7 +151,7 @@ describe('loading', () => {
         expect(decoded.snapshot.tables.grants.id).toEqual(bodyOf(text).grants.id);
         expect(decoded.snapshot.tables.grants.id).toEqual(set.grants.map((grant) => grant.id).sort());
       }),
-      testRuns(40),
+      testRuns({ usual: 20, deep: 40 }),
     );
   });
 
@@ -186,7 +186,7 @@ describe('loading', () => {
           expect(loadSnapshot(bytes).ok).toBe(false);
         },
       ),
-      testRuns(300),
+      testRuns({ usual: 150, deep: 300 }),
     );
   });
 
@@ -215,7 +215,7 @@ describe('loading', () => {
           }
         },
       ),
-      testRuns(400),
+      testRuns({ usual: 200, deep: 400 }),
     );
     for (const code of ['loads', 'snapshot.shape', 'snapshot.content', 'snapshot.decisions'])
       expect([...seen]).toContain(code);

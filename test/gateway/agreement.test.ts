@@ -170,7 +170,7 @@ describeOnStores('agreement', (store) => {
 
   it('pages of every size, counts and single decisions agree', async () => {
     const tally = newTally();
-    const runs = testRuns(store.name === 'postgres' ? { usual: 50, deep: 240 } : { usual: 6, deep: 60 });
+    const runs = testRuns(store.name === 'postgres' ? { usual: 32, deep: 240 } : { usual: 4, deep: 60 });
     const told = stopwatch(`agreement at the doors on ${store.name}`, runs);
     await fc.assert(
       onScenes(store.db, (one) => judgeAll(doors, one, { tally, lanes })),

@@ -310,7 +310,7 @@ for (const store of testStores()) {
       await prove(
         'at the doors',
         [doors],
-        store.name === 'postgres' ? { usual: 50, deep: 150 } : { usual: 8, deep: 60 },
+        store.name === 'postgres' ? { usual: 32, deep: 150 } : { usual: 5, deep: 60 },
       );
     }, 600_000);
 

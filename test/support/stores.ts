@@ -20,17 +20,22 @@ export interface OpenedStore {
   dispose(): Promise<void>;
 }
 
+/** Removed by whoever had it made. */
+export type MadeStore = Pick<OpenedStore, 'config'> & { readonly remove: () => void | Promise<void> };
+
 export interface TestStore {
   readonly name: 'embedded' | 'postgres';
   /** A migrated store of its own without records. */
   open(): Promise<OpenedStore>;
   /** One of its own that was never migrated. */
   openEmpty(): Promise<OpenedStore>;
+  /** A migrated store of its own that nobody has opened. */
+  make(): Promise<MadeStore>;
 }
 
 export function testStores(): readonly TestStore[] {
-  const embedded = storeOf('embedded', openEmbedded);
-  if (findPostgres() !== null) return [embedded, storeOf('postgres', openPostgres)];
+  const embedded = storeOf('embedded', makeEmbedded);
+  if (findPostgres() !== null) return [embedded, storeOf('postgres', makePostgres)];
   process.stderr.write('no PostgreSQL is installed here: storage tests run on the embedded store alone\n');
   return [embedded];
 }
@@ -70,30 +75,36 @@ export function describeOnStores(what: string, declare: (store: StoreOfSuite) =>
   }
 }
 
-function storeOf(name: TestStore['name'], open: (template: Template) => Promise<OpenedStore>): TestStore {
-  return { name, open: () => open('migrated'), openEmpty: () => open('empty') };
+function storeOf(name: TestStore['name'], make: (template: Template) => Promise<MadeStore>): TestStore {
+  return {
+    name,
+    open: async () => opened(await make('migrated')),
+    openEmpty: async () => opened(await make('empty')),
+    make: () => make('migrated'),
+  };
 }
 
-async function openPostgres(template: Template): Promise<OpenedStore> {
+async function makePostgres(template: Template): Promise<MadeStore> {
   const { url, drop } = await takeDatabase(template);
-  return opened({ kind: 'external', url }, drop);
+  return { config: { kind: 'external', url }, remove: drop };
 }
 
-async function openEmbedded(template: Template): Promise<OpenedStore> {
+async function makeEmbedded(template: Template): Promise<MadeStore> {
   const dataDir = await newDataDir(template);
-  return opened({ kind: 'embedded', dataDir }, () => {
+  const remove = (): void => {
     rmSync(dataDir, { recursive: true, force: true });
-  });
+  };
+  return { config: { kind: 'embedded', dataDir }, remove };
 }
 
-async function opened(config: DatabaseConfig, clean: () => void | Promise<void>): Promise<OpenedStore> {
+async function opened({ config, remove }: MadeStore): Promise<OpenedStore> {
   const database = await openDatabase(config);
   return {
     database,
     config,
     dispose: async () => {
       await database.close();
-      await clean();
+      await remove();
     },
   };
 }

@@ -34,7 +34,7 @@ describe('who-can', () => {
           expected,
         );
       }),
-      testRuns(100),
+      testRuns({ usual: 50, deep: 100 }),
     );
   });
 });
@@ -71,7 +71,7 @@ describe('what-can', () => {
           expect(region.grants.length).toBeGreaterThan(0);
         }
       }),
-      testRuns(100),
+      testRuns({ usual: 50, deep: 100 }),
     );
   });
 });
@@ -94,7 +94,7 @@ describe('explain', () => {
         );
         expect(explanation.steps.length).toBe(decision.decision === 'allow' ? 5 : explanation.steps.length);
       }),
-      testRuns(200),
+      testRuns({ usual: 100, deep: 200 }),
     );
   });
 

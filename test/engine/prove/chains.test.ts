@@ -61,6 +61,6 @@ it('is a shortest chain, each link of which is a membership, from the holder to 
         for (const grant of explain(policy, request).grants) expectChain(set, request.identities, grant);
       },
     ),
-    testRuns(150),
+    testRuns({ usual: 75, deep: 150 }),
   );
 });

@@ -68,7 +68,7 @@ describe('diff', () => {
       outcomes[report.equal ? 'same' : 'different'] += 1;
       for (const row of [...report.gained, ...report.lost]) expect(row.causes.length).toBeGreaterThan(0);
     });
-    fc.assert(property, testRuns(80));
+    fc.assert(property, testRuns({ usual: 40, deep: 80 }));
     expect(Math.min(outcomes.same, outcomes.different)).toBeGreaterThan(2);
   });
 
@@ -104,7 +104,7 @@ describe('diff', () => {
       expect(cells.lost).toBe(count(old, changed));
       expect(cells.equal).toBe(cells.compared - cells.gained - cells.lost);
     });
-    fc.assert(property, testRuns(60));
+    fc.assert(property, testRuns({ usual: 30, deep: 60 }));
   });
 
   it('finds on the way back what it found on the way there', () => {
@@ -115,7 +115,7 @@ describe('diff', () => {
         expect(plain(back.lost)).toEqual(plain(there.gained));
         expect(plain(back.gained)).toEqual(plain(there.lost));
       }),
-      testRuns(40),
+      testRuns({ usual: 20, deep: 40 }),
     );
   });
 });

@@ -69,7 +69,7 @@ describe('the edits of explain', () => {
         }
         expect(edits.map(labelOf).sort()).toEqual([...everyEdit(set, request)].sort());
       }),
-      testRuns(180),
+      testRuns({ usual: 90, deep: 180 }),
     );
     for (const kind of ['grant', 'scope', 'window', 'inherit', 'amend', 'member', 'credential', 'provider'])
       expect([kind, (kinds.get(kind) ?? 0) > 0]).toEqual([kind, true]);

@@ -64,7 +64,7 @@ it('witnesses tell the same of many places at once where there are too many name
               ).toBe(true);
     }
   });
-  fc.assert(property, testRuns(100));
+  fc.assert(property, testRuns({ usual: 50, deep: 100 }));
   expect(joined).toBeGreaterThan(0);
 });
 
@@ -126,7 +126,7 @@ it('cells that break a rule, with their grants, are the same where each set of i
       witnesses.map((one) => JSON.stringify(one)).sort();
     expect(texts(spread)).toEqual(texts(whole?.witnesses ?? []));
   });
-  fc.assert(property, testRuns(200));
+  fc.assert(property, testRuns({ usual: 100, deep: 200 }));
   expect(joined).toBeGreaterThan(10);
 });
 

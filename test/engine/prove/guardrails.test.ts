@@ -119,7 +119,7 @@ describe('never', () => {
       }
       expectMinimalRepair(set, rule, violation, (changed) => brokenCells(changed, rule).size > 0);
     });
-    fc.assert(property, testRuns(60));
+    fc.assert(property, testRuns({ usual: 30, deep: 60 }));
     expect(Math.min(outcomes.broken, outcomes.held)).toBeGreaterThan(4);
   });
 });
@@ -138,7 +138,7 @@ describe('separate', () => {
       expectGrantsOfCells(violation, under, cells);
       expectMinimalRepair(set, rule, violation, (changed) => brokenCells(changed, rule).size > 0);
     });
-    fc.assert(property, testRuns(60));
+    fc.assert(property, testRuns({ usual: 30, deep: 60 }));
     expect(Math.min(outcomes.broken, outcomes.held)).toBeGreaterThan(4);
   });
 });
@@ -231,7 +231,7 @@ describe('atLeast and atMost', () => {
       if (chosen.kind === 'atLeast') expect(violation.repair).toEqual([]);
       else expectMinimalRepair(set, chosen, violation, (changed) => brokenPlaces(changed, chosen).length > 0);
     });
-    fc.assert(property, testRuns(150));
+    fc.assert(property, testRuns({ usual: 75, deep: 150 }));
     for (const key of ['atLeast held', 'atLeast broken', 'atMost held', 'atMost broken'])
       expect([key, (outcomes.get(key) ?? 0) > 5]).toEqual([key, true]);
   });
@@ -273,7 +273,7 @@ describe('expires', () => {
           expect(witness.identities).toEqual([...new Set(byIds.flatMap(reached))].sort());
         }
       }),
-      testRuns(60),
+      testRuns({ usual: 30, deep: 60 }),
     );
   });
 });

@@ -180,12 +180,12 @@ test('generated documents are judged alike', () => {
     fc.property(sections, (document) => {
       agree('other.yaml', document);
     }),
-    testRuns(500),
+    testRuns({ usual: 250, deep: 500 }),
   );
   fc.assert(
     fc.property(header, (document) => {
       agree('policy.yaml', document);
     }),
-    testRuns(100),
+    testRuns({ usual: 50, deep: 100 }),
   );
 });

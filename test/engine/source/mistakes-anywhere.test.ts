@@ -117,6 +117,6 @@ test('whatever is done to a policy, each mistake underlines something, has help,
       expect(wanting).toEqual([]);
       expect(reading.policy === null).toBe(reading.diagnostics.some(({ severity }) => severity === 'error'));
     }),
-    { ...testRuns(60), endOnFailure: true },
+    { ...testRuns({ usual: 30, deep: 60 }), endOnFailure: true },
   );
 });

@@ -1,11 +1,10 @@
 // An owner whose folder another one took while it slept: whatever it does when it wakes, it writes nothing over the other's work.
 import { expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../../server/db/database.js';
-import { migrate } from '../../../server/db/migrate.js';
+import { newDataDir } from '../../support/stores.js';
 
 /** Of every file of the store. */
 function digestsOf(dataDir: string): ReadonlyMap<string, string> {
@@ -24,10 +23,9 @@ function digestsOf(dataDir: string): ReadonlyMap<string, string> {
 }
 
 it.each([true, false])('an owner closes its store, superseded: %s', async (isSuperseded) => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'bailiwick-superseded-'));
+  const dataDir = await newDataDir();
   try {
     const db = await openDatabase({ kind: 'embedded', dataDir, statementTimeout: 3_000 });
-    await migrate(db);
     // Rolled back, so that there is a log that no commit has written.
     await db.knex.transaction(async (transaction) => {
       await transaction.raw('CREATE TABLE left_over (id int)');

@@ -8,7 +8,8 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { call, openSocket } from '../../support/gateway.js';
-import { CLI, spawnCli } from '../../support/run-cli.js';
+import { fromRoot } from '../../support/root.js';
+import { runCli } from '../../support/run-cli.js';
 import { newDataDir } from '../../support/stores.js';
 
 const MEBIBYTE = 1024 * 1024;
@@ -29,17 +30,13 @@ beforeAll(async () => {
       properties: { x: 'x'.repeat(500_000) },
     }),
   );
-  const loaded = await spawnCli(['load', '--data-dir', dataDir, '-'], { stdin: lines.join('\n') });
+  const loaded = await runCli(['load', '--data-dir', dataDir, '-'], { stdin: lines.join('\n') });
   expect(loaded).toMatchObject({ status: 0 });
-  child = spawn(
-    process.execPath,
-    [CLI, 'local', '--data-dir', dataDir, '--listen', '127.0.0.1:0', '--format', 'json'],
-    {
-      stdio: ['ignore', 'pipe', 'ignore'],
-    },
-  );
+  child = spawn(process.execPath, [fromRoot('dist/test/support/local-gateway.js'), dataDir], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   const [ready] = (await once(child.stdout ?? child, 'data')) as [Buffer];
-  port = Number(new URL((JSON.parse(ready.toString()) as { url: string }).url).port);
+  port = Number(ready.toString());
 }, 60_000);
 
 afterAll(async () => {
