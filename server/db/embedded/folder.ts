@@ -12,11 +12,13 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  statfsSync,
   statSync,
 } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { EMBEDDED_LIMITS } from '../../limits.js';
 import { codeOf, reasonOf, StoreError, type StoreErrorCode } from '../failures.js';
 
 /** Major version of the engine's files. */
@@ -27,6 +29,7 @@ const FOLDER_FAILURES: readonly (readonly [pattern: RegExp, code: StoreErrorCode
   [/ENOSPC|EDQUOT|No space left on device|quota exceeded/i, 'store.full', 'there is no space left on its disk'],
   [/EROFS|Read-only file system/i, 'store.folder', 'its file system is mounted read-only'],
   [/EACCES|EPERM|Permission denied|Operation not permitted/i, 'store.folder', 'this user may not read and write it'],
+  [/EEXIST|ENOTDIR/, 'store.folder', 'it is a file, or below one'],
 ];
 
 /** What a failure of the file system means for the folder; null for any other failure. */
@@ -57,6 +60,20 @@ export function prepareFolder(dataDir: string): 'new' | 'existing' {
   if (!existsSync(store) || readdirSync(store).length === 0) return 'new';
   checkVersion(store);
   return 'existing';
+}
+
+/**
+ * What it means that no store could be made: an engine that runs out of room while it makes a database ends without a word of that, so the
+ * file system is asked.
+ */
+export function creationFailure(error: unknown, dataDir: string): StoreError {
+  const { bavail, bsize } = statfsSync(dataDir);
+  if (bavail * bsize < EMBEDDED_LIMITS.newStoreBytes) {
+    const needed = String(EMBEDDED_LIMITS.newStoreBytes / 1024 / 1024);
+    const why = `a new store needs ${needed} MiB, and its disk has less`;
+    return new StoreError('store.full', `the data folder ${dataDir} cannot be used: ${why}`, { cause: error });
+  }
+  return new StoreError('store.start', `the store cannot be created: ${reasonOf(error)}`, { cause: error });
 }
 
 /**

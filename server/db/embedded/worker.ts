@@ -6,7 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { EMBEDDED_LIMITS } from '../../limits.js';
 import { type Engine, isDurable, openEngine } from './engine.js';
 import { reasonOf, StoreError, type StoreErrorCode } from '../failures.js';
-import { createStore, folderFailure, prepareFolder, storeFolder } from './folder.js';
+import { createStore, creationFailure, folderFailure, prepareFolder, storeFolder } from './folder.js';
 import { stillOwns } from './owner-lock.js';
 import { Scheduler } from './scheduler.js';
 import { Session } from './session.js';
@@ -67,14 +67,11 @@ async function open(): Promise<Engine> {
     if (state === 'new') await createStore(dataDir, guard);
     return await openEngine({ folder: storeFolder(dataDir), onBroken: abandon });
   } catch (error) {
-    const reason = reasonOf(error);
     const failure = folderFailure(error, dataDir);
     if (failure !== null) throw failure;
-    if (state === 'new')
-      throw new StoreError('store.start', `the store cannot be created: ${reason}`, { cause: error });
-    throw new StoreError('store.corrupt', `the store in ${storeFolder(dataDir)} cannot be opened: ${reason}`, {
-      cause: error,
-    });
+    if (state === 'new') throw creationFailure(error, dataDir);
+    const message = `the store in ${storeFolder(dataDir)} cannot be opened: ${reasonOf(error)}`;
+    throw new StoreError('store.corrupt', message, { cause: error });
   }
 }
 

@@ -52,6 +52,7 @@ describe('what the system says of a folder', () => {
     [new Error('FATAL:  could not write lock file "postmaster.pid": No space left on device'), 'store.full'],
     [{ code: 'EROFS' }, 'store.folder'],
     [{ code: 'EACCES' }, 'store.folder'],
+    [{ code: 'EEXIST' }, 'store.folder'],
   ])('%j is told by %s', (error, code) => {
     expect(folderFailure(error, '/data')).toMatchObject({ code, help: expect.any(String) });
     expect(storeFailure(folderFailure(error, '/data'))).toBe('unavailable');
@@ -213,6 +214,20 @@ if (!mayMount) {
       });
       expect(left()).toEqual([]);
     });
+
+    it('that is too small for a new store is said in a line, with nothing left behind', async () => {
+      const small = join(root, 'small');
+      mkdirSync(small);
+      expect(mount(small, 'size=8m')).toBe(true);
+      expect(await failure(openDatabase({ kind: 'embedded', dataDir: join(small, 'data') }))).toMatchObject({
+        name: 'StoreError',
+        code: 'store.full',
+        message: expect.stringMatching(/cannot be used: a new store needs 64 MiB, and its disk has less$/),
+      });
+      expect(left()).toEqual([]);
+      expect(readdirSync(join(small, 'data'))).toEqual(['store.lock']);
+      execFileSync('umount', [small]);
+    }, 60_000);
 
     it('that is read-only is said in a line, with nothing created', async () => {
       execFileSync('mount', ['-o', 'remount,ro', disk]);

@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { call, openSocket } from '../../support/gateway.js';
-import { fromRoot } from '../../support/root.js';
+import { fileURLToPath } from 'node:url';
 import { runCli } from '../../support/run-cli.js';
 import { newDataDir } from '../../support/stores.js';
 
@@ -32,9 +32,13 @@ beforeAll(async () => {
   );
   const loaded = await runCli(['load', '--data-dir', dataDir, '-'], { stdin: lines.join('\n') });
   expect(loaded).toMatchObject({ status: 0 });
-  child = spawn(process.execPath, [fromRoot('dist/test/support/local-gateway.js'), dataDir], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
+  child = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('../../support/local-gateway.js', import.meta.url)), dataDir],
+    {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  );
   const [ready] = (await once(child.stdout ?? child, 'data')) as [Buffer];
   port = Number(ready.toString());
 }, 60_000);
