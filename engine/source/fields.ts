@@ -157,10 +157,9 @@ export function refuseName(context: FileContext, node: TextNode, what: string): 
     .toLowerCase()
     .replaceAll(/[^a-z0-9._-]+/g, '-')
     .replaceAll(/^[^a-z0-9]+|-+$/g, '');
-  const help =
-    isName(folded) && folded !== node.text
-      ? `\`${folded}\` would be one`
-      : 'names are made of `a-z`, `0-9`, `.`, `_`, `-` and begin with a letter or digit';
+  const words =
+    'a name is made of `a-z`, `0-9`, `.`, `_`, `-`, begins with a letter or digit, and has at most 128 characters';
+  const help = isName(folded) && folded !== node.text ? `${words}; \`${folded}\` would be one` : words;
   return refuse(context, 'NAME_INVALID', { at: node, message: `${what} is not a name`, help });
 }
 

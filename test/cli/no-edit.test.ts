@@ -30,6 +30,8 @@ test('where no edit would allow it, explain says why, whichever step failed', as
     'denied at unknown_scope',
     `${none}only the ten scopes can be granted, and this is not one of them`,
   ]);
+  const far = await run('--as', 'orcid:ana', '--scope', 'resource:delete', '--namespace', '/labs');
+  expect(far.stdout).toContain('`resource:delete` is not a scope: scopes are namespace:read, namespace:write, ');
   expect(await helpFor('a-group-group:crew', ...read, '--namespace', '/labs')).toEqual([
     'denied at no_matching_grant',
     `${none}a policy cannot name a-group-group:crew: no provider can be called that`,

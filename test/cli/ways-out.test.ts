@@ -74,6 +74,18 @@ test('a person who breaks a rule by an identity that `to` does not name is told 
   ]);
 });
 
+test('what is no name is told what a name is', async () => {
+  const cwd = await makeFolder({
+    'policy.yaml': 'bailiwick: 1\nname: facility\nproviders: { ad: {} }\n',
+    'roles.yaml': 'roles:\n  Staff Team: { members: ["ad:x"] }\n  "-": { members: ["ad:x"] }\n',
+  });
+  const { stdout } = await runCli(['check', '.'], { cwd });
+  const words =
+    'a name is made of `a-z`, `0-9`, `.`, `_`, `-`, begins with a letter or digit, and has at most 128 characters';
+  const helps = stdout.split('\n').filter((line) => line.startsWith('  help: '));
+  expect(helps).toEqual([`  help: ${words}; \`staff-team\` would be one`, `  help: ${words}`]);
+});
+
 test('a grant without a beginning breaks `expires`, and is named with what it lacks', async () => {
   const grant = (id: string, window: string): string =>
     `  - { id: ${id}, identity: vendor:acme, scopes: [resource:read], namespace: /labs${window} }\n`;

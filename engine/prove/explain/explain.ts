@@ -59,7 +59,8 @@ export function explain(policy: Policy, request: ExplainRequest): Explanation {
   const first = pass('canonicalize', canonicalText(request, paths));
   const { scope } = request;
   if (!isScopeName(scope)) {
-    const text = `\`${scope}\` is not a scope${didYouMean(nearest(scope, SCOPES))}`;
+    const near = nearest(scope, SCOPES);
+    const text = `\`${scope}\` is not a scope${near === null ? `: scopes are ${SCOPES.join(', ')}` : didYouMean(near)}`;
     return denial(
       [first, fail('unknown_scope', text)],
       'only the ten scopes can be granted, and this is not one of them',
