@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { call } from '../support/gateway.js';
-import { spawnCli } from '../support/run-cli.js';
+import { runCli } from '../support/run-cli.js';
 import { type Served, startServing } from '../support/serve-process.js';
 import { newDataDir } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
@@ -26,8 +26,8 @@ function start(verb: string, ...args: readonly string[]): Promise<Served> {
   return startServing(dataDir, verb, ...args);
 }
 
-function bailiwick(...args: readonly string[]): ReturnType<typeof spawnCli> {
-  return spawnCli([...args, '--data-dir', dataDir]);
+function bailiwick(...args: readonly string[]): ReturnType<typeof runCli> {
+  return runCli([...args, '--data-dir', dataDir]);
 }
 
 it('takes over what its folder has become, at once on SIGHUP, and keeps the last good policy', async () => {
@@ -45,8 +45,10 @@ it('takes over what its folder has become, at once on SIGHUP, and keeps the last
   };
   await become(grants.replace('namespace:read', 'namespace:raed'), 'is not taken');
   expect(served.stderr()).toContain('grants.yaml:5:14');
+  expect((await bailiwick('status')).stdout).toMatch(/^last error {2}\S+ policy\.invalid: .*: grants\.yaml:5:14: /m);
   expect((await ask()).status).toBe(200);
   await become(grants.replace('namespace:read', 'resource:read'), 'the policy was replaced');
+  expect((await bailiwick('status')).stdout).toMatch(/^last error {2}none$/m);
   const denied = await ask();
   expect(denied).toMatchObject({ status: 403, json: { step: 'no_matching_grant' } });
   expect(denied.headers['bailiwick-snapshot']).not.toBe(served.ready['snapshot']);
@@ -60,9 +62,9 @@ it('takes over what its folder has become, at once on SIGHUP, and keeps the last
 it('serves what was published only, where a signature is required', async () => {
   const folder = await makeFolder();
   const at = (name: string): string => `${folder}/${name}`;
-  await spawnCli(['compile', policy, '-o', at('s.json')]);
-  await spawnCli(['keygen', '-o', at('release.key')]);
-  const made = await spawnCli([
+  await runCli(['compile', policy, '-o', at('s.json')]);
+  await runCli(['keygen', '-o', at('release.key')]);
+  const made = await runCli([
     'sign',
     at('s.json'),
     '--key',
@@ -91,8 +93,8 @@ it('serves what was published only, where a signature is required', async () => 
   expect(missing).toMatchObject({ status: 8, stderr: expect.stringContaining('there is not a signed statement') });
   // A snapshot from before, with its own genuine signature, does not come back by a restart.
   const older = await makeFolder({ ...POLICY, 'grants.yaml': POLICY['grants.yaml'].replace('ada', 'ben') });
-  await spawnCli(['compile', older, '-o', at('old.json')]);
-  await spawnCli([
+  await runCli(['compile', older, '-o', at('old.json')]);
+  await runCli([
     'sign',
     at('old.json'),
     '--key',

@@ -129,10 +129,13 @@ describe('loading', () => {
       decisions,
       format: 2,
       counts: { identities: 2, roles: 2, grants: 2, namespaces: 3 },
+      providers: ['github', 'orcid'],
       checks: digestChecks(FULL),
     });
-    expect([policy, policy.counts, policy.checks, policy.checks?.guardrails].map(Object.isFrozen)).not.toContain(false);
-    expect(Reflect.ownKeys(policy)).toEqual(['kind', 'name', 'digest', 'decisions', 'format', 'counts', 'checks']);
+    const { counts, providers, checks } = policy;
+    expect([policy, counts, providers, checks, checks?.guardrails].map(Object.isFrozen)).not.toContain(false);
+    const keys = ['kind', 'name', 'digest', 'decisions', 'format', 'counts', 'providers', 'checks'];
+    expect(Reflect.ownKeys(policy).sort()).toEqual(keys.sort());
   });
 
   it('does not depend on the bytes after it has read them', () => {

@@ -37,6 +37,21 @@ async function showStatus(io: CliIo, options: Options): Promise<void> {
   await write(io.stdout, lines.join(''));
 }
 
+/** What follows from an age; nothing from a low one. */
+const AGES: ReadonlyMap<string, string> = new Map([
+  ['soft', ', which is long ago'],
+  ['hard', ', which is too long ago: nothing is decided'],
+]);
+
+/** Why what the source offers is not served. */
+function errorText(value: unknown): string {
+  const error = membersOf(value);
+  if (error.size === 0) return 'none';
+  const problems: unknown = error.get('problems');
+  const first = Array.isArray(problems) && problems.length > 0 ? `: ${textOf(problems[0])}` : '';
+  return `${textOf(error.get('at'))} ${textOf(error.get('code'))}: ${textOf(error.get('message'))}${first}`;
+}
+
 type Body = ReadonlyMap<string, unknown>;
 
 const ROWS: readonly (readonly [name: string, text: (body: Body) => string])[] = [
@@ -48,7 +63,9 @@ const ROWS: readonly (readonly [name: string, text: (body: Body) => string])[] =
   ['decisions', (body) => `${textOf(body.get('decisions'))} (${textOf(body.get('labels'))})`],
   ['generation', (body) => textOf(body.get('generation'))],
   ['source', (body) => memberText(body.get('source'), ['kind', 'path'])],
-  ['loaded', (body) => `${textOf(body.get('loadedAt'))}, ${textOf(body.get('ageSeconds'))} seconds ago`],
+  ['loaded', (body) => textOf(body.get('loadedAt'))],
+  ['confirmed', (body) => `${textOf(body.get('ageSeconds'))} seconds ago${AGES.get(textOf(body.get('stale'))) ?? ''}`],
+  ['last error', (body) => errorText(body.get('lastError'))],
   [
     'store',
     (body) => `${memberText(body.get('store'), ['kind'])}, ${isOk(body.get('store')) ? 'reachable' : 'not reachable'}`,
