@@ -54,10 +54,44 @@ export async function openRecordDoors(db: Database): Promise<Get> {
   };
 }
 
+export interface Written {
+  readonly method: 'PUT' | 'PATCH' | 'POST';
+  readonly path: string;
+  readonly body: object;
+  readonly ifMatch?: string | undefined;
+  /** An Idempotency-Key. */
+  readonly key?: string;
+}
+
+/** A command. */
+export type Write = (asker: Asker, written: Written) => Promise<Answer>;
+
+export function openWriteDoors(db: Database): Write {
+  const routes = makeRoutes({ db, cursorKey: new Uint8Array(32) }).filter(({ access }) => access === 'command');
+  return (asker, { method, path, body, ifMatch, key }) => {
+    const route = routes.find((one) => one.method === method && isOf(one.path, path));
+    const headers = new Map<NamedHeader, string>();
+    if (ifMatch !== undefined) headers.set('if-match', ifMatch);
+    if (key !== undefined) headers.set('idempotency-key', key);
+    return answerOf(route, asker, { path, body: JSON.parse(JSON.stringify(body)) as unknown, headers });
+  };
+}
+
+function isOf(template: string, path: string): boolean {
+  const { pattern } = pathTemplate(template);
+  return typeof pattern === 'string' ? pattern === path : pattern.test(path);
+}
+
+interface Sent {
+  readonly path: string;
+  readonly body: unknown;
+  readonly headers?: ReadonlyMap<NamedHeader, string>;
+}
+
 async function answerOf(
   route: Route | undefined,
   { actor, at, policy, id }: Asker,
-  { path, body }: { readonly path: string; readonly body: unknown },
+  { path, body, headers: named = NONE }: Sent,
 ): Promise<Answer> {
   if (route === undefined || route.access === 'public' || route.access === 'admin' || route.access === 'status') {
     throw new Error(`there is no route to ${path}`);
@@ -78,7 +112,7 @@ async function answerOf(
     at,
     path,
     query: NONE,
-    headers: NONE,
+    headers: named,
     gone,
     pin: () => active,
     resolve: () => resolveActor(policy, asking),

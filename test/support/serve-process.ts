@@ -18,9 +18,9 @@ export interface Served {
   readonly stderr: () => string;
 }
 
-/** Starts a gateway as its own process and waits until it says that it listens. */
+/** Starts a gateway as its own process and waits until it says that it listens. Without a folder its arguments name the store. */
 export async function startServing(
-  dataDir: string,
+  dataDir: string | null,
   ...args: readonly [verb: string, ...rest: string[]]
 ): Promise<Served> {
   const [verb, ...rest] = args;
@@ -29,8 +29,7 @@ export async function startServing(
     [
       CLI,
       verb,
-      '--data-dir',
-      dataDir,
+      ...(dataDir === null ? [] : ['--data-dir', dataDir]),
       '--listen',
       '127.0.0.1:0',
       ...(verb === 'serve' ? ['--admin-listen', 'none'] : []),
