@@ -18,6 +18,8 @@ import type { Database } from './db/database.js';
 import { readSecrets } from './db/secrets.js';
 import { makeApp } from './http/app.js';
 import { makeAdminRoutes } from './http/admin-routes.js';
+import { makeClientAddress } from './http/client-address.js';
+import { makeCors } from './http/cors.js';
 import { anyHost, type HostGuard, isLoopback, loopbackHost, noPage } from './http/host-guard.js';
 import { bindTcp, type Bound } from './http/http-server.js';
 import { type At, type SocketAt, type TcpAt, urlOf } from './http/listen-at.js';
@@ -55,6 +57,8 @@ export interface ServicesOptions {
   readonly log: Logger;
   /** How callers of `serve` prove who they are; with API keys alone unless said. */
   readonly authentication?: AuthenticationSettings;
+  /** Proxies that are believed where requests come from; none unless said. */
+  readonly trustProxy?: readonly string[] | null;
   readonly clock?: Clock;
   /** Whether the gateway takes no more requests; never unless given. */
   readonly isClosing?: () => boolean;
@@ -105,6 +109,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     policies,
     ages,
     resolveActor: makeActorResolver(),
+    clientAddress: makeClientAddress(options.trustProxy ?? []),
     limiters: {
       perActor: makeRateLimiter(rate.perActor),
       perAddress: makeRateLimiter(rate.perAddress),
@@ -136,6 +141,8 @@ export interface ListenerOptions<Where extends At> {
   readonly guard: HostGuard;
   /** Whether everybody who reaches it may see what runs here; not unless given. */
   readonly showsStatus?: true;
+  /** Origins of web pages that may send requests; none unless given. */
+  readonly origins?: readonly string[] | null;
   /** What was bound is this listener's from now on. */
   readonly at: Bound<Where>;
 }
@@ -150,10 +157,16 @@ export interface Listener<Where extends At = At> {
 /** Answers requests at an address. Several listeners may share services. */
 export function listen<Where extends At>(
   services: Services,
-  { routes, guard, showsStatus, at: bound }: ListenerOptions<Where>,
+  { routes, guard, showsStatus, origins, at: bound }: ListenerOptions<Where>,
 ): Listener<Where> {
   bound.serve({
-    app: makeApp(routes, { services, guard, showsStatus: showsStatus === true, isClosing: bound.isClosing }),
+    app: makeApp(routes, {
+      services,
+      guard,
+      showsStatus: showsStatus === true,
+      cors: makeCors(origins ?? []),
+      isClosing: bound.isClosing,
+    }),
     currentDigest: () => services.policies.current().policy.digest,
     nextId: services.nextId,
     onRefused: services.log.refused,
@@ -167,6 +180,8 @@ export interface GatewayOptions extends ServicesOptions {
   readonly listen: Address | Bound<TcpAt>;
   /** Where admins come in, taken before; nowhere unless given. */
   readonly admin?: AdminDoors;
+  /** Origins of web pages that may use the API; none unless given. */
+  readonly origins?: readonly string[] | null;
 }
 
 export interface AdminDoors {
@@ -192,7 +207,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     if (isLocal && !isLoopback(bound.at.host)) throw new NotLoopbackError();
     const services = await makeServices({ ...options, isClosing: bound.isClosing });
     const guard = isLocal ? loopbackHost(bound.at) : anyHost;
-    const listener = listen(services, { routes: services.routes, guard, at: bound });
+    const listener = listen(services, { routes: services.routes, guard, origins: options.origins ?? null, at: bound });
     const admins = listenToAdmins(services, doors);
     let closing: Promise<void> | null = null;
     const close = async (): Promise<void> => {

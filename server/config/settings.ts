@@ -23,6 +23,8 @@ import {
   FLAG,
   inSeconds,
   NAME,
+  NETWORKS,
+  ORIGINS,
   PATH,
   PATH_OR_NONE,
 } from './value-types.js';
@@ -68,6 +70,18 @@ export const SETTINGS = Object.freeze({
     flag: '--admin-socket <path>',
     doc: 'Unix socket for the commands of this user (default: admin.sock in the data folder); `none` for none',
     example: '/run/bailiwick/admin.sock',
+  }),
+  trustProxy: setting(NETWORKS, {
+    default: null,
+    doc: 'addresses and networks of the proxies whose `X-Forwarded-For` is believed; without it nobody is',
+    example: '[10.0.0.0/8]',
+  }),
+  cors: group('web pages of other origins that may send requests to the API, with a credential in `Authorization`', {
+    origins: setting(ORIGINS, {
+      default: null,
+      doc: 'their origins, as browsers send them; no origin stands for all',
+      example: '[https://app.example.org]',
+    }),
   }),
   secretsFile: later('BAILIWICK_SECRETS_FILE'),
   workers: later('BAILIWICK_WORKERS'),

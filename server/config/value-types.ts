@@ -1,5 +1,6 @@
 // The types of single settings: what the file may hold, how the text of a flag or variable becomes that, and the value that is
 // made of it. No message repeats what was given, which may hold a password.
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { urlFault } from '../outgoing.js';
 
@@ -175,6 +176,31 @@ export const TEXTS: ValueType<readonly string[]> = {
   }),
 };
 
+/** A list of strings, each of which is right by itself; empty where it is not set. */
+function listOf(words: string, faultOf: (text: string) => string | null): ValueType<readonly string[]> {
+  return {
+    schema: { type: 'array', items: TEXT.schema, minItems: 1, uniqueItems: true },
+    words,
+    fromText: (text) => text,
+    parse: (written) => {
+      const texts = Array.isArray(written) ? written.map(String) : [];
+      const message = texts.map(faultOf).find((one) => one !== null);
+      return typeof message !== 'string' ? { ok: true, value: Object.freeze(texts) } : fault(message);
+    },
+  };
+}
+
+/** Addresses and networks. */
+export const NETWORKS: ValueType<readonly string[]> = listOf(
+  'a list of addresses or networks such as `10.0.0.0/8`',
+  networkFault,
+);
+/** As browsers send them. */
+export const ORIGINS: ValueType<readonly string[]> = listOf(
+  'a list of origins such as `https://app.example.org`',
+  originFault,
+);
+
 /** A list of such words, at least one. */
 export function someOf<Word extends string>(...words: readonly Word[]): ValueType<readonly Word[]> {
   return {
@@ -190,4 +216,26 @@ export function someOf<Word extends string>(...words: readonly Word[]): ValueTyp
 
 function fault(message: string): { readonly ok: false; readonly message: string } {
   return { ok: false, message };
+}
+
+/** What is wrong with it as a proxy's address or network; null for nothing. */
+function networkFault(text: string): string | null {
+  const [address = '', prefix, ...more] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || address.includes('%') || more.length > 0)
+    return 'must be an address or a network such as `10.0.0.0/8`';
+  if (prefix === undefined) return null;
+  if (!/^(?:0|[1-9]\d{0,2})$/.test(prefix) || Number(prefix) > (version === 4 ? 32 : 128)) {
+    return 'must have a prefix length that its address can have';
+  }
+  return prefix === '0' ? 'would trust everybody: name the proxies' : null;
+}
+
+/** What is wrong with it as an origin; null for nothing. */
+function originFault(text: string): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isWeb = url !== null && ['http:', 'https:'].includes(url.protocol) && !url.hostname.includes('*');
+  return isWeb && url.origin === text
+    ? null
+    : 'must be an origin as browsers send it, such as `https://app.example.org`';
 }

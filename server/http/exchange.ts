@@ -15,6 +15,10 @@ export interface Exchange {
   readonly clientId: string | null;
   /** The clock, read once. */
   readonly at: Instant;
+  /** Where it comes from; null for a Unix socket, and where there is no socket at all. */
+  readonly address: string | null;
+  /** What is still left of the limits that it was counted against. */
+  readonly quotas: Quota[];
   /** For durations, in milliseconds. */
   readonly startedAt: number;
   /** Who was authenticated, once somebody was. */
@@ -23,6 +27,13 @@ export interface Exchange {
   leave: (() => void) | null;
   /** The policy once it is pinned; nothing replaces it then. */
   active: Active | null;
+}
+
+/** So many requests a second, and how many may go on now. */
+export interface Quota {
+  readonly policy: string;
+  readonly quota: number;
+  readonly left: number;
 }
 
 /** What a route answers: a JSON text. */
@@ -68,6 +79,11 @@ export function toReply(exchange: Exchange, answer: Answer | Page, currentDigest
 /** A page loads nothing and runs nothing, whatever should ever get into it. */
 const PAGE_HEADERS = Object.freeze(['Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'"]);
 
+/** To a browser that asks what a web page may send. */
+export function toPreflight({ clientId, requestId }: Exchange, headers: readonly string[], digest: string): Reply {
+  return { status: 204, headers: [...answerHeaders(digest, clientId ?? requestId), ...headers], text: '', bytes: 0 };
+}
+
 export function toRefusal(exchange: Exchange, problem: ApiProblem, currentDigest: string): Reply {
   const text = problemText(problem, exchange.clientId ?? exchange.requestId);
   return make(
@@ -100,6 +116,14 @@ export function problemText(problem: ApiProblem, requestId: string): string {
     retryAfter,
     command,
   });
+}
+
+/** Where there are limits; a refusal for one of them says by itself which. */
+function quotaHeaders(quotas: readonly Quota[]): readonly string[] {
+  if (quotas.length === 0) return [];
+  const policies = quotas.map(({ policy, quota }) => `"${policy}";q=${String(quota)};w=1`);
+  const left = quotas.map(({ policy, left: rest }) => `"${policy}";r=${String(rest)};t=1`);
+  return ['RateLimit-Policy', policies.join(', '), 'RateLimit', left.join(', ')];
 }
 
 function problemHeaders(problem: ApiProblem): readonly string[] {
@@ -138,6 +162,7 @@ function make(exchange: Exchange, { status, text, type, headers, snapshot }: Con
       'Content-Length',
       String(bytes),
       ...answerHeaders(snapshot ?? active?.policy.digest ?? currentDigest, clientId ?? requestId),
+      ...(headers.includes('RateLimit') ? [] : quotaHeaders(exchange.quotas)),
       ...headers,
     ],
     text,

@@ -12,7 +12,18 @@ import { type AgeLimits, stalenessOf } from '../policy/staleness.js';
 import type { Clock, IdSource } from '../ports.js';
 import { ApiProblem } from '../problem.js';
 import type { Attempts } from './attempts.js';
-import { type Answer, clientIdOf, type Exchange, type Page, type Reply, toRefusal, toReply } from './exchange.js';
+import {
+  type Answer,
+  clientIdOf,
+  type Exchange,
+  type Page,
+  type Reply,
+  toPreflight,
+  toRefusal,
+  toReply,
+} from './exchange.js';
+import type { ClientAddress } from './client-address.js';
+import type { Cors } from './cors.js';
 import type { HostGuard } from './host-guard.js';
 import { type Incoming, type Outgoing, RequestAborted } from './message.js';
 import { SHARE_LIMITS } from '../limits.js';
@@ -33,6 +44,7 @@ export interface Services {
   readonly ages: AgeLimits;
   readonly resolveActor: ActorResolver;
   readonly limiters: Limiters;
+  readonly clientAddress: ClientAddress;
   readonly shares: Shares;
   readonly clock: Clock;
   readonly nextId: IdSource;
@@ -54,6 +66,8 @@ export interface Door {
   readonly guard: HostGuard;
   /** Whether everybody who reaches it may see what runs here. */
   readonly showsStatus: boolean;
+  /** Web pages that may send requests. */
+  readonly cors: Cors;
   readonly isClosing: () => boolean;
 }
 
@@ -65,8 +79,13 @@ export async function serve(door: Door, routes: RoutesOfPath | null, incoming: I
   const { exchange, fault } = openExchange(door, incoming);
   try {
     if (fault !== null) throw fault;
+    const preflight = readPreflight(door, routes, exchange);
+    if (preflight !== null) {
+      door.services.log.answered(exchange, 204);
+      return finish(door, exchange, toPreflight(exchange, preflight, digestOf(door)));
+    }
     const answer = await work(door, routes, exchange);
-    const reply = toReply(exchange, answer, digestOf(door));
+    const reply = withCors(door, exchange, toReply(exchange, answer, digestOf(door)));
     checkRoom(door, exchange, reply.bytes);
     door.services.log.answered(exchange, answer.status);
     return finish(door, exchange, reply);
@@ -82,8 +101,8 @@ export function refuseUnroutable(door: Door, incoming: Incoming, error: unknown)
 }
 
 /** Who is accountable for an answer until it has been read. */
-function readerOf({ actor, incoming }: Exchange): string {
-  return actor === null ? `address ${addressName(incoming.peer.address)}` : `actor ${actor.id}`;
+function readerOf({ actor, address }: Exchange): string {
+  return actor === null ? `address ${addressName(address)}` : `actor ${actor.id}`;
 }
 
 /** Others may have made answers meanwhile that nobody reads. */
@@ -117,6 +136,8 @@ function openExchange({ services }: Door, incoming: Incoming): Opened {
     incoming,
     headers,
     requestId: services.nextId(),
+    address: services.clientAddress(incoming.peer.address, headers.get('x-forwarded-for')),
+    quotas: [],
     clientId: clientIdOf(headers),
     at: services.clock.now(),
     startedAt: performance.now(),
@@ -125,6 +146,29 @@ function openExchange({ services }: Door, incoming: Incoming): Opened {
     active: null,
   };
   return { exchange, fault };
+}
+
+/** A browser that asks first; everything about it is checked as of any request, but for who asks. */
+function readPreflight(door: Door, routes: RoutesOfPath | null, exchange: Exchange): readonly string[] | null {
+  const { incoming, headers } = exchange;
+  const asked = {
+    method: incoming.method,
+    origin: headers.get('origin'),
+    wanted: headers.get('access-control-request-method'),
+  };
+  const allowed = routes === null ? null : door.cors.preflightFor(asked, routes.keys());
+  if (allowed === null) return null;
+  checkTarget(incoming.url ?? '');
+  door.guard(hostOf(headers), asked.origin);
+  if (door.isClosing()) throw new ApiProblem('shutting_down', { retryAfter: 1 });
+  limit(door.services.limiters.perAddress, 'address', addressName(exchange.address), exchange);
+  readNoBody(headers);
+  return allowed;
+}
+
+function withCors({ cors }: Door, { headers }: Exchange, reply: Reply): Reply {
+  const more = cors.headersFor(headers.get('origin'));
+  return more.length === 0 ? reply : { ...reply, headers: [...reply.headers, ...more] };
 }
 
 async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange): Promise<Answer | Page> {
@@ -138,14 +182,15 @@ async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange)
   const query = readQuery(target, route.input.query);
   if (door.isClosing()) throw new ApiProblem('shutting_down', { retryAfter: 1 });
   if (route.access === 'public') {
-    limit(services.limiters.perAddress, 'address', addressName(incoming.peer.address));
+    limit(services.limiters.perAddress, 'address', addressName(exchange.address), exchange);
     readNoBody(headers);
     return route.answer();
   }
   if (route.access === 'status') {
     // Whoever shows a credential is held to it, also where none is needed.
     const isBare = !headers.has('authorization') && incoming.peer.certificate === null;
-    if (door.showsStatus && isBare) limit(services.limiters.perAddress, 'address', addressName(incoming.peer.address));
+    if (door.showsStatus && isBare)
+      limit(services.limiters.perAddress, 'address', addressName(exchange.address), exchange);
     else await identify(services.admins, door, exchange);
     readNoBody(headers);
     return route.answer({ at: exchange.at });
@@ -186,11 +231,11 @@ async function identify<Actor extends NonNullable<Exchange['actor']>>(
   const { limiters } = services;
   const { headers, incoming, at } = exchange;
   const { peer } = incoming;
-  const address = addressName(peer.address);
+  const address = addressName(exchange.address);
   const evidence: Evidence = {
     bearer: bearerToken(headers.get('authorization')),
     certificate: peer.certificate,
-    address: peer.address,
+    address: exchange.address,
   };
   const authenticate = async (): Promise<Actor> => {
     try {
@@ -200,7 +245,7 @@ async function identify<Actor extends NonNullable<Exchange['actor']>>(
     } catch (error) {
       // Only failures are counted here, so nobody is locked out by others who fail from the same address.
       if (error instanceof ApiProblem && error.status === 401) {
-        limit(limiters.unauthenticated, 'unauthenticated', address);
+        limit(limiters.unauthenticated, 'unauthenticated', address, null);
       }
       throw error;
     }
@@ -210,14 +255,17 @@ async function identify<Actor extends NonNullable<Exchange['actor']>>(
     ? await limiters.attempts.attempt(address, authenticate)
     : await authenticate();
   exchange.actor = actor;
-  limit(limiters.perAddress, 'address', address);
-  limit(limiters.perActor, 'actor', actor.id);
+  limit(limiters.perAddress, 'address', address, exchange);
+  limit(limiters.perActor, 'actor', actor.id, exchange);
   return actor;
 }
 
-function limit(limiter: RateLimiter, policy: string, name: string): void {
+/** Counts the request, and notes what is left where the answer is to say so. */
+function limit(limiter: RateLimiter, policy: string, name: string, told: Pick<Exchange, 'quotas'> | null): void {
   const wait = limiter.take(name);
   if (wait > 0) throw tooMany(limiter, policy, wait);
+  const { quota } = limiter;
+  if (quota > 0) told?.quotas.push({ policy, quota, left: limiter.left(name) });
 }
 
 interface Known<Actor> {
@@ -265,7 +313,7 @@ function fail(door: Door, exchange: Exchange, error: unknown): Reply {
   // A fault of ours is one whether somebody waits for the answer or not.
   if (isGone && problem.code !== 'internal') log.abandoned(exchange);
   else log.answered(exchange, problem.status, problem);
-  return toRefusal(exchange, problem, digestOf(door));
+  return withCors(door, exchange, toRefusal(exchange, problem, digestOf(door)));
 }
 
 /** Everything that is no refusal of ours, nor the store's, is a fault of ours. */

@@ -19,6 +19,8 @@ const KNOWN = {
   'content-length': 'once',
   'transfer-encoding': 'list',
   origin: 'once',
+  'access-control-request-method': 'once',
+  'x-forwarded-for': 'list',
   expect: 'once',
   'if-match': 'once',
   'idempotency-key': 'once',

@@ -50,11 +50,12 @@ export function makeRequestLog(log: Logger): RequestLog {
 }
 
 function describe(exchange: Exchange, status: number | null): Readonly<Record<string, unknown>> {
-  const { incoming, requestId, clientId, actor, active, startedAt } = exchange;
+  const { incoming, address, requestId, clientId, actor, active, startedAt } = exchange;
   return {
     requestId,
     ...(clientId === null ? {} : { clientRequestId: clientId }),
-    address: incoming.peer.address,
+    address,
+    ...(address === incoming.peer.address ? {} : { proxy: incoming.peer.address }),
     method: incoming.method,
     path: pathForLog(incoming.url),
     ...(status === null ? {} : { status }),
@@ -98,14 +99,14 @@ function makeFloodGate(log: Logger): (exchange: Exchange) => boolean {
     addresses.clear();
     timer = null;
   };
-  return ({ incoming }) => {
+  return ({ address: from }) => {
     timer ??= setTimeout(end, LOG_LIMITS.floodInterval).unref();
     if (lines < LOG_LIMITS.floodLines) {
       lines += 1;
       return true;
     }
     refused += 1;
-    const address = incoming.peer.address ?? 'none';
+    const address = from ?? 'none';
     if (addresses.has(address) || addresses.size < LOG_LIMITS.floodAddresses) {
       addresses.set(address, (addresses.get(address) ?? 0) + 1);
     }

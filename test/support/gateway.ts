@@ -96,6 +96,8 @@ export interface TestGatewayOptions {
   readonly tls?: TlsIdentity;
   /** API keys alone unless given. */
   readonly authentication?: GatewayOptions['authentication'];
+  readonly trustProxy?: readonly string[];
+  readonly origins?: readonly string[];
   /** With a listener for admins and a Unix socket, too. */
   readonly admin?: true;
   /** Taken before, in place of those two. */
@@ -131,6 +133,8 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     log,
     ...(options.clock === undefined ? {} : { clock: options.clock }),
     ...(options.ages === undefined ? {} : { ages: options.ages }),
+    trustProxy: options.trustProxy ?? null,
+    origins: options.origins ?? null,
     ...(options.authentication === undefined ? {} : { authentication: options.authentication }),
   });
   const key: TestGateway['key'] = async (fields = {}) => {

@@ -1,6 +1,7 @@
 // A door of the gateway without a socket: the same pipeline, given messages that were made by hand.
 import { handle, makeApp } from '../../server/http/app.js';
 import { anyHost } from '../../server/http/host-guard.js';
+import { NO_CORS } from '../../server/http/cors.js';
 import type { Incoming, Outgoing } from '../../server/http/message.js';
 import type { Door, Services } from '../../server/http/pipeline.js';
 import type { Route } from '../../server/http/route.js';
@@ -21,7 +22,14 @@ export interface Sent {
 export type Ask = (sent: Sent) => Promise<Outgoing & { readonly json: Readonly<Record<string, unknown>> }>;
 
 export function openInProcess(services: Services, routes: readonly Route[], door: Partial<Door> = {}): Ask {
-  const app = makeApp(routes, { services, guard: anyHost, showsStatus: false, isClosing: () => false, ...door });
+  const app = makeApp(routes, {
+    services,
+    guard: anyHost,
+    showsStatus: false,
+    cors: NO_CORS,
+    isClosing: () => false,
+    ...door,
+  });
   const check = checkBy(descriptionOf(routes));
   return async (sent) => {
     const incoming = toIncoming(sent);

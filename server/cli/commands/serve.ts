@@ -168,6 +168,9 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
       const started = startGateway({
         ...{ mode, db, listen: addresses.api, admin, rate, concurrency, idempotency, log },
         authentication: config.authentication,
+        trustProxy: config.trustProxy,
+        // In local mode the guard of hosts refuses other origins.
+        origins: mode.kind === 'local' ? null : config.cors.origins,
         ages: config.snapshot,
       });
       const gateway = await started.catch((error: unknown) => {

@@ -35,6 +35,7 @@ test('defaults', async () => {
     listen: { host: '127.0.0.1', port: 8080 },
     adminListen: { host: '127.0.0.1', port: 8081 },
     adminSocket: null,
+    ...{ trustProxy: null, cors: { origins: null } },
     authentication: { keys: { enabled: true }, oidc: [] },
     database: { ...DATABASE_LIMITS, acquireTimeout: null },
     limits: {
@@ -73,6 +74,7 @@ test('the whole file', async () => {
       'listen: "[::1]:9000"',
       'adminListen: none',
       'adminSocket: admin.sock',
+      'cors: { origins: ["https://a.example"] }',
       'authentication:',
       '  keys: { enabled: false }',
       'database: { maxConnections: 20, statementTimeout: 1m }',
@@ -90,6 +92,8 @@ test('the whole file', async () => {
     listen: { host: '::1', port: 9000 },
     adminListen: null,
     adminSocket: join(cwd, 'etc/admin.sock'),
+    trustProxy: null,
+    cors: { origins: ['https://a.example'] },
     authentication: { keys: { enabled: false }, oidc: [] },
     database: {
       maxConnections: 20,

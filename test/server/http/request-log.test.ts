@@ -45,6 +45,8 @@ function refuse(code: ProblemCode, address: string): void {
     startedAt: performance.now(),
     actor: { id: 'ada', credentialFingerprint: 'f' },
     leave: null,
+    address: address,
+    quotas: [],
     active: null,
   };
   const problem = new ApiProblem(code, { retryAfter: 1, reason: 'too many' });

@@ -1,0 +1,45 @@
+// The address that a request comes from: of the connection, unless that is a proxy which the settings name. Then it is the last one in
+// `X-Forwarded-For` that is not such a proxy's: whatever stands before it anybody could have written.
+import { BlockList, isIP } from 'node:net';
+
+/** `forwarded` is the value of `X-Forwarded-For`, several of them joined. */
+export type ClientAddress = (peer: string | null, forwarded: string | undefined) => string | null;
+
+/** The `proxies` are addresses, or networks such as `10.0.0.0/8`; nobody is believed where there are none. */
+export function makeClientAddress(proxies: readonly string[]): ClientAddress {
+  if (proxies.length === 0) return (peer) => peer;
+  const trusted = new BlockList();
+  for (const proxy of proxies) addNetwork(trusted, proxy);
+  const isTrusted = (address: string): boolean => trusted.check(address, familyOf(address));
+  return (peer, forwarded) => {
+    if (peer === null || forwarded === undefined) return peer;
+    let last = plainAddress(peer);
+    if (last === null || !isTrusted(last)) return peer;
+    for (const part of forwarded.split(',').reverse()) {
+      const address = plainAddress(part.trim());
+      // What is no address says nothing, nor does what stands before it.
+      if (address === null) return last;
+      last = address;
+      if (!isTrusted(address)) return address;
+    }
+    return last;
+  };
+}
+
+function addNetwork(list: BlockList, text: string): void {
+  const [address = '', prefix] = text.split('/');
+  if (prefix === undefined) list.addAddress(address, familyOf(address));
+  else list.addSubnet(address, Number(prefix), familyOf(address));
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6';
+}
+
+/** Without a port, brackets or the zone of a link; IPv4 in IPv6 as IPv4. Null for what is no address. */
+function plainAddress(text: string): string | null {
+  const bare =
+    /^\[([^\]]+)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/.exec(text)?.[1] ?? text;
+  const address = (bare.split('%')[0] ?? '').replace(/^::ffff:(?=\d+\.)/i, '');
+  return isIP(address) === 0 ? null : address;
+}

@@ -1,0 +1,45 @@
+// Web pages of other origins (CORS): those that the settings name may send requests with a credential in `Authorization` and read
+// the answers. Cookies mean nothing here, so no answer allows them; no origin stands for all.
+
+export interface Cors {
+  /** Headers of an answer to a request from this origin, or from none. */
+  readonly headersFor: (origin: string | undefined) => readonly string[];
+  /** Headers of the answer to a browser that asks first; null where it does not ask, or asks for an origin that may not. */
+  readonly preflightFor: (asked: Preflight, methods: Iterable<string>) => readonly string[] | null;
+}
+
+export interface Preflight {
+  readonly method: string | undefined;
+  readonly origin: string | undefined;
+  /** Of `Access-Control-Request-Method`. */
+  readonly wanted: string | undefined;
+}
+
+/** Nobody asks and nothing is said. */
+export const NO_CORS: Cors = Object.freeze({ headersFor: () => [], preflightFor: () => null });
+
+const SENT = 'authorization, content-type, if-match, idempotency-key, x-request-id';
+const READ =
+  'Bailiwick-Snapshot, X-Request-Id, ETag, Location, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate';
+/** Seconds for which a browser need not ask again. */
+const MAX_AGE = '600';
+
+export function makeCors(origins: readonly string[]): Cors {
+  if (origins.length === 0) return NO_CORS;
+  const allowed: ReadonlySet<string> = new Set(origins);
+  const allow = (origin: string): readonly string[] => ['Vary', 'Origin', 'Access-Control-Allow-Origin', origin];
+  const isAllowed = (origin: string | undefined): origin is string => origin !== undefined && allowed.has(origin);
+  return {
+    headersFor: (origin) =>
+      isAllowed(origin) ? [...allow(origin), 'Access-Control-Expose-Headers', READ] : ['Vary', 'Origin'],
+    preflightFor: ({ method, origin, wanted }, methods) => {
+      if (method !== 'OPTIONS' || wanted === undefined || !isAllowed(origin)) return null;
+      return [
+        ...allow(origin),
+        ...['Access-Control-Allow-Methods', [...methods].join(', ')],
+        ...['Access-Control-Allow-Headers', SENT],
+        ...['Access-Control-Max-Age', MAX_AGE],
+      ];
+    },
+  };
+}
