@@ -3,6 +3,7 @@
 import { makeServices } from '../compose.js';
 import { openDatabase } from '../db/database.js';
 import { type App, handle, makeApp } from '../http/app.js';
+import { NO_CORS } from '../http/cors.js';
 import { anyHost } from '../http/host-guard.js';
 import type { Outgoing } from '../http/message.js';
 import { ApiProblem } from '../problem.js';
@@ -30,7 +31,8 @@ export async function openLocal({ dataDir }: LocalOptions): Promise<LocalClient>
     concurrency: { perActor: 0 },
     log: { info: silent, warn: silent, error: silent },
   });
-  const app = makeApp(services.routes, { services, guard: anyHost, isClosing: () => false, showsStatus: false });
+  const door = { services, guard: anyHost, isClosing: () => false, showsStatus: false, cors: NO_CORS };
+  const app = makeApp(services.routes, door);
   const close = async (): Promise<void> => {
     await services.close();
     await db.close();
