@@ -6,6 +6,7 @@ import {
   type Instant,
   isScopeName,
   makeIdentity,
+  nearest,
   parseIdentity,
   parseInstant,
   type RawActor,
@@ -165,6 +166,8 @@ function decodeRequest(value: unknown): RawRequest {
     }
     case 'copy': {
       const request = fields(value, '/request', ['kind', 'source', 'destination']);
+      const missing = ['source', 'destination'].filter((key) => request[key] === undefined);
+      if (missing.length > 0) throw fault('/request', `lacks ${missing.map((key) => `\`${key}\``).join(' and ')}`);
       return {
         kind,
         source: text(request['source'], '/request/source'),
@@ -183,7 +186,9 @@ function fields(value: unknown, pointer: string, keys: readonly string[] | null)
   const unknown = Object.keys(value).find((key) => !keys.includes(key));
   if (unknown !== undefined) {
     const known = keys.map((key) => `\`${key}\``).join(', ');
-    throw fault(pointerTo(pointer, unknown), `is not a known field; known here: ${known}`);
+    const meant = nearest(unknown, keys);
+    const hint = meant === null ? '' : `did you mean \`${meant}\`? `;
+    throw fault(pointerTo(pointer, unknown), `is not a known field; ${hint}known here: ${known}`);
   }
   return value;
 }

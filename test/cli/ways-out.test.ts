@@ -74,6 +74,27 @@ test('a person who breaks a rule by an identity that `to` does not name is told 
   ]);
 });
 
+test('a line for `decide` is told every field that it lacks, and what a slip was meant to be', async () => {
+  const cwd = await makeFolder(POLICY);
+  const lines = [
+    { actor: { identities: ['orcid:ana'] }, request: { kind: 'copy' } },
+    { actor: { identity: 'orcid:ana' }, request: { kind: 'copy', source: '/a', destination: '/b' } },
+  ];
+  const { status, stdout } = await runCli(['decide', '.'], {
+    cwd,
+    stdin: lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
+  });
+  const told = stdout
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { error: { message: string } }).error.message);
+  expect([status, ...told]).toEqual([
+    2,
+    '`/request` lacks `source` and `destination`',
+    '`/actor/identity` is not a known field; did you mean `identities`? known here: `identities`, `credentialScopes`, `namespaceRestrictions`',
+  ]);
+});
+
 test('what is no name is told what a name is', async () => {
   const cwd = await makeFolder({
     'policy.yaml': 'bailiwick: 1\nname: facility\nproviders: { ad: {} }\n',
