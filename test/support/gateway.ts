@@ -25,6 +25,7 @@ import type { SocketAt, TcpAt } from '../../server/http/listen-at.js';
 import type { TlsIdentity } from '../../server/http/tls-files.js';
 import type { AgeLimits } from '../../server/policy/staleness.js';
 import type { Clock, Logger } from '../../server/ports.js';
+import { assertNoSecret, keepSecret, lineText } from './canaries.js';
 import { declaredAdminRoutes, declaredRoutes, descriptionOf } from './api-description.js';
 import { checkBy, type CheckExchange } from './described-answers.js';
 import { newDataDir } from './stores.js';
@@ -143,12 +144,14 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
       { actor: 'ada', identities: [ADA], scopes: null, restrictions: null, expires: null, admin: false, ...fields },
       instantOf(Date.now()),
     );
+    keepSecret(made.text);
     return { text: made.text, id: made.key.id };
   };
   const dispose = async (): Promise<void> => {
     await gateway.close();
     await disposeStore();
     if (folder !== null) await rm(folder, { recursive: true, force: true });
+    for (const one of lines) assertNoSecret(lineText(one), 'a line of the log');
   };
   const admin = doors === null ? null : { port: doors.tcp.at.port, socket: doors.socket.at.path };
   return { gateway, db, port: gateway.address.port, admin, lines, key, dispose };
@@ -247,6 +250,9 @@ async function exchange(
             headers: response.headers,
             text,
           });
+          assertNoSecret(JSON.stringify(response.headers), `the headers of ${method} ${path}`);
+          // The one answer that is to hold a secret is that of the route which makes a key.
+          if (status !== 201) assertNoSecret(text, `the answer to ${method} ${path}`);
         } catch (error) {
           reject(error instanceof Error ? error : new Error(String(error)));
         }

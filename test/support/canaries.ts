@@ -1,0 +1,26 @@
+// Secrets that a suite has made, and the search for them in everything that came out: answers, headers, lines of the log.
+
+const secrets = new Set<string>();
+
+/** The text of a key: what follows the last underscore of its id is the secret. */
+export function keepSecret(key: string): void {
+  const secret = /^bwk_[^_]+_(.+)$/.exec(key)?.[1];
+  if (secret === undefined) throw new Error('not the text of a key');
+  secrets.add(secret);
+}
+
+/** Throws for output with a secret in it. The message does not repeat it. */
+export function assertNoSecret(output: string, where: string): void {
+  for (const secret of secrets) {
+    if (output.includes(secret)) throw new Error(`${where} holds the secret of a key`);
+  }
+}
+
+/** A line of the log with all that is in it, errors and their causes as well. */
+export function lineText(line: unknown): string {
+  return JSON.stringify(line, (_, value: unknown) =>
+    value instanceof Error
+      ? { text: String(value), stack: value.stack, cause: value.cause, ...Object.fromEntries(Object.entries(value)) }
+      : value,
+  );
+}
