@@ -5,6 +5,7 @@ import { makeRegistry } from './auth/authenticator.js';
 import {
   type AuthenticationSettings,
   makeAuthenticators,
+  openRevocations,
   prepareIssuers,
   warnOfUndeclared,
 } from './auth/authenticators.js';
@@ -35,6 +36,7 @@ import { type ActivePolicy, type Candidate, makeActivePolicy } from './policy/ac
 import { storedActivations } from './policy/activations.js';
 import { type AgeLimits, NO_AGE_LIMITS } from './policy/staleness.js';
 import { type Clock, type Logger, makeIdSource, systemClock } from './ports.js';
+import type { Watch } from './watch.js';
 
 export { AuthenticationError } from './auth/authenticators.js';
 export { bindSocket, bindTcp } from './http/http-server.js';
@@ -64,7 +66,13 @@ export interface ServicesOptions {
   readonly isClosing?: () => boolean;
 }
 
-const KEYS_ALONE: AuthenticationSettings = Object.freeze({ keys: { enabled: true }, oidc: [] });
+const KEYS_ALONE: AuthenticationSettings = Object.freeze({
+  keys: { enabled: true },
+  oidc: [],
+  introspection: [],
+  mtls: null,
+  revocationsFile: null,
+});
 
 export interface GatewayServices extends Services {
   /** Every route of the API. */
@@ -73,6 +81,8 @@ export interface GatewayServices extends Services {
   readonly adminRoutes: readonly Route[];
   /** Who administers through the gateway's own Unix socket. */
   readonly socketAdmins: Services['admins'];
+  /** Of the file that revokes credentials; null where there is none. */
+  readonly revocations: Watch | null;
   /** Once no listener uses them any more. */
   readonly close: () => Promise<void>;
 }
@@ -88,17 +98,25 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     mode.kind === 'local'
       ? makeActivePolicy({ policy: unrestrictedPolicy() }, { clock, log })
       : makeActivePolicy(mode, { clock, log, generation: await generationAtStart(mode, { db, clock }) });
+  const revocations = await openRevocations(mode.kind === 'local' ? KEYS_ALONE : authentication, log);
+  const isRevoked = revocations?.has ?? ((): boolean => false);
   const actors = makeRegistry(
     mode.kind === 'local'
       ? [makeLocalAuthenticator(fingerprint)]
       : makeAuthenticators(authentication, keys.actors, { fingerprint, clock, log }),
+    isRevoked,
   );
-  await prepareIssuers(actors.issuers, policies.current().policy);
+  try {
+    await prepareIssuers(actors.issuers, policies.current().policy);
+  } catch (error) {
+    revocations?.stop();
+    throw error;
+  }
   policies.subscribe(({ to }) => {
     warnOfUndeclared(actors.issuers, to.policy, log);
   });
-  const admins = makeRegistry([keys.admins]);
-  const socketAdmins = makeRegistry([makeSocketAuthenticator(), keys.admins]);
+  const admins = makeRegistry([keys.admins], isRevoked);
+  const socketAdmins = makeRegistry([makeSocketAuthenticator(), keys.admins], isRevoked);
   const unauthenticated = makeRateLimiter(rate.unauthenticated);
   const nextId = makeIdSource();
   const readiness = makeReadiness({ policies, ages, clock, ping: () => db.ping(), isClosing });
@@ -122,7 +140,9 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     log: makeRequestLog(log),
     routes: makeRoutes({ db, cursorKey: secrets.cursor, ...(idempotency === undefined ? {} : { idempotency }) }),
     adminRoutes: makeAdminRoutes({ db, fingerprint, nextId, policies, ages, readiness, startedAt: clock.now() }),
+    revocations,
     close: async () => {
+      revocations?.stop();
       await Promise.all([actors.close(), admins.close()]);
     },
   };
@@ -194,6 +214,7 @@ export interface Gateway {
   readonly url: string;
   readonly address: Address;
   readonly policies: ActivePolicy;
+  readonly revocations: Watch | null;
   /** Refuses what comes, ends what is in flight, then closes; safe to call twice. */
   readonly close: () => Promise<void>;
 }
@@ -216,12 +237,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await Promise.all(admins.map((one) => one.close()));
       await services.close();
     };
-    return {
-      url: listener.url,
-      address: bound.at,
-      policies: services.policies,
-      close: () => (closing ??= close()),
-    };
+    const { policies, revocations } = services;
+    return { url: listener.url, address: bound.at, policies, revocations, close: () => (closing ??= close()) };
   } catch (error) {
     await Promise.all([bound.close(), doors.tcp?.close(), doors.socket?.close()]);
     throw error;

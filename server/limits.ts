@@ -348,6 +348,13 @@ export const TOKEN_LIMITS = Object.freeze({
   keysCoolDown: 10_000,
   /** Known keys are used for so long while the issuer cannot be reached. */
   keysKept: 24 * 3_600_000,
+  /** Opaque tokens that are asked about at once. */
+  introspections: 64,
+  /** Of the file with the secret of a client. */
+  secretBytes: 16 * 1024,
+  /** Of the file of revoked credentials: 120,000 of them; and how often it is looked at. */
+  revocationsBytes: 8 * 1024 * 1024,
+  revocationsInterval: 1_000,
 });
 
 export const CONFIG_LIMITS = Object.freeze({
@@ -360,6 +367,11 @@ export const CLI_LIMITS = Object.freeze({
   requestBytes: 1024 * 1024,
   /** Arrays and objects inside one another in a line of requests. */
   requestDepth: 16,
+  /** Of a file with a key or token. */
+  credentialBytes: 16 * 1024,
+  /** Of the answer of a gateway that is asked, and how long it may take, in milliseconds. */
+  answerBytes: 16 * 1024 * 1024,
+  answerTimeout: 15_000,
   /** Characters of the rows of a comment on GitHub, which may have 65,536 with what else is in ours; and bytes of one annotation, the hint at its end aside. */
   commentCharacters: 60_000,
   annotationBytes: 16_384,

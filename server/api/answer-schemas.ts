@@ -58,6 +58,19 @@ export const ACTOR_SCHEMA = Object.freeze({
   }),
 });
 
+export const PERMISSIONS_SCHEMA = Object.freeze({
+  title: 'Permissions',
+  ...whole({
+    namespace: namespacePath,
+    snapshot: digest,
+    scopes: {
+      description: 'Those that the actor holds there; `grants` are the ids of the grants that carry it.',
+      type: 'array',
+      items: whole({ scope, grants: { type: 'array', items: text } }),
+    },
+  }),
+});
+
 const problemCode = schema({ title: 'ProblemCode', enum: PROBLEMS.map(({ code }) => code) });
 
 /** Of every problem (RFC 9457), whatever the route. */

@@ -50,8 +50,11 @@ export interface SetupFault {
 
 export type Registry<Actor> = Omit<Authenticator<Actor>, 'name' | 'claims'>;
 
-/** Throws `auth.required` where there is no evidence, `auth.invalid` where not exactly one authenticator claims it. */
-export function makeRegistry<Actor>(authenticators: readonly Authenticator<Actor>[]): Registry<Actor> {
+/** Throws `auth.required` where there is no evidence, `auth.invalid` where not exactly one authenticator claims it or it is revoked. */
+export function makeRegistry<Actor extends { readonly credentialFingerprint: string | null }>(
+  authenticators: readonly Authenticator<Actor>[],
+  isRevoked: (fingerprint: string) => boolean,
+): Registry<Actor> {
   const claiming = (evidence: Evidence): Authenticator<Actor> | null => {
     const claims = authenticators.filter((one) => one.claims(evidence));
     return claims.length === 1 && claims[0] !== undefined ? claims[0] : null;
@@ -60,7 +63,13 @@ export function makeRegistry<Actor>(authenticators: readonly Authenticator<Actor
     isUnproven: (evidence) => claiming(evidence)?.isUnproven(evidence) ?? false,
     authenticate: async (evidence, at) => {
       const one = claiming(evidence);
-      if (one !== null) return one.authenticate(evidence, at);
+      if (one !== null) {
+        const actor = await one.authenticate(evidence, at);
+        // Of every kind, and also where the authenticator knew it from before.
+        const { credentialFingerprint: print } = actor;
+        if (print !== null && isRevoked(print)) throw notValid('revoked by its fingerprint');
+        return actor;
+      }
       const isBare = evidence.bearer === null && evidence.certificate === null;
       throw isBare ? new ApiProblem('auth.required') : notValid('not a credential of one kind');
     },

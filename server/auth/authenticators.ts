@@ -3,13 +3,21 @@
 import type { Policy } from '../../engine/index.js';
 import type { Logger } from '../ports.js';
 import type { Authenticator, CredentialIssuer, SetupFault } from './authenticator.js';
+import { type CertificateSettings, makeCertificateAuthenticator } from './certificate-authenticator.js';
+import { type IntrospectionSettings, makeIntrospectionAuthenticator } from './introspection-authenticator.js';
 import { type AuthenticatorTools, type IssuerSettings, makeOidcAuthenticator } from './oidc-authenticator.js';
 import type { RequestActor } from './request-actor.js';
+import { type Revocations, RevocationsError, watchRevocations } from './revocations.js';
 
 /** As the settings have it. */
 export interface AuthenticationSettings {
   readonly keys: { readonly enabled: boolean };
   readonly oidc: readonly IssuerSettings[];
+  readonly introspection: readonly IntrospectionSettings[];
+  /** Null: no certificate is anybody. */
+  readonly mtls: CertificateSettings | null;
+  /** Absolute; null: nobody is revoked by a list. */
+  readonly revocationsFile: string | null;
 }
 
 /** Beside local mode. `keys` is made elsewhere, since it opens the admin door, too. */
@@ -21,8 +29,31 @@ export function makeAuthenticators(
   return [
     ...(settings.keys.enabled ? [keys] : []),
     ...(settings.oidc.length === 0 ? [] : [makeOidcAuthenticator(settings.oidc, tools)]),
+    ...settings.introspection.map((one, index) => {
+      const setting = `authentication.introspection.${String(index)}`;
+      const leavesSigned = settings.oidc.length === 0 ? 'takes all' : 'leaves signed tokens';
+      return makeIntrospectionAuthenticator(one, { ...tools, setting, leavesSigned });
+    }),
+    ...(settings.mtls === null ? [] : [makeCertificateAuthenticator(settings.mtls, tools)]),
   ];
 }
+
+/** Null where no file revokes credentials. Throws `AuthenticationError`. */
+export async function openRevocations(
+  { revocationsFile }: AuthenticationSettings,
+  log: Logger,
+): Promise<Revocations | null> {
+  if (revocationsFile === null) return null;
+  try {
+    return await watchRevocations(revocationsFile, log);
+  } catch (error) {
+    if (!(error instanceof RevocationsError)) throw error;
+    const fix = 'name a file with a fingerprint of `whoami` or the log in each line; it may be empty';
+    throw new AuthenticationError([{ setting: SETTING_OF_REVOCATIONS, message: `the file ${error.message}`, fix }]);
+  }
+}
+
+const SETTING_OF_REVOCATIONS = 'authentication.revocationsFile';
 
 /** Settings of `authentication` that nothing can be started with: all that is wrong with them. */
 export class AuthenticationError extends Error {

@@ -12,11 +12,15 @@ import { type CliIo, write } from './io.js';
 import { escapeText } from './render/escape.js';
 
 /** Null where the API is to be in clear text. */
-export async function openTls(io: CliIo, { tls: { certFile, keyFile } }: Config): Promise<TlsIdentity | null> {
+export async function openTls(
+  io: CliIo,
+  { tls: { certFile, keyFile }, authentication }: Config,
+): Promise<TlsIdentity | null> {
   if (certFile === null || keyFile === null) return null;
+  const clientCaFile = authentication.mtls?.caFile ?? null;
   const { openTlsIdentity, TlsFileError } = await import('../compose.js');
   try {
-    const identity = await openTlsIdentity({ certFile, keyFile, clientCaFile: null });
+    const identity = await openTlsIdentity({ certFile, keyFile, clientCaFile });
     if (identity.isKeyExposed()) {
       await write(io.stderr, `warning: every user of this machine can read \`${escapeText(keyFile)}\`\n`);
     }

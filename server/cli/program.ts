@@ -115,6 +115,16 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
     ],
   ],
   [
+    'Use a gateway:',
+    [
+      [
+        'can-i',
+        'ask a gateway whether your own credential carries a scope in a namespace',
+        async () => (await import('./commands/can-i.js')).defineCanI,
+      ],
+    ],
+  ],
+  [
     'Operate a gateway:',
     [
       [

@@ -1,6 +1,6 @@
 // The operations of the API as the client knows them: one line each. What it asks with and what it answers are the types of the very
 // schemas that the routes go by, which are imported as types alone: nothing of the server is loaded.
-import type { ACTOR_SCHEMA, COUNT_SCHEMA, PAGE_SCHEMA } from '../api/answer-schemas.js';
+import type { ACTOR_SCHEMA, COUNT_SCHEMA, PAGE_SCHEMA, PERMISSIONS_SCHEMA } from '../api/answer-schemas.js';
 import type {
   BatchBody,
   BATCH_SCHEMA,
@@ -152,6 +152,10 @@ export const OPERATIONS = Object.freeze({
   ),
   runBatch: operation<With<BatchBody> & Keyed, TypeOf<typeof BATCH_SCHEMA>>('POST /api/v1/batch', 'keyed'),
   whoami: operation<Arguments, TypeOf<typeof ACTOR_SCHEMA>>('GET /api/v1/whoami', 'safe'),
+  listPermissions: operation<{ readonly query: { readonly namespace: string } }, TypeOf<typeof PERMISSIONS_SCHEMA>>(
+    'GET /api/v1/permissions',
+    'safe',
+  ),
 });
 
 export type Operations = typeof OPERATIONS;

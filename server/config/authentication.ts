@@ -1,6 +1,6 @@
 // The settings of `authentication`: each way in that an operator can open, and what they ask of each other.
-import { group, later, list, setting } from './setting.js';
-import { durationUpTo, FLAG, oneOf, OUTGOING_URL, PROVIDER, someOf, TEXT, TEXTS } from './value-types.js';
+import { group, list, optional, setting } from './setting.js';
+import { durationUpTo, FLAG, oneOf, OUTGOING_URL, PATH, PROVIDER, someOf, TEXT, TEXTS } from './value-types.js';
 
 const PROVIDER_DOC =
   'provider of the policy that stands for the issuer; a token is for the identity `<provider>:<sub>`';
@@ -70,7 +70,65 @@ export const AUTHENTICATION = group('how callers prove who they are', {
     }),
     ...CLAIMS,
   }),
-  introspection: later(),
-  mtls: later(),
-  revocationsFile: later(),
+  introspection: list('endpoints that are asked whose an opaque token is (RFC 7662)', {
+    url: setting(OUTGOING_URL, {
+      default: null,
+      required: true,
+      example: 'https://id.example.org/introspect',
+      doc: 'address of the endpoint',
+    }),
+    clientId: setting(TEXT, {
+      default: null,
+      required: true,
+      example: 'bailiwick',
+      doc: 'the gateway, as the endpoint knows it',
+    }),
+    clientSecretFile: setting(PATH, {
+      default: null,
+      required: true,
+      example: 'secrets/introspection',
+      doc: 'file that holds the secret of that client, read at the start',
+    }),
+    provider: setting(PROVIDER, { default: null, required: true, example: 'facility', doc: PROVIDER_DOC }),
+    audience: setting(TEXTS, {
+      default: null,
+      example: 'bailiwick',
+      doc: 'what the answer must have in `aud`, or a list of that; unless set, the endpoint decides which tokens are for us',
+    }),
+    tokenPrefix: setting(TEXT, {
+      default: null,
+      example: 'facility_',
+      doc: 'what its tokens begin with; needed where there are several endpoints',
+    }),
+    cacheTime: setting(durationUpTo('1m'), {
+      default: '10s',
+      doc: 'how long an answer counts, and so how long a token may still be accepted that was ended there',
+    }),
+    ...CLAIMS,
+  }),
+  mtls: optional('certificates of clients, for which `tls` has to be set', {
+    caFile: setting(PATH, {
+      default: null,
+      required: true,
+      example: 'secrets/clients-ca.crt',
+      doc: 'PEM file with the authorities that vouch for clients, and no others',
+    }),
+    provider: setting(PROVIDER, {
+      default: null,
+      required: true,
+      example: 'workloads',
+      doc: 'provider of the policy; a certificate is for the identity `<provider>:<name>`',
+    }),
+    subjectFrom: setting(oneOf('san:uri', 'san:email', 'subject:cn'), {
+      default: null,
+      required: true,
+      example: 'san:uri',
+      doc: 'where the name is: there must be exactly one',
+    }),
+  }),
+  revocationsFile: setting(PATH, {
+    default: null,
+    example: 'revoked.txt',
+    doc: 'file of credentials that count no more, one fingerprint a line; read again when it changes',
+  }),
 });

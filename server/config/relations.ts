@@ -9,27 +9,41 @@ export interface Contradiction {
   readonly fix: string;
 }
 
-export function contradictionsOf({ authentication }: Config): readonly Contradiction[] {
-  const { oidc } = authentication;
-  const issuers = oidc.map(({ issuer }, index) => ({
-    key: `authentication.oidc.${String(index)}.issuer`,
-    text: issuer,
-  }));
-  const providers = oidc.map(({ provider }, index) => ({
-    key: `authentication.oidc.${String(index)}.provider`,
-    text: provider,
-  }));
+export function contradictionsOf({ authentication, tls }: Config): readonly Contradiction[] {
+  const { oidc, introspection, mtls } = authentication;
+  const keyOf = (list: string, index: number, name: string): string =>
+    `authentication.${list}.${String(index)}.${name}`;
+  const issuers = oidc.map(({ issuer }, index) => ({ key: keyOf('oidc', index, 'issuer'), text: issuer }));
+  const providers = [
+    ...oidc.map(({ provider }, index) => ({ key: keyOf('oidc', index, 'provider'), text: provider })),
+    ...introspection.map(({ provider }, index) => ({ key: keyOf('introspection', index, 'provider'), text: provider })),
+    ...(mtls === null ? [] : [{ key: 'authentication.mtls.provider', text: mtls.provider }]),
+  ];
   return [
     ...repeated(issuers, 'give each issuer one entry'),
     ...oidc.flatMap(({ issuer, jwksUrl }, index) => {
       const fault = jwksUrl === null ? urlFault(issuer) : null;
-      const key = `authentication.oidc.${String(index)}.issuer`;
-      return fault === null
-        ? []
-        : [{ key, message: fault, fix: 'or set `jwksUrl`, so that its keys need no discovery' }];
+      const fix = 'or set `jwksUrl`, so that its keys need no discovery';
+      return fault === null ? [] : [{ key: keyOf('oidc', index, 'issuer'), message: fault, fix }];
     }),
     // Who vouches for an identity must be one, or what one of them says would count as the other's word.
     ...repeated(providers, 'give each its own provider, and declare it in the policy'),
+    ...introspection.flatMap(({ tokenPrefix }, index) => {
+      const others = introspection.filter((_, other) => other !== index).map((other) => other.tokenPrefix ?? '');
+      if (!others.some((other) => (tokenPrefix ?? '').startsWith(other))) return [];
+      const message = 'leaves open which endpoint is asked about a token';
+      const fix = 'give each endpoint a prefix that no other one begins with';
+      return [{ key: keyOf('introspection', index, 'tokenPrefix'), message, fix }];
+    }),
+    ...(mtls === null || tls.certFile !== null
+      ? []
+      : [
+          {
+            key: 'authentication.mtls.caFile',
+            message: 'needs `tls.certFile`, which is not set',
+            fix: 'set both or none',
+          },
+        ]),
   ];
 }
 

@@ -115,6 +115,10 @@ export function list<Members>(doc: string, members: Members): List<Members> {
   return { kind: 'list', doc, members };
 }
 
+export function optional<Members>(doc: string, members: Members): Optional<Members> {
+  return { kind: 'optional', doc, members };
+}
+
 export function later(...env: readonly string[]): Later {
   return { kind: 'later', env };
 }

@@ -8,6 +8,7 @@ import { withDocuments } from './routes/documents.js';
 import { makeQueryRoutes, type QueryRoutesOptions } from './routes/query.js';
 import { problemsPage } from './routes/problems.js';
 import { makeRecordRoutes } from './routes/records.js';
+import { permissions } from './routes/permissions.js';
 import { whoami } from './routes/whoami.js';
 
 export interface RoutesOptions extends QueryRoutesOptions {
@@ -24,6 +25,7 @@ export function makeRoutes({ idempotency = COMMAND_LIMITS.idempotency, ...option
     ...commands,
     batchRoute(execute, commands),
     whoami,
+    permissions,
     problemsPage,
   ]);
 }

@@ -12,7 +12,19 @@ const present = existsSync(REAL);
 if (!present) process.stderr.write('the real input is not on this machine: it is not tried\n');
 
 /** Of the gateway and its data; they have tests of their own. */
-const OTHER_VERBS = ['completion', 'config', 'export', 'help', 'keys', 'load', 'local', 'migrate', 'serve', 'status'];
+const OTHER_VERBS = [
+  'can-i',
+  'completion',
+  'config',
+  'export',
+  'help',
+  'keys',
+  'load',
+  'local',
+  'migrate',
+  'serve',
+  'status',
+];
 
 it('knows every verb', async () => {
   const { stdout } = await runIn('/', ['--help']);

@@ -8,6 +8,7 @@ import { call, openGateway, policyOf, type Reply, type TestGateway } from '../su
 import { API, CLIENT, type OpenidProvider, openProvider, OTHER_API } from '../support/openid-provider.js';
 
 const MINUTE = 60_000;
+const NOTHING_ELSE = { keys: { enabled: true }, oidc: [], introspection: [], mtls: null, revocationsFile: null };
 let provider: OpenidProvider;
 let open: TestGateway;
 let keys: readonly [JWK, JWK];
@@ -45,7 +46,7 @@ beforeAll(async () => {
     [{ provider: 'idp-group', subject: 'staff' }, '/', ['namespace:read']],
   ]);
   mode = { kind: 'serve', policy };
-  open = await openGateway({ mode, authentication: { keys: { enabled: true }, oidc: [settings] }, clock });
+  open = await openGateway({ mode, authentication: { ...NOTHING_ELSE, oidc: [settings] }, clock });
 });
 
 afterAll(async () => {
@@ -139,7 +140,7 @@ test('a gateway whose provider is out of reach starts, and takes its tokens once
   const second = await openGateway({
     mode,
     db: open.db,
-    authentication: { keys: { enabled: false }, oidc: [settings] },
+    authentication: { ...NOTHING_ELSE, keys: { enabled: false }, oidc: [settings] },
     clock,
   });
   const ask = (): Promise<Reply> => call(second.port, { method: 'GET', path: '/api/v1/whoami', key: token });
@@ -156,7 +157,7 @@ test('a gateway whose provider is out of reach starts, and takes its tokens once
 
 test('settings that the provider contradicts, and a provider that the policy does not declare, refuse to start', async () => {
   const oidc = [{ ...settings, issuer: provider.url.replace('127.0.0.1', 'localhost'), provider: 'nobody' }];
-  const started = openGateway({ mode, db: open.db, authentication: { keys: { enabled: true }, oidc }, clock });
+  const started = openGateway({ mode, db: open.db, authentication: { ...NOTHING_ELSE, oidc }, clock });
   const error: unknown = await started.catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(AuthenticationError);
   expect((error as AuthenticationError).faults).toMatchObject([

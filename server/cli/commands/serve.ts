@@ -72,8 +72,8 @@ async function serve(io: CliIo, options: Options): Promise<void> {
       { help: 'name a policy folder or a snapshot with --policy' },
     );
   }
-  const { keys, oidc } = config.authentication;
-  if (!keys.enabled && oidc.length === 0) {
+  const { keys, oidc, introspection, mtls } = config.authentication;
+  if (!keys.enabled && oidc.length === 0 && introspection.length === 0 && mtls === null) {
     throw new CliFailure(
       EXIT.usage,
       { code: 'serve.authentication', message: 'no way to authenticate is enabled, so every request would be refused' },
@@ -177,6 +177,7 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
         throw error instanceof AuthenticationError ? authenticationFailure(error) : error;
       });
       await announce(io, gateway, { ...options, admin });
+      if (gateway.revocations !== null) reload.add(gateway.revocations);
       if (tls !== null) reload.add(watchTlsFiles(tls, { log }));
       const { policies } = gateway;
       if (options.follow !== null) {

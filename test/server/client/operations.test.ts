@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { ACTOR_SCHEMA, COUNT_SCHEMA, PAGE_SCHEMA } from '../../../server/api/answer-schemas.js';
+import { ACTOR_SCHEMA, COUNT_SCHEMA, PAGE_SCHEMA, PERMISSIONS_SCHEMA } from '../../../server/api/answer-schemas.js';
 import { BATCH_SCHEMA, PUT_SCHEMA, writtenSchema } from '../../../server/api/command-schema.js';
 import { RECORD_SCHEMAS } from '../../../server/api/record-schema.js';
 import type { TypeOf } from '../../../server/api/schema.js';
@@ -22,6 +22,7 @@ const ANSWERS = {
   putNamespace: PUT_SCHEMA,
   runBatch: BATCH_SCHEMA,
   whoami: ACTOR_SCHEMA,
+  listPermissions: PERMISSIONS_SCHEMA,
   changeNamespace: writtenSchema('namespace'),
   archiveNamespace: writtenSchema('namespace'),
   restoreNamespace: writtenSchema('namespace'),

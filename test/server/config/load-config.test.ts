@@ -36,7 +36,7 @@ test('defaults', async () => {
     adminListen: { host: '127.0.0.1', port: 8081 },
     adminSocket: null,
     ...{ trustProxy: null, cors: { origins: null } },
-    authentication: { keys: { enabled: true }, oidc: [] },
+    authentication: { keys: { enabled: true }, oidc: [], introspection: [], mtls: null, revocationsFile: null },
     database: { ...DATABASE_LIMITS, acquireTimeout: null },
     limits: {
       rate: { perActor: 0, perAddress: 0, unauthenticated: 50 },
@@ -94,7 +94,7 @@ test('the whole file', async () => {
     adminSocket: join(cwd, 'etc/admin.sock'),
     trustProxy: null,
     cors: { origins: ['https://a.example'] },
-    authentication: { keys: { enabled: false }, oidc: [] },
+    authentication: { keys: { enabled: false }, oidc: [], introspection: [], mtls: null, revocationsFile: null },
     database: {
       maxConnections: 20,
       maxWriters: 4,
@@ -120,93 +120,6 @@ test('the whole file', async () => {
     tls: { certFile: join(cwd, 'etc/tls.crt'), keyFile: '/run/tls.key' },
   });
   expect(storeOf(config)).toEqual({ kind: 'external', url: 'postgres://localhost/bailiwick' });
-});
-
-describe('a list of groups', () => {
-  const ISSUER = [
-    'authentication:',
-    '  oidc:',
-    '    - issuer: https://id.example.org/',
-    '      audience: bailiwick',
-    '      provider: orcid',
-    '      algorithms: [ES256, RS256]',
-  ];
-
-  test('has the values of each, with defaults of their own', async () => {
-    const file = [...ISSUER, '      maxTokenAge: 1h', '      groupsClaim: groups'].join('\n');
-    const { oidc } = (await load({ file })).authentication;
-    expect(oidc).toEqual([
-      {
-        issuer: 'https://id.example.org/',
-        audience: ['bailiwick'],
-        provider: 'orcid',
-        algorithms: ['RS256', 'ES256'],
-        jwksUrl: null,
-        clients: null,
-        tokenType: 'any',
-        clockTolerance: 30_000,
-        maxTokenAge: 3_600_000,
-        scopeClaim: null,
-        groupsClaim: 'groups',
-        restrictionsClaim: null,
-      },
-    ]);
-    for (const part of [oidc, oidc[0], oidc[0]?.audience]) expect(Object.isFrozen(part)).toBe(true);
-  });
-
-  test('C14 has every fault with its place, its path and what to do', async () => {
-    const file = [
-      'authentication:',
-      '  oidc:',
-      '    - issuer: ""',
-      '      audience: []',
-      '      algorithms: [RS256, HS256]',
-      '    - issuer: https://id.example.org/',
-      '      audience: ["a", ""]',
-      '      provider: orcid-group',
-      '      algorithms: none',
-      '      jwksUrl: http://id.example.org/jwks',
-      '      maxTokenAge: forever',
-      '      audiense: x',
-      '    - text',
-    ].join('\n');
-    expect(await faultsOf({ file })).toEqual([
-      'bailiwick.yaml:3:7: `authentication.oidc.0.provider` is missing; add it: provider of the policy that stands for the issuer; a token is for the identity `<provider>:<sub>`',
-      'bailiwick.yaml:3:15: `authentication.oidc.0.issuer` must be a string that is not empty',
-      'bailiwick.yaml:4:17: `authentication.oidc.0.audience` must be a string that is not empty, or a list of those',
-      'bailiwick.yaml:5:27: `authentication.oidc.0.algorithms` must be a list of at least one of `RS256`, `RS384`, `RS512`, `PS256`, `PS384`, `PS512`, `ES256`, `ES384`, `ES512`, `EdDSA`',
-      'bailiwick.yaml:12:7: there is no setting `authentication.oidc.1.audiense`; did you mean `audience`?',
-      'bailiwick.yaml:7:17: `authentication.oidc.1.audience` must be a string that is not empty, or a list of those',
-      'bailiwick.yaml:7:23: `authentication.oidc.1.audience` must be a string that is not empty, or a list of those',
-      'bailiwick.yaml:9:19: `authentication.oidc.1.algorithms` must be a list of at least one of `RS256`, `RS384`, `RS512`, `PS256`, `PS384`, `PS512`, `ES256`, `ES384`, `ES512`, `EdDSA`',
-      'bailiwick.yaml:13:7: `authentication.oidc.2` must be a mapping of settings',
-      'bailiwick.yaml:8:17: `authentication.oidc.1.provider` must not end in `-group`: such names are for the groups of a provider',
-      'bailiwick.yaml:10:16: `authentication.oidc.1.jwksUrl` must begin with `https://`; `http://` is for this machine only, as in `http://127.0.0.1:9000/`',
-      'bailiwick.yaml:11:20: `authentication.oidc.1.maxTokenAge` must be a duration such as `30s`, `15m`, `24h` or `90d`',
-    ]);
-  });
-
-  test('C14 is not guessed at where it is no list', async () => {
-    expect(await faultsOf({ file: 'authentication: { oidc: { issuer: x } }\n' })).toEqual([
-      'bailiwick.yaml:1:25: `authentication.oidc` must be a list',
-    ]);
-  });
-
-  test('no two have a provider or an issuer in common, and one that has to be discovered is a URL', async () => {
-    const file = [
-      ...ISSUER,
-      ...ISSUER.slice(2),
-      '    - issuer: accounts',
-      ...ISSUER.slice(3, 4),
-      '      provider: github',
-      ...ISSUER.slice(5),
-    ];
-    expect(await faultsOf({ file: file.join('\n') })).toEqual([
-      'bailiwick.yaml:7:15: `authentication.oidc.1.issuer` is that of `authentication.oidc.0.issuer`; give each issuer one entry',
-      'bailiwick.yaml:11:15: `authentication.oidc.2.issuer` must be a URL such as `https://id.example.org/`; or set `jwksUrl`, so that its keys need no discovery',
-      'bailiwick.yaml:9:17: `authentication.oidc.1.provider` is that of `authentication.oidc.0.provider`; give each its own provider, and declare it in the policy',
-    ]);
-  });
 });
 
 describe('the store is one choice', () => {
@@ -352,9 +265,14 @@ describe('faults', () => {
       [/^bailiwick.yaml:1:1: `workers` is not available in this version/],
     ],
     [
-      'a nested group of a later version',
-      { file: 'authentication:\n  mtls: {}\n' },
-      [/^bailiwick.yaml:2:3: `authentication.mtls` is not available/],
+      'a certificate without its key',
+      { file: 'tls: { certFile: a }\n' },
+      ['bailiwick.yaml:1:18: `tls.certFile` needs `tls.keyFile`, which is not set; set both or none'],
+    ],
+    [
+      'a key without its certificate, in a variable',
+      { env: { BAILIWICK_TLS_KEY_FILE: 'k' } },
+      ['BAILIWICK_TLS_KEY_FILE: needs `tls.certFile`, which is not set; set both or none'],
     ],
     ['a duplicate key', { file: 'listen: 127.0.0.1:1\nlisten: 127.0.0.1:2\n' }, [/^bailiwick.yaml:2:1: /]],
     ['an anchor', { file: 'listen: &a 127.0.0.1:1\n' }, [/^bailiwick.yaml:1:/]],

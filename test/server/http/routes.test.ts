@@ -42,6 +42,7 @@ describe('the routes', () => {
       ['POST', '/api/v1/process-runs/{id}/copies', 'command', 'json'],
       ['POST', '/api/v1/batch', 'command', 'json'],
       ['GET', '/api/v1/whoami', 'self', 'none'],
+      ['GET', '/api/v1/permissions', 'self', 'none'],
       ['GET', '/docs/problems', 'public', 'none'],
       ['GET', '/openapi.json', 'public', 'none'],
       ['GET', '/docs', 'public', 'none'],

@@ -1,0 +1,77 @@
+// The client's certificate as evidence (mutual TLS, RFC 8705): the listener has verified it against the authorities of the settings,
+// and one name in it, at one place, says whose it is. Where a request has a token too, the token is the credential.
+import type { X509Certificate } from 'node:crypto';
+import { formatIdentity, makeIdentity } from '../../engine/index.js';
+import { type Authenticator, notValid } from './authenticator.js';
+import type { Fingerprinter } from './fingerprint.js';
+import { actorOf, type RequestActor } from './request-actor.js';
+
+export type SubjectFrom = 'san:uri' | 'san:email' | 'subject:cn';
+
+export interface CertificateSettings {
+  readonly provider: string;
+  readonly subjectFrom: SubjectFrom;
+}
+
+export function makeCertificateAuthenticator(
+  { provider, subjectFrom }: CertificateSettings,
+  { fingerprint }: { readonly fingerprint: Fingerprinter },
+): Authenticator<RequestActor> {
+  return {
+    name: 'mtls',
+    claims: ({ bearer, certificate }) => bearer === null && certificate !== null,
+    isUnproven: () => false,
+    authenticate: ({ certificate }, at) =>
+      Promise.resolve().then(() => {
+        if (certificate === null) throw notValid('no certificate');
+        // A connection may outlive the certificate with which it began.
+        if (at < Date.parse(certificate.validFrom)) throw notValid('not valid yet');
+        if (at >= Date.parse(certificate.validTo)) throw notValid('expired');
+        if (certificate.ca) throw notValid('the certificate of an authority');
+        const [subject, ...more] = NAMES[subjectFrom](certificate);
+        if (subject === undefined || more.length > 0) throw notValid(`not one name at ${subjectFrom}`);
+        const made = makeIdentity(provider, subject);
+        if (!made.ok) throw notValid(`the name at ${subjectFrom} is no subject`);
+        return actorOf('certificate', {
+          id: formatIdentity(made.identity),
+          identities: [made.identity],
+          scopes: null,
+          restrictions: null,
+          // Issuer and number name a certificate; its bytes hold a signature, of which there may be several.
+          credentialFingerprint: fingerprint(
+            'certificate',
+            JSON.stringify([certificate.issuer, certificate.serialNumber]),
+          ),
+        });
+      }),
+    issuers: [{ setting: 'authentication.mtls', provider, prepare: () => Promise.resolve(null), trouble: () => null }],
+    close: () => Promise.resolve(),
+  };
+}
+
+const NAMES: Readonly<Record<SubjectFrom, (certificate: X509Certificate) => readonly string[]>> = {
+  'san:uri': ({ subjectAltName }) => alternativeNames(subjectAltName, 'URI'),
+  'san:email': ({ subjectAltName }) => alternativeNames(subjectAltName, 'email'),
+  'subject:cn': (certificate) => commonNames(certificate),
+};
+
+/** Of `URI:spiffe://a/b, email:"a, b@example.org"`: Node writes a value that could be taken for more as a JSON string. */
+function alternativeNames(text: string | undefined, type: string): readonly string[] {
+  const found: string[] = [];
+  for (let at = 0; text !== undefined && at < text.length;) {
+    const [part = '', name = '', value = ''] = PART.exec(text.slice(at)) ?? [];
+    if (part === '') throw notValid('alternative names that cannot be read');
+    if (name === type) found.push(value.startsWith('"') ? String(JSON.parse(value)) : value);
+    at += part.length;
+  }
+  return found;
+}
+
+const PART = /^([^:,"]+):("(?:[^"\\]|\\.)*"|[^,"]*)(?:, |$)/;
+
+function commonNames(certificate: X509Certificate): readonly string[] {
+  const subject: unknown = certificate.toLegacyObject().subject;
+  const names: unknown = typeof subject === 'object' && subject !== null && 'CN' in subject ? subject.CN : [];
+  const list: readonly unknown[] = Array.isArray(names) ? names : [names];
+  return list.map(String);
+}

@@ -1,0 +1,206 @@
+// Opaque tokens as evidence: their issuer is asked whose they are (RFC 7662), once in a short while for each. What it does not say
+// plainly is no; a token that cannot be asked about is refused.
+import { hash } from 'node:crypto';
+import type { Instant } from '../../engine/index.js';
+import { TOKEN_LIMITS } from '../limits.js';
+import { OutgoingError, send } from '../outgoing.js';
+import { makeRecent } from '../recent.js';
+import { readSmallFile, SmallFileError } from '../small-file.js';
+import { type Authenticator, type Evidence, notValid, type SetupFault } from './authenticator.js';
+import { certificateThumbprint } from './certificate-thumbprint.js';
+import { type Claims, isCompact, readCompactToken } from './compact-token.js';
+import { isKeyText } from './key-text.js';
+import type { AuthenticatorTools } from './oidc-authenticator.js';
+import { KeySetError, readDocument } from './public-keys.js';
+import { actorOf, type RequestActor } from './request-actor.js';
+import { audiencesOf, boundCertificate, type ClaimNames, holderOf, timeOf } from './token-claims.js';
+
+/** One endpoint, as the settings have it. */
+export interface IntrospectionSettings extends ClaimNames {
+  readonly url: string;
+  readonly clientId: string;
+  /** Absolute; read at the start. */
+  readonly clientSecretFile: string;
+  /** What `aud` must have; null: the endpoint knows which tokens are for us. */
+  readonly audience: readonly string[] | null;
+  /** What its tokens begin with, where there are several endpoints; null: any. */
+  readonly tokenPrefix: string | null;
+  /** Milliseconds for which an answer counts. */
+  readonly cacheTime: number;
+}
+
+/** What the endpoint has said of a token that is active. */
+interface Active {
+  readonly actor: RequestActor;
+  readonly boundTo: string | null;
+  /** Milliseconds since 1970. */
+  readonly until: number;
+}
+
+interface Answered extends Active {
+  /** Milliseconds since 1970 when the question was sent. */
+  readonly askedAt: number;
+}
+
+export interface IntrospectionOptions extends AuthenticatorTools {
+  /** Where the settings have it: `authentication.introspection.0`. */
+  readonly setting: string;
+  /** Whether signed tokens are judged elsewhere. */
+  readonly leavesSigned: 'leaves signed tokens' | 'takes all';
+}
+
+export function makeIntrospectionAuthenticator(
+  settings: IntrospectionSettings,
+  options: IntrospectionOptions,
+): Authenticator<RequestActor> {
+  const { provider, tokenPrefix, cacheTime } = settings;
+  const { setting, clock, log, fingerprint, leavesSigned } = options;
+  const answers = makeRecent<Answered>(Infinity, TOKEN_LIMITS.verified);
+  const asking = new Map<string, Promise<Answered>>();
+  let secret: string | null = null;
+  let trouble: string | null = null;
+
+  const ask = async (token: string): Promise<Claims> => {
+    try {
+      const claims = await introspect(settings, secret ?? '', token);
+      if (trouble !== null) log.info({ setting }, 'the introspection endpoint answers again');
+      trouble = null;
+      return claims;
+    } catch (error) {
+      trouble = troubleOf(error);
+      log.warn({ setting, reason: trouble, error }, 'the introspection endpoint could not be asked');
+      throw notValid(`the introspection endpoint ${trouble}`);
+    }
+  };
+  const judge = async (token: string, digest: string): Promise<Answered> => {
+    const askedAt = clock.now();
+    const claims = await ask(token);
+    if (claims.get('active') !== true) throw notValid('not active');
+    const answered = { ...readActive(claims, { settings, digest, fingerprint }), askedAt };
+    answers.put(digest, answered, 0);
+    return answered;
+  };
+  /** Those who come with the same token while it is asked about share the answer. */
+  const judgeOnce = (token: string, digest: string): Promise<Answered> => {
+    const underWay = asking.get(digest);
+    if (underWay !== undefined) return underWay;
+    if (asking.size >= TOKEN_LIMITS.introspections) return Promise.reject(notValid('too many tokens are asked about'));
+    const judged = judge(token, digest).finally(() => asking.delete(digest));
+    asking.set(digest, judged);
+    return judged;
+  };
+  const recall = (digest: string, at: Instant): Answered | null => {
+    const known = answers.get(digest);
+    return known !== undefined && at >= known.askedAt && at - known.askedAt < cacheTime ? known : null;
+  };
+
+  return {
+    name: 'introspection',
+    claims: ({ bearer }) =>
+      bearer !== null &&
+      TOKEN.test(bearer) &&
+      !isKeyText(bearer) &&
+      (leavesSigned === 'takes all' || !isCompact(bearer)) &&
+      (tokenPrefix === null || bearer.startsWith(tokenPrefix)),
+    isUnproven: ({ bearer }) => answers.get(digestOf(bearer ?? '')) === undefined,
+    authenticate: async ({ bearer, certificate }: Evidence, at: Instant) => {
+      const token = bearer ?? '';
+      // The same token in another spelling would be another one to whoever revokes it.
+      if (isCompact(token)) readCompactToken(token);
+      const digest = digestOf(token);
+      const found = recall(digest, at) ?? (await judgeOnce(token, digest));
+      if (at >= found.until) throw notValid('expired');
+      if (found.boundTo !== null && found.boundTo !== certificateThumbprint(certificate)) {
+        throw notValid('bound to another certificate');
+      }
+      return found.actor;
+    },
+    issuers: [
+      {
+        setting,
+        provider,
+        prepare: async () => {
+          const read = await readSecret(settings.clientSecretFile);
+          if (read.fault === null) {
+            secret = read.secret;
+            return null;
+          }
+          return { setting: `${setting}.clientSecretFile`, ...read.fault };
+        },
+        trouble: () => trouble,
+      },
+    ],
+    close: () => Promise.resolve(),
+  };
+}
+
+/** RFC 6750, section 2.1. */
+const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
+
+function digestOf(text: string): string {
+  return hash('sha256', text, 'base64');
+}
+
+interface Reading {
+  readonly settings: IntrospectionSettings;
+  readonly digest: string;
+  readonly fingerprint: AuthenticatorTools['fingerprint'];
+}
+
+function readActive(claims: Claims, { settings, digest, fingerprint }: Reading): Active {
+  const type = claims.get('token_type') ?? 'Bearer';
+  if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') throw notValid('another type of token');
+  const { audience, url } = settings;
+  if (audience !== null && !audiencesOf(claims).some((one) => audience.includes(one)))
+    throw notValid('for another audience');
+  const holder = holderOf(claims, settings);
+  const id = claims.get('jti');
+  // An opaque token has one spelling, so it names itself where the endpoint does not name it.
+  const which = typeof id === 'string' && id !== '' ? ['jti', id] : ['token', digest];
+  const credentialFingerprint = fingerprint('token', JSON.stringify([url, claims.get('sub'), ...which]));
+  return {
+    actor: actorOf('token', { ...holder, credentialFingerprint }),
+    boundTo: boundCertificate(claims),
+    until: claims.has('exp') ? timeOf(claims, 'exp') : Infinity,
+  };
+}
+
+async function introspect(settings: IntrospectionSettings, secret: string, token: string): Promise<Claims> {
+  const { documentBytes: maxBytes, documentTimeout: timeout } = TOKEN_LIMITS;
+  // Encoded as in a form before they are joined (RFC 6749, section 2.3.1).
+  const [user, password] = [settings.clientId, secret].map((text) =>
+    new URLSearchParams({ '': text }).toString().slice(1),
+  );
+  const { status, body } = await send({
+    url: settings.url,
+    form: new URLSearchParams({ token, token_type_hint: 'access_token' }),
+    headers: { Authorization: `Basic ${Buffer.from(`${String(user)}:${String(password)}`).toString('base64')}` },
+    maxBytes,
+    timeout,
+  });
+  if (status !== 200) throw new OutgoingError(`answers with status ${String(status)}`);
+  const claims = readDocument(body, 'its answer');
+  if (typeof claims.get('active') !== 'boolean')
+    throw new KeySetError('its answer does not say whether the token is active');
+  return claims;
+}
+
+function troubleOf(error: unknown): string {
+  if (error instanceof OutgoingError) return error.message;
+  return error instanceof KeySetError ? `cannot be understood: ${error.message}` : 'failed';
+}
+
+type SecretReading =
+  { readonly fault: null; readonly secret: string } | { readonly fault: Omit<SetupFault, 'setting'> };
+
+async function readSecret(path: string): Promise<SecretReading> {
+  const fix = 'name a file with the secret of the client and nothing else';
+  try {
+    const { bytes } = await readSmallFile(path, TOKEN_LIMITS.secretBytes);
+    const secret = bytes.toString('utf8').replace(/\r?\n$/, '');
+    return secret === '' ? { fault: { message: 'names a file that is empty', fix } } : { fault: null, secret };
+  } catch (error) {
+    if (!(error instanceof SmallFileError)) throw error;
+    return { fault: { message: `names a file that ${error.message}`, fix } };
+  }
+}

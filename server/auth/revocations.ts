@@ -1,0 +1,72 @@
+// Credentials that count no more, whatever they are: a file of fingerprints, read again while the gateway runs. A file that cannot
+// be read any more takes nobody back in: what it last said holds.
+import { stat } from 'node:fs/promises';
+import { TOKEN_LIMITS } from '../limits.js';
+import type { Logger } from '../ports.js';
+import { readSmallFile, SmallFileError, systemCodeOf } from '../small-file.js';
+import { type Watch, watchEvery } from '../watch.js';
+
+export interface Revocations extends Watch {
+  readonly has: (fingerprint: string) => boolean;
+}
+
+/** `message` continues a sentence that begins with the file's name. */
+export class RevocationsError extends Error {
+  override readonly name = 'RevocationsError';
+}
+
+/** Rejects with `RevocationsError` where the file cannot be used at the start. */
+export async function watchRevocations(path: string, log: Logger): Promise<Revocations> {
+  let seen = await identityOf(path);
+  let revoked = parse(await readBytes(path));
+  let isBad = false;
+  const look = async (): Promise<void> => {
+    try {
+      const found = await identityOf(path);
+      if (found === seen) return;
+      // Noted before it is read: what changes meanwhile is read again.
+      seen = found;
+      revoked = parse(await readBytes(path));
+      isBad = false;
+      log.info({ path, revoked: revoked.size }, 'the revoked credentials were read again');
+    } catch (error) {
+      const reason = error instanceof RevocationsError ? error.message : 'cannot be read';
+      if (!isBad) log.error({ path, reason, error }, 'the revoked credentials cannot be read: the last list holds');
+      isBad = true;
+    }
+  };
+  return { ...watchEvery(TOKEN_LIMITS.revocationsInterval, look), has: (fingerprint) => revoked.has(fingerprint) };
+}
+
+/** Changes with whatever is done to the file; what cannot be looked at has one of its own. */
+async function identityOf(path: string): Promise<string> {
+  try {
+    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+    return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
+  } catch (error) {
+    return systemCodeOf(error);
+  }
+}
+
+async function readBytes(path: string): Promise<Buffer> {
+  try {
+    return (await readSmallFile(path, TOKEN_LIMITS.revocationsBytes)).bytes;
+  } catch (error) {
+    if (error instanceof SmallFileError) throw new RevocationsError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+const FINGERPRINT = /^[0-9a-f]{64}$/;
+
+/** One a line; empty lines and what follows `#` mean nothing. A line that is anything else is a mistake, and none is passed over. */
+function parse(bytes: Buffer): ReadonlySet<string> {
+  const revoked = new Set<string>();
+  for (const [index, line] of bytes.toString('utf8').split('\n').entries()) {
+    const text = line.replace(/#.*$/, '').trim();
+    if (text === '') continue;
+    if (!FINGERPRINT.test(text)) throw new RevocationsError(`has no fingerprint in line ${String(index + 1)}`);
+    revoked.add(text);
+  }
+  return revoked;
+}

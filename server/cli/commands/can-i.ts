@@ -1,0 +1,149 @@
+// `bailiwick can-i <scope> <namespace>`: asks a running gateway with the caller's own credential what it would say. Nothing of the
+// credential is printed, and it goes to the gateway alone.
+import { type Command, Option } from 'commander';
+import { EXIT } from '../exit-codes.js';
+import { CliFailure, usage } from '../failure.js';
+import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
+import { escapeText } from '../render/escape.js';
+import { CLI_LIMITS } from '../../limits.js';
+
+const DEFAULT_URL = 'http://127.0.0.1:8080';
+
+interface Options {
+  readonly url: string;
+  readonly keyFile: string;
+  readonly format: Format;
+}
+
+export function defineCanI(command: Command, io: CliIo): void {
+  command
+    .argument('<scope>', 'such as `resource:write`')
+    .argument('<namespace>', 'such as `/labs/optics`')
+    .addOption(new Option('--url <url>', 'address of the gateway').default(DEFAULT_URL))
+    .addOption(
+      requiredOption('--key-file <file>', 'file that holds your API key or token, and nothing else; `-` is stdin'),
+    )
+    .addOption(formatOption())
+    .action((scope: string, namespace: string, options: Options) => canI(io, { scope, namespace }, options));
+  withExamples(command, [
+    ['may this key write there?', 'bailiwick can-i resource:write /labs/optics --key-file key.txt'],
+    [
+      'in a script: the exit status is 0 for yes and 7 for no',
+      'bailiwick can-i process-run:write /beamlines/amx --url https://bailiwick.example.org --key-file /var/run/bailiwick/token',
+    ],
+  ]);
+  withJson(command, ['{"decision":"allow"|"deny","scope","namespace","grants":[id],"snapshot"}']);
+}
+
+interface Question {
+  readonly scope: string;
+  readonly namespace: string;
+}
+
+async function canI(io: CliIo, { scope, namespace }: Question, options: Options): Promise<void> {
+  const { isScopeName, nearest, SCOPES } = await import('../../../engine/index.js');
+  if (!isScopeName(scope)) {
+    const meant = nearest(scope, SCOPES);
+    const help = meant === null ? `the scopes are ${SCOPES.join(', ')}` : `did you mean \`${meant}\`?`;
+    throw usage(`\`${scope}\` is not a scope`, help);
+  }
+  const credential = await readCredential(io, options.keyFile);
+  const held = await askGateway(options.url, namespace, credential);
+  const grants = held.scopes.find((one) => one.scope === scope)?.grants ?? null;
+  io.setStatus(grants === null ? EXIT.differences : EXIT.ok);
+  const decision = grants === null ? 'deny' : 'allow';
+  if (options.format === 'json') {
+    await writeJson(io, { decision, scope, namespace: held.namespace, grants: grants ?? [], snapshot: held.snapshot });
+    return;
+  }
+  const by = grants === null || grants.length === 0 ? '' : `, by ${grants.join(', ')}`;
+  const line = `${grants === null ? 'no' : 'yes'}: ${scope} ${held.namespace}${by}`;
+  await write(io.stdout, `${escapeText(line)}\n`);
+}
+
+/** The credential in a file, which is sent and never printed. */
+async function readCredential(io: CliIo, path: string): Promise<string> {
+  const bytes = path === '-' ? await readStdin(io) : await readFileOf(io, path);
+  const text = bytes.toString('utf8').replace(/\r?\n$/, '');
+  if (/^[\x21-\x7e]+$/.test(text)) return text;
+  throw usage(`\`${path}\` does not hold one API key or token and nothing else`);
+}
+
+async function readFileOf(io: CliIo, path: string): Promise<Buffer> {
+  const { readSmallFile, SmallFileError } = await import('../../small-file.js');
+  try {
+    return (await readSmallFile(pathOf(io, path), CLI_LIMITS.credentialBytes)).bytes;
+  } catch (error) {
+    if (error instanceof SmallFileError) throw usage(`\`${path}\` ${error.message}`);
+    throw error;
+  }
+}
+
+async function readStdin({ stdin }: CliIo): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const data of stdin) {
+    const chunk = Buffer.from(String(data));
+    size += chunk.length;
+    if (size > CLI_LIMITS.credentialBytes) throw usage('stdin does not hold one API key or token and nothing else');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+interface Permissions {
+  readonly namespace: string;
+  readonly snapshot: string;
+  readonly scopes: readonly { readonly scope: string; readonly grants: readonly string[] }[];
+}
+
+async function askGateway(base: string, namespace: string, credential: string): Promise<Permissions> {
+  const [{ OutgoingError, send, urlFault }, { parseStrictJson }] = await Promise.all([
+    import('../../outgoing.js'),
+    import('../../json.js'),
+  ]);
+  const fault = urlFault(base);
+  if (fault !== null) throw usage(`\`--url\` ${fault}`);
+  const url = `${base.replace(/\/$/, '')}/api/v1/permissions?namespace=${encodeURIComponent(namespace)}`;
+  const { answerBytes: maxBytes, answerTimeout: timeout } = CLI_LIMITS;
+  const headers = { Authorization: `Bearer ${credential}` };
+  const answer = await send({ url, headers, maxBytes, timeout }).catch((error: unknown) => {
+    if (!(error instanceof OutgoingError)) throw error;
+    throw refused(`the gateway at \`${base}\` ${error.message}`, 'start it, or name another one with --url', error);
+  });
+  const read = parseStrictJson(answer.body, { depth: CLI_LIMITS.requestDepth });
+  const held = answer.status === 200 && read.ok ? permissionsOf(read.value) : null;
+  if (held !== null) return held;
+  const code = read.ok ? codeOf(read.value) : null;
+  if (code === 'namespace.invalid') throw usage(`\`${namespace}\` is not the path of a namespace`);
+  const status = `${String(answer.status)}${code === null ? '' : ` ${code}`}`;
+  const help = answer.status === 401 ? 'give a key or token that this gateway accepts with --key-file' : undefined;
+  throw refused(`the gateway at \`${base}\` answers ${status}`, help);
+}
+
+/** Null where it is something else that answers. */
+function permissionsOf(value: unknown): Permissions | null {
+  const { namespace, snapshot, scopes } = fieldsOf(value);
+  if (typeof namespace !== 'string' || typeof snapshot !== 'string' || !Array.isArray(scopes)) return null;
+  const held = scopes.map((one) => {
+    const { scope, grants } = fieldsOf(one);
+    return { scope: String(scope), grants: Array.isArray(grants) ? grants.map(String) : [] };
+  });
+  return { namespace, snapshot, scopes: held };
+}
+
+function fieldsOf(value: unknown): Readonly<Partial<Record<string, unknown>>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}
+
+function refused(message: string, help?: string, cause?: unknown): CliFailure {
+  const detail = { ...(help === undefined ? {} : { help }), cause };
+  return new CliFailure(EXIT.precondition, { code: 'can-i.gateway', message }, detail);
+}
+
+/** Of a problem, in the form that codes have. */
+function codeOf(value: unknown): string | null {
+  const code = typeof value === 'object' && value !== null && 'code' in value ? value.code : null;
+  return typeof code === 'string' && /^[a-z_.]{1,64}$/.test(code) ? code : null;
+}

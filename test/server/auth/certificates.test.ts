@@ -1,0 +1,116 @@
+// The client's certificate as a credential: one name at one place, for as long as the certificate is valid, and nothing else.
+import { beforeAll, describe, expect, it, test } from '@jest/globals';
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { type Instant, instantOf, scopeNames } from '../../../engine/index.js';
+import type { Evidence } from '../../../server/auth/authenticator.js';
+import { makeCertificateAuthenticator, type SubjectFrom } from '../../../server/auth/certificate-authenticator.js';
+import { makeFingerprinter } from '../../../server/auth/fingerprint.js';
+import type { RequestActor } from '../../../server/auth/request-actor.js';
+import { ApiProblem } from '../../../server/problem.js';
+import { type Issued, issue, makeAuthority } from '../../support/certificates.js';
+import { makeFolder } from '../../support/temp-folder.js';
+
+const fingerprint = makeFingerprinter(Buffer.alloc(32, 1));
+let now: Instant;
+const certificates = new Map<string, X509Certificate>();
+
+const WANTED: readonly (readonly [name: string, names: string])[] = [
+  ['importer', 'URI:spiffe://example.org/importer,email:importer@example.org,DNS:importer.example.org'],
+  ['two', 'URI:spiffe://example.org/a,URI:spiffe://example.org/b,email:a@example.org,email:b@example.org'],
+  ['none', 'DNS:importer.example.org'],
+  // A section of its own, so that a value may hold commas.
+  [
+    'hostile',
+    '@alt\n[alt]\nURI.1=http://x/email:adm@example.org, email:adm@example.org\nemail.1=mallory@example.org\n[rest]',
+  ],
+];
+
+beforeAll(async () => {
+  const folder = await makeFolder();
+  const authority: Issued = await makeAuthority(folder);
+  // One after the other: openssl numbers what an authority signs in a file.
+  for (const [name, names] of WANTED) {
+    const { certFile } = await issue(folder, name, { authority, usage: 'clientAuth', names });
+    certificates.set(name, new X509Certificate(readFileSync(certFile)));
+  }
+  now = instantOf(Date.now());
+  certificates.set('authority', new X509Certificate(readFileSync(authority.certFile)));
+});
+
+function evidenceOf(name: string): Evidence {
+  return { bearer: null, certificate: certificates.get(name) ?? null, address: null };
+}
+
+function actorOf(name: string, subjectFrom: SubjectFrom, at: Instant = now): Promise<RequestActor> {
+  return makeCertificateAuthenticator({ provider: 'ca', subjectFrom }, { fingerprint }).authenticate(
+    evidenceOf(name),
+    at,
+  );
+}
+
+async function refusalOf(name: string, subjectFrom: SubjectFrom, at: Instant = now): Promise<string> {
+  const error: unknown = await actorOf(name, subjectFrom, at).catch((reason: unknown) => reason);
+  return error instanceof ApiProblem && error.code === 'auth.invalid' ? (error.detail.reason ?? '') : 'accepted';
+}
+
+describe('a certificate', () => {
+  test.each<[SubjectFrom, string]>([
+    ['san:uri', 'spiffe://example.org/importer'],
+    ['san:email', 'importer@example.org'],
+    ['subject:cn', 'importer'],
+  ])('is for the one name at %s', async (subjectFrom, subject) => {
+    const actor = await actorOf('importer', subjectFrom);
+    expect(actor).toMatchObject({
+      kind: 'certificate',
+      id: `ca:${subject}`,
+      identities: [{ provider: 'ca', subject }],
+      namespaceRestrictions: null,
+    });
+    expect(scopeNames(actor.credentialScopes)).toHaveLength(10);
+  });
+
+  test.each<[string, SubjectFrom]>([
+    ['two', 'san:uri'],
+    ['two', 'san:email'],
+    ['none', 'san:uri'],
+    ['none', 'san:email'],
+  ])('%s has not one name at %s', async (name, subjectFrom) => {
+    expect(await refusalOf(name, subjectFrom)).toBe(`not one name at ${subjectFrom}`);
+  });
+
+  it('is not who a name within another name says', async () => {
+    expect((await actorOf('hostile', 'san:email')).id).toBe('ca:mallory@example.org');
+    expect((await actorOf('hostile', 'san:uri')).id).toBe('ca:http://x/email:adm@example.org, email:adm@example.org');
+  });
+
+  it('counts while it is valid, also on a connection that began earlier', async () => {
+    const { validFrom, validTo } = certificates.get('importer') ?? { validFrom: '', validTo: '' };
+    const [from, to] = [instantOf(Date.parse(validFrom)), instantOf(Date.parse(validTo))];
+    expect(await refusalOf('importer', 'san:uri', from)).toBe('accepted');
+    expect(await refusalOf('importer', 'san:uri', instantOf(from - 1))).toBe('not valid yet');
+    expect(await refusalOf('importer', 'san:uri', instantOf(to - 1))).toBe('accepted');
+    expect(await refusalOf('importer', 'san:uri', to)).toBe('expired');
+  });
+
+  it('of an authority is nobody', async () => {
+    expect(await refusalOf('authority', 'subject:cn')).toBe('the certificate of an authority');
+  });
+
+  it('D12 has a fingerprint of its own', async () => {
+    const prints = await Promise.all(
+      ['importer', 'two', 'none', 'importer'].map(
+        async (name) => (await actorOf(name, 'subject:cn')).credentialFingerprint,
+      ),
+    );
+    expect(new Set(prints).size).toBe(3);
+  });
+
+  it('is the credential only where there is no token', () => {
+    const { claims } = makeCertificateAuthenticator({ provider: 'ca', subjectFrom: 'san:uri' }, { fingerprint });
+    expect(claims(evidenceOf('importer'))).toBe(true);
+    expect(claims({ ...evidenceOf('importer'), bearer: 'x' })).toBe(false);
+    expect(claims({ ...evidenceOf('importer'), bearer: '' })).toBe(false);
+    expect(claims({ bearer: null, certificate: null, address: null })).toBe(false);
+  });
+});
