@@ -287,7 +287,7 @@ export const COMMAND_LIMITS = Object.freeze({
   retry: 4,
   /** Templates whose compiled schemas are remembered. */
   knownTemplates: 1_000,
-  /** Resources of one process run. */
+  /** Slots of one process template, and resources of one process run. */
   slots: 1_000,
 });
 

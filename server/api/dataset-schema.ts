@@ -1,5 +1,6 @@
 // The shape of a dataset's line for each family (docs/datasets.md "A line"). null says the same as leaving a text,
 // reference or instant out; whatever a family does not have is refused.
+import { COMMAND_LIMITS } from '../limits.js';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { FAMILIES, isFamily, nearest, type Family } from '../../engine/index.js';
 import { NAME_PATTERN, toShapeFault, UUID_PATTERN, type ShapeFault } from './shape-fault.js';
@@ -48,13 +49,10 @@ const uuidOrNull = Object.freeze({ ...uuid, type: ['string', 'null'] });
 const object = Object.freeze({ type: 'object' });
 const textOrNull = (maxLength: number): object => ({ type: ['string', 'null'], minLength: 1, maxLength });
 
-/** Of a template, and of a run. */
-const SLOTS = 1_000;
-
 function resourcesOf(id: object): object {
   return {
     type: 'object',
-    maxProperties: SLOTS,
+    maxProperties: COMMAND_LIMITS.slots,
     propertyNames: { pattern: NAME_PATTERN },
     additionalProperties: id,
   };
@@ -69,7 +67,7 @@ export const FIELD_SCHEMAS = Object.freeze({
   version: textOrNull(TEXT_LIMITS.version),
   slots: Object.freeze({
     type: 'array',
-    maxItems: SLOTS,
+    maxItems: COMMAND_LIMITS.slots,
     items: {
       type: 'object',
       required: ['name'],
