@@ -1,6 +1,7 @@
 // The composition root of the gateway, in two steps: services of a configuration and its ports, then any number of listeners on
 // them, each with its routes and its guard. The only place that wires store, credentials, policy, routes and sockets together.
 import { unrestrictedPolicy } from '../engine/index.js';
+import { type AuditTrail, recordLife } from './audit/trail.js';
 import { makeRegistry } from './auth/authenticator.js';
 import {
   type AuthenticationSettings,
@@ -22,6 +23,7 @@ import { makeAdminRoutes } from './http/admin-routes.js';
 import { makeClientAddress } from './http/client-address.js';
 import { makeCors } from './http/cors.js';
 import { anyHost, type HostGuard, isLoopback, loopbackHost, noPage } from './http/host-guard.js';
+import { NO_AUDIT, makeRequestAudit } from './http/request-audit.js';
 import { bindTcp, type Bound } from './http/http-server.js';
 import { type At, type SocketAt, type TcpAt, urlOf } from './http/listen-at.js';
 import type { Services } from './http/pipeline.js';
@@ -64,6 +66,8 @@ export interface ServicesOptions {
   readonly clock?: Clock;
   /** Whether the gateway takes no more requests; never unless given. */
   readonly isClosing?: () => boolean;
+  /** Where it records what it does; nothing is recorded without. Closed by whoever opened it, after the services. */
+  readonly audit?: AuditTrail;
 }
 
 const KEYS_ALONE: AuthenticationSettings = Object.freeze({
@@ -120,6 +124,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const unauthenticated = makeRateLimiter(rate.unauthenticated);
   const nextId = makeIdSource();
   const readiness = makeReadiness({ policies, ages, clock, ping: () => db.ping(), isClosing });
+  const stopped = options.audit === undefined ? () => undefined : recordLife(options.audit, policies);
   return {
     actors,
     admins,
@@ -138,12 +143,14 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     clock,
     nextId,
     log: makeRequestLog(log),
+    audit: options.audit === undefined ? NO_AUDIT : makeRequestAudit(options.audit),
     routes: makeRoutes({ db, cursorKey: secrets.cursor, ...(idempotency === undefined ? {} : { idempotency }) }),
     adminRoutes: makeAdminRoutes({ db, fingerprint, nextId, policies, ages, readiness, startedAt: clock.now() }),
     revocations,
     close: async () => {
       revocations?.stop();
       await Promise.all([actors.close(), admins.close()]);
+      stopped();
     },
   };
 }

@@ -215,6 +215,11 @@ const KINDS = {
     title: 'The policy is too old to decide',
     help: 'Try again later. Whoever runs the gateway has to publish the policy anew, or to make its source reachable.',
   },
+  'audit.unavailable': {
+    status: 503,
+    title: 'What is asked for cannot be recorded now',
+    help: 'Try again in a moment; nothing was done. Whoever runs the gateway has to give the audit log room on a disk that can be written.',
+  },
   'db.unavailable': {
     status: 503,
     title: 'The store cannot be reached',

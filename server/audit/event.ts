@@ -1,4 +1,4 @@
-// What the audit log holds of one decision, or of one act on the gateway. An event is made here alone, of
+// What the audit log holds of one decision, or of one act on the gateway (docs/audit.md "An event"). An event is made here alone, of
 // parts that have no room for a secret, a body or a header: actors without their credential, paths, names of the policy, ids and
 // digests. Members stand in the order of RFC 8785, so that an event as JSON is its canonical form.
 import {
@@ -33,7 +33,14 @@ export type Operation =
   | `${Family}.${'query' | 'count' | 'read' | 'create' | 'change' | 'archive' | 'restore' | 'copy'}`
   | 'key.create'
   | 'key.revoke'
-  | 'dataset.load';
+  | 'dataset.load'
+  | 'authenticate'
+  | 'request'
+  | 'gateway.start'
+  | 'gateway.stop'
+  | 'policy.activate'
+  | 'audit.cut'
+  | 'audit.lost';
 
 export interface EventActor {
   readonly credentialScopes: readonly ScopeName[];
@@ -41,7 +48,7 @@ export interface EventActor {
   readonly fingerprint: string | null;
   readonly id: string;
   readonly identities: readonly string[];
-  readonly kind: ActorKind | 'admin' | 'operator';
+  readonly kind: ActorKind | 'admin' | 'operator' | 'gateway' | 'anonymous';
   readonly namespaceRestrictions: readonly NamespacePath[] | null;
 }
 
@@ -61,13 +68,14 @@ export interface CopyAsked {
   readonly source: NamespacePath;
 }
 
-/** Nobody else has it: what bears it was made here. */
-const made: unique symbol = Symbol('event');
+declare const made: unique symbol;
 
 /** Frozen. The log adds `seq`, `log`, `previous` and `hash` when it appends it. */
 export interface AuditEvent {
   readonly access: AccessAsked | CopyAsked | null;
   readonly actor: EventActor;
+  /** Of the client, where nobody was authenticated. */
+  readonly address?: string;
   readonly cause?: AccessStep;
   /** Ids of the grants that carried it, sorted, at most `AUDIT_LIMITS.grants`. */
   readonly grants?: readonly string[];
@@ -114,13 +122,15 @@ export interface EventParts {
   readonly records?: readonly string[];
   readonly items?: number;
   readonly key?: string;
+  readonly address?: string;
 }
 
 export function makeEvent(parts: EventParts): AuditEvent {
   const { decision, records } = parts;
-  const event: AuditEvent = {
-    access: parts.access ?? null,
-    actor: parts.actor,
+  const event: Omit<AuditEvent, typeof made> = {
+    access: accessInOrder(parts.access ?? null),
+    actor: actorInOrder(parts.actor),
+    ...(parts.address === undefined ? {} : { address: checked(parts.address, ADDRESS) }),
     ...(decision?.decision === 'deny' && decision.cause !== undefined ? { cause: decision.cause } : {}),
     ...(decision?.decision === 'allow' ? citedGrants(decision.grants) : {}),
     id: checked(parts.id, ID),
@@ -136,14 +146,33 @@ export function makeEvent(parts: EventParts): AuditEvent {
     ...(decision?.decision === 'deny' ? { step: decision.step } : {}),
     time: formatInstant(parts.at),
     ...(parts.visibility === undefined ? {} : { visibility: checked(parts.visibility, DIGEST) }),
-    [made]: true,
   };
-  return Object.freeze(event);
+  return Object.freeze(event) as AuditEvent;
+}
+
+function accessInOrder(access: AuditEvent['access']): AuditEvent['access'] {
+  if (access === null) return null;
+  if ('source' in access) return { destination: access.destination, family: access.family, source: access.source };
+  const { context, creates, family, reach, scope, target } = access;
+  return {
+    context,
+    ...(creates === undefined ? {} : { creates }),
+    family,
+    ...(reach === undefined ? {} : { reach }),
+    scope,
+    target,
+  };
+}
+
+function actorInOrder(actor: EventActor): EventActor {
+  const { credentialScopes, fingerprint, id, identities, kind, namespaceRestrictions } = actor;
+  return { credentialScopes, fingerprint, id, identities, kind, namespaceRestrictions };
 }
 
 /** Shorter than any secret of ours. */
 const ID = /^[A-Za-z0-9_-]{1,32}$/;
 const RECORD = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const ADDRESS = /^[0-9A-Fa-f:.]{2,45}$/;
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
 /** A text of another form is a fault of ours, and might be anything: it gets no further, and no message repeats it. */
@@ -172,15 +201,22 @@ export function eventActor(actor: RequestActor): EventActor {
 
 /** Nothing of the policy speaks of an admin. */
 export function eventAdmin({ kind, id, credentialFingerprint }: AdminActor): EventActor {
-  return { ...nobody, fingerprint: credentialFingerprint, id, kind };
+  return { ...nobody(), fingerprint: credentialFingerprint, id, kind };
 }
 
 /** Whoever ran a command on the machine of the data; `user` is the name of the system's account. */
 export function eventOperator(user: string): EventActor {
-  return { ...nobody, id: user, kind: 'operator' };
+  return { ...nobody(), id: user, kind: 'operator' };
 }
 
-const nobody = { credentialScopes: [], fingerprint: null, identities: [], namespaceRestrictions: [] } as const;
+/** What the gateway does by itself. */
+export const GATEWAY: EventActor = Object.freeze({ ...nobody(), id: 'gateway', kind: 'gateway' });
+/** Whoever has proven nothing. */
+export const ANONYMOUS: EventActor = Object.freeze({ ...nobody(), id: 'anonymous', kind: 'anonymous' });
+
+function nobody(): Pick<EventActor, 'credentialScopes' | 'fingerprint' | 'identities' | 'namespaceRestrictions'> {
+  return { credentialScopes: [], fingerprint: null, identities: [], namespaceRestrictions: [] };
+}
 
 /** What was asked of the engine, as the log says it. */
 export function askedOf(request: Request): AccessAsked | CopyAsked {

@@ -36,8 +36,8 @@ export function reportFormatOption(): Option {
   return new Option('--format <format>', 'how results are printed').choices(formats).default('text');
 }
 
-/** The instant that `--at` names, or the present one, taken once for the whole run. */
-export async function instantOption(text: string | undefined): Promise<Instant> {
+/** The instant that `--at` or another flag names, or the present one, taken once for the whole run. */
+export async function instantOption(text: string | undefined, flag = '--at'): Promise<Instant> {
   const { instantOf, parseInstant } = await import('../../engine/index.js');
   const at = text === undefined ? instantOf(Date.now()) : parseInstant(text);
   if (at !== null) return at;
@@ -46,7 +46,7 @@ export async function instantOption(text: string | undefined): Promise<Instant> 
     EXIT.usage,
     {
       code: 'cli.usage',
-      message: '`--at` must be an RFC 3339 instant with offset, such as `2027-01-01T00:00:00Z`',
+      message: `\`${flag}\` must be an RFC 3339 instant with offset, such as \`2027-01-01T00:00:00Z\``,
     },
     parseInstant(meant) === null ? {} : { help: `did you mean \`${meant}\`?` },
   );

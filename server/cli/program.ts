@@ -163,6 +163,11 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         async () => (await import('./commands/keys.js')).defineKeys,
       ],
       [
+        'audit',
+        'the audit log: verify that it is whole, and ask who did what',
+        async () => (await import('./commands/audit.js')).defineAudit,
+      ],
+      [
         'config',
         'settings: check them, or print an example file',
         async () => (await import('./commands/config.js')).defineConfig,

@@ -37,6 +37,11 @@ export function adminSocketOf({ adminSocket, dataDir }: Config): string | null {
   return adminSocket ?? join(dataDir, 'admin.sock');
 }
 
+/** The folder of the audit log. */
+export function auditFolderOf({ audit, dataDir }: Config): string {
+  return audit.folder ?? join(dataDir, 'audit');
+}
+
 export interface SettingFlag {
   /** As commander takes it. */
   readonly flags: string;

@@ -12,7 +12,7 @@ import {
   type SwitchNames,
   type ValuesOf,
 } from './setting.js';
-import { DATABASE_LIMITS } from '../limits.js';
+import { AUDIT_LIMITS, DATABASE_LIMITS } from '../limits.js';
 import {
   ADDRESS,
   ADDRESS_OR_NONE,
@@ -24,6 +24,7 @@ import {
   inSeconds,
   NAME,
   NETWORKS,
+  oneOf,
   ORIGINS,
   PATH,
   PATH_OR_NONE,
@@ -126,7 +127,10 @@ export const SETTINGS = Object.freeze({
         doc: 'for one actor; its other requests wait, and other actors go on',
       }),
     }),
-    auditLag: later(),
+    auditLag: setting(DURATION, {
+      default: inSeconds(AUDIT_LIMITS.lag),
+      doc: 'longest time that the audit log may be unwritable before writes are refused',
+    }),
     idempotency: setting(AGE, {
       default: '24h',
       doc: 'how long the answer to a create, copy or batch is kept under its Idempotency-Key',
@@ -169,7 +173,18 @@ export const SETTINGS = Object.freeze({
       example: '24h',
     }),
   }),
-  audit: later(),
+  audit: group('the log of what was decided', {
+    folder: setting(PATH, {
+      default: null,
+      doc: 'folder of the log (default: `audit` in the data folder)',
+      example: '/var/lib/bailiwick/audit',
+    }),
+    queries: setting(oneOf('all', 'denied', 'none'), { default: 'all', doc: 'which queries and reads are recorded' }),
+    onFailure: setting(oneOf('refuse', 'continue'), {
+      default: 'refuse',
+      doc: 'what happens to queries while the log cannot be written; writes are always refused then',
+    }),
+  }),
   tls: group('certificate of the API, which is in clear text without one; both files are read again when they change', {
     certFile: setting(PATH, {
       default: null,

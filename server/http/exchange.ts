@@ -1,10 +1,14 @@
 // One request on its way to an answer: what is known of it as the work goes on, and the answers that it can end in. Each of
 // them, also a refusal, carries the policy's digest, a request id and the headers that keep it out of caches.
-import type { Instant } from '../../engine/index.js';
+import type { Decision, Instant, ResolvedActor, Visibility, VisibilityRequest } from '../../engine/index.js';
+import type { AccessAsked, CopyAsked, Operation } from '../audit/event.js';
+import type { AdminActor } from '../auth/admin-actor.js';
+import type { RequestActor } from '../auth/request-actor.js';
 import type { Active } from '../policy/active-policy.js';
 import { type ApiProblem, PROBLEMS_PATH } from '../problem.js';
 import type { Incoming, Outgoing } from './message.js';
 import type { Headers } from './request-head.js';
+import type { Route } from './route.js';
 
 export interface Exchange {
   readonly incoming: Incoming;
@@ -22,11 +26,32 @@ export interface Exchange {
   /** For durations, in milliseconds. */
   readonly startedAt: number;
   /** Who was authenticated, once somebody was. */
-  actor: { readonly id: string; readonly credentialFingerprint: string | null } | null;
+  actor: RequestActor | AdminActor | null;
   /** Ends the turn of its actor, while it is at work. */
   leave: (() => void) | null;
   /** The policy once it is pinned; nothing replaces it then. */
   active: Active | null;
+  /** What was decided, once it was. */
+  judged: Judged | null;
+  /** Of its path and method, once that is known. */
+  route: Route | null;
+}
+
+/** A decision about a request, for the audit log. */
+export interface Judged {
+  readonly operation: Operation;
+  /** The record that was asked for by its id. */
+  readonly record?: string;
+  /** What was asked and what came of it; none where there was nothing to decide about. */
+  readonly outcome:
+    | {
+        readonly kind: 'visibility';
+        readonly request: VisibilityRequest;
+        readonly resolved: ResolvedActor;
+        readonly visibility: Visibility;
+      }
+    | { readonly kind: 'decision'; readonly access: AccessAsked | CopyAsked; readonly decision: Decision }
+    | null;
 }
 
 /** So many requests a second, and how many may go on now. */
@@ -42,6 +67,8 @@ export interface Answer {
   readonly json: string;
   /** Beside the usual: name, value, name, value. */
   readonly headers?: readonly string[];
+  /** How many records it shows, and the digest of the visible set that they are of, for the audit log. */
+  readonly shown?: { readonly items: number; readonly visibility?: string };
 }
 
 /** An HTML document that needs nothing but itself. */

@@ -31,6 +31,7 @@ import { addressName, type RateLimiter, tooMany } from './rate-limit.js';
 import { readJsonBody, readNoBody } from './request-body.js';
 import { checkTarget, hostOf, readHeaders } from './request-head.js';
 import { readNamedHeaders, readQuery } from './request-inputs.js';
+import type { RequestAudit } from './request-audit.js';
 import type { RequestLog } from './request-log.js';
 import type { Call, Route } from './route.js';
 import type { Shares } from './shares.js';
@@ -49,6 +50,7 @@ export interface Services {
   readonly clock: Clock;
   readonly nextId: IdSource;
   readonly log: RequestLog;
+  readonly audit: RequestAudit;
 }
 
 export interface Limiters {
@@ -88,6 +90,7 @@ export async function serve(door: Door, routes: RoutesOfPath | null, incoming: I
     const reply = withCors(door, exchange, toReply(exchange, answer, digestOf(door)));
     checkRoom(door, exchange, reply.bytes);
     door.services.log.answered(exchange, answer.status);
+    door.services.audit.answered(exchange, answer);
     return finish(door, exchange, reply);
   } catch (error) {
     return finish(door, exchange, fail(door, exchange, error));
@@ -144,6 +147,8 @@ function openExchange({ services }: Door, incoming: Incoming): Opened {
     actor: null,
     leave: null,
     active: null,
+    judged: null,
+    route: null,
   };
   return { exchange, fault };
 }
@@ -186,6 +191,7 @@ async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange)
     readNoBody(headers);
     return route.answer();
   }
+  exchange.route = route;
   if (route.access === 'status') {
     // Whoever shows a credential is held to it, also where none is needed.
     const isBare = !headers.has('authorization') && incoming.peer.certificate === null;
@@ -203,6 +209,7 @@ async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange)
   const actor = await identify(services.actors, door, exchange);
   exchange.leave = await services.shares.enter(readerOf(exchange), incoming);
   const call = await callOf(route, { actor, query, target }, door, exchange);
+  services.audit.check(route.access);
   return route.run({
     ...call,
     resolve: () => services.resolveActor(call.pin().policy, actor),
@@ -228,7 +235,7 @@ async function identify<Actor extends NonNullable<Exchange['actor']>>(
   { services }: Door,
   exchange: Exchange,
 ): Promise<Actor> {
-  const { limiters } = services;
+  const { limiters, audit } = services;
   const { headers, incoming, at } = exchange;
   const { peer } = incoming;
   const address = addressName(exchange.address);
@@ -255,6 +262,7 @@ async function identify<Actor extends NonNullable<Exchange['actor']>>(
     ? await limiters.attempts.attempt(address, authenticate)
     : await authenticate();
   exchange.actor = actor;
+  audit.authenticated(exchange);
   limit(limiters.perAddress, 'address', address, exchange);
   limit(limiters.perActor, 'actor', actor.id, exchange);
   return actor;
@@ -295,6 +303,9 @@ async function callOf<Actor>(
     body,
     gone: incoming.gone,
     pin: () => (exchange.active ??= pinFresh(services, at)),
+    judged: (judged) => {
+      exchange.judged = judged;
+    },
   };
 }
 
@@ -307,12 +318,15 @@ function pinFresh({ policies, ages }: Services, at: Instant): Active {
 
 /** A refusal that nobody reads is made all the same, so that every request ends in one way. */
 function fail(door: Door, exchange: Exchange, error: unknown): Reply {
-  const { log } = door.services;
+  const { log, audit } = door.services;
   const problem = toProblem(error);
   const isGone = error instanceof RequestAborted || exchange.incoming.gone.aborted;
   // A fault of ours is one whether somebody waits for the answer or not.
   if (isGone && problem.code !== 'internal') log.abandoned(exchange);
-  else log.answered(exchange, problem.status, problem);
+  else {
+    log.answered(exchange, problem.status, problem);
+    audit.refused(exchange, problem);
+  }
   return withCors(door, exchange, toRefusal(exchange, problem, digestOf(door)));
 }
 

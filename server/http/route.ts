@@ -17,12 +17,13 @@ import {
 } from '../../engine/index.js';
 import type { BodyShape } from '../api/body-shape.js';
 import type { JsonSchema } from '../api/schema.js';
+import type { Operation } from '../audit/event.js';
 import type { AdminActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { Active } from '../policy/active-policy.js';
 import { ApiProblem, type ProblemCode } from '../problem.js';
 import { isRecordId } from '../api/record-schema.js';
-import type { Answer, Page } from './exchange.js';
+import type { Answer, Judged, Page } from './exchange.js';
 import { pathTemplate } from './path-template.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH';
@@ -90,6 +91,8 @@ export interface Call<Actor> {
   readonly gone: AbortSignal;
   /** Takes the policy in force, once; every later call gives the same one. */
   readonly pin: () => Active;
+  /** Says what was decided, before anything is done about it: the audit log has it, whatever becomes of the request. */
+  readonly judged: (judged: Judged) => void;
 }
 
 export interface ActorCall extends Call<RequestActor> {
@@ -137,6 +140,8 @@ export interface ActorRoute extends Described {
 /** Whoever administers the gateway, which no policy decides about. */
 export interface AdminRoute extends Described {
   readonly access: 'admin';
+  /** What it is called in the audit log; absent where it only shows something, or records itself in its transaction. */
+  readonly operation?: Operation;
   readonly run: (call: Call<AdminActor>) => Promise<Answer>;
 }
 
@@ -174,12 +179,14 @@ interface VisibilityRoute<Value, Plan> extends Told {
   readonly body: BodyInput<Value>;
   /** Makes a plan of a body that has the shape, and throws a problem where there can be none. */
   readonly planOf: (value: Value) => Plan;
+  /** What it is called in the audit log. */
+  readonly verb: 'query' | 'count';
   readonly visibilityOf: (plan: Plan) => VisibilityRequest;
   readonly answer: (decided: Decided, plan: Plan) => Promise<Answer>;
 }
 
 export function visibilityRoute<Value, Plan>(route: VisibilityRoute<Value, Plan>): ActorRoute {
-  const { body, planOf, visibilityOf, answer, ...told } = route;
+  const { body, planOf, verb, visibilityOf, answer, ...told } = route;
   return {
     ...told,
     access: 'visibility',
@@ -187,7 +194,7 @@ export function visibilityRoute<Value, Plan>(route: VisibilityRoute<Value, Plan>
     run: async (call) => {
       if (!body.shape.isRead(call.body)) throw new TypeError('a body that was not read with the shape of its route');
       const plan = planOf(call.body);
-      return answer(see(call, visibilityOf(plan)), plan);
+      return answer(see(call, visibilityOf(plan), verb), plan);
     },
   };
 }
@@ -207,7 +214,7 @@ export function namespaceRoute({ answer, ...told }: NamespaceRoute): ActorRoute 
     run: async (call) => {
       const named = canonicalize(partOf(call.path));
       if (!named.ok) throw notCanonical(named.fault);
-      return answer(see(call, { family: 'namespace', context: named.path, reach: 'exact' }));
+      return answer(see(call, { family: 'namespace', context: named.path, reach: 'exact' }, 'read'));
     },
   };
 }
@@ -231,7 +238,7 @@ export function recordRoute({ family, locate, answer, ...told }: RecordRoute): A
     ...told,
     access: 'record',
     input: {},
-    run: async ({ actor, at, path, pin, resolve, gone }) => {
+    run: async ({ actor, at, path, pin, judged, resolve, gone }) => {
       const { policy } = pin();
       const resolved = resolve();
       const id = partOf(path);
@@ -240,6 +247,12 @@ export function recordRoute({ family, locate, answer, ...told }: RecordRoute): A
       // Decided also where there is nothing, so that it takes as long.
       const request = { family, context: namespace ?? ROOT, reach: 'exact' } as const;
       const visible = visibilityAs(resolved, { request, at });
+      const operation = `${family}.read` as const;
+      judged({
+        operation,
+        record: id,
+        outcome: namespace === null ? null : { kind: 'visibility', request, resolved, visibility: visible },
+      });
       if (namespace === null) throw notFound('no record of the family');
       if (visible.kind === 'none') throw notFound(visible.step);
       const found = await answer({ actor, resolved, at, policy, visible, gone }, id);
@@ -249,10 +262,18 @@ export function recordRoute({ family, locate, answer, ...told }: RecordRoute): A
   };
 }
 
-function see({ actor, at, pin, resolve, gone }: ActorCall, request: VisibilityRequest): Decided {
+type ReadVerb = 'query' | 'count' | 'read';
+
+function see(
+  { actor, at, pin, judged, resolve, gone }: ActorCall,
+  request: VisibilityRequest,
+  verb: ReadVerb,
+): Decided {
   const { policy } = pin();
   const resolved = resolve();
   const visible = visibilityAs(resolved, { request, at });
+  const operation = `${request.family}.${verb}` as const;
+  judged({ operation, outcome: { kind: 'visibility', request, resolved, visibility: visible } });
   if (visible.kind === 'none') throw new ApiProblem('authz.denied', { step: visible.step });
   return { actor, resolved, at, policy, visible, gone };
 }

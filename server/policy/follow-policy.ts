@@ -35,6 +35,8 @@ export interface FollowOptions {
   readonly ages: AgeLimits;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Keeps the bytes of what is about to decide, for whoever asks later what it decided by. Nothing is kept unless given. */
+  readonly keep?: (digest: string, bytes: Uint8Array) => Promise<void>;
   /** Milliseconds between two looks. */
   readonly interval: number;
 }
@@ -115,6 +117,7 @@ async function takeOffer(options: FollowOptions): Promise<PolicyFault | null> {
     const active = policies.current();
     const { statement } = published;
     if (opened.policy.digest === active.policy.digest && isSame(statement, active.statement)) return null;
+    await options.keep?.(opened.policy.digest, opened.bytes);
     await replace(opened, statement, options);
     return null;
   } catch (error) {

@@ -26,6 +26,8 @@ export interface PageRow {
   readonly at: string | null;
   /** Whether there are records beyond the page. */
   readonly more: boolean;
+  /** How many records the page has up to here. */
+  readonly shown: number;
   /** Some of these records may be large and have not been written. */
   readonly large: boolean;
 }
@@ -74,7 +76,7 @@ export function pageOutput(plan: QueryPlan, rows: Fragment): Fragment {
   const part = sql`x.place / ${literal(TOGETHER.small)}`;
   return sql`SELECT string_agg(${recordOf(plan)}, ',' ORDER BY x.place) FILTER (WHERE x.place <= ${size} AND NOT x.large) AS records,
       max(${positionJson(columns)}) FILTER (WHERE x.place = ${size}) AS at, bool_or(x.place > ${size}) AS more,
-      bool_or(x.large) AS large
+      LEAST(max(x.place), ${size})::integer AS shown, bool_or(x.large) AS large
     FROM (${placed(plan, rows)}) AS x GROUP BY ${part} ORDER BY ${part}`;
 }
 
@@ -105,7 +107,7 @@ function largePageOutput(plan: QueryPlan, rows: Fragment): Fragment {
             FROM placed AS x WHERE x.place > t.place AND x.place <= LEAST(t.place + ${together}, ${size})) AS n
           WHERE n.place > 0 AND t.bytes <= ${bytes}),
       kept AS (SELECT t.*, max(t.place) OVER () AS last FROM texts AS t WHERE t.part = 1 OR t.part > 1 AND t.bytes <= ${bytes})
-    SELECT k.records, k.last < ${count} AS more, FALSE AS large,
+    SELECT k.records, k.last < ${count} AS more, k.last::integer AS shown, FALSE AS large,
       (SELECT ${positionJson(columns)} FROM placed AS x WHERE x.place = k.last
         AND k.place = k.last AND (k.last = ${size} OR k.last < ${count})) AS at
     FROM kept AS k ORDER BY k.part) AS o`;

@@ -26,6 +26,7 @@ import { counterStatement, matchStatement } from './visible-counts.js';
 export interface RecordPage {
   /** The JSON text of a list of records. */
   readonly items: string;
+  readonly count: number;
   /** A cursor to go on with; null at the end. */
   readonly next: string | null;
 }
@@ -47,7 +48,7 @@ export interface ListRequest extends CountRequest {
 export function listPage(db: Database, request: ListRequest): Promise<RecordPage> {
   const { plan, cursors } = request;
   const after = plan.page.after === null ? null : placeOf(plan.page.after, plan, cursors);
-  return plan.page.size === 0 ? Promise.resolve({ items: '[]', next: null }) : readPage(db, request, after);
+  return plan.page.size === 0 ? Promise.resolve({ items: '[]', count: 0, next: null }) : readPage(db, request, after);
 }
 
 function placeOf(cursor: string, plan: QueryPlan, binding: CursorBinding): Position {
@@ -62,7 +63,7 @@ async function readPage(db: Database, request: ListRequest, after: Position | nu
   const last = rows.find(({ at }) => at !== null)?.at ?? null;
   const more = rows.some((row) => row.more);
   const next = more && last !== null ? sealCursor(positionOf(last, plan), { plan, binding: cursors }) : null;
-  return { items: itemsJson(rows), next };
+  return { items: itemsJson(rows), count: rows.at(-1)?.shown ?? 0, next };
 }
 
 /** Most pages are small, and most of what a page of large records costs is to write them. */

@@ -13,6 +13,7 @@ if (!present) process.stderr.write('the real input is not on this machine: it is
 
 /** Of the gateway and its data; they have tests of their own. */
 const OTHER_VERBS = [
+  'audit',
   'can-i',
   'completion',
   'config',

@@ -16,6 +16,7 @@ import {
   type Policy,
   scopeSetOf,
 } from '../../engine/index.js';
+import type { AuditTrail } from '../../server/audit/trail.js';
 import { createKey, type NewKey } from '../../server/auth/api-keys.js';
 import { type Gateway, type GatewayMode, type GatewayOptions, startGateway } from '../../server/compose.js';
 import type { RateLimits } from '../../server/config/index.js';
@@ -105,6 +106,8 @@ export interface TestGatewayOptions {
   readonly tcpForAdmins?: Bound<TcpAt>;
   /** A migrated store to share; one of its own unless given. */
   readonly db?: Database;
+  /** Nothing is recorded unless given. */
+  readonly audit?: AuditTrail;
 }
 
 const ADA: Identity = { provider: 'orcid', subject: 'ada' };
@@ -137,6 +140,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     trustProxy: options.trustProxy ?? null,
     origins: options.origins ?? null,
     ...(options.authentication === undefined ? {} : { authentication: options.authentication }),
+    ...(options.audit === undefined ? {} : { audit: options.audit }),
   });
   const key: TestGateway['key'] = async (fields = {}) => {
     const made = await createKey(

@@ -115,6 +115,7 @@ async function answerOf(
     headers: named,
     gone,
     pin: () => active,
+    judged: () => undefined,
     resolve: () => resolveActor(policy, asking),
     current: () => ({ snapshot: policy.digest, resolved: resolveActor(policy, asking) }),
   };

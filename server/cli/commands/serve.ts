@@ -6,6 +6,7 @@ import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
 import { openTls, takeAddresses, takeAdminSocket } from '../gateway-addresses.js';
 import { type CliIo, write, writeJson } from '../io.js';
+import { type OpenAudit, openAudit } from '../open-audit.js';
 import { openPolicy } from '../open-policy.js';
 import { openStore } from '../open-store.js';
 import { escapeText } from '../render/escape.js';
@@ -97,7 +98,7 @@ async function serve(io: CliIo, options: Options): Promise<void> {
     ...(statement === null ? {} : { statement }),
   };
   const follow = source === 'stdin' ? null : { path: config.policy, state };
-  await run(io, { config, mode: { kind: 'serve', ...candidate }, unlabelled, follow, format: options.format });
+  await run(io, { config, mode: { kind: 'serve', ...candidate }, bytes, unlabelled, follow, format: options.format });
 }
 
 async function warnOfNetwork(io: CliIo, { listen, adminListen, tls }: Config): Promise<void> {
@@ -126,12 +127,21 @@ async function local(io: CliIo, options: Options): Promise<void> {
       { help: 'use --listen 127.0.0.1:8080, or `bailiwick serve` for a network' },
     );
   }
-  await run(io, { config, mode: { kind: 'local' }, unlabelled: null, follow: null, format: options.format });
+  await run(io, {
+    config,
+    mode: { kind: 'local' },
+    bytes: null,
+    unlabelled: null,
+    follow: null,
+    format: options.format,
+  });
 }
 
 interface RunOptions {
   readonly config: Config;
   readonly mode: GatewayMode;
+  /** Of the snapshot that decides. */
+  readonly bytes: Uint8Array | null;
   /** The bytes of a snapshot whose labels nobody has worked out. */
   readonly unlabelled: Uint8Array | null;
   /** Where the policy was read, and in what state; null where it cannot change. */
@@ -160,13 +170,16 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
       throw error;
     };
     const db = await openStore(io, config).catch(closeAddresses);
+    let audit: OpenAudit | null = null;
     try {
       if (mode.kind === 'serve') await refuseRollback(db, mode).catch(closeAddresses);
       const { rate, concurrency, idempotency } = config.limits;
+      audit = await openAudit({ config, db, log, mode, bytes: options.bytes }).catch(closeAddresses);
+      const { trail, keep } = audit;
       const socket = mode.kind === 'local' ? null : await takeAdminSocket(io, config).catch(closeAddresses);
       const admin = { tcp: addresses.admin, socket };
       const started = startGateway({
-        ...{ mode, db, listen: addresses.api, admin, rate, concurrency, idempotency, log },
+        ...{ mode, db, listen: addresses.api, admin, rate, concurrency, idempotency, log, audit: trail },
         authentication: config.authentication,
         trustProxy: config.trustProxy,
         // In local mode the guard of hosts refuses other origins.
@@ -190,6 +203,7 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
             policies,
             activations: storedActivations(db),
             ages,
+            keep,
             clock: systemClock,
             log,
             interval,
@@ -201,6 +215,7 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
       log.info({ signal }, 'shutting down');
       await gateway.close();
     } finally {
+      await audit?.trail.close();
       await db.close();
     }
   } finally {

@@ -29,13 +29,14 @@ const BODY: readonly ProblemCode[] = [
 /** Whoever is to be known is looked up in the store. */
 const CREDENTIAL: readonly ProblemCode[] = ['auth.required', 'auth.invalid', 'db.unavailable', 'db.timeout'];
 const POLICY: readonly ProblemCode[] = [...CREDENTIAL, 'snapshot.unavailable', 'snapshot.expired'];
+const RECORDED: readonly ProblemCode[] = [...POLICY, 'audit.unavailable'];
 
 const ACCESS: Readonly<Record<Route['access'], readonly ProblemCode[]>> = {
   public: [],
   self: POLICY,
-  visibility: [...POLICY, 'authz.denied'],
-  record: [...POLICY, 'record.not_found'],
-  command: [...POLICY, 'authz.denied'],
+  visibility: [...RECORDED, 'authz.denied'],
+  record: [...RECORDED, 'record.not_found'],
+  command: [...RECORDED, 'authz.denied'],
   admin: CREDENTIAL,
   status: CREDENTIAL,
 };

@@ -74,6 +74,7 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
     body: LIST_BODY,
     output: { 200: { type: 'application/json', schema: PAGE_SCHEMA } },
     planOf: planQuery,
+    verb: 'query',
     visibilityOf: visibilityRequest,
     answer: async (decided, plan) => {
       const { actor, policy, gone } = decided;
@@ -85,7 +86,11 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
       ]);
       const next = page.next === null ? 'null' : `"${page.next}"`;
       const shown = `"items":${page.items},"page":{"size":${String(plan.page.size)},"next":${next}}`;
-      return { status: 200, json: answerJson(plan, shown, policy) };
+      return {
+        status: 200,
+        json: answerJson(plan, shown, policy),
+        shown: { items: page.count, visibility: digest },
+      };
     },
   });
   const count = visibilityRoute({
@@ -97,14 +102,20 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
     body: COUNT_BODY,
     output: { 200: { type: 'application/json', schema: COUNT_SCHEMA } },
     planOf: planQuery,
+    verb: 'count',
     visibilityOf: visibilityRequest,
     answer: async (decided, plan) => {
       const { actor, gone } = decided;
+      const { predicate, digest } = visibleSet(decided, plan);
       const [total] = await Promise.all([
-        countRecords(db, { predicate: visibleSet(decided, plan).predicate, plan, signal: gone, asker: actor.id }),
+        countRecords(db, { predicate, plan, signal: gone, asker: actor.id }),
         assertNamespace(db, decided, plan),
       ]);
-      return { status: 200, json: answerJson(plan, `"count":${String(total)}`, decided.policy) };
+      return {
+        status: 200,
+        json: answerJson(plan, `"count":${String(total)}`, decided.policy),
+        shown: { items: total, visibility: digest },
+      };
     },
   });
   return [list, count];

@@ -57,5 +57,5 @@ function outputOf(family: Family): Output {
 
 /** The revision is a strong validator: whatever changes a record raises it. */
 function whole({ json, revision }: FoundRecord): Answer {
-  return { status: 200, json, headers: ['ETag', `"${String(revision)}"`] };
+  return { status: 200, json, headers: ['ETag', `"${String(revision)}"`], shown: { items: 1 } };
 }

@@ -25,6 +25,15 @@ async function faultsOf(sources: Partial<ConfigSources> & { readonly file?: stri
   return [];
 }
 
+const SNAPSHOT = {
+  poll: 2_000,
+  requireSignature: false,
+  keyringFile: null,
+  environment: null,
+  softAge: null,
+  hardAge: null,
+};
+
 test('defaults', async () => {
   const cwd = await makeFolder();
   expect(await loadConfig({ flags: {}, env: {}, cwd })).toEqual({
@@ -41,16 +50,11 @@ test('defaults', async () => {
     limits: {
       rate: { perActor: 0, perAddress: 0, unauthenticated: 50 },
       concurrency: { perActor: 4 },
+      auditLag: 10_000,
       idempotency: 86_400_000,
     },
-    snapshot: {
-      poll: 2_000,
-      requireSignature: false,
-      keyringFile: null,
-      environment: null,
-      softAge: null,
-      hardAge: null,
-    },
+    audit: { folder: null, queries: 'all', onFailure: 'refuse' },
+    snapshot: SNAPSHOT,
     tls: { certFile: null, keyFile: null },
   });
 });
@@ -107,16 +111,11 @@ test('the whole file', async () => {
     limits: {
       rate: { perActor: 0, perAddress: 0, unauthenticated: 5 },
       concurrency: { perActor: 4 },
+      auditLag: 10_000,
       idempotency: 86_400_000,
     },
-    snapshot: {
-      poll: 2_000,
-      requireSignature: false,
-      keyringFile: null,
-      environment: null,
-      softAge: null,
-      hardAge: null,
-    },
+    audit: { folder: null, queries: 'all', onFailure: 'refuse' },
+    snapshot: SNAPSHOT,
     tls: { certFile: join(cwd, 'etc/tls.crt'), keyFile: '/run/tls.key' },
   });
   expect(storeOf(config)).toEqual({ kind: 'external', url: 'postgres://localhost/bailiwick' });

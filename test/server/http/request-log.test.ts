@@ -1,6 +1,7 @@
 // Refusals for the rate in the log: the first of each second with the ids that they were answered with, all others counted.
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
+import { adminOfKey } from '../../../server/auth/admin-actor.js';
 import type { Exchange } from '../../../server/http/exchange.js';
 import { makeRequestLog, type RequestLog } from '../../../server/http/request-log.js';
 import { LOG_LIMITS } from '../../../server/limits.js';
@@ -43,11 +44,13 @@ function refuse(code: ProblemCode, address: string): void {
     clientId: null,
     at: instantOf(0),
     startedAt: performance.now(),
-    actor: { id: 'ada', credentialFingerprint: 'f' },
+    actor: adminOfKey({ id: 'ada', credentialFingerprint: '' }),
     leave: null,
     address: address,
     quotas: [],
     active: null,
+    judged: null,
+    route: null,
   };
   const problem = new ApiProblem(code, { retryAfter: 1, reason: 'too many' });
   log.answered(exchange, problem.status, problem);

@@ -1,0 +1,94 @@
+// The chain: each event names the hash of the one before it, so that none can be changed, moved or left out without a trace
+// (docs/audit.md "The chain"). Pure: a line of an event, and an event of a line.
+import { hash } from 'node:crypto';
+import type { AuditEvent } from './event.js';
+
+/** Where a log ends: what the next event goes by. */
+export interface Head {
+  readonly seq: number;
+  readonly hash: string;
+}
+
+/** Before the first event. */
+export const BEGINNING: Head = Object.freeze({ seq: 0, hash: `sha256:${'0'.repeat(64)}` });
+
+export interface Linked {
+  /** Without the line end. */
+  readonly line: string;
+  readonly head: Head;
+}
+
+/**
+ * The line of an event at the end of a log: its RFC 8785 form. `hash` is that of the same text without the member `hash`, and here is
+ * the one place where members stand around it.
+ */
+export function link(event: AuditEvent, log: string, { seq: last, hash: previous }: Head): Linked {
+  const { access, actor, address, cause, grants, grantsOmitted } = event;
+  const { id, items, key, kind, operation, outcome, records, requestId, snapshot, status, step, time, visibility } =
+    event;
+  const seq = last + 1;
+  const before = JSON.stringify({ access, actor, address, cause, grants, grantsOmitted }).slice(0, -1);
+  const first = { id, items, key, kind, log, operation, outcome, previous, records, requestId, seq, snapshot };
+  const after = JSON.stringify({ ...first, status, step, time, visibility }).slice(1);
+  const digest = digestOf(`${before},${after}`);
+  return { line: `${before},"hash":"${digest}",${after}`, head: { seq, hash: digest } };
+}
+
+/** A line of a log, as far as the chain goes by it. */
+export interface ChainLine {
+  readonly seq: number;
+  readonly log: string;
+  readonly previous: string;
+  readonly hash: string;
+  /** The hash that the line has. */
+  readonly digest: string;
+  /** All of it. */
+  readonly value: object;
+}
+
+/** What a line says; null where it is none that a log of ours can hold. */
+export function readLine(line: string): ChainLine | null {
+  const value = parse(line);
+  // JSON of one spelling: no white space, no key twice, no other escapes, members in their order.
+  if (!isPlain(value) || JSON.stringify(value) !== line || !isInOrder(value)) return null;
+  const [seq, log, previous, digest] = ['seq', 'log', 'previous', 'hash'].map((name): unknown =>
+    Reflect.get(value, name),
+  );
+  if (typeof seq !== 'number' || !Number.isSafeInteger(seq) || seq < 1) return null;
+  if (typeof log !== 'string' || typeof previous !== 'string' || typeof digest !== 'string') return null;
+  const member = `"hash":${JSON.stringify(digest)}`;
+  const at = line.indexOf(member);
+  // It is neither the first member nor the last one: `access` and `time` are there in every event.
+  const rest = line.slice(0, at) + line.slice(at + member.length + 1);
+  return { seq, log, previous, hash: digest, digest: digestOf(rest), value };
+}
+
+function digestOf(text: string): string {
+  return `sha256:${hash('sha256', text, 'hex')}`;
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null;
+  }
+}
+
+function isPlain(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whether the members of all objects in it stand in the order of their UTF-16 code units. */
+function isInOrder(value: object): boolean {
+  let last = '';
+  for (const [name, member] of Object.entries(value)) {
+    if (!Array.isArray(value)) {
+      if (name < last) return false;
+      last = name;
+    }
+    const inner: unknown = member;
+    if (typeof inner === 'object' && inner !== null && !isInOrder(inner)) return false;
+  }
+  return true;
+}

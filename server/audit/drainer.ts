@@ -1,0 +1,149 @@
+// Carries events from the outbox to the log: claimed, appended, on the disk, and only then removed. What was claimed stays in memory
+// until it is removed, and after a crash the log itself says what it has, so each is appended once.
+import type { Database } from '../db/database.js';
+import { AUDIT_LIMITS } from '../limits.js';
+import type { Logger } from '../ports.js';
+import { type Head, readLine } from './chain.js';
+import { isStoredEvent } from './event-schema.js';
+import { listLogs } from './log-files.js';
+import { type Claimed, claimedBefore, claimEvents, noteHead, removeEvents } from './outbox.js';
+import { readFiles } from './read-log.js';
+import type { Writer } from './writer.js';
+
+export interface Drainer {
+  /** There is something in the outbox. */
+  readonly wake: () => void;
+  /** Since when it cannot be emptied, by the monotonic clock; null while it can. */
+  readonly failingSince: () => number | null;
+  /** Empties it once more. */
+  readonly close: () => Promise<void>;
+}
+
+export interface DrainerOptions {
+  readonly db: Database;
+  readonly folder: string;
+  readonly log: string;
+  readonly writer: Writer;
+  readonly logger: Logger;
+}
+
+interface Pending extends Claimed {
+  /** Whether the writer has it. */
+  isAdded: boolean;
+}
+
+export async function makeDrainer({ db, folder, log, writer, logger }: DrainerOptions): Promise<Drainer> {
+  let pending: Pending[] = await findLeft({ db, folder, log });
+  let failing: number | null = null;
+  let working: Promise<void> | null = null;
+  let isWoken = false;
+  let isUnsure = false;
+  let noted: Head = writer.head();
+  let notedAt = performance.now();
+  let removed = 0;
+
+  /** A claim whose answer was lost may have been made. */
+  const claim = async (): Promise<readonly Claimed[]> => {
+    if (isUnsure) {
+      const { events } = await claimedBefore(db.knex, log);
+      isUnsure = false;
+      if (events.length > 0) return events;
+    }
+    isUnsure = true;
+    const claimed = await claimEvents(db.knex, { log, after: writer.head().seq, most: AUDIT_LIMITS.drained });
+    isUnsure = false;
+    return claimed;
+  };
+
+  const drain = async (): Promise<void> => {
+    for (;;) {
+      if (pending.length === 0) {
+        isWoken = false;
+        pending = (await claim()).map((one) => ({ ...one, isAdded: false }));
+        if (pending.length === 0) return;
+      }
+      for (const one of pending) one.isAdded ||= writer.add(one.event);
+      await writer.sync();
+      if (!pending.every(({ isAdded }) => isAdded)) continue;
+      await removeEvents(
+        db.knex,
+        pending.map(({ position }) => position),
+      );
+      removed += pending.length;
+      pending = [];
+    }
+  };
+
+  /** The embedded engine does not tidy up by itself, and would step over all that was ever in it. */
+  const tidy = async (): Promise<void> => {
+    if (db.kind !== 'embedded' || removed < AUDIT_LIMITS.removedBeforeTidying) return;
+    removed = 0;
+    await db.knex.raw('VACUUM audit_outbox');
+  };
+
+  const note = async (): Promise<void> => {
+    const head = writer.head();
+    if (head.seq === noted.seq) return;
+    await noteHead(db.knex, log, head);
+    noted = head;
+    notedAt = performance.now();
+  };
+
+  const work = async (): Promise<void> => {
+    try {
+      do await drain();
+      while (isWoken);
+      await tidy();
+      if (performance.now() - notedAt >= AUDIT_LIMITS.headInterval) await note();
+      failing = null;
+    } catch (error) {
+      if (failing === null) logger.error({ log, error }, 'events of the outbox cannot be carried to the audit log');
+      failing ??= performance.now();
+    }
+  };
+
+  const run = (): Promise<void> => {
+    working ??= work().finally(() => {
+      working = null;
+    });
+    return working;
+  };
+
+  const timer = setInterval(() => void run(), AUDIT_LIMITS.retryDelay).unref();
+  return {
+    wake: () => {
+      isWoken = true;
+      if (failing === null) void run();
+    },
+    failingSince: () => failing,
+    close: async () => {
+      clearInterval(timer);
+      await working;
+      await run();
+      // Also what no outbox had.
+      await writer
+        .sync()
+        .then(note, () => undefined)
+        .catch(() => undefined);
+    },
+  };
+}
+
+/** What an earlier process of this log had claimed and the log does not have; what it has is removed. */
+async function findLeft({ db, folder, log }: Pick<DrainerOptions, 'db' | 'folder' | 'log'>): Promise<Pending[]> {
+  const { events, after } = await claimedBefore(db.knex, log);
+  if (events.length === 0) return [];
+  const wanted = new Set(events.map(({ event }) => event.id));
+  const appended = new Set<string>();
+  const files = (await listLogs(folder)).get(log) ?? [];
+  const first = files.findLastIndex((file) => file.first <= after + 1);
+  for await (const { lines } of readFiles(files.slice(Math.max(first, 0)))) {
+    for (const line of lines) {
+      const event = line === null ? null : readLine(line)?.value;
+      if (isStoredEvent(event) && wanted.has(event.id)) appended.add(event.id);
+    }
+  }
+  const done = events.filter(({ event }) => appended.has(event.id)).map(({ position }) => position);
+  if (done.length > 0) await removeEvents(db.knex, done);
+  return events.filter(({ event }) => !appended.has(event.id)).map((one) => ({ ...one, isAdded: false }));
+}

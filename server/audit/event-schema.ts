@@ -1,0 +1,89 @@
+// The shape of an event as a log and the outbox hold it, in JSON Schema: what reads either goes by it. Later releases may add members.
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { FAMILIES, SCOPES } from '../../engine/index.js';
+import type { AccessAsked, AuditEvent, CopyAsked } from './event.js';
+
+const text = { type: 'string' };
+const texts = { type: 'array', items: text };
+const textOrNull = { type: ['string', 'null'] };
+const count = { type: 'integer', minimum: 0 };
+const family = { enum: FAMILIES };
+
+const ACCESS = {
+  type: 'object',
+  required: ['context', 'family', 'scope', 'target'],
+  properties: {
+    context: text,
+    creates: text,
+    family,
+    reach: { enum: ['lineage', 'exact', 'subtree'] },
+    scope: { enum: SCOPES },
+    target: text,
+  },
+};
+
+const COPY = {
+  type: 'object',
+  required: ['destination', 'family', 'source'],
+  properties: { destination: text, family: { enum: ['resource', 'process-run'] }, source: text },
+};
+
+export const EVENT_SCHEMA = Object.freeze({
+  type: 'object',
+  required: ['access', 'actor', 'id', 'kind', 'operation', 'outcome', 'requestId', 'snapshot', 'status', 'time'],
+  properties: {
+    access: { anyOf: [{ type: 'null' }, ACCESS, COPY] },
+    actor: {
+      type: 'object',
+      required: ['credentialScopes', 'fingerprint', 'id', 'identities', 'kind', 'namespaceRestrictions'],
+      properties: {
+        credentialScopes: { type: 'array', items: { enum: SCOPES } },
+        fingerprint: textOrNull,
+        id: text,
+        identities: texts,
+        kind: text,
+        namespaceRestrictions: { type: ['array', 'null'], items: text },
+      },
+    },
+    address: text,
+    cause: text,
+    grants: texts,
+    grantsOmitted: count,
+    hash: text,
+    id: text,
+    items: count,
+    key: text,
+    kind: { enum: ['command', 'query', 'refusal', 'authentication', 'admin'] },
+    log: text,
+    operation: text,
+    outcome: { enum: ['allowed', 'denied', 'failed'] },
+    previous: text,
+    records: texts,
+    requestId: text,
+    seq: { type: 'integer', minimum: 1 },
+    snapshot: textOrNull,
+    status: { type: ['integer', 'null'] },
+    step: text,
+    time: text,
+    visibility: text,
+  },
+});
+
+/** As a log holds it. Its texts are whatever stands there: paths and names are read again by whoever goes by them. */
+export type StoredEvent = Omit<AuditEvent, 'access' | 'operation'> & {
+  readonly access: AccessAsked | CopyAsked | null;
+  readonly operation: string;
+  readonly hash: string;
+  readonly log: string;
+  readonly previous: string;
+  readonly seq: number;
+};
+
+const ajv = new Ajv2020({ strict: true, strictTypes: false, allErrors: false });
+
+/** What `makeEvent` has made, as JSON. */
+export const isEvent = ajv.compile<AuditEvent>(EVENT_SCHEMA);
+export const isStoredEvent = ajv.compile<StoredEvent>({
+  ...EVENT_SCHEMA,
+  required: [...EVENT_SCHEMA.required, 'hash', 'log', 'previous', 'seq'],
+});

@@ -1,0 +1,63 @@
+// What the log asks of the file system, and no more: so that tests can fill the disk and fail an fsync where the writer meets them.
+import { constants } from 'node:fs';
+import { type FileHandle, open, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+export interface AppendFile {
+  /** Appends; fewer bytes than given may be in, as on a disk that is full. */
+  readonly append: (bytes: Uint8Array) => Promise<number>;
+  /** Through to the disk. */
+  readonly sync: () => Promise<void>;
+  readonly truncate: (length: number) => Promise<void>;
+  /** Whether its path still leads to it: somebody may have moved or removed it. */
+  readonly isInPlace: () => Promise<boolean>;
+  readonly close: () => Promise<void>;
+}
+
+export interface FileLayer {
+  /** A new file, whose name is on the disk; rejects where there is one. */
+  readonly create: (path: string) => Promise<AppendFile>;
+  /** One that is there. */
+  readonly open: (path: string) => Promise<AppendFile>;
+  /** If it is there. */
+  readonly remove: (path: string) => Promise<void>;
+}
+
+const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW;
+
+export const systemFiles: FileLayer = Object.freeze({
+  create: async (path: string) => {
+    const file = appendFile(await open(path, APPEND | constants.O_CREAT | constants.O_EXCL, 0o600), path);
+    await syncFolder(dirname(path));
+    return file;
+  },
+  open: async (path: string) => appendFile(await open(path, APPEND), path),
+  remove: (path: string) => rm(path, { force: true }),
+});
+
+function appendFile(handle: FileHandle, path: string): AppendFile {
+  return {
+    append: async (bytes) => (await handle.write(bytes)).bytesWritten,
+    sync: () => handle.datasync(),
+    truncate: (length) => handle.truncate(length),
+    isInPlace: async () => {
+      try {
+        const [held, there] = await Promise.all([handle.stat(), stat(path)]);
+        return held.ino === there.ino && held.dev === there.dev;
+      } catch {
+        return false;
+      }
+    },
+    close: () => handle.close(),
+  };
+}
+
+/** A new name is on the disk with its folder. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

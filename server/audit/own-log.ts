@@ -1,0 +1,125 @@
+// Takes a log of the audit folder for this process alone, by the lock that the embedded store uses: whoever comes second has a log of
+// its own. Finds where it ends, and cuts off a line that a crash has left half written.
+import { mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { randomInt } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { createLockFolder, type HeldLock, readLock, stillOwns, takeLock } from '../db/embedded/owner-lock.js';
+import { codeOf } from '../db/failures.js';
+import { OWNER_LIMITS } from '../limits.js';
+import { AuditError } from './audit-error.js';
+import { BEGINNING, type Head, readLine } from './chain.js';
+import { syncFolder } from './file-layer.js';
+import { listLogs, type LogFile } from './log-files.js';
+
+export interface OwnedLog {
+  readonly folder: string;
+  readonly log: string;
+  readonly head: Head;
+  /** The file that it ends in, and its length; null where there is none. */
+  readonly last: { readonly path: string; readonly bytes: number } | null;
+  /** Where a half line was kept; null where there was none. */
+  readonly torn: string | null;
+  readonly isOwner: () => boolean;
+  readonly release: () => void;
+}
+
+/**
+ * The first log of the folder that nobody holds, or a new one. Throws `AuditError` where the folder cannot be used or the end of the log
+ * is damaged: what is there is never continued as if it were intact.
+ */
+export async function ownLog(folder: string): Promise<OwnedLog> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const { log, lock } = await takeLog(folder);
+    const beat = setInterval(() => {
+      lock.touch();
+    }, OWNER_LIMITS.heartbeat).unref();
+    const release = (): void => {
+      clearInterval(beat);
+      lock.release();
+    };
+    const isOwner = (): boolean => stillOwns(lock.file);
+    try {
+      const files = (await listLogs(folder)).get(log) ?? [];
+      return { folder, log, ...(await findEnd(files)), isOwner, release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === null || error instanceof AuditError) throw error;
+    const message = `the audit folder ${folder} cannot be used (${code})`;
+    throw new AuditError('audit.folder', message, { cause: error });
+  }
+}
+
+interface TakenLog {
+  readonly log: string;
+  readonly lock: HeldLock;
+}
+
+async function takeLog(folder: string): Promise<TakenLog> {
+  const locks = (await readdir(folder)).flatMap((name) => /^([0-9a-z]{1,32})\.lock$/.exec(name)?.[1] ?? []);
+  // Logs that have begun come first, whatever else was ever locked here.
+  const known = new Set([...(await listLogs(folder)).keys(), ...locks.sort()]);
+  for (const log of known) {
+    const lock = takeIfFree(join(folder, `${log}.lock`));
+    if (lock !== null) return { log, lock };
+  }
+  const log = newName();
+  const lock = takeIfFree(join(folder, `${log}.lock`));
+  if (lock === null) throw new AuditError('audit.folder', `the audit folder ${folder} cannot be locked`);
+  return { log, lock };
+}
+
+function takeIfFree(path: string): HeldLock | null {
+  createLockFolder(path);
+  const state = readLock(path);
+  return state.kind === 'held' ? null : takeLock(path, state.next, '');
+}
+
+const LETTERS = '0123456789abcdefghjkmnpqrstvwxyz';
+
+/** Logs of several machines may come together, so that no two have one name. */
+function newName(): string {
+  return Array.from({ length: 10 }, () => LETTERS.charAt(randomInt(LETTERS.length))).join('');
+}
+
+const NEWLINE = 0x0a;
+
+async function findEnd(files: readonly LogFile[]): Promise<Pick<OwnedLog, 'head' | 'last' | 'torn'>> {
+  let torn: string | null = null;
+  for (const { path, log, first } of [...files].reverse()) {
+    const bytes = await readFile(path);
+    const end = bytes.lastIndexOf(NEWLINE) + 1;
+    if (end < bytes.length) torn = await cutTorn(path, { line: bytes.subarray(end), at: end });
+    if (end === 0) {
+      // It was begun, and no event of it was finished.
+      await rm(path);
+      continue;
+    }
+    const start = bytes.lastIndexOf(NEWLINE, end - 2) + 1;
+    const line = readLine(bytes.toString('utf8', start, end - 1));
+    if (line === null || line.digest !== line.hash || line.log !== log || line.seq < first) {
+      throw new AuditError('audit.damaged', `the last event in ${path} is damaged`);
+    }
+    return { head: { seq: line.seq, hash: line.hash }, last: { path, bytes: end }, torn };
+  }
+  return { head: BEGINNING, last: null, torn };
+}
+
+/** Nothing that was acknowledged: an event is, once its line is on the disk as a whole. It is kept beside the log all the same. */
+async function cutTorn(path: string, { line, at }: { readonly line: Buffer; readonly at: number }): Promise<string> {
+  const kept = `${path}.${String(at)}.torn`;
+  await writeFile(kept, line, { mode: 0o600, flush: true });
+  await syncFolder(dirname(path));
+  const file = await open(path, 'r+');
+  try {
+    await file.truncate(at);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return kept;
+}

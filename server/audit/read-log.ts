@@ -1,0 +1,61 @@
+// Reads logs line by line, a megabyte at a time, however long they are.
+import { isUtf8 } from 'node:buffer';
+import { open } from 'node:fs/promises';
+import { AUDIT_LIMITS } from '../limits.js';
+import type { LogFile } from './log-files.js';
+
+/** Lines of a file, in groups. */
+export interface LineGroup {
+  readonly file: LogFile;
+  /** Without line ends; null for one that is longer than any event. */
+  readonly lines: readonly (string | null)[];
+  /** Bytes after the last line end, where the file ends with them. */
+  readonly torn: number;
+}
+
+const CHUNK = 1024 * 1024;
+const NEWLINE = 0x0a;
+
+export async function* readFiles(files: readonly LogFile[]): AsyncGenerator<LineGroup> {
+  for (const file of files) yield* readFile(file);
+}
+
+async function* readFile(file: LogFile): AsyncGenerator<LineGroup> {
+  const handle = await open(file.path, 'r');
+  try {
+    let rest: Buffer = Buffer.alloc(0);
+    /** Inside a line that is longer than any event. */
+    let skipping = false;
+    for (;;) {
+      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK);
+      if (bytesRead === 0) break;
+      const bytes = Buffer.concat([rest, buffer.subarray(0, bytesRead)]);
+      const end = bytes.lastIndexOf(NEWLINE);
+      rest = bytes.subarray(end + 1);
+      const lines = end < 0 ? [] : linesOf(bytes.subarray(0, end));
+      if (skipping && lines.length > 0) lines[0] = null;
+      if (lines.length > 0) skipping = false;
+      if (rest.length > AUDIT_LIMITS.lineBytes) {
+        skipping = true;
+        rest = Buffer.alloc(0);
+      }
+      yield { file, lines, torn: 0 };
+    }
+    if (rest.length > 0 || skipping) yield { file, lines: [], torn: Math.max(rest.length, 1) };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** What is no UTF-8 would be read as something else that is. */
+function linesOf(bytes: Buffer): (string | null)[] {
+  if (isUtf8(bytes)) return bytes.toString('utf8').split('\n');
+  const lines: (string | null)[] = [];
+  for (let at = 0; at <= bytes.length;) {
+    const end = bytes.indexOf(NEWLINE, at);
+    const line = bytes.subarray(at, end < 0 ? bytes.length : end);
+    lines.push(isUtf8(line) ? line.toString('utf8') : null);
+    at += line.length + 1;
+  }
+  return lines;
+}

@@ -1,0 +1,46 @@
+// Snapshots that the log refers to, kept beside it so that every decision can be made again: `snapshots/<hex>.json` in the audit folder,
+// named after the digest of their bytes.
+import { access, mkdir, open, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { codeOf } from '../db/failures.js';
+import { syncFolder } from './file-layer.js';
+
+const HEX = /^sha256:([0-9a-f]{64})$/;
+
+function pathOf(folder: string, digest: string): string {
+  const hex = HEX.exec(digest)?.[1];
+  if (hex === undefined) throw new TypeError('not the digest of a snapshot');
+  return join(folder, 'snapshots', `${hex}.json`);
+}
+
+/** Keeps a snapshot, on the disk when this resolves. To be called before the first event that names it. */
+export async function keepSnapshot(folder: string, digest: string, bytes: Uint8Array): Promise<void> {
+  const path = pathOf(folder, digest);
+  if (await isKept(path)) return;
+  const snapshots = join(folder, 'snapshots');
+  await mkdir(snapshots, { recursive: true, mode: 0o700 });
+  const draft = `${path}.${String(process.pid)}`;
+  try {
+    const file = await open(draft, 'w', 0o600);
+    try {
+      await file.writeFile(bytes);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+  } finally {
+    await rm(draft, { force: true });
+  }
+  await syncFolder(snapshots);
+}
+
+async function isKept(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,162 @@
+// The audit log of one process: events of what it answers, those of the outbox, and what happens while they cannot be written
+// (docs/audit.md "When it cannot be written").
+import type { Database } from '../db/database.js';
+import type { Clock, IdSource, Logger } from '../ports.js';
+import { ApiProblem } from '../problem.js';
+import { AuditError } from './audit-error.js';
+import { type Head, readLine } from './chain.js';
+import { makeDrainer } from './drainer.js';
+import { type AuditEvent, type EventParts, GATEWAY, makeEvent, type Operation } from './event.js';
+import { type FileLayer, systemFiles } from './file-layer.js';
+import { listLogs } from './log-files.js';
+import { notedHead } from './outbox.js';
+import { type OwnedLog, ownLog } from './own-log.js';
+import { readFiles } from './read-log.js';
+import { makeWriter } from './writer.js';
+
+export interface AuditSettings {
+  readonly folder: string;
+  /** Which queries are recorded. */
+  readonly queries: 'all' | 'denied' | 'none';
+  /** What a query that is to be recorded is answered while nothing can be. */
+  readonly onFailure: 'refuse' | 'continue';
+}
+
+export interface AuditTrail {
+  readonly queries: AuditSettings['queries'];
+  /** Queues an event of what is answered; nobody waits for the disk. */
+  readonly record: (parts: NewEvent) => void;
+  /** As `record`, of what the gateway does by itself. */
+  readonly recordOwn: (operation: OwnOperation, more?: Pick<EventParts, 'items' | 'snapshot'>) => void;
+  /** Throws `audit.unavailable` where a query cannot be recorded and the settings refuse it then. */
+  readonly checkQueries: () => void;
+  /** Throws `audit.unavailable` where commands cannot have been recorded for `limits.auditLag`. */
+  readonly checkCommands: () => void;
+  /** A transaction has written into the outbox. */
+  readonly wake: () => void;
+  /** The log's name, and where it is on the disk. */
+  readonly at: () => { readonly log: string; readonly head: Head };
+  /** Once nothing is answered any more. */
+  readonly close: () => Promise<void>;
+}
+
+export type NewEvent = Omit<EventParts, 'id'>;
+
+export interface TrailOptions extends AuditSettings {
+  readonly db: Database;
+  /** Milliseconds, as `limits.auditLag`. */
+  readonly lag: number;
+  readonly clock: Clock;
+  readonly nextId: IdSource;
+  readonly log: Logger;
+  readonly files?: FileLayer;
+  readonly fileBytes?: number;
+  readonly retryDelay?: number;
+}
+
+/** Throws `AuditError` where the log cannot be continued. */
+export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
+  const { db, folder, queries, onFailure, lag, clock, nextId, log: logger } = options;
+  const { files = systemFiles, ...rest } = options;
+  const owned = await ownLog(folder);
+  const { log } = owned;
+  try {
+    await checkNoted(db, owned);
+    const writer = makeWriter({ ...rest, ...owned, files, logger });
+    const drainer = await makeDrainer({ db, folder, log, writer, logger });
+    let lost = 0;
+    const record = (parts: NewEvent): void => {
+      if (lost > 0 && writer.failingSince() === null && writer.add(own('audit.lost', { items: lost }))) lost = 0;
+      if (!writer.add(makeEvent({ ...parts, id: nextId() }))) lost += 1;
+    };
+    const own: MakeOwn = (operation, more = {}) =>
+      makeEvent({
+        ...more,
+        id: nextId(),
+        requestId: nextId(),
+        at: clock.now(),
+        kind: 'admin',
+        actor: GATEWAY,
+        operation,
+        outcome: 'allowed',
+      });
+    if (owned.torn !== null) {
+      logger.warn({ log, kept: owned.torn }, 'a half line at the end of the audit log was cut off');
+      writer.add(own('audit.cut'));
+    }
+    drainer.wake();
+    return {
+      queries,
+      record,
+      recordOwn: (operation, more) => {
+        if (!writer.add(own(operation, more))) lost += 1;
+      },
+      checkQueries: () => {
+        if (onFailure === 'refuse' && queries === 'all' && writer.failingSince() !== null) throw unavailable();
+      },
+      checkCommands: () => {
+        const now = performance.now();
+        const since = Math.min(writer.failingSince() ?? now, drainer.failingSince() ?? now);
+        if (now - since > lag) throw unavailable();
+      },
+      wake: drainer.wake,
+      at: () => ({ log, head: writer.head() }),
+      close: async () => {
+        await drainer.close();
+        await writer.close();
+        owned.release();
+      },
+    };
+  } catch (error) {
+    owned.release();
+    throw error;
+  }
+}
+
+type OwnOperation = Extract<Operation, `${'audit' | 'gateway' | 'policy'}.${string}`>;
+type MakeOwn = (operation: OwnOperation, more?: Pick<EventParts, 'items' | 'snapshot'>) => AuditEvent;
+
+/** Records that a gateway starts and which policies it decides by; gives the way to record that it stops. */
+export function recordLife(trail: AuditTrail, policies: Policies): () => void {
+  const snapshot = (): string => policies.current().policy.digest;
+  trail.recordOwn('gateway.start', { snapshot: snapshot() });
+  policies.subscribe(() => {
+    trail.recordOwn('policy.activate', { snapshot: snapshot() });
+  });
+  return () => {
+    trail.recordOwn('gateway.stop', { snapshot: snapshot() });
+  };
+}
+
+/** As far as it is recorded. */
+interface Policies {
+  readonly current: () => { readonly policy: { readonly digest: string } };
+  readonly subscribe: (listener: () => void) => () => void;
+}
+
+const unavailable = (): ApiProblem => new ApiProblem('audit.unavailable', { retryAfter: 1 });
+
+/** The store has noted where each log was: one that is behind, or other there, is not continued as if it were whole. */
+async function checkNoted(db: Database, { folder, log, head }: OwnedLog): Promise<void> {
+  const noted = await notedHead(db.knex, log);
+  if (noted === null) return;
+  const there = noted.seq === head.seq ? head.hash : await hashAt(folder, log, noted.seq);
+  if (there === noted.hash) return;
+  const how = there === null ? 'has lost its end' : 'was written anew';
+  throw new AuditError(
+    'audit.truncated',
+    `the audit log ${log} ${how}: event ${String(noted.seq)} is not the one that the store has noted`,
+  );
+}
+
+async function hashAt(folder: string, log: string, seq: number): Promise<string | null> {
+  const files = (await listLogs(folder)).get(log) ?? [];
+  const file = files.findLast(({ first }) => first <= seq);
+  for await (const { lines } of readFiles(file === undefined ? [] : [file])) {
+    for (const text of lines) {
+      const line = text === null ? null : readLine(text);
+      if (line?.seq === seq) return line.hash;
+    }
+  }
+  return null;
+}

@@ -1,0 +1,186 @@
+// Appends events to one log: in groups, each written and synced before the next. What was given and is not on the disk yet is kept until
+// it is, whatever fails; a file whose write or fsync has failed is cut back to what is known to be on the disk and left, and the log
+// goes on in a new one.
+import { AUDIT_LIMITS } from '../limits.js';
+import type { Logger } from '../ports.js';
+import { type Head, link } from './chain.js';
+import type { AuditEvent } from './event.js';
+import type { AppendFile, FileLayer } from './file-layer.js';
+import { logFilePath } from './log-files.js';
+
+export interface Writer {
+  /** Queues an event, which is on the disk within `AUDIT_LIMITS.groupDelay` and an fsync; false where there is no room for it. */
+  readonly add: (event: AuditEvent) => boolean;
+  /** Resolves once all that was added is on the disk, at once; rejects if that fails now. The log goes on trying. */
+  readonly sync: () => Promise<void>;
+  /** Of what is on the disk. */
+  readonly head: () => Head;
+  /** Since when nothing could be written, by the monotonic clock; null while all is well. */
+  readonly failingSince: () => number | null;
+  /** Tries once more to get everything onto the disk, then closes. */
+  readonly close: () => Promise<void>;
+}
+
+export interface WriterOptions {
+  readonly folder: string;
+  readonly log: string;
+  /** Where the log ends. */
+  readonly head: Head;
+  /** The file that it ends in, and its length; null where there is none. */
+  readonly last: { readonly path: string; readonly bytes: number } | null;
+  readonly files: FileLayer;
+  /** Whether the log is still this process's. */
+  readonly isOwner: () => boolean;
+  readonly logger: Logger;
+  /** A new file is begun once one is this long. */
+  readonly fileBytes?: number;
+  /** Milliseconds until a failed write is tried again. */
+  readonly retryDelay?: number;
+}
+
+interface OpenFile {
+  readonly path: string;
+  readonly file: AppendFile;
+  /** That are on the disk. */
+  bytes: number;
+}
+
+async function cutBack(files: FileLayer, { path, bytes }: NonNullable<WriterOptions['last']>): Promise<void> {
+  // One with nothing in it has the name that the next one needs, if it was made at all.
+  if (bytes === 0) return files.remove(path);
+  const file = await files.open(path);
+  try {
+    await file.truncate(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+export function makeWriter(options: WriterOptions): Writer {
+  const { folder, log, files, isOwner, logger } = options;
+  const { fileBytes = AUDIT_LIMITS.fileBytes, retryDelay = AUDIT_LIMITS.retryDelay } = options;
+  /** Given, and not linked yet. */
+  let queue: AuditEvent[] = [];
+  /** Linked, and not known to be on the disk. */
+  let unsynced: Buffer[] = [];
+  let linked = options.head;
+  let synced = options.head;
+  let current: OpenFile | null = null;
+  /** A file that was left with more in it than is known to be on the disk. */
+  let last = options.last;
+  let failing: number | null = null;
+  let working: Promise<void> | null = null;
+  let timer: NodeJS.Timeout | null = null;
+
+  const linkQueued = (): void => {
+    let bytes = unsynced.reduce((sum, { length }) => sum + length, 0);
+    let count = 0;
+    for (const event of queue) {
+      if (bytes >= AUDIT_LIMITS.groupBytes) break;
+      const next = link(event, log, linked);
+      linked = next.head;
+      const line = Buffer.from(`${next.line}\n`);
+      bytes += line.length;
+      unsynced.push(line);
+      count += 1;
+    }
+    queue = queue.slice(count);
+  };
+
+  const openFile = async (): Promise<OpenFile> => {
+    if (current !== null) return current;
+    if (last !== null) await cutBack(files, last);
+    const path = logFilePath(folder, log, synced.seq + 1);
+    // Where this fails, it may be there.
+    last = { path, bytes: 0 };
+    current = { path, file: await files.create(path), bytes: 0 };
+    last = null;
+    return current;
+  };
+
+  const writeGroup = async (): Promise<void> => {
+    if (!isOwner()) throw new Error('another process has taken the log over');
+    const open = await openFile();
+    if (!(await open.file.isInPlace())) throw new Error('the file of the log was moved or removed');
+    const bytes = Buffer.concat(unsynced);
+    for (let at = 0; at < bytes.length;) {
+      const written = await open.file.append(bytes.subarray(at));
+      if (written <= 0) throw new Error('nothing could be written');
+      at += written;
+    }
+    await open.file.sync();
+    open.bytes += bytes.length;
+    unsynced = [];
+    synced = linked;
+    if (open.bytes < fileBytes) return;
+    current = null;
+    await open.file.close();
+  };
+
+  const leaveFile = async (): Promise<void> => {
+    const left = current;
+    current = null;
+    if (left === null) return;
+    last = { path: left.path, bytes: left.bytes };
+    await left.file.close().catch(() => undefined);
+  };
+
+  const work = async (): Promise<void> => {
+    try {
+      while (queue.length + unsynced.length > 0) {
+        linkQueued();
+        await writeGroup();
+      }
+      if (failing !== null) logger.warn({ log, seq: synced.seq }, 'the audit log can be written again');
+      failing = null;
+    } catch (error) {
+      if (failing === null) logger.error({ log, seq: synced.seq, error }, 'the audit log cannot be written');
+      failing ??= performance.now();
+      await leaveFile();
+      schedule(retryDelay);
+      throw error;
+    }
+  };
+
+  const run = (): Promise<void> => {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    working ??= work().finally(() => {
+      working = null;
+    });
+    return working;
+  };
+
+  const schedule = (delay: number): void => {
+    timer ??= setTimeout(() => {
+      timer = null;
+      // What fails is noted, and tried again.
+      run().catch(() => undefined);
+    }, delay).unref();
+  };
+
+  return {
+    add: (event) => {
+      if (queue.length >= AUDIT_LIMITS.queuedEvents) return false;
+      queue.push(event);
+      if (working === null && failing === null) schedule(AUDIT_LIMITS.groupDelay);
+      return true;
+    },
+    sync: async () => {
+      // What is at work may not have what was added since.
+      if (working !== null) await working.catch(() => undefined);
+      await run();
+    },
+    head: () => synced,
+    failingSince: () => failing,
+    close: async () => {
+      if (working !== null) await working.catch(() => undefined);
+      await run().catch(() => undefined);
+      if (timer !== null) clearTimeout(timer);
+      timer = null;
+      await current?.file.close();
+      current = null;
+    },
+  };
+}

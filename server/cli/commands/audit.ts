@@ -1,0 +1,117 @@
+// `bailiwick audit verify|query`: whether the log is whole, and what it says (docs/audit.md).
+import { type Command, Option } from 'commander';
+import type { Head } from '../../audit/chain.js';
+import type { EventKind, Outcome } from '../../audit/event.js';
+import type { SettingFlags, SettingName } from '../../config/index.js';
+import type { CliIo } from '../io.js';
+import { collect, type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
+import { usage } from '../failure.js';
+
+const LOG_SETTINGS: readonly SettingName[] = ['config', 'dataDir'];
+const FOLDER = 'folder of the log (default: the one of the settings)';
+
+export function defineAudit(command: Command, io: CliIo): void {
+  defineVerify(command, io);
+  defineQuery(command, io);
+  withExamples(command, [
+    ['whether the log is whole', 'bailiwick audit verify'],
+    [
+      'who read /labs/x in September, by what grant',
+      'bailiwick audit query --kind query --outcome allowed --namespace /labs/x --since 2026-09-01T00:00:00Z --until 2026-10-01T00:00:00Z',
+    ],
+  ]);
+}
+
+function defineVerify(audit: Command, io: CliIo): void {
+  const command = audit
+    .command('verify')
+    .description('check that no event was changed, moved or removed; exit status 8 where one was')
+    .argument('[folder]', FOLDER)
+    .addOption(
+      new Option(
+        '--head <seq:hash>',
+        'an end of the log that was noted elsewhere: finds what was cut off after it was noted; may be repeated',
+      ).argParser((text: string, before?: readonly Head[]) => [...(before ?? []), headOf('--head', text)]),
+    )
+    .addOption(
+      new Option(
+        '--after <seq:hash>',
+        'where the log begins, if its older files are kept elsewhere: their last event',
+      ).argParser((text: string) => headOf('--after', text)),
+    )
+    .addOption(formatOption())
+    .action(async (folder: string | undefined, options: VerifyFlags) => {
+      await (await import('../read-audit.js')).verifyCommand(io, folder, options);
+    });
+  withSettings(command, LOG_SETTINGS);
+  withExamples(command, [
+    ['the log of the gateway on this machine', 'bailiwick audit verify'],
+    ['a copy, against a head that was noted last week', 'bailiwick audit verify ./audit --head 1204:sha256:3f1c…'],
+    ['the head to note now', `bailiwick audit verify --format json | jq -r '.logs[] | "\\(.head.seq):\\(.head.hash)"'`],
+  ]);
+  withJson(command, [
+    '{"ok", "events", "head": {"seq", "hash"} | null, "faults": [{"log", "seq", "kind", "text"}],',
+    ' "logs": [{"log", "events", "head"}]}',
+    '`head` is that of the only log, null where there are several. Kinds of faults: malformed, edited,',
+    'missing, order, broken, foreign, torn, head.',
+  ]);
+}
+
+export type VerifyFlags = SettingFlags & {
+  readonly format: Format;
+  readonly head?: readonly Head[];
+  readonly after?: Head;
+};
+
+export type QueryFlags = SettingFlags & {
+  readonly format: Format;
+  readonly actor?: readonly string[];
+  readonly namespace?: string;
+  readonly outcome?: readonly Outcome[];
+  readonly kind?: readonly EventKind[];
+  readonly record?: string;
+  readonly since?: string;
+  readonly until?: string;
+};
+
+function defineQuery(audit: Command, io: CliIo): void {
+  const kinds: readonly EventKind[] = ['command', 'query', 'refusal', 'authentication', 'admin'];
+  const outcomes: readonly Outcome[] = ['allowed', 'denied', 'failed'];
+  const command = audit
+    .command('query')
+    .description('print the events for which everything that is given holds, one a line')
+    .argument('[folder]', FOLDER)
+    .option('--actor <actor>', 'id of an actor, `provider:subject`, or a fingerprint; may be repeated', collect)
+    .option('--namespace <namespace>', 'what may have touched records there or below')
+    .addOption(new Option('--outcome <outcome...>', 'any of these').choices(outcomes))
+    .addOption(new Option('--kind <kind...>', 'any of these').choices(kinds))
+    .option('--record <id>', 'reads and writes of one record by its id')
+    .option('--since <instant>', 'from then on')
+    .option('--until <instant>', 'before then')
+    .addOption(formatOption())
+    .action(async (folder: string | undefined, options: QueryFlags) => {
+      await (await import('../read-audit.js')).queryCommand(io, folder, options);
+    });
+  withSettings(command, LOG_SETTINGS);
+  withExamples(command, [
+    [
+      'who read /labs/x in September, by what grant',
+      'bailiwick audit query --kind query --outcome allowed --namespace /labs/x --since 2026-09-01T00:00:00Z --until 2026-10-01T00:00:00Z',
+    ],
+    ['what one key was refused', 'bailiwick audit query --actor ci --outcome denied'],
+    [
+      'how often each actor asked',
+      `bailiwick audit query --kind query --format json | jq -r .actor.id | sort | uniq -c`,
+    ],
+  ]);
+  withJson(command, ['each event on a line, as the log has it']);
+}
+
+const HEAD = /^(\d{1,15}):(?:sha256:)?([0-9a-f]{64})$/;
+
+function headOf(flag: string, text: string): Head {
+  const [, seq, hex] = HEAD.exec(text) ?? [];
+  if (hex === undefined)
+    throw usage(`\`${flag}\` must be a number and a hash, as in \`1204:sha256:3f1c…\` with 64 digits`);
+  return { seq: Number(seq), hash: `sha256:${hex}` };
+}

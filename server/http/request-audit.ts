@@ -1,0 +1,144 @@
+// The audit log of requests (docs/audit.md "What is recorded"): what each answer was decided by, whom the gateway knew, and what it
+// refused. The one place that turns an exchange into events.
+import { citeVisibility } from '../audit/cite-visibility.js';
+import { ANONYMOUS, eventActor, type EventActor, eventAdmin, type EventParts } from '../audit/event.js';
+import type { AuditTrail, NewEvent } from '../audit/trail.js';
+import { AUDIT_LIMITS } from '../limits.js';
+import type { ApiProblem, ProblemCode } from '../problem.js';
+import { makeRecent } from '../recent.js';
+import type { Answer, Exchange, Judged, Page } from './exchange.js';
+import { makeRateLimiter } from './rate-limit.js';
+import type { Route } from './route.js';
+
+export interface RequestAudit {
+  /** Throws `audit.unavailable` where what is asked for has to be recorded and cannot be. */
+  readonly check: (access: Route['access']) => void;
+  /** Somebody has proven who they are. */
+  readonly authenticated: (exchange: Exchange) => void;
+  readonly answered: (exchange: Exchange, answer: Answer | Page) => void;
+  readonly refused: (exchange: Exchange, problem: ApiProblem) => void;
+}
+
+/** Of a gateway that records nothing, such as those of tests. */
+export const NO_AUDIT: RequestAudit = Object.freeze({
+  check: () => undefined,
+  authenticated: () => undefined,
+  answered: () => undefined,
+  refused: () => undefined,
+});
+
+/** Refused before anything was looked at, as often as somebody likes: counted in the operator's log. */
+const UNRECORDED: ReadonlySet<ProblemCode> = new Set([
+  'limit.rate',
+  'overloaded',
+  'audit.unavailable',
+  'shutting_down',
+]);
+
+export function makeRequestAudit(trail: AuditTrail): RequestAudit {
+  const { queries } = trail;
+  const seen = makeRecent<true>(Infinity, AUDIT_LIMITS.seenCredentials);
+  const noteFailure = makeFailures(trail);
+  const reads = (judged: Judged | null): boolean => judged?.outcome?.kind === 'visibility';
+  return {
+    check: (access) => {
+      if (access === 'visibility' || access === 'record') trail.checkQueries();
+      if (access === 'command') trail.checkCommands();
+    },
+    authenticated: (exchange) => {
+      const { actor, at, requestId } = exchange;
+      // Who came through the socket has shown no credential.
+      const fingerprint = actor?.credentialFingerprint ?? null;
+      if (actor === null || fingerprint === null || seen.get(fingerprint) !== undefined) return;
+      seen.put(fingerprint, true, 0);
+      const known = { actor: whoIs(actor), operation: 'authenticate', outcome: 'allowed' } as const;
+      trail.record({ ...known, kind: 'authentication', requestId, at });
+    },
+    answered: (exchange, answer) => {
+      const { judged, route } = exchange;
+      if (route?.access === 'command' || route?.access === 'admin') trail.wake();
+      if (judged !== null && reads(judged) && queries === 'all') {
+        const { items, visibility } = ('json' in answer ? answer.shown : undefined) ?? { items: 1 };
+        const parts = partsOf(exchange, answer.status, visibility);
+        trail.record({ ...parts, items, kind: 'query', outcome: 'allowed' });
+      }
+      if (route?.access === 'admin' && route.operation !== undefined) {
+        const { operation } = route;
+        trail.record({ ...partsOf(exchange, answer.status), kind: 'admin', operation, outcome: 'allowed' });
+      }
+    },
+    refused: (exchange, { code, status, detail: { step } }) => {
+      if (exchange.actor === null) {
+        if (status === 401) noteFailure(exchange, status);
+        return;
+      }
+      if (UNRECORDED.has(code) || (queries === 'none' && reads(exchange.judged))) return;
+      const isRefusedByPolicy = step !== undefined || isDenied(exchange);
+      trail.record({
+        // Of a command, which says no more than the step that it failed at.
+        ...(step === undefined ? {} : { decision: { decision: 'deny', step } }),
+        ...partsOf(exchange, status),
+        kind: 'refusal',
+        outcome: isRefusedByPolicy ? 'denied' : 'failed',
+      });
+    },
+  };
+}
+
+/** Who is not known is recorded a few times a second, and counted beyond that: nobody fills the disk without a credential. */
+function makeFailures(trail: AuditTrail): (exchange: Exchange, status: number) => void {
+  const limiter = makeRateLimiter(AUDIT_LIMITS.failedAuthentications);
+  let items = 0;
+  return ({ requestId, at, address }, status) => {
+    items += 1;
+    if (limiter.take('') > 0) return;
+    trail.record({
+      kind: 'authentication',
+      requestId,
+      at,
+      actor: ANONYMOUS,
+      operation: 'authenticate',
+      outcome: 'denied',
+      status,
+      items,
+      ...(address === null ? {} : { address }),
+    });
+    items = 0;
+  };
+}
+
+function whoIs(actor: NonNullable<Exchange['actor']>): EventActor {
+  return 'credentialScopes' in actor ? eventActor(actor) : eventAdmin(actor);
+}
+
+function isDenied({ judged }: Exchange): boolean {
+  const outcome = judged?.outcome ?? null;
+  if (outcome === null) return false;
+  return outcome.kind === 'visibility' ? outcome.visibility.kind === 'none' : outcome.decision.decision === 'deny';
+}
+
+function partsOf(exchange: Exchange, status: number, digest?: string): Omit<NewEvent, 'kind' | 'outcome'> {
+  const { actor, active, at, judged, requestId } = exchange;
+  return {
+    requestId,
+    at,
+    actor: actor === null ? ANONYMOUS : whoIs(actor),
+    operation: judged?.operation ?? 'request',
+    status,
+    ...(active === null ? {} : { snapshot: active.policy.digest }),
+    ...(judged?.record === undefined ? {} : { records: [judged.record] }),
+    ...(judged === null ? {} : decisionOf(judged, { at, digest })),
+  };
+}
+
+function decisionOf(
+  { outcome }: Judged,
+  { at, digest }: { readonly at: Exchange['at']; readonly digest: string | undefined },
+): Pick<EventParts, 'access' | 'decision' | 'visibility'> {
+  if (outcome === null) return {};
+  if (outcome.kind === 'decision') return { access: outcome.access, decision: outcome.decision };
+  const { request, resolved, visibility } = outcome;
+  const { family, context, reach } = request;
+  const access = { context, family, reach, scope: `${family}:read`, target: context } as const;
+  return { access, ...citeVisibility(resolved, request, { visibility, at, digest }) };
+}

@@ -1,0 +1,223 @@
+// The trail of one process over a store: the outbox is carried to the log once, whatever ends in between; and what happens while the log
+// cannot be written.
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, it } from '@jest/globals';
+import { instantOf } from '../../../engine/index.js';
+import { claimEvents, recordInTransaction } from '../../../server/audit/outbox.js';
+import { ownLog } from '../../../server/audit/own-log.js';
+import { type AuditTrail, openTrail, type TrailOptions } from '../../../server/audit/trail.js';
+import { verifyLogs } from '../../../server/audit/verify.js';
+import { makeIdSource } from '../../../server/ports.js';
+import { eventOf, failure, faultyFiles, logFiles, readLines, SILENT, writerOf } from '../../support/audit-log.js';
+import { describeOnStores } from '../../support/stores.js';
+import { makeFolder } from '../../support/temp-folder.js';
+
+describeOnStores('the trail', (store) => {
+  const open: AuditTrail[] = [];
+  afterEach(async () => {
+    for (const trail of open.splice(0)) await trail.close();
+    await store.db.knex.raw('DELETE FROM audit_outbox');
+  });
+
+  async function openIn(folder: string, options: Partial<TrailOptions> = {}): Promise<AuditTrail> {
+    const trail = await openTrail({
+      folder,
+      db: store.db,
+      queries: 'all',
+      onFailure: 'refuse',
+      lag: 50,
+      clock: { now: () => instantOf(0) },
+      nextId: makeIdSource(),
+      log: SILENT,
+      retryDelay: 10,
+      ...options,
+    });
+    open.push(trail);
+    return trail;
+  }
+
+  async function closeAll(): Promise<void> {
+    for (const trail of open.splice(0)) await trail.close();
+  }
+
+  const put = (...numbers: readonly number[]): Promise<void> =>
+    store.db.transaction((transaction) =>
+      recordInTransaction(
+        transaction,
+        numbers.map((n) => eventOf(n)),
+      ),
+    );
+
+  const ids = (folder: string): readonly string[] =>
+    readLines(folder).map((line) => (JSON.parse(line) as { readonly id: string }).id);
+
+  async function isEmpty(): Promise<boolean> {
+    const { rows } = await store.db.knex.raw<{ rows: readonly unknown[] }>('SELECT 1 FROM audit_outbox LIMIT 1');
+    return rows.length === 0;
+  }
+
+  async function untilEmpty(): Promise<void> {
+    for (let tries = 0; !(await isEmpty()); tries += 1) {
+      if (tries > 200) throw new Error('the outbox is not emptied');
+      await sleep(20);
+    }
+  }
+
+  it('carries what is committed to the log in order, and what is not never', async () => {
+    const folder = await makeFolder();
+    const trail = await openIn(folder);
+    await put(1, 2);
+    await expect(
+      store.db.transaction(async (transaction) => {
+        await recordInTransaction(transaction, [eventOf(3)]);
+        throw new Error('not this one');
+      }),
+    ).rejects.toThrow('not this one');
+    await put(4);
+    trail.wake();
+    await untilEmpty();
+    await closeAll();
+    expect(ids(folder)).toEqual(['event1', 'event2', 'event4']);
+  });
+
+  it('L17 has 64 changes of one record in the order in which they were committed', async () => {
+    const folder = await makeFolder();
+    const trail = await openIn(folder);
+    await store.db.knex.raw('CREATE TABLE IF NOT EXISTS bailiwick.counted (n integer)');
+    await store.db.knex.raw('TRUNCATE bailiwick.counted');
+    await store.db.knex.raw('INSERT INTO bailiwick.counted VALUES (0)');
+    const change = (): Promise<void> =>
+      store.db.transaction(async (transaction) => {
+        const { rows } = await transaction.raw<{ rows: readonly { n: number }[] }>(
+          'UPDATE bailiwick.counted SET n = n + 1 RETURNING n',
+        );
+        await recordInTransaction(transaction, [eventOf(rows[0]?.n ?? 0)]);
+        trail.wake();
+      });
+    await Promise.all(Array.from({ length: 64 }, change));
+    await untilEmpty();
+    await closeAll();
+    expect(ids(folder)).toEqual(Array.from({ length: 64 }, (_, index) => `event${String(index + 1)}`));
+  });
+
+  it('appends an event once where its process ended after appending and before removing it', async () => {
+    const folder = await makeFolder();
+    await openIn(folder);
+    await closeAll();
+    const owned = await ownLog(folder);
+    await put(1, 2, 3);
+    const claimed = await claimEvents(store.db.knex, { log: owned.log, after: owned.head.seq, most: 10 });
+    const writer = writerOf(folder, { ...owned, files: faultyFiles(() => null) });
+    // Two of three reach the disk.
+    for (const { event } of claimed.slice(0, 2)) writer.add(event);
+    await writer.close();
+    owned.release();
+    await put(4);
+    await openIn(folder);
+    await untilEmpty();
+    await closeAll();
+    expect(ids(folder)).toEqual(['event1', 'event2', 'event3', 'event4']);
+    expect(await verifyLogs(folder)).toMatchObject({ ok: true, events: 4 });
+  });
+
+  it('leaves to another log what that one has claimed', async () => {
+    const [one, other] = [await makeFolder(), await makeFolder()];
+    const owned = await ownLog(one);
+    await put(1);
+    await claimEvents(store.db.knex, { log: owned.log, after: 0, most: 10 });
+    await put(2);
+    await openIn(other);
+    await sleep(200);
+    expect(await isEmpty()).toBe(false);
+    await closeAll();
+    expect(ids(other)).toEqual(['event2']);
+    owned.release();
+  });
+
+  it('does not continue a log that has lost what the store has noted, nor one that was written anew', async () => {
+    const folder = await makeFolder();
+    const trail = await openIn(folder);
+    for (let n = 1; n <= 3; n += 1) trail.record({ ...PARTS, ...AT });
+    await closeAll();
+    const lines = readLines(folder);
+    const [file = ''] = logFiles(folder);
+    writeFileSync(file, `${lines.slice(0, 2).join('\n')}\n`);
+    await expect(openIn(folder)).rejects.toMatchObject({ code: 'audit.truncated' });
+    rmSync(file);
+    await expect(openIn(folder)).rejects.toMatchObject({ code: 'audit.truncated' });
+    writeFileSync(file, `${lines.join('\n')}\n`);
+    await openIn(folder);
+    // Whoever moves the folder away begins a new log.
+    await openIn(await makeFolder());
+  });
+
+  it('L07 refuses commands once the log cannot be written for longer than the lag, queries at once, and neither once it can', async () => {
+    const folder = await makeFolder();
+    let full = true;
+    const files = faultyFiles(() => (full ? failure('ENOSPC') : null));
+    const trail = await openIn(folder, { files });
+    await put(1);
+    trail.wake();
+    await sleep(30);
+    expect(() => {
+      trail.checkQueries();
+    }).toThrow(expect.objectContaining({ code: 'audit.unavailable', status: 503 }));
+    await sleep(100);
+    expect(() => {
+      trail.checkCommands();
+    }).toThrow(expect.objectContaining({ code: 'audit.unavailable' }));
+    full = false;
+    await untilEmpty();
+    await sleep(30);
+    expect(() => {
+      trail.checkQueries();
+    }).not.toThrow();
+    expect(() => {
+      trail.checkCommands();
+    }).not.toThrow();
+    await closeAll();
+    expect(ids(folder)).toEqual(['event1']);
+  });
+
+  it('lets queries go on where the settings say so, and counts what was lost', async () => {
+    const folder = await makeFolder();
+    let full = true;
+    const files = faultyFiles(() => (full ? failure('ENOSPC') : null));
+    const trail = await openIn(folder, { files, onFailure: 'continue' });
+    for (let n = 1; n <= 10_007; n += 1) trail.record({ ...PARTS, ...AT });
+    await sleep(100);
+    expect(() => {
+      trail.checkQueries();
+    }).not.toThrow();
+    full = false;
+    for (let tries = 0; trail.at().head.seq < 10_000 && tries < 200; tries += 1) await sleep(20);
+    trail.record({ ...PARTS, ...AT });
+    await closeAll();
+    const last = readLines(folder)
+      .slice(-2)
+      .map((line) => JSON.parse(line) as object);
+    expect(last).toMatchObject([{ operation: 'audit.lost', items: 7 }, { operation: 'request' }]);
+    expect((await verifyLogs(folder)).ok).toBe(true);
+  });
+
+  it('leaves nothing of a lock behind that keeps the next one out', async () => {
+    const folder = await makeFolder();
+    for (let times = 0; times < 3; times += 1) {
+      const trail = await openIn(folder);
+      trail.record({ ...PARTS, ...AT });
+      await closeAll();
+    }
+    expect(readdirSync(folder).filter((name) => name.endsWith('.lock'))).toHaveLength(1);
+    expect(await verifyLogs(folder)).toMatchObject({ ok: true, events: 3 });
+  });
+});
+
+const AT = { at: instantOf(0) };
+const PARTS = {
+  kind: 'refusal',
+  requestId: 'r',
+  actor: eventOf(1).actor,
+  operation: 'request',
+  outcome: 'failed',
+} as const;

@@ -1,0 +1,188 @@
+// The writer over a file layer that fails: what was given is on the disk once it can be, in one chain, and nothing is doubled.
+import { renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { verifyLogs } from '../../../server/audit/verify.js';
+import { eventOf, failure, faultyFiles, logFiles, readLines, writerOf } from '../../support/audit-log.js';
+import { makeFolder } from '../../support/temp-folder.js';
+
+async function until(condition: () => boolean): Promise<void> {
+  for (let tries = 0; !condition(); tries += 1) {
+    if (tries > 500) throw new Error('it did not come about');
+    await sleep(5);
+  }
+}
+
+const seqs = (folder: string): readonly number[] =>
+  readLines(folder).map((line) => (JSON.parse(line) as { readonly seq: number }).seq);
+
+describe('the writer', () => {
+  it('has an event on the disk within a tenth of a second, without being asked', async () => {
+    const folder = await makeFolder();
+    const writer = writerOf(folder);
+    writer.add(eventOf(1));
+    const begun = performance.now();
+    await until(() => writer.head().seq === 1);
+    // The time of this machine's disk aside, the group waits 25 ms.
+    expect(performance.now() - begun).toBeLessThan(1_000);
+    expect(seqs(folder)).toEqual([1]);
+    await writer.close();
+  });
+
+  it('writes many in few groups, in the order in which they were given', async () => {
+    const folder = await makeFolder();
+    let syncs = 0;
+    const writer = writerOf(folder, {
+      files: faultyFiles((operation) => {
+        if (operation === 'sync') syncs += 1;
+        return null;
+      }),
+    });
+    for (let n = 1; n <= 500; n += 1) writer.add(eventOf(n));
+    await writer.sync();
+    expect(syncs).toBeLessThan(5);
+    expect(seqs(folder)).toEqual(Array.from({ length: 500 }, (_, index) => index + 1));
+    await writer.close();
+  });
+
+  it('L07 writes on without a restart once a full disk has room, and loses nothing', async () => {
+    const folder = await makeFolder();
+    let room = 1_500;
+    const files = faultyFiles((operation) => {
+      if (operation !== 'append') return null;
+      if (room === 0) return failure('ENOSPC');
+      // A full disk takes a part first, without an error.
+      const taken = room;
+      room = 0;
+      return taken;
+    });
+    const writer = writerOf(folder, { files });
+    for (let n = 1; n <= 10; n += 1) writer.add(eventOf(n));
+    await expect(writer.sync()).rejects.toMatchObject({ code: 'ENOSPC' });
+    expect(writer.failingSince()).not.toBeNull();
+    expect(writer.head().seq).toBe(0);
+    room = 1_000_000;
+    writer.add(eventOf(11));
+    await until(() => writer.head().seq === 11);
+    expect(writer.failingSince()).toBeNull();
+    await writer.close();
+    expect(await verifyLogs(folder, { heads: [writer.head()] })).toMatchObject({ ok: true, events: 11 });
+  });
+
+  it.each(['EIO', 'EBADF', 'EROFS', 'EDQUOT'])(
+    'L08 leaves the file after a write that failed with %s',
+    async (code) => {
+      const folder = await makeFolder();
+      let fails = false;
+      const writer = writerOf(folder, {
+        files: faultyFiles((operation) => (fails && operation === 'append' ? failure(code) : null)),
+      });
+      writer.add(eventOf(1));
+      await writer.sync();
+      fails = true;
+      writer.add(eventOf(2));
+      await expect(writer.sync()).rejects.toMatchObject({ code });
+      fails = false;
+      await until(() => writer.head().seq === 2);
+      await writer.close();
+      expect(logFiles(folder)).toHaveLength(2);
+      expect(await verifyLogs(folder)).toMatchObject({ ok: true, events: 2 });
+    },
+  );
+
+  it('L08 writes again what an fsync failed for, into a new file, and believes nothing of the old one', async () => {
+    const folder = await makeFolder();
+    let fails = false;
+    const writer = writerOf(folder, {
+      files: faultyFiles((operation) => {
+        if (!fails || operation !== 'sync') return null;
+        fails = false;
+        return failure('EIO');
+      }),
+    });
+    writer.add(eventOf(1));
+    await writer.sync();
+    fails = true;
+    writer.add(eventOf(2));
+    await expect(writer.sync()).rejects.toMatchObject({ code: 'EIO' });
+    await until(() => writer.head().seq === 2);
+    await writer.close();
+    expect(logFiles(folder)).toHaveLength(2);
+    expect(await verifyLogs(folder)).toMatchObject({ ok: true, events: 2 });
+  });
+
+  it.each([
+    [
+      'removed',
+      (file: string) => {
+        rmSync(file);
+      },
+    ],
+    [
+      'moved',
+      (file: string) => {
+        renameSync(file, `${file}.away`);
+      },
+    ],
+    [
+      'removed with its folder',
+      (file: string) => {
+        rmSync(dirname(file), { recursive: true });
+      },
+    ],
+  ])('L08 fails where its file is %s underneath, and does not go on as if it were there', async (_, act) => {
+    const folder = await makeFolder();
+    const writer = writerOf(folder);
+    writer.add(eventOf(1));
+    await writer.sync();
+    act(logFiles(folder)[0] ?? '');
+    writer.add(eventOf(2));
+    await expect(writer.sync()).rejects.toThrow('moved or removed');
+    await sleep(50);
+    await expect(writer.sync()).rejects.toThrow();
+    expect([writer.failingSince() === null, writer.head().seq]).toEqual([false, 1]);
+    await writer.close();
+  });
+
+  it('fails once another process has taken the log over', async () => {
+    const folder = await makeFolder();
+    const writer = writerOf(folder, { isOwner: () => false });
+    writer.add(eventOf(1));
+    await expect(writer.sync()).rejects.toThrow('taken the log over');
+    await writer.close();
+    expect(logFiles(folder)).toEqual([]);
+  });
+
+  it('takes ten thousand events while it fails, and says that it takes no more', async () => {
+    const folder = await makeFolder();
+    let fails = true;
+    const writer = writerOf(folder, { files: faultyFiles(() => (fails ? failure('EIO') : null)) });
+    for (let n = 1; n <= 10_000; n += 1) expect(writer.add(eventOf(n))).toBe(true);
+    expect(writer.add(eventOf(10_001))).toBe(false);
+    await expect(writer.sync()).rejects.toMatchObject({ code: 'EIO' });
+    fails = false;
+    await writer.sync();
+    await writer.close();
+    expect(await verifyLogs(folder)).toMatchObject({ ok: true, events: 10_000 });
+  });
+
+  it('goes through the failure of each operation in turn, whichever it is, and loses nothing', async () => {
+    for (let failing = 1; failing <= 24; failing += 1) {
+      const folder = await makeFolder();
+      let operations = 0;
+      const writer = writerOf(folder, {
+        fileBytes: 1_000,
+        retryDelay: 1,
+        files: faultyFiles(() => ((operations += 1) === failing ? failure('EIO') : null)),
+      });
+      for (let n = 1; n <= 9; n += 1) {
+        writer.add(eventOf(n));
+        await writer.sync().catch(() => undefined);
+      }
+      await until(() => writer.head().seq === 9);
+      await writer.close();
+      expect(await verifyLogs(folder)).toMatchObject({ ok: true, events: 9 });
+    }
+  });
+});

@@ -1,0 +1,108 @@
+// A log of some events in a folder of its own, and what may be done to it.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { instantOf } from '../../engine/index.js';
+import { BEGINNING, type Head } from '../../server/audit/chain.js';
+import { ANONYMOUS, type AuditEvent, type EventParts, makeEvent } from '../../server/audit/event.js';
+import { type FileLayer, systemFiles } from '../../server/audit/file-layer.js';
+import { makeWriter, type Writer, type WriterOptions } from '../../server/audit/writer.js';
+import type { Logger } from '../../server/ports.js';
+import { makeFolder } from './temp-folder.js';
+
+export const LOG = 'testlog';
+export const SILENT: Logger = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+export function eventOf(n: number, parts: Partial<EventParts> = {}): AuditEvent {
+  return makeEvent({
+    id: `event${String(n)}`,
+    at: instantOf(n * 1000),
+    kind: 'refusal',
+    requestId: `request${String(n)}`,
+    actor: ANONYMOUS,
+    operation: 'request',
+    outcome: 'failed',
+    status: 400,
+    ...parts,
+  });
+}
+
+export function writerOf(folder: string, options: Partial<WriterOptions> = {}): Writer {
+  return makeWriter({
+    folder,
+    log: LOG,
+    head: BEGINNING,
+    last: null,
+    files: systemFiles,
+    isOwner: () => true,
+    logger: SILENT,
+    retryDelay: 10,
+    ...options,
+  });
+}
+
+export interface Written {
+  readonly folder: string;
+  readonly head: Head;
+}
+
+/** `count` events, some in each file. */
+export async function writeLog(count: number, fileBytes = 2_000): Promise<Written> {
+  const folder = await makeFolder();
+  const writer = writerOf(folder, { fileBytes });
+  for (let n = 1; n <= count; n += 1) {
+    writer.add(eventOf(n));
+    // A group goes into one file.
+    if (n % 3 === 0) await writer.sync();
+  }
+  await writer.close();
+  return { folder, head: writer.head() };
+}
+
+export function logFiles(folder: string): readonly string[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.jsonl'))
+    .sort()
+    .map((name) => join(folder, name));
+}
+
+export function readLines(folder: string): string[] {
+  return logFiles(folder).flatMap((path) => readFileSync(path, 'utf8').split('\n').slice(0, -1));
+}
+
+/** The whole log as one file with these lines. */
+export async function logOf(lines: readonly string[]): Promise<string> {
+  const folder = await makeFolder();
+  writeFileSync(join(folder, `${LOG}.000000000000001.jsonl`), lines.map((line) => `${line}\n`).join(''));
+  return folder;
+}
+
+/** A file layer that fails as told: `fault` is asked before each operation. */
+export function faultyFiles(fault: (operation: 'create' | 'append' | 'sync') => Error | number | null): FileLayer {
+  const refuse = (operation: 'create' | 'sync'): void => {
+    const error = fault(operation);
+    if (error instanceof Error) throw error;
+  };
+  return {
+    ...systemFiles,
+    create: async (path) => {
+      refuse('create');
+      const file = await systemFiles.create(path);
+      return {
+        ...file,
+        append: async (bytes) => {
+          const fate = fault('append');
+          if (fate instanceof Error) throw fate;
+          return file.append(fate === null ? bytes : bytes.subarray(0, fate));
+        },
+        sync: async () => {
+          refuse('sync');
+          await file.sync();
+        },
+      };
+    },
+  };
+}
+
+export function failure(code: string): Error {
+  return Object.assign(new Error(code), { code });
+}
