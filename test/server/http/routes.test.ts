@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { declaredRoutes } from '../../support/api-description.js';
+import type { Input } from '../../../server/http/route.js';
 import { call, openGateway, type TestGateway } from '../../support/gateway.js';
 
 let open: TestGateway;
@@ -11,6 +12,13 @@ beforeAll(async () => {
 afterAll(async () => {
   await open.dispose();
 });
+
+/** With the query parameters that the route needs, as its description shows them. */
+function withQuery(path: string, { query = {} }: Input): string {
+  const pairs = Object.entries(query).map(([name, { example }]): [string, string] => [name, example]);
+  const asked = new URLSearchParams(pairs).toString();
+  return asked === '' ? path : `${path}?${asked}`;
+}
 
 describe('the routes', () => {
   it('are these, each with its access', () => {
@@ -64,7 +72,9 @@ describe('the routes', () => {
     const all = declaredRoutes();
     const routes = all.filter(({ access }) => access !== 'public');
     const replies = await Promise.all(
-      routes.map(({ method, path }) => call(open.port, { method, path: path.replace('{path}', '/') })),
+      routes.map(({ method, path, input }) =>
+        call(open.port, { method, path: withQuery(path.replace('{path}', '/'), input) }),
+      ),
     );
     expect(replies.map((reply) => [reply.status, reply.json?.['code']])).toEqual(
       routes.map(() => [401, 'auth.required']),
