@@ -100,6 +100,11 @@ const FAILURES: readonly (readonly [args: readonly string[], status: number, fie
   [['status'], 6, NOTHING],
   [['status', '--admin-socket', 'none'], 2, NOTHING],
   [['status', '--admin-url', 'http://gateway.example.org:8081'], 2, NOTHING],
+  [['can-i', 'resource:read', '/'], 2, NOTHING],
+  [['can-i', 'resource:read', '/', '--key-file', 'none'], 2, NOTHING],
+  [['audit', 'verify', '--data-dir', 'none'], 2, NOTHING],
+  [['audit', 'verify', '--head', '12'], 2, NOTHING],
+  [['audit', 'query', '--kind', 'nonsense'], 2, NOTHING],
   [['local', '--listen', '0.0.0.0:1'], 2, NOTHING],
   [['config', 'check', '--listen', 'x'], 2, { ...UNCONFIGURED, faults: [expect.any(Object)] }],
   [

@@ -116,7 +116,12 @@ describe('explain', () => {
       'canonicalize',
       'the namespace `/A` is not a namespace: segments are made of `a-z`, `0-9`, `.`, `_`, `~`, `-`; did you mean `/a`?',
     ],
-    ['a scope that is none', { scope: 'resource:delete' }, 'unknown_scope', '`resource:delete` is not a scope'],
+    [
+      'a scope that is none',
+      { scope: 'resource:delete' },
+      'unknown_scope',
+      `\`resource:delete\` is not a scope: scopes are ${SCOPES.join(', ')}`,
+    ],
     [
       'a restriction elsewhere',
       { namespaceRestrictions: ['/b'] },

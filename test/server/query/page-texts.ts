@@ -12,11 +12,11 @@ const json = ({ shown }: Shown): string =>
 const placed = (rows: string, { order }: Shown): string =>
   `SELECT x.*, row_number() OVER (${order}) AS place, FALSE AS large FROM (${rows}) AS x`;
 
-/** The page that is made of rows: their JSON, the place of the last, whether there are more and whether some are large. */
+/** The page that is made of rows: their JSON, the place of the last, whether there are more, how many are shown and whether some are large. */
 export const made = (rows: string, shown: Shown): string =>
   `SELECT ${json(shown)} FILTER (WHERE x.place <= ?::bigint AND NOT x.large) AS records,
      max(array_to_json(ARRAY[${shown.at}])::text) FILTER (WHERE x.place = ?::bigint) AS at, bool_or(x.place > ?::bigint) AS more,
-     bool_or(x.large) AS large
+     LEAST(max(x.place), ?::bigint)::integer AS shown, bool_or(x.large) AS large
    FROM (${placed(rows, shown)}) AS x
    GROUP BY x.place / 64 ORDER BY x.place / 64`;
 
@@ -30,7 +30,7 @@ export const madeInParts = (rows: string, shown: Shown): string =>
              + (SELECT CASE WHEN bool_or(x.large) THEN 4 ELSE 64 END FROM placed AS x), ?::bigint)) AS n
          WHERE n.place > 0 AND t.bytes <= 8388608),
      kept AS (SELECT t.*, max(t.place) OVER () AS last FROM texts AS t WHERE t.part = 1 OR t.part > 1 AND t.bytes <= 8388608)
-   SELECT k.records, k.last < (SELECT count(*) FROM placed) AS more, FALSE AS large,
+   SELECT k.records, k.last < (SELECT count(*) FROM placed) AS more, k.last::integer AS shown, FALSE AS large,
      (SELECT array_to_json(ARRAY[${shown.at}])::text FROM placed AS x WHERE x.place = k.last
        AND k.place = k.last AND (k.last = ?::bigint OR k.last < (SELECT count(*) FROM placed))) AS at
    FROM kept AS k ORDER BY k.part) AS o`;
