@@ -130,7 +130,8 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     admins,
     socketAdmins,
     policies,
-    ages,
+    // Nobody publishes what a single user may do: it does not grow old.
+    ages: mode.kind === 'local' ? NO_AGE_LIMITS : ages,
     resolveActor: makeActorResolver(),
     clientAddress: makeClientAddress(options.trustProxy ?? []),
     limiters: {

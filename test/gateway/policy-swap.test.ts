@@ -154,4 +154,20 @@ describe('a policy that has become too old', () => {
       await old.dispose();
     }
   });
+
+  it('is not the one of local mode, which comes from nowhere', async () => {
+    let at = NOON;
+    const local = await openGateway({
+      mode: { kind: 'local' },
+      db: served.db,
+      clock: { now: () => at },
+      ages: { softAge: null, hardAge: 60_000 },
+    });
+    try {
+      at = instantOf(NOON + 3_600_000);
+      expect((await call(local.port, { body: { family: 'resource', namespace: lab(0) } })).status).toBe(200);
+    } finally {
+      await local.dispose();
+    }
+  });
 });
