@@ -3,22 +3,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { compilePolicy } from '../../engine/compiler.js';
-import {
-  type Instant,
-  instantOf,
-  loadSnapshot,
-  type Policy,
-  type PublicationStatement,
-  scopeSetOf,
-} from '../../engine/index.js';
+import { type Instant, instantOf, type PublicationStatement } from '../../engine/index.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
 import { type ActivePolicy, makeActivePolicy } from '../../server/policy/active-policy.js';
 import { type Activations, storedActivations } from '../../server/policy/activations.js';
 import { type FollowOptions, followPolicy, stateOf } from '../../server/policy/follow-policy.js';
 import { NO_AGE_LIMITS } from '../../server/policy/staleness.js';
 import type { Watch } from '../../server/watch.js';
-import { pathOf } from './gateway.js';
+import { snapshotOf } from './gateway.js';
 import { newDataDir } from './stores.js';
 import { makeFolder } from './temp-folder.js';
 
@@ -27,37 +19,10 @@ export const HOUR = 3_600_000;
 /** Longer than any test: only `hurry` looks. */
 export const NEVER = 3_600_000;
 
-export interface Made {
-  readonly bytes: Uint8Array;
-  readonly policy: Policy;
-}
+export type Made = ReturnType<typeof snapshotOf>;
 
 export function make(namespace: string, name = 'followed'): Made {
-  const compiled = compilePolicy({
-    name,
-    providers: [{ name: 'orcid', description: null }],
-    roles: [],
-    grants: [
-      {
-        id: 'only',
-        principal: { kind: 'identity', identity: { provider: 'orcid', subject: 'ada' } },
-        namespace: pathOf(namespace),
-        scopes: scopeSetOf(['resource:read']),
-        inherit: true,
-        notBefore: null,
-        expires: null,
-        reason: null,
-        place: null,
-      },
-    ],
-    tests: [],
-    people: [],
-    guardrails: [],
-  });
-  if (!compiled.ok) throw new Error('the policy does not compile');
-  const loaded = loadSnapshot(compiled.snapshot.bytes);
-  if (!loaded.ok) throw new Error(loaded.fault.code);
-  return { bytes: compiled.snapshot.bytes, policy: loaded.policy };
+  return snapshotOf([[{ provider: 'orcid', subject: 'ada' }, namespace, ['resource:read']]], name);
 }
 
 export const [A, B, C] = [make('/a'), make('/b'), make('/c')];

@@ -35,8 +35,16 @@ import { newDataDir } from './stores.js';
 export type TestGrant = readonly [identity: Identity, namespace: string, scopes: readonly string[]];
 
 export function policyOf(grants: readonly TestGrant[]): Policy {
+  return snapshotOf(grants).policy;
+}
+
+/** The file, too. */
+export function snapshotOf(
+  grants: readonly TestGrant[],
+  name = 'test',
+): { readonly bytes: Uint8Array; readonly policy: Policy } {
   const compiled = compilePolicy({
-    name: 'test',
+    name,
     providers: [...new Set(grants.map(([identity]) => identity.provider))]
       .sort()
       .map((name) => ({ name, description: null })),
@@ -59,7 +67,7 @@ export function policyOf(grants: readonly TestGrant[]): Policy {
   if (!compiled.ok) throw new Error('the test policy does not compile');
   const loaded = loadSnapshot(compiled.snapshot.bytes);
   if (!loaded.ok) throw new Error(loaded.fault.code);
-  return loaded.policy;
+  return { bytes: compiled.snapshot.bytes, policy: loaded.policy };
 }
 
 export function pathOf(text: string): NonNullable<NewKey['restrictions']>[number] {
