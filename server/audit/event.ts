@@ -20,6 +20,7 @@ import {
   type ScopeName,
   scopeNames,
   type Step,
+  type VisibilityRequest,
 } from '../../engine/index.js';
 import type { AdminActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
@@ -238,6 +239,11 @@ export function askedOf(request: Request): AccessAsked | CopyAsked {
     case 'copy':
       return { destination: request.destination, family: 'resource', source: request.source };
   }
+}
+
+/** As `askedOf`, of a query. */
+export function queryAsked({ family, context, reach }: VisibilityRequest): AccessAsked {
+  return { context, family, reach, scope: `${family}:read`, target: context };
 }
 
 function familyOf(scope: ScopeName): Family {

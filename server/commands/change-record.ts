@@ -1,16 +1,17 @@
 // Changes of a record that is there: a merge patch, archiving, restoring. The record is found by its id or, a namespace, by its path,
 // decided where it is, then locked; two changes of one record come one after the other, and the second has the wrong revision.
 import type { Json } from '../api/dataset-schema.js';
+import { askedOf } from '../audit/event.js';
 import { sql, type Fragment } from '../db/sql.js';
 import { storedPath } from '../db/tables.js';
 import { COMMAND_LIMITS } from '../limits.js';
 import { ApiProblem } from '../problem.js';
 import { referencesOf, resourcesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';
-import { type Command, type Done, Moved, type Operation, type Session, type Touched } from './command.js';
+import { type Command, type Done, Moved, type Rule, type Session, type Touched } from './command.js';
 import { mergePatch } from './merge-patch.js';
 import { assertRoom, holdReferences, judgeByTemplate } from './references.js';
-import { access, locate, mayRead, mustAllow, mustWriteRecord, notFound } from './rules.js';
+import { access, locate, mayRead, mustAllow, mustWriteRecord, notFound, nothingThere } from './rules.js';
 import {
   byId,
   byPath,
@@ -38,7 +39,7 @@ export interface RecordPatch {
 
 export function changeRecord(target: Target, patch: RecordPatch): Command {
   return change(target, {
-    operation: 'change',
+    verb: 'change',
     apply: async (session, place, record) => {
       const assignments = await assignmentsOf(session, { place, record, patch });
       return updateRecord(session, { ...place, id: record.id }, assignments);
@@ -48,7 +49,7 @@ export function changeRecord(target: Target, patch: RecordPatch): Command {
 
 export function archiveRecord(target: Target): Command {
   return change(target, {
-    operation: 'archive',
+    verb: 'archive',
     apply: (session, place, { id }) => {
       const at = sql`archived_at = GREATEST(x.updated_at, ${instant(session.at)})`;
       return updateRecord(session, { ...place, id }, [at]);
@@ -59,7 +60,7 @@ export function archiveRecord(target: Target): Command {
 /** Of a record that is not archived nothing changes. */
 export function restoreRecord(target: Target): Command {
   return change(target, {
-    operation: 'restore',
+    verb: 'restore',
     apply: (session, place, record) =>
       record.archived
         ? updateRecord(session, { ...place, id: record.id }, [sql`archived_at = NULL`])
@@ -68,47 +69,50 @@ export function restoreRecord(target: Target): Command {
 }
 
 interface Change {
-  readonly operation: Operation;
+  readonly verb: 'change' | 'archive' | 'restore';
   /** Of a record that is locked. */
   readonly apply: (session: Session, place: Place, record: LockedRecord) => Promise<Done>;
 }
 
-function change(target: Target, { operation, apply }: Change): Command {
+function change(target: Target, { verb, apply }: Change): Command {
   return {
-    operation,
+    operation: `${target.family}.${verb}`,
+    ...('id' in target ? { record: target.id } : {}),
     touches: target,
-    authorize: async (session) => {
-      const { place, which } = await decide(session, target);
+    prepare: async (session) => {
+      const { place, which, rule } = await find(session, target);
+      if (place === null) return nothingThere(rule);
       const perform = async (within: Session): Promise<Done> => {
         const record = await lockRecord(within, which);
         if (record === null) throw absent(target);
         if (record.path !== storedPath(place.namespace)) throw new Moved();
         // What is archived is told before what has another revision.
-        if (record.archived && operation !== 'restore') throw new ApiProblem('record.archived');
+        if (record.archived && verb !== 'restore') throw new ApiProblem('record.archived');
         if (target.ifMatch !== `"${String(record.revision)}"`) throw new ApiProblem('record.precondition');
         return apply(within, place, record);
       };
-      return { asked: [access(place.family, 'write', place.namespace)], perform };
+      return { asked: askedOf(access(place.family, 'write', place.namespace)), rule, perform };
     },
   };
 }
 
-interface Decided {
-  readonly place: Place;
+interface Sought {
+  /** Null where there is no such record. */
+  readonly place: Place | null;
   readonly which: Fragment;
+  readonly rule: Rule;
 }
 
-async function decide(session: Session, target: Target): Promise<Decided> {
+async function find(session: Session, target: Target): Promise<Sought> {
   if ('path' in target) {
     const { path: namespace } = target;
-    session.hold(mustAllow(access('namespace', 'write', namespace)));
-    return { place: { family: 'namespace', namespace }, which: byPath(namespace) };
+    const rule = mustAllow(access('namespace', 'write', namespace));
+    return { place: { family: 'namespace', namespace }, which: byPath(namespace), rule };
   }
   const { family, id } = target;
   const namespace = await locate(session, family, id);
-  session.hold(mustWriteRecord(family, namespace));
-  if (namespace === null) throw notFound('no record of the family');
-  return { place: { family, namespace }, which: byId(family, id) };
+  const place = namespace === null ? null : { family, namespace };
+  return { place, which: byId(family, id), rule: mustWriteRecord(family, namespace) };
 }
 
 function absent(target: Target): ApiProblem {

@@ -1,13 +1,14 @@
-// What a command is: a value with two halves and the decision between them. `authorize` says what is asked of the policy and learns
-// no more of the store than where a record is; what it gives back reads, checks and writes, in one transaction. Whoever runs commands
+// What a command is: a value with two halves and the decision between them. `prepare` says what is asked of the policy and learns
+// no more of the store than where a record is; what it gives back reads, checks and writes, in one transaction, once that is allowed. Whoever runs commands
 // (execute.ts) sees to the transaction, to the key under which an answer is kept, and to the second decision before COMMIT.
 import type { Family, Instant, NamespacePath, Request, Verdict } from '../../engine/index.js';
+import type { AccessAsked, CopyAsked } from '../audit/event.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { Fragment } from '../db/sql.js';
 import type { Recent } from '../recent.js';
 import type { TemplateResult } from '../templates/template-schema.js';
 
-export type Operation = 'create' | 'change' | 'archive' | 'restore' | 'copy';
+export type Operation = `${Family}.${'create' | 'change' | 'archive' | 'restore' | 'copy'}`;
 
 /** What a policy says of one request of the actor, at the instant of the command. */
 export type Judge = (request: Request) => Verdict;
@@ -35,16 +36,19 @@ export type Touched =
 
 export interface Command {
   readonly operation: Operation;
+  /** The record that is changed or copied, by its id. */
+  readonly record?: string;
   /** What is there before and is locked. */
   readonly touches?: Touched;
-  /** Throws for what the actor may not do, and where it may not know of a record. */
-  readonly authorize: (session: Session) => Promise<Authorized>;
+  readonly prepare: (session: Session) => Promise<Prepared>;
 }
 
-export interface Authorized {
-  /** What was asked of the policy; of a copy the source first. */
-  readonly asked: readonly Request[];
-  /** Given the session of the transaction, which goes on from the one that it was authorized in. */
+export interface Prepared {
+  /** What the log says was asked of the policy; null where there is no record to ask about. */
+  readonly asked: AccessAsked | CopyAsked | null;
+  /** Throws for what the actor may not do, and where it may not know of a record. */
+  readonly rule: Rule;
+  /** Given the session of the transaction, once the rule has held. */
   readonly perform: (session: Session) => Promise<Done>;
 }
 

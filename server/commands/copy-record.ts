@@ -10,7 +10,7 @@ import { judgedPart } from '../templates/judge-record.js';
 import { type Command, type Done, Moved, type Session } from './command.js';
 import { insertNew } from './create-record.js';
 import { assertOpen, assertRoom, holdReferences, judgeByTemplate } from './references.js';
-import { access, locate, mustCopy, notFound } from './rules.js';
+import { locate, mustCopy, notFound, nothingThere } from './rules.js';
 import { byId, readGround } from './stored.js';
 
 export interface Copying {
@@ -26,15 +26,14 @@ export interface Copying {
 export function copyRecord(copying: Copying): Command {
   const { family, source, destination } = copying;
   return {
-    operation: 'copy',
-    authorize: async (session) => {
+    operation: `${family}.copy`,
+    record: source,
+    prepare: async (session) => {
       const namespace = await locate(session, family, source);
-      session.hold(mustCopy(family, { source: namespace, destination }));
-      if (namespace === null) throw notFound('no record of the family');
-      return {
-        asked: [access(family, 'read', namespace), access(family, 'write', destination)],
-        perform: (within) => copy(within, { ...copying, namespace }),
-      };
+      const rule = mustCopy(family, { source: namespace, destination });
+      if (namespace === null) return nothingThere(rule);
+      const asked = { source: namespace, destination, family };
+      return { asked, rule, perform: (within) => copy(within, { ...copying, namespace }) };
     },
   };
 }
@@ -50,6 +49,7 @@ interface Source {
   readonly resources: Readonly<Record<string, string>> | null;
 }
 
+/** `namespace` is where the source was found. */
 async function copy(session: Session, copying: Copying & { readonly namespace: NamespacePath }): Promise<Done> {
   const { family, destination: namespace } = copying;
   const [source] = await session.rows<Source>(

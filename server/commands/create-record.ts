@@ -1,6 +1,7 @@
 // A new record of one of the four families that are made in a namespace.
 import { type Family, lineageOf, type NamespacePath } from '../../engine/index.js';
 import type { RecordFields } from '../api/dataset-schema.js';
+import { askedOf } from '../audit/event.js';
 import { contentOf, referencesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';
 import type { Command, Done, Session } from './command.js';
@@ -19,11 +20,13 @@ export function createRecord(creation: Creation): Command {
   const { family, namespace } = creation;
   const write = access(family, 'write', namespace);
   return {
-    operation: 'create',
-    authorize: (session) => {
-      session.hold(mustAllow(write));
-      return Promise.resolve({ asked: [write], perform: (within) => create(within, creation) });
-    },
+    operation: `${family}.create`,
+    prepare: () =>
+      Promise.resolve({
+        asked: askedOf(write),
+        rule: mustAllow(write),
+        perform: (session) => create(session, creation),
+      }),
   };
 }
 

@@ -2,6 +2,7 @@
 // again under the policy that is current before COMMIT, and told only after the store has said that it committed. With a key the
 // answer is kept in the same transaction, and given to whoever repeats the request, as far as the policy allows it by then.
 import { type Instant, judgeAs, type ResolvedActor } from '../../engine/index.js';
+import type { Judged } from '../audit/cite.js';
 import type { AuditEvent } from '../audit/event.js';
 import { recordInTransaction } from '../audit/outbox.js';
 import type { RequestActor } from '../auth/request-actor.js';
@@ -13,7 +14,7 @@ import { type IdSource, makeIdSource } from '../ports.js';
 import { ApiProblem } from '../problem.js';
 import { makeRecent } from '../recent.js';
 import type { TemplateResult } from '../templates/template-schema.js';
-import { type Authorized, type Command, type Done, type Judge, Moved, type Rule, type Session } from './command.js';
+import { type Command, type Done, type Judge, Moved, type Prepared, type Rule, type Session } from './command.js';
 import { commandEvent, type Recorded, replayEvent } from './events.js';
 import { type AnswerKey, findKept, keep } from './kept-answers.js';
 import { lockInOrder } from './lock-in-order.js';
@@ -33,6 +34,8 @@ export interface Asking {
   readonly pinned: Under;
   /** The policy that is in force when this is called. */
   readonly current: () => Under;
+  /** Says what is asked of a policy before it is decided: the audit log has it if nothing is done. */
+  readonly judged: (judged: Judged) => void;
   /** Aborted when nobody waits for the answer any more; what has begun is done all the same. */
   readonly gone: AbortSignal;
 }
@@ -107,15 +110,15 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
   if (first === undefined) throw new TypeError('an order without commands');
   const before = sessionOf(asking, tools, {
     rows: (statement) => db.read(statement, { signal: asking.gone, asker: asking.actor.id }),
-    rules: [],
+    held: [],
   });
   // Whoever is refused takes no transaction, and holds up nobody.
-  const authorized = await first.authorize(before);
+  const authorized = await authorize(before, first);
   return db.transaction(
     async (trx) => {
       const rows: Session['rows'] = (statement) => rowsOf(trx, statement);
-      const session = sessionOf(asking, tools, { rows, rules: before.rules });
-      const ran = await run(session, { first: { ...first, ...authorized }, others, order, keepFor });
+      const session = sessionOf(asking, tools, { rows, held: before.held });
+      const ran = await run(session, { first: authorized, others, order, keepFor });
       await recordInTransaction(trx, eventsOf(asking, tools, ran));
       confirm(session, asking);
       return { shown: ran.done.map(({ shown }) => shown), replayed: ran.replayed };
@@ -124,8 +127,10 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
   );
 }
 
+type Authorized = Command & Prepared;
+
 interface Running {
-  readonly first: Authorized & Command;
+  readonly first: Authorized;
   readonly others: readonly Command[];
   readonly order: Order;
   readonly keepFor: number;
@@ -136,7 +141,7 @@ interface Ran {
   readonly replayed: boolean;
 }
 
-async function run(session: Session, { first, others, order, keepFor }: Running): Promise<Ran> {
+async function run(session: Judging, { first, others, order, keepFor }: Running): Promise<Ran> {
   const { key } = order;
   const kept = key === null ? null : await findKept(session, key);
   if (kept?.kind === 'taken') throw new ApiProblem('idempotency.in_progress');
@@ -155,13 +160,22 @@ async function run(session: Session, { first, others, order, keepFor }: Running)
   return { done: recorded, replayed: false };
 }
 
-async function authorize(session: Session, command: Command): Promise<Running['first']> {
-  return { ...command, ...(await command.authorize(session)) };
+/** Throws for what the actor may not do, and where it may not know of a record. */
+async function authorize(session: Judging, command: Command): Promise<Authorized> {
+  const prepared = await command.prepare(session);
+  session.begin({ ...command, ...prepared });
+  session.hold(prepared.rule);
+  return { ...command, ...prepared };
 }
 
-async function perform(session: Session, authorized: Running['first']): Promise<Recorded> {
+async function perform(session: Session, authorized: Authorized): Promise<Recorded> {
   const done = await authorized.perform(session);
-  return { ...authorized, done, shown: show(session, done) };
+  return recordedOf(authorized, { done, shown: show(session, done) });
+}
+
+function recordedOf({ operation, asked }: Authorized, made: Pick<Recorded, 'done' | 'shown'>): Recorded {
+  if (asked === null) throw new TypeError('a command that asked nothing of the policy');
+  return { operation, asked, ...made };
 }
 
 interface Replaying extends Pick<Running, 'first' | 'order'> {
@@ -169,13 +183,13 @@ interface Replaying extends Pick<Running, 'first' | 'order'> {
 }
 
 /** What was done is told again to whoever may still do it; nothing is done. The first is authorized by now. */
-async function replay(session: Session, { first, order, done }: Replaying): Promise<Ran> {
+async function replay(session: Judging, { first, order, done }: Replaying): Promise<Ran> {
   const [, ...others] = order.commands((index) => done[index]?.id ?? null);
   const authorized = [first];
   for (const command of others) authorized.push(await authorize(session, command));
   const recorded = authorized.flatMap((one, index) => {
     const before = done[index];
-    return before === undefined ? [] : [{ ...one, done: before, shown: show(session, before) }];
+    return before === undefined ? [] : [recordedOf(one, { done: before, shown: show(session, before) })];
   });
   return { done: recorded, replayed: true };
 }
@@ -194,35 +208,63 @@ function show({ judge }: Session, { status, family, namespace, id, revision, jso
   return { status, json: JSON.stringify({ id, revision }), etag, id, isWhole: false };
 }
 
-interface Ruled extends Session {
-  readonly rules: readonly Rule[];
+/** What a rule is held for. */
+type Purpose = Pick<Authorized, 'operation' | 'record' | 'asked'>;
+
+interface Held {
+  readonly rule: Rule;
+  readonly of: Purpose;
+}
+
+interface Judging extends Session {
+  /** What is held from now on is of this command. */
+  readonly begin: (of: Purpose) => void;
+  readonly held: readonly Held[];
 }
 
 function sessionOf(
-  { actor, at, pinned }: Asking,
+  asking: Asking,
   { templates }: Tools,
-  from: { readonly rows: Session['rows']; readonly rules: readonly Rule[] },
-): Ruled {
+  from: { readonly rows: Session['rows']; readonly held: readonly Held[] },
+): Judging {
+  const { actor, at, pinned } = asking;
   const judge = judgeOf(pinned, at);
-  const rules = [...from.rules];
-  const hold = (rule: Rule): void => {
-    rule(judge);
-    rules.push(rule);
+  const held = [...from.held];
+  let purpose = held.at(-1)?.of ?? null;
+  const begin: Judging['begin'] = (of) => {
+    purpose = of;
+    asking.judged(judgedOf(of, pinned));
   };
-  return { actor, at, judge, rows: from.rows, templates, hold, rules };
+  const hold: Session['hold'] = (rule) => {
+    if (purpose === null) throw new TypeError('a rule that is of no command');
+    rule(judge);
+    held.push({ rule, of: purpose });
+  };
+  return { actor, at, judge, rows: from.rows, templates, hold, begin, held };
 }
 
 /** Throws where the policy that is current by now refuses what the pinned one allowed. */
-function confirm({ rules }: Ruled, { at, pinned, current }: Asking): void {
+function confirm({ held }: Judging, { at, pinned, current, judged }: Asking): void {
   const now = current();
   if (now.snapshot === pinned.snapshot) return;
   const judge = judgeOf(now, at);
-  try {
-    for (const rule of rules) rule(judge);
-  } catch (error) {
-    if (!(error instanceof ApiProblem)) throw error;
-    throw new ApiProblem(error.code, { ...error.detail, snapshot: now.snapshot });
+  for (const { rule, of } of held) {
+    try {
+      rule(judge);
+    } catch (error) {
+      if (!(error instanceof ApiProblem)) throw error;
+      judged(judgedOf(of, now));
+      throw new ApiProblem(error.code, { ...error.detail, snapshot: now.snapshot });
+    }
   }
+}
+
+function judgedOf({ operation, record, asked }: Purpose, { resolved, snapshot }: Under): Judged {
+  return {
+    operation,
+    ...(record === undefined ? {} : { record }),
+    asked: asked === null ? null : { access: asked, resolved, snapshot },
+  };
 }
 
 function judgeOf({ resolved }: Under, at: Instant): Judge {

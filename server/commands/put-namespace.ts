@@ -1,8 +1,9 @@
 // A namespace that is to be there with this content: made where it is not, below one that is there.
 import { lineageOf, type NamespacePath, type Request } from '../../engine/index.js';
+import type { RecordFields } from '../api/dataset-schema.js';
+import { askedOf } from '../audit/event.js';
 import { sql } from '../db/sql.js';
 import { ApiProblem } from '../problem.js';
-import type { RecordFields } from '../api/dataset-schema.js';
 import { contentOf } from '../records/content.js';
 import type { Command, Done, Session } from './command.js';
 import { assertOpen, assertRoom } from './references.js';
@@ -18,11 +19,13 @@ export interface Putting {
 export function putNamespace(putting: Putting): Command {
   const request: Request = { kind: 'create-namespace', namespace: putting.namespace };
   return {
-    operation: 'create',
-    authorize: (session) => {
-      session.hold(mustAllow(request));
-      return Promise.resolve({ asked: [request], perform: (within) => put(within, putting) });
-    },
+    operation: 'namespace.create',
+    prepare: () =>
+      Promise.resolve({
+        asked: askedOf(request),
+        rule: mustAllow(request),
+        perform: (session) => put(session, putting),
+      }),
   };
 }
 

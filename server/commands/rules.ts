@@ -12,7 +12,7 @@ import {
 import { isRecordId } from '../api/record-schema.js';
 import { ApiProblem } from '../problem.js';
 import { locateStatement } from '../query/find-record.js';
-import type { Judge, Rule, Session } from './command.js';
+import type { Judge, Prepared, Rule, Session } from './command.js';
 
 /** An access to what is in the namespace, from there. */
 export function access(family: Family, action: 'read' | 'write', namespace: NamespacePath): Request {
@@ -71,6 +71,11 @@ export async function locate(session: Session, family: Family, id: string): Prom
   const [row] = await session.rows<{ readonly path: string | null }>(locateStatement({ family, id }));
   const stored = canonicalize(row?.path);
   return stored.ok ? stored.path : null;
+}
+
+/** Of a command on a record that is not there, which its rule refuses. */
+export function nothingThere(rule: Rule): Prepared {
+  return { asked: null, rule, perform: () => Promise.reject(notFound('no record of the family')) };
 }
 
 /** `reason` is for the log alone. */

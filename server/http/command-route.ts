@@ -75,9 +75,9 @@ export function keyOf({ actor, path, headers, body }: ActorCall, method: string)
 }
 
 export function askingOf(call: ActorCall): Asking {
-  const { requestId, actor, at, gone } = call;
+  const { requestId, actor, at, gone, judged } = call;
   const pinned: Under = { snapshot: call.pin().policy.digest, resolved: call.resolve() };
-  return { requestId, actor, at, pinned, current: call.current, gone };
+  return { requestId, actor, at, pinned, current: call.current, judged, gone };
 }
 
 /** Of answers that were kept. */

@@ -1,7 +1,7 @@
 // One request on its way to an answer: what is known of it as the work goes on, and the answers that it can end in. Each of
 // them, also a refusal, carries the policy's digest, a request id and the headers that keep it out of caches.
-import type { Decision, Instant, ResolvedActor, Visibility, VisibilityRequest } from '../../engine/index.js';
-import type { AccessAsked, CopyAsked, Operation } from '../audit/event.js';
+import type { Instant } from '../../engine/index.js';
+import type { Judged } from '../audit/cite.js';
 import type { AdminActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { Active } from '../policy/active-policy.js';
@@ -31,27 +31,10 @@ export interface Exchange {
   leave: (() => void) | null;
   /** The policy once it is pinned; nothing replaces it then. */
   active: Active | null;
-  /** What was decided, once it was. */
+  /** What was asked of the policy, once it was: for the audit log. */
   judged: Judged | null;
   /** Of its path and method, once that is known. */
   route: Route | null;
-}
-
-/** A decision about a request, for the audit log. */
-export interface Judged {
-  readonly operation: Operation;
-  /** The record that was asked for by its id. */
-  readonly record?: string;
-  /** What was asked and what came of it; none where there was nothing to decide about. */
-  readonly outcome:
-    | {
-        readonly kind: 'visibility';
-        readonly request: VisibilityRequest;
-        readonly resolved: ResolvedActor;
-        readonly visibility: Visibility;
-      }
-    | { readonly kind: 'decision'; readonly access: AccessAsked | CopyAsked; readonly decision: Decision }
-    | null;
 }
 
 /** So many requests a second, and how many may go on now. */

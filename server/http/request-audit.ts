@@ -1,12 +1,12 @@
 // The audit log of requests (docs/audit.md "What is recorded"): what each answer was decided by, whom the gateway knew, and what it
 // refused. The one place that turns an exchange into events.
-import { citeVisibility } from '../audit/cite-visibility.js';
-import { ANONYMOUS, eventActor, type EventActor, eventAdmin, type EventParts } from '../audit/event.js';
+import { cite, type Judged } from '../audit/cite.js';
+import { ANONYMOUS, eventActor, type EventActor, eventAdmin } from '../audit/event.js';
 import type { AuditTrail, NewEvent } from '../audit/trail.js';
 import { AUDIT_LIMITS } from '../limits.js';
 import type { ApiProblem, ProblemCode } from '../problem.js';
 import { makeRecent } from '../recent.js';
-import type { Answer, Exchange, Judged, Page } from './exchange.js';
+import type { Answer, Exchange, Page } from './exchange.js';
 import { makeRateLimiter } from './rate-limit.js';
 import type { Route } from './route.js';
 
@@ -39,7 +39,6 @@ export function makeRequestAudit(trail: AuditTrail): RequestAudit {
   const { queries } = trail;
   const seen = makeRecent<true>(Infinity, AUDIT_LIMITS.seenCredentials);
   const noteFailure = makeFailures(trail);
-  const reads = (judged: Judged | null): boolean => judged?.outcome?.kind === 'visibility';
   return {
     check: (access) => {
       if (access === 'visibility' || access === 'record') trail.checkQueries();
@@ -57,7 +56,7 @@ export function makeRequestAudit(trail: AuditTrail): RequestAudit {
     answered: (exchange, answer) => {
       const { judged, route } = exchange;
       if (route?.access === 'command' || route?.access === 'admin') trail.wake();
-      if (judged !== null && reads(judged) && queries === 'all') {
+      if (isQuery(judged) && queries === 'all') {
         const { items, visibility } = ('json' in answer ? answer.shown : undefined) ?? { items: 1 };
         const parts = partsOf(exchange, answer.status, visibility);
         trail.record({ ...parts, items, kind: 'query', outcome: 'allowed' });
@@ -72,15 +71,12 @@ export function makeRequestAudit(trail: AuditTrail): RequestAudit {
         if (status === 401) noteFailure(exchange, status);
         return;
       }
-      if (UNRECORDED.has(code) || (queries === 'none' && reads(exchange.judged))) return;
-      const isRefusedByPolicy = step !== undefined || isDenied(exchange);
-      trail.record({
-        // Of a command, which says no more than the step that it failed at.
-        ...(step === undefined ? {} : { decision: { decision: 'deny', step } }),
-        ...partsOf(exchange, status),
-        kind: 'refusal',
-        outcome: isRefusedByPolicy ? 'denied' : 'failed',
-      });
+      if (UNRECORDED.has(code) || (queries === 'none' && isQuery(exchange.judged))) return;
+      // The root is refused by itself, before anything is asked.
+      const refused = step === undefined ? {} : ({ decision: { decision: 'deny', step } } as const);
+      const parts = { ...refused, ...partsOf(exchange, status) };
+      const outcome = parts.decision?.decision === 'deny' ? 'denied' : 'failed';
+      trail.record({ ...parts, kind: 'refusal', outcome });
     },
   };
 }
@@ -111,34 +107,23 @@ function whoIs(actor: NonNullable<Exchange['actor']>): EventActor {
   return 'credentialScopes' in actor ? eventActor(actor) : eventAdmin(actor);
 }
 
-function isDenied({ judged }: Exchange): boolean {
-  const outcome = judged?.outcome ?? null;
-  if (outcome === null) return false;
-  return outcome.kind === 'visibility' ? outcome.visibility.kind === 'none' : outcome.decision.decision === 'deny';
+function isQuery(judged: Judged | null): boolean {
+  const access = judged?.asked?.access;
+  return access !== undefined && 'reach' in access;
 }
 
 function partsOf(exchange: Exchange, status: number, digest?: string): Omit<NewEvent, 'kind' | 'outcome'> {
   const { actor, active, at, judged, requestId } = exchange;
+  const asked = judged?.asked ?? null;
+  const snapshot = asked?.snapshot ?? active?.policy.digest;
   return {
     requestId,
     at,
     actor: actor === null ? ANONYMOUS : whoIs(actor),
     operation: judged?.operation ?? 'request',
     status,
-    ...(active === null ? {} : { snapshot: active.policy.digest }),
+    ...(snapshot === undefined ? {} : { snapshot }),
     ...(judged?.record === undefined ? {} : { records: [judged.record] }),
-    ...(judged === null ? {} : decisionOf(judged, { at, digest })),
+    ...(asked === null ? {} : { access: asked.access, ...cite(asked, at, digest) }),
   };
-}
-
-function decisionOf(
-  { outcome }: Judged,
-  { at, digest }: { readonly at: Exchange['at']; readonly digest: string | undefined },
-): Pick<EventParts, 'access' | 'decision' | 'visibility'> {
-  if (outcome === null) return {};
-  if (outcome.kind === 'decision') return { access: outcome.access, decision: outcome.decision };
-  const { request, resolved, visibility } = outcome;
-  const { family, context, reach } = request;
-  const access = { context, family, reach, scope: `${family}:read`, target: context } as const;
-  return { access, ...citeVisibility(resolved, request, { visibility, at, digest }) };
 }

@@ -17,13 +17,14 @@ import {
 } from '../../engine/index.js';
 import type { BodyShape } from '../api/body-shape.js';
 import type { JsonSchema } from '../api/schema.js';
-import type { Operation } from '../audit/event.js';
+import type { Judged } from '../audit/cite.js';
+import { type Operation, queryAsked } from '../audit/event.js';
 import type { AdminActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { Active } from '../policy/active-policy.js';
 import { ApiProblem, type ProblemCode } from '../problem.js';
 import { isRecordId } from '../api/record-schema.js';
-import type { Answer, Judged, Page } from './exchange.js';
+import type { Answer, Page } from './exchange.js';
 import { pathTemplate } from './path-template.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH';
@@ -91,7 +92,7 @@ export interface Call<Actor> {
   readonly gone: AbortSignal;
   /** Takes the policy in force, once; every later call gives the same one. */
   readonly pin: () => Active;
-  /** Says what was decided, before anything is done about it: the audit log has it, whatever becomes of the request. */
+  /** Says what is asked of the policy, before anything is done about it: the audit log has it, whatever becomes of the request. */
   readonly judged: (judged: Judged) => void;
 }
 
@@ -247,12 +248,8 @@ export function recordRoute({ family, locate, answer, ...told }: RecordRoute): A
       // Decided also where there is nothing, so that it takes as long.
       const request = { family, context: namespace ?? ROOT, reach: 'exact' } as const;
       const visible = visibilityAs(resolved, { request, at });
-      const operation = `${family}.read` as const;
-      judged({
-        operation,
-        record: id,
-        outcome: namespace === null ? null : { kind: 'visibility', request, resolved, visibility: visible },
-      });
+      const asked = namespace === null ? null : { access: queryAsked(request), resolved, visibility: visible };
+      judged({ operation: `${family}.read`, record: id, asked });
       if (namespace === null) throw notFound('no record of the family');
       if (visible.kind === 'none') throw notFound(visible.step);
       const found = await answer({ actor, resolved, at, policy, visible, gone }, id);
@@ -272,8 +269,8 @@ function see(
   const { policy } = pin();
   const resolved = resolve();
   const visible = visibilityAs(resolved, { request, at });
-  const operation = `${request.family}.${verb}` as const;
-  judged({ operation, outcome: { kind: 'visibility', request, resolved, visibility: visible } });
+  const asked = { access: queryAsked(request), resolved, visibility: visible };
+  judged({ operation: `${request.family}.${verb}`, asked });
   if (visible.kind === 'none') throw new ApiProblem('authz.denied', { step: visible.step });
   return { actor, resolved, at, policy, visible, gone };
 }

@@ -1,6 +1,7 @@
 // The gateway's own doors without a socket, for commands: actors with keys of their own under one policy, and a short way to send what
 // they want. Every exchange is held to the description of the API.
 import { type Identity, instantOf, type Instant, type Policy } from '../../engine/index.js';
+import type { AuditTrail } from '../../server/audit/trail.js';
 import { createKey, type NewKey } from '../../server/auth/api-keys.js';
 import { type GatewayServices, makeServices } from '../../server/compose.js';
 import type { Database } from '../../server/db/database.js';
@@ -17,6 +18,8 @@ export interface CommandDoorsOptions {
   readonly actors: Readonly<Record<string, Grants>>;
   /** Milliseconds for which answers are kept. */
   readonly idempotency?: number;
+  /** Nothing is recorded unless given. */
+  readonly audit?: AuditTrail;
 }
 
 export interface Answered {
@@ -53,7 +56,7 @@ export interface CommandDoors {
 
 let sent = 0;
 
-export async function openCommandDoors({ db, actors, idempotency }: CommandDoorsOptions): Promise<CommandDoors> {
+export async function openCommandDoors({ db, actors, idempotency, audit }: CommandDoorsOptions): Promise<CommandDoors> {
   let time: Instant | null = null;
   const log: object[] = [];
   const line = (fields: object, message: string): void => {
@@ -67,6 +70,7 @@ export async function openCommandDoors({ db, actors, idempotency }: CommandDoors
     log: { info: line, warn: line, error: line },
     clock: { now: () => time ?? instantOf(Date.now()) },
     ...(idempotency === undefined ? {} : { idempotency }),
+    ...(audit === undefined ? {} : { audit }),
   });
   const ask = openInProcess(services, services.routes);
   const keys = new Map<string, string>();

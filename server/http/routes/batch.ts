@@ -2,7 +2,7 @@
 // done. An id that an earlier command makes is known by the name that it was given there.
 import { BATCH_SCHEMA, BATCH_SHAPE, type BatchBody, type BatchCommand } from '../../api/command-schema.js';
 import type { Json } from '../../api/dataset-schema.js';
-import type { Authorized, Command, Session } from '../../commands/command.js';
+import type { Command, Rule, Session } from '../../commands/command.js';
 import type { Executor, Shown } from '../../commands/execute.js';
 import { newRecordId } from '../../commands/record-id.js';
 import type { Instant } from '../../../engine/index.js';
@@ -136,22 +136,24 @@ function isObject(value: unknown): value is Json {
 
 /** A command whose refusals say which one of the batch it is. */
 function numbered(index: number, command: Command): Command {
+  const placed =
+    (rule: Rule): Rule =>
+    (judge) => {
+      ofPlace(index, () => {
+        rule(judge);
+      });
+    };
   const within = (session: Session): Session => ({
     ...session,
     hold: (rule) => {
-      session.hold((judge) => {
-        ofPlace(index, () => {
-          rule(judge);
-        });
-      });
+      session.hold(placed(rule));
     },
   });
   return {
     ...command,
-    authorize: async (session) => {
-      const authorized: Authorized = await ofPlaceLater(index, () => command.authorize(within(session)));
-      const { asked, perform } = authorized;
-      return { asked, perform: (later) => ofPlaceLater(index, () => perform(within(later))) };
+    prepare: async (session) => {
+      const { asked, rule, perform } = await ofPlaceLater(index, () => command.prepare(session));
+      return { asked, rule: placed(rule), perform: (later) => ofPlaceLater(index, () => perform(within(later))) };
     },
   };
 }

@@ -1,0 +1,103 @@
+// What an event says came of what was asked: not only that something was visible, but what, as a digest, and by which grants. Events
+// and their replay go by this one function, so the two agree to the byte.
+import {
+  type AccessStep,
+  type Decision,
+  decideAs,
+  type Family,
+  type GrantRef,
+  type Instant,
+  type NamespacePath,
+  type ResolvedActor,
+  ROOT,
+  type ScopeName,
+  type Visibility,
+  visibilityAs,
+  visibilityDigest,
+} from '../../engine/index.js';
+import { AUDIT_LIMITS } from '../limits.js';
+import type { AccessAsked, CopyAsked, Operation } from './event.js';
+
+/** What a request asked of the policy, told before anything is done about it. */
+export interface Judged {
+  readonly operation: Operation;
+  /** The record that was asked for by its id. */
+  readonly record?: string;
+  /** Null where there was nothing to decide about. */
+  readonly asked: Asked | null;
+}
+
+export interface Asked {
+  readonly access: AccessAsked | CopyAsked;
+  readonly resolved: ResolvedActor;
+  /** Of a query, where it is worked out already. */
+  readonly visibility?: Visibility;
+  /** That decided, where it is not the pinned one. */
+  readonly snapshot?: string;
+}
+
+export interface Cited {
+  readonly decision: Decision;
+  /** Digest of the visible set; none where nothing is visible. */
+  readonly visibility?: string;
+}
+
+/** `digest` is that of the visible set, where it is known. */
+export function cite({ access, resolved, visibility }: Asked, at: Instant, digest?: string): Cited {
+  if ('source' in access) return { decision: decideCopy(resolved, access, at) };
+  const { reach } = access;
+  if (reach !== undefined) {
+    const { family, context } = access;
+    const visible = visibility ?? visibilityAs(resolved, { request: { family, context, reach }, at });
+    return citeVisibility(resolved, { family, visible, at, digest });
+  }
+  const { creates, scope, context, target } = access;
+  const request =
+    creates === undefined
+      ? ({ kind: 'access', scope, context, target } as const)
+      : ({ kind: 'create-namespace', namespace: creates } as const);
+  return { decision: decideAs(resolved, { request, at }) };
+}
+
+interface Seen {
+  readonly family: Family;
+  readonly visible: Visibility;
+  readonly at: Instant;
+  readonly digest: string | undefined;
+}
+
+/** The grants of each part of the visible set, of its first `AUDIT_LIMITS.citedParts` where it has more. */
+function citeVisibility(actor: ResolvedActor, { family, visible, at, digest }: Seen): Cited {
+  if (visible.kind === 'none') return { decision: { decision: 'deny', step: visible.step } };
+  const parts = visible.kind === 'all' ? [ROOT] : [...visible.exact, ...visible.subtrees];
+  const grants: GrantRef[] = [];
+  for (const target of parts.slice(0, AUDIT_LIMITS.citedParts)) {
+    const decision = decideAt(actor, { scope: `${family}:read`, target }, at);
+    if (decision.decision === 'allow') grants.push(...decision.grants);
+  }
+  return { decision: { decision: 'allow', grants }, visibility: digest ?? visibilityDigest(visible) };
+}
+
+/** Of either family: read at the source first, then write at the destination. */
+function decideCopy(actor: ResolvedActor, { source, destination, family }: CopyAsked, at: Instant): Decision {
+  const read = decideAt(actor, { scope: `${family}:read`, target: source }, at);
+  if (read.decision === 'deny') return { decision: 'deny', step: 'source_read', cause: causeOf(read) };
+  const write = decideAt(actor, { scope: `${family}:write`, target: destination }, at);
+  if (write.decision === 'deny') return { decision: 'deny', step: 'destination_write', cause: causeOf(write) };
+  return { decision: 'allow', grants: [...read.grants, ...write.grants] };
+}
+
+interface Side {
+  readonly scope: ScopeName;
+  readonly target: NamespacePath;
+}
+
+function decideAt(actor: ResolvedActor, { scope, target }: Side, at: Instant): Decision {
+  return decideAs(actor, { request: { kind: 'access', scope, context: target, target }, at });
+}
+
+/** The step of one access is never that of a copy. */
+function causeOf({ step }: Extract<Decision, { readonly decision: 'deny' }>): AccessStep {
+  if (step === 'source_read' || step === 'destination_write') throw new TypeError('an access that failed as a copy');
+  return step;
+}
