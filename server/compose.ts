@@ -113,7 +113,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   try {
     await prepareIssuers(actors.issuers, policies.current().policy);
   } catch (error) {
-    revocations?.stop();
+    await revocations?.stop();
     throw error;
   }
   policies.subscribe(({ to }) => {
@@ -149,7 +149,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     adminRoutes: makeAdminRoutes({ db, fingerprint, nextId, policies, ages, readiness, startedAt: clock.now() }),
     revocations,
     close: async () => {
-      revocations?.stop();
+      await revocations?.stop();
       await Promise.all([actors.close(), admins.close()]);
       stopped();
     },

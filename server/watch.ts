@@ -3,16 +3,22 @@
 export interface Watch {
   /** Looks now, and resolves when that is done. */
   readonly hurry: () => Promise<void>;
-  readonly stop: () => void;
+  /** Looks no more, and resolves when the look that goes on has ended. */
+  readonly stop: () => Promise<void>;
 }
 
-/** `look` must not reject. Does not keep the process alive. */
-export function watchEvery(milliseconds: number, look: (why: 'poll' | 'hurry') => Promise<void>): Watch {
+/** `look` must not reject, and should end soon once `signal` is aborted. Does not keep the process alive. */
+export function watchEvery(
+  milliseconds: number,
+  look: (why: 'poll' | 'hurry', signal: AbortSignal) => Promise<void>,
+): Watch {
+  const stopped = new AbortController();
+  const { signal } = stopped;
   let last: Promise<void> = Promise.resolve();
   let waiting = 0;
   const next = (why: 'poll' | 'hurry'): Promise<void> => {
     waiting += 1;
-    last = last.then(() => look(why)).finally(() => (waiting -= 1));
+    last = last.then(() => (signal.aborted ? undefined : look(why, signal))).finally(() => (waiting -= 1));
     return last;
   };
   const timer = setInterval(() => {
@@ -24,6 +30,8 @@ export function watchEvery(milliseconds: number, look: (why: 'poll' | 'hurry') =
     hurry: () => next('hurry'),
     stop: () => {
       clearInterval(timer);
+      stopped.abort();
+      return last;
     },
   };
 }

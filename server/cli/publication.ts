@@ -4,10 +4,10 @@ import type { Config } from '../config/index.js';
 import type { Database } from '../db/database.js';
 import type { Candidate } from '../policy/active-policy.js';
 import { isRollback, rollbackText, storedActivations } from '../policy/activations.js';
-import type { PublicationRule } from '../policy/follow-policy.js';
+import type { PublicationRule } from '../policy/verify-offer.js';
 import { systemClock } from '../ports.js';
 import { readKeyring } from '../signing/keyring-file.js';
-import { statementPathOf } from '../signing/statement-file.js';
+import { statementBeside } from '../signing/statement-file.js';
 import { verifyPublication } from '../policy/verify-publication.js';
 import { statusOfFaults } from './commands/verify.js';
 import { EXIT } from './exit-codes.js';
@@ -46,11 +46,12 @@ export async function requirePublication(opened: Opened, config: Config): Promis
   }
   const keyring = await asFailure(readKeyring(rule.keyring));
   const { faults, statement } = await asFailure(
-    verifyPublication(
-      policy,
-      { path: statementPathOf(path), shown: statementPathOf(shown), need: 'optional' },
-      { keyring, at: systemClock.now(), environment: rule.environment, minimumGeneration: null },
-    ),
+    verifyPublication(policy, statementBeside({ path, shown }), {
+      keyring,
+      at: systemClock.now(),
+      environment: rule.environment,
+      minimumGeneration: null,
+    }),
   );
   const [first] = faults;
   if (first === undefined) return statement;

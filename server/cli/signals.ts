@@ -34,7 +34,8 @@ export function onTermination(): Termination {
 
 export interface Reload {
   readonly add: (watch: Watch) => void;
-  readonly stop: () => void;
+  /** Resolves when nothing is looked at any more; safe to call twice. */
+  readonly stop: () => Promise<void>;
 }
 
 /** SIGHUP ends nothing: what is read while the gateway runs is looked at now. */
@@ -49,9 +50,9 @@ export function onReload(log: Logger): Reload {
     add: (watch) => {
       watches.push(watch);
     },
-    stop: () => {
+    stop: async () => {
       process.off('SIGHUP', onSignal);
-      for (const { stop } of watches) stop();
+      await Promise.all(watches.map(({ stop }) => stop()));
     },
   };
 }

@@ -2,6 +2,7 @@
 import type { SnapshotFault } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits.js';
 import type { NotRead } from './open-policy.js';
+import type { PathFault } from './path-fault.js';
 
 export interface PolicyFault {
   readonly code: string;
@@ -14,14 +15,18 @@ export interface PolicyFault {
 export function faultOfRead(read: NotRead): PolicyFault {
   switch (read.kind) {
     case 'path':
-      return read.fault.kind === 'missing'
-        ? oneLine('source.missing', 'there is nothing at the path')
-        : oneLine('source.unreadable', 'the path cannot be read');
+      return faultOfPath(read.fault);
     case 'too_large':
       return oneLine('snapshot.too_large', 'the file is larger than any snapshot may be');
     case 'refused':
       return faultOfFolder(read.report);
   }
+}
+
+export function faultOfPath({ kind }: PathFault): PolicyFault {
+  return kind === 'missing'
+    ? oneLine('source.missing', 'there is nothing at the path')
+    : oneLine('source.unreadable', 'the path cannot be read');
 }
 
 export function faultOfSnapshot({ code, message }: SnapshotFault, sha256: string): PolicyFault {

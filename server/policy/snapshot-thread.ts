@@ -9,17 +9,19 @@ import {
   type SnapshotFault,
 } from '../../engine/index.js';
 import type { PolicyFault } from './policy-fault.js';
+import type { Content } from './sources/source.js';
 
 export type SnapshotTask =
-  { readonly kind: 'pack' | 'labels'; readonly bytes: Uint8Array } | { readonly kind: 'open'; readonly path: string };
+  | { readonly kind: 'pack' | 'labels'; readonly bytes: Uint8Array }
+  | { readonly kind: 'open'; readonly content: Content };
 
-/** What the thread says of a path. */
+/** What the thread says of what was offered. */
 export type OpenedThere =
   | {
       readonly kind: 'opened';
       readonly packed: PackedPolicy;
+      /** The snapshot's exact bytes. */
       readonly bytes: Uint8Array;
-      readonly source: 'folder' | 'file';
     }
   | { readonly kind: 'refused'; readonly fault: PolicyFault };
 
@@ -33,9 +35,9 @@ export async function loadInThread(bytes: Uint8Array): Promise<LoadResult> {
   return result.ok ? { ok: true, policy: adopt(result.packed) } : result;
 }
 
-/** What is at an absolute path, to serve it: a folder is checked and compiled there, too. Does not keep the process alive. */
-export async function openInThread(path: string): Promise<OpenedInThread> {
-  const opened = await perform<OpenedThere>({ kind: 'open', path }, 'beside');
+/** What was offered, to serve it: a folder is checked and compiled there, too. Rejects once `signal` is aborted. Does not keep the process alive. */
+export async function openInThread(content: Content, signal: AbortSignal): Promise<OpenedInThread> {
+  const opened = await perform<OpenedThere>({ kind: 'open', content }, 'beside', signal);
   if (opened.kind === 'refused') return opened;
   const { packed, ...rest } = opened;
   return { ...rest, policy: adopt(packed) };
@@ -47,8 +49,9 @@ export function verifyInThread(bytes: Uint8Array): Promise<SnapshotFault | null>
 }
 
 /** The worker answers each kind of task with the one type that its caller names (snapshot-worker.ts). */
-function perform<Answer>(task: SnapshotTask, how: 'awaited' | 'beside'): Promise<Answer> {
+function perform<Answer>(task: SnapshotTask, how: 'awaited' | 'beside', signal?: AbortSignal): Promise<Answer> {
   return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
     const worker = new Worker(new URL('./snapshot-worker.js', import.meta.url));
     worker.once('error', reject);
     // Too late to fail once there was an answer.
@@ -59,6 +62,9 @@ function perform<Answer>(task: SnapshotTask, how: 'awaited' | 'beside'): Promise
     worker.once('message', (answer: Answer) => {
       resolve(answer);
     });
+    const end = (): void => void worker.terminate();
+    signal?.addEventListener('abort', end, { once: true });
+    worker.once('exit', () => signal?.removeEventListener('abort', end));
     worker.postMessage(task);
   });
 }

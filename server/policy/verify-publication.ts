@@ -10,13 +10,7 @@ import {
 } from '../../engine/index.js';
 import { verifyEd25519 } from '../signing/ed25519.js';
 import { SigningError } from '../signing/signing-error.js';
-import type { NamedFile } from '../signing/named-file.js';
-import { readStatementFile } from '../signing/statement-file.js';
-
-export interface StatementFile extends NamedFile {
-  /** Of an optional one it is no failure of the reader that it is not there, but a fault of the publication. */
-  readonly need: 'optional' | 'required';
-}
+import { parseEnvelope, type StatementText } from '../signing/statement-file.js';
 
 /** What a publication has to be. Null: nothing is asked. */
 export interface Expected {
@@ -37,14 +31,16 @@ export type Publication = Pick<StatementReport, 'signatures' | 'statement'> & {
   readonly faults: readonly PublicationFault[];
 };
 
-/** Throws `SigningError` where the statement cannot be read. */
+/** Rejects with `SigningError` where the statement cannot be read. */
 export async function verifyPublication(
   policy: Policy,
-  file: StatementFile,
+  { shown, read }: StatementText,
   { keyring, at, environment, minimumGeneration }: Expected,
 ): Promise<Publication> {
   try {
-    const envelope = await readStatementFile(file);
+    const bytes = await read();
+    if (bytes === null)
+      return refused('signature.missing', `there is not a signed statement: \`${shown}\` does not exist`);
     const expected = {
       snapshot: policy.digest,
       policy: policy.name,
@@ -52,15 +48,14 @@ export async function verifyPublication(
       ...(environment === null ? {} : { environment }),
       ...(minimumGeneration === null ? {} : { minimumGeneration }),
     };
-    return judgeStatement(envelope, { keyring, verify: verifyEd25519 }, expected);
+    return judgeStatement(parseEnvelope(bytes, shown), { keyring, verify: verifyEd25519 }, expected);
   } catch (error) {
     if (!(error instanceof SigningError)) throw error;
-    const none = { signatures: [], statement: null };
-    if (error.code === 'statement.invalid' || error.code === 'file.too_large') {
-      return { ...none, faults: [{ code: 'statement.invalid', message: error.message }] };
-    }
-    if (error.code !== 'file.not_found' || file.need === 'required') throw error;
-    const message = `there is not a signed statement: \`${file.shown}\` does not exist`;
-    return { ...none, faults: [{ code: 'signature.missing', message }] };
+    if (error.code !== 'statement.invalid' && error.code !== 'file.too_large') throw error;
+    return refused('statement.invalid', error.message);
   }
+}
+
+function refused(code: PublicationFault['code'], message: string): Publication {
+  return { signatures: [], statement: null, faults: [{ code, message }] };
 }

@@ -7,7 +7,8 @@ import { type Instant, instantOf, type PublicationStatement } from '../../engine
 import { type Database, openDatabase } from '../../server/db/database.js';
 import { type ActivePolicy, makeActivePolicy } from '../../server/policy/active-policy.js';
 import { type Activations, storedActivations } from '../../server/policy/activations.js';
-import { type FollowOptions, followPolicy, stateOf } from '../../server/policy/follow-policy.js';
+import { type FollowOptions, followSource } from '../../server/policy/follow-source.js';
+import { makePathSource } from '../../server/policy/sources/path-source.js';
 import { NO_AGE_LIMITS } from '../../server/policy/staleness.js';
 import type { Watch } from '../../server/watch.js';
 import { snapshotOf } from './gateway.js';
@@ -53,9 +54,7 @@ beforeEach(() => db.knex('activations').del());
 afterAll(() => db.close());
 
 export const watches: Watch[] = [];
-afterEach(() => {
-  for (const { stop } of watches.splice(0)) stop();
-});
+afterEach(() => Promise.all(watches.splice(0).map(({ stop }) => stop())));
 
 export async function follow(
   options: Partial<Pick<FollowOptions, 'rule' | 'ages' | 'interval'>> & {
@@ -89,9 +88,8 @@ export async function follow(
     at: clock.now(),
   });
   const { rule = null, ages = NO_AGE_LIMITS, interval = NEVER } = options;
-  const watch = followPolicy({
-    path,
-    state: await stateOf(path),
+  const watch = followSource({
+    source: await makePathSource(path),
     rule,
     policies,
     activations,

@@ -17,7 +17,9 @@ import { isLoopbackName } from '../../http/host-guard.js';
 import { nodeWarning } from '../../node-support.js';
 import { systemClock } from '../../ports.js';
 import type { Candidate, PolicySource } from '../../policy/active-policy.js';
-import { type FollowOptions, followPolicy, stateOf } from '../../policy/follow-policy.js';
+import { followSource } from '../../policy/follow-source.js';
+import { makePathSource } from '../../policy/sources/path-source.js';
+import type { Source } from '../../policy/sources/source.js';
 import { storedActivations } from '../../policy/activations.js';
 import { publicationRule, refuseRollback, requirePublication } from '../publication.js';
 import { checkLabels } from '../../policy/check-labels.js';
@@ -84,7 +86,7 @@ async function serve(io: CliIo, options: Options): Promise<void> {
   // As it was typed, so that a refusal names what the user knows.
   const shown = options.policy ?? config.policy;
   // Before it is read, so that whatever changes from here on is noticed.
-  const state = await stateOf(config.policy);
+  const followed = shown === '-' ? null : await makePathSource(config.policy);
   const { policy, bytes, source } = await openPolicy(io, shown, 'serve');
   const statement = await requirePublication({ policy, source, shown, path: config.policy }, config);
   await warnOfNetwork(io, config);
@@ -97,8 +99,14 @@ async function serve(io: CliIo, options: Options): Promise<void> {
     labels: unlabelled === null ? 'verified' : 'unverified',
     ...(statement === null ? {} : { statement }),
   };
-  const follow = source === 'stdin' ? null : { path: config.policy, state };
-  await run(io, { config, mode: { kind: 'serve', ...candidate }, bytes, unlabelled, follow, format: options.format });
+  await run(io, {
+    config,
+    mode: { kind: 'serve', ...candidate },
+    bytes,
+    unlabelled,
+    source: followed,
+    format: options.format,
+  });
 }
 
 async function warnOfNetwork(io: CliIo, { listen, adminListen, tls }: Config): Promise<void> {
@@ -132,7 +140,7 @@ async function local(io: CliIo, options: Options): Promise<void> {
     mode: { kind: 'local' },
     bytes: null,
     unlabelled: null,
-    follow: null,
+    source: null,
     format: options.format,
   });
 }
@@ -144,8 +152,8 @@ interface RunOptions {
   readonly bytes: Uint8Array | null;
   /** The bytes of a snapshot whose labels nobody has worked out. */
   readonly unlabelled: Uint8Array | null;
-  /** Where the policy was read, and in what state; null where it cannot change. */
-  readonly follow: Pick<FollowOptions, 'path' | 'state'> | null;
+  /** Where the policy comes from; null where it cannot change. */
+  readonly source: Source | null;
   readonly format: Format;
 }
 
@@ -193,34 +201,25 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
       if (gateway.revocations !== null) reload.add(gateway.revocations);
       if (tls !== null) reload.add(watchTlsFiles(tls, { log }));
       const { policies } = gateway;
-      if (options.follow !== null) {
+      if (options.source !== null) {
         const { poll: interval, ...ages } = config.snapshot;
-        const rule = publicationRule(config);
-        reload.add(
-          followPolicy({
-            ...options.follow,
-            rule,
-            policies,
-            activations: storedActivations(db),
-            ages,
-            keep,
-            clock: systemClock,
-            log,
-            interval,
-          }),
-        );
+        const { source } = options;
+        const [rule, activations, clock] = [publicationRule(config), storedActivations(db), systemClock];
+        reload.add(followSource({ source, rule, policies, activations, ages, keep, clock, log, interval }));
       }
       if (options.unlabelled !== null) void checkLabels(policies.current(), options.unlabelled, { policies, log });
       const signal = await termination.requested;
       log.info({ signal }, 'shutting down');
       await gateway.close();
     } finally {
+      // Nothing that is looked at may find the store closed.
+      await reload.stop();
       await audit?.trail.close();
       await db.close();
     }
   } finally {
+    await reload.stop();
     await log.flush();
-    reload.stop();
     termination.stop();
   }
 }

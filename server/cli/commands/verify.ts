@@ -12,14 +12,9 @@ import { paintFor, type Paint } from '../render/terminal.js';
 import { count, renderCounts } from '../render/text.js';
 import { asFailure, readStatementFlags, statementJson } from '../statement-flags.js';
 import { systemClock } from '../../ports.js';
-import {
-  type Publication,
-  type PublicationFault,
-  type StatementFile,
-  verifyPublication,
-} from '../../policy/verify-publication.js';
+import { type Publication, type PublicationFault, verifyPublication } from '../../policy/verify-publication.js';
 import { readKeyring } from '../../signing/keyring-file.js';
-import { statementPathOf } from '../../signing/statement-file.js';
+import { requiredStatement, statementAt, statementPathOf, type StatementText } from '../../signing/statement-file.js';
 
 export function defineVerify(command: Command, io: CliIo): void {
   command
@@ -67,7 +62,7 @@ interface Verification {
 /** Ends with 8, 6 or 9 where the snapshot may not be used; throws `CliFailure` where it cannot be judged. */
 async function verify(io: CliIo, path: string, options: Options): Promise<void> {
   const values = readStatementFlags(options);
-  const statement = statementFileOf(io, path, options);
+  const statement = statementOf(io, path, options);
   const policy = await openWhole(io, path, options.statement);
   try {
     const keyring =
@@ -91,7 +86,7 @@ function factsOf({ name, digest, decisions }: Policy): object {
   return { policy: name, snapshot: digest, decisions };
 }
 
-function statementFileOf(io: CliIo, path: string, options: Options): StatementFile {
+function statementOf(io: CliIo, path: string, options: Options): StatementText {
   const named = options.statement !== undefined;
   const needing = [
     ...(named ? ['--statement'] : []),
@@ -108,7 +103,8 @@ function statementFileOf(io: CliIo, path: string, options: Options): StatementFi
     throw usage(message);
   }
   const shown = options.statement ?? statementPathOf(path);
-  return { path: pathOf(io, shown), shown, need: named ? 'required' : 'optional' };
+  const file = { path: pathOf(io, shown), shown };
+  return named ? requiredStatement(file) : statementAt(file);
 }
 
 async function openWhole(io: CliIo, path: string, statement: string | undefined): Promise<Policy> {

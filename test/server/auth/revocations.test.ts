@@ -18,9 +18,7 @@ beforeEach(async () => {
   open = await watchRevocations(path, log);
 });
 
-afterEach(() => {
-  open.stop();
-});
+afterEach(() => open.stop());
 
 /** As tools do it that write with care. */
 async function replace(text: string): Promise<void> {

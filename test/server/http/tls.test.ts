@@ -247,7 +247,7 @@ describe('certificates that change', () => {
 
     held.write('Connection: close\r\n\r\n');
     expect(await readToEnd(held)).toMatch(/^HTTP\/1\.1 200 /);
-    watch.stop();
+    await watch.stop();
   });
 
   it('are found without a signal, and a fault is told once', async () => {
@@ -263,7 +263,7 @@ describe('certificates that change', () => {
     copyFileSync(other.keyFile, files.keyFile);
     while (lines.at(-1)?.level !== 'info') await sleep(10);
     expect(serialOf(polled)).toBe((await openTlsIdentity({ ...other, clientCaFile: null })).certificate().serialNumber);
-    watch.stop();
+    await watch.stop();
   });
 });
 

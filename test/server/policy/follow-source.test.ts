@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Instant, instantOf } from '../../../engine/index.js';
 import { makeActivePolicy } from '../../../server/policy/active-policy.js';
-import { followPolicy, stateOf } from '../../../server/policy/follow-policy.js';
+import { followSource } from '../../../server/policy/follow-source.js';
+import { makePathSource } from '../../../server/policy/sources/path-source.js';
 import { NO_AGE_LIMITS, stalenessOf } from '../../../server/policy/staleness.js';
-import { A, activations, B, C, follow, HOUR, NEVER, NOON, watches } from '../../support/followed-policy.js';
+import { A, activations, B, C, db, follow, HOUR, NEVER, NOON, watches } from '../../support/followed-policy.js';
 import { makeFolder } from '../../support/temp-folder.js';
 
 describe('a snapshot file that is followed', () => {
@@ -80,6 +81,19 @@ describe('a snapshot file that is followed', () => {
     expect(policies.current().policy.digest).toBe(C.policy.digest);
   });
 
+  it('is let go when the gateway ends: what is being opened then neither decides nor reaches the store', async () => {
+    const { policies, put, watch, lines } = await follow();
+    put(B.bytes);
+    const looking = watch.hurry();
+    await sleep(20);
+    await Promise.all([watch.stop(), looking]);
+    put(C.bytes);
+    await watch.hurry();
+    expect(policies.current().policy.digest).toBe(A.policy.digest);
+    expect(await db.knex('activations').count()).toEqual([{ count: '1' }]);
+    expect(lines).toEqual([]);
+  });
+
   it('is looked at by one at a time, whoever hurries', async () => {
     const { policies, put, watch } = await follow();
     put(B.bytes);
@@ -102,10 +116,8 @@ describe('a policy folder that is followed', () => {
     const clock = { now: (): Instant => instantOf(NOON) };
     const policies = makeActivePolicy({ policy: A.policy }, { clock, log });
     await activations.record({ policy: A.policy, statement: null, reason: 'start', at: clock.now() });
-    const state = await stateOf(folder);
-    const watch = followPolicy({
-      path: folder,
-      state,
+    const watch = followSource({
+      source: await makePathSource(folder),
       rule: null,
       policies,
       activations,
@@ -120,7 +132,6 @@ describe('a policy folder that is followed', () => {
     expect(first).toMatchObject({ generation: 2, labels: 'verified', source: { kind: 'folder', path: folder } });
 
     writeFileSync(join(folder, 'grants.yaml'), grant('/a').replace('resource:read', 'resource:raed'));
-    expect(await stateOf(folder)).not.toBe(state);
     await watch.hurry();
     expect(policies.state().refusal).toMatchObject({
       code: 'policy.invalid',
@@ -139,6 +150,10 @@ describe('a policy folder that is followed', () => {
     await watch.hurry();
     expect(policies.state().refusal).toMatchObject({ code: 'policy.guardrail_violated' });
     expect(policies.current()).toBe(first);
+    rmSync(join(folder, 'policy.yaml'));
+    await watch.hurry();
+    expect(policies.state().refusal).toMatchObject({ code: 'policy.invalid' });
+    writeFileSync(join(folder, 'policy.yaml'), HEADER);
 
     writeFileSync(join(folder, 'grants.yaml'), grant('/b'));
     await watch.hurry();
