@@ -59,8 +59,8 @@ describe.each(DOORS)('%s', (_, right, door) => {
   });
 
   it.each<readonly [string, unknown, RegExp]>([
-    ['no actor', undefined, ACTOR],
-    ['null', null, ACTOR],
+    ['D01 no actor', undefined, ACTOR],
+    ['D01 null', null, ACTOR],
     ['a string', 'local', ACTOR],
     ['no kind', { kind: undefined }, ACTOR],
     ['no identities', { identities: undefined }, ACTOR],

@@ -11,7 +11,7 @@ test.each([
   ['26.13.0', '2029-04-30T23:59:59Z', '2029-05-01T00:00:00Z'],
   ['27.0.0', '2030-04-30T23:59:59Z', '2030-05-01T00:00:00Z'],
   ['28.0.0', '2031-04-30T23:59:59Z', '2031-05-01T00:00:00Z'],
-])('Node %s gets security fixes until %s', (version, last, end) => {
+])('B02 Node %s gets security fixes until %s', (version, last, end) => {
   expect(warning(version, last)).toBeNull();
   expect(warning(version, end)).toMatch(`Node ${version} gets no security fixes any more; serve a network with `);
 });

@@ -87,7 +87,7 @@ describe('a request without a valid credential', () => {
     },
   );
 
-  it('gets the same bytes for every reason', async () => {
+  it('C02 C03 gets the same bytes for every reason', async () => {
     const good = await open.key();
     const revoked = await open.key();
     await revokeKey(open.db, revoked.id, now);
@@ -151,7 +151,7 @@ describe('a key', () => {
     now = before;
   });
 
-  it('ends with its revocation at the next request, on a connection that is open too', async () => {
+  it('C22 ends with its revocation at the next request, on a connection that is open too', async () => {
     const [revoked, other] = [await open.key(), await open.key()];
     expect((await whoami(revoked.text)).status).toBe(200);
     const at = await revokeKey(open.db, revoked.id, now);
@@ -207,7 +207,7 @@ async function expectSoon(read: () => Promise<unknown>, value: unknown): Promise
 }
 
 describe('failed authentications', () => {
-  it('are limited by address, and do not lock out who succeeds', async () => {
+  it('C30 are limited by address, and do not lock out who succeeds', async () => {
     const limited = await openGateway({ db: open.db, rate: { unauthenticated: 3 } });
     const { text } = await limited.key();
     const replies = await Promise.all(Array.from({ length: 8 }, () => call(limited.port, { ...WHOAMI, key: 'wrong' })));
@@ -227,7 +227,7 @@ describe('failed authentications', () => {
     await limited.dispose();
   });
 
-  it('with unknown keys of the right form, many at once, cost few look-ups, and a key that was right is answered meanwhile', async () => {
+  it('C30 with unknown keys of the right form, many at once, cost few look-ups, and a key that was right is answered meanwhile', async () => {
     const lookedUp: string[] = [];
     const vital: Database['vital'] = (statement, ...rest) => {
       lookedUp.push(...statement.bindings.flat().map(String));

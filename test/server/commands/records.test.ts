@@ -331,6 +331,22 @@ describeOnStores('records', (store) => {
     }
   });
 
+  it.each([
+    ['B12 the last noncharacter', '\uffff'],
+    ['B12 an override of the direction', 'a\u202eb'],
+    ['B12 a character of four bytes', '\u{1f4a1}'],
+    ['B13 an accented letter in one character', '\u00e9'],
+    ['B13 the same letter in two', 'e\u0301'],
+  ])('keep every text as it was sent: %s', async (_, name) => {
+    const namespace = '/labs/laser';
+    const made = await create('resources', { namespace, name, properties: { name } });
+    expect(made.json).toMatchObject({ name, properties: { name } });
+    for (const field of ['name', 'properties.name']) {
+      const body = { family: 'resource', namespace, where: { [field]: { eq: name } }, select: ['id'] };
+      expect((await send('POST /api/v1/query', { body })).json['items']).toEqual([{ id: made.json['id'] }]);
+    }
+  });
+
   it('are archived and restored, and in between neither changed, copied nor referred to', async () => {
     const id = await make('resources', { namespace: '/labs', name: 'r' });
     const path = `POST /api/v1/resources/${id}`;

@@ -38,7 +38,7 @@ function statusAndCode(answer: string): string {
 }
 
 describe('an answer', () => {
-  it('names the policy and the request, and stays out of caches', async () => {
+  it('A01 names the policy and the request, and stays out of caches', async () => {
     const reply = await call(open.port, { key, body: QUERY });
     expect(reply.status).toBe(200);
     expect(reply.headers).toMatchObject({
@@ -62,7 +62,7 @@ describe('an answer', () => {
     ['an encoded line end', 'a%0d%0aSet-Cookie:x'],
     ['too much', 'x'.repeat(4_096)],
     ['nothing', ''],
-  ])('gives an id of its own for one with %s', async (_, id) => {
+  ])('A13 gives an id of its own for one with %s', async (_, id) => {
     const reply = await call(open.port, { key, body: {}, headers: { 'x-request-id': id } });
     expect(reply.headers['x-request-id']).toMatch(/^[A-Za-z0-9_-]{16}$/);
     expect(reply.json?.['requestId']).toBe(reply.headers['x-request-id']);
@@ -88,40 +88,40 @@ describe('an answer', () => {
 
 describe('a path is exact', () => {
   test.each([
-    '/API/V1/QUERY',
-    '/api/v1/Query',
-    '/api/v1/query/',
-    '/api/v1/query/count/',
-    '/api/v1/%71uery',
-    '/api/v1/%2571uery',
-    '//api/v1/query',
-    '/api//v1/query',
-    '///evil/api/v1/query',
-    '/api/v1%2Fquery',
-    '/api/v1%5Cquery',
-    '/api\\v1\\query',
-    '/api/v1/x/../query',
-    '/api/v1/./query',
-    '/api/v1/..;/query',
-    '/api/v1/%c0%ae%c0%ae/query',
-    '/api/v1/%E0%A4%A',
-    '/api/v1/query;admin=1',
-    '/api/v1/query%00',
-    '/__proto__',
-    '/constructor',
-    '/',
-  ])('%s is 404', async (target) => {
+    ['A02', '/API/V1/QUERY'],
+    ['A02', '/api/v1/Query'],
+    ['A03', '/api/v1/query/'],
+    ['A03', '/api/v1/query/count/'],
+    ['A04', '/api/v1/%71uery'],
+    ['A08', '/api/v1/%2571uery'],
+    ['A05', '//api/v1/query'],
+    ['A05', '/api//v1/query'],
+    ['A05', '///evil/api/v1/query'],
+    ['A06', '/api/v1%2Fquery'],
+    ['A06', '/api/v1%5Cquery'],
+    ['A06', '/api\\v1\\query'],
+    ['A07', '/api/v1/x/../query'],
+    ['A07', '/api/v1/./query'],
+    ['A07', '/api/v1/..;/query'],
+    ['A08', '/api/v1/%c0%ae%c0%ae/query'],
+    ['A08', '/api/v1/%E0%A4%A'],
+    ['A09', '/api/v1/query;admin=1'],
+    ['A08', '/api/v1/query%00'],
+    ['A15', '/__proto__'],
+    ['A15', '/constructor'],
+    ['A02', '/'],
+  ])('%s %s is 404', async (_, target) => {
     expect(statusAndCode(await raw(open.port, text(target)))).toBe('404 route.not_found');
   });
 
   test.each([
-    ['a query string', '/api/v1/query?actor=adm&limit=1', '400 request.schema'],
-    ['an empty query string', '/api/v1/query?', '400 request.schema'],
-    ['a token in the query string', '/api/v1/query?access_token=canary-1', '400 request.schema'],
-    ['a query string on no route', '/api/v1/nothing?x=1', '404 route.not_found'],
-    ['a fragment', '/api/v1/query#/healthz', '400 request.malformed'],
-    ['the absolute form', 'http://evil.example/api/v1/query', '400 request.malformed'],
-    ['an asterisk', '*', '400'],
+    ['A10 a query string', '/api/v1/query?actor=adm&limit=1', '400 request.schema'],
+    ['A10 an empty query string', '/api/v1/query?', '400 request.schema'],
+    ['C05 a token in the query string', '/api/v1/query?access_token=canary-1', '400 request.schema'],
+    ['A10 a query string on no route', '/api/v1/nothing?x=1', '404 route.not_found'],
+    ['A10 a fragment', '/api/v1/query#/healthz', '400 request.malformed'],
+    ['A12 the absolute form', 'http://evil.example/api/v1/query', '400 request.malformed'],
+    ['A12 an asterisk', '*', '400'],
     ['a target at its limit', `/${'a'.repeat(HTTP_LIMITS.targetCharacters - 1)}`, '404 route.not_found'],
     ['a longer target', `/${'a'.repeat(HTTP_LIMITS.targetCharacters)}`, '414 request.uri_too_long'],
     [
@@ -135,14 +135,14 @@ describe('a path is exact', () => {
     );
   });
 
-  it('logs no query string', () => {
+  it('C05 logs no query string', () => {
     expect(JSON.stringify(open.lines)).not.toContain('canary-1');
   });
 });
 
 describe('a method is exact', () => {
   test.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'])(
-    '%s is 405 and told what is allowed',
+    'A17 %s is 405 and told what is allowed',
     async (method) => {
       const reply = await call(open.port, { method, key });
       expect(reply.status).toBe(405);
@@ -152,7 +152,7 @@ describe('a method is exact', () => {
     },
   );
 
-  it('needs no credential to be refused, and HEAD runs no GET', async () => {
+  it('A17 needs no credential to be refused, and HEAD runs no GET', async () => {
     const reply = await call(open.port, { method: 'HEAD', path: '/api/v1/whoami' });
     expect([reply.status, reply.headers['allow']]).toEqual([405, 'GET']);
   });
@@ -164,14 +164,14 @@ describe('a method is exact', () => {
     'X-Forwarded-For: 127.0.0.1',
     'X-User: adm',
     'X-Actor: adm',
-  ])('%s changes nothing', async (header) => {
+  ])('A16 %s changes nothing', async (header) => {
     expect(statusAndCode(await raw(open.port, text('/api/v1/query', [header])))).toBe('200');
     expect(statusAndCode(await raw(open.port, text('/api/v1/query', [header]).replace(key, 'x')))).toBe(
       '401 auth.invalid',
     );
   });
 
-  it('knows no upgrade', async () => {
+  it('A17 knows no upgrade', async () => {
     const websocket =
       'GET /api/v1/query HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n';
     expect(statusAndCode(await raw(open.port, websocket))).toBe('405 request.method');
@@ -183,37 +183,52 @@ describe('a method is exact', () => {
 
 describe('headers', () => {
   test.each([
-    ['two hosts', ['Host: b'], '400 request.malformed'],
-    ['two credentials', ['Authorization: Bearer x'], '400 request.malformed'],
-    ['the same credential twice', ['authorization: Bearer x'], '400 request.malformed'],
-    ['two media types', ['Content-Type: text/plain'], '400 request.malformed'],
-    ['too many', Array.from({ length: HTTP_LIMITS.headers }, (_, i) => `x-${String(i)}: y`), '400 request.malformed'],
-    ['too much', [`x-long: ${'y'.repeat(HTTP_LIMITS.headerBytes)}`], '431 request.headers_too_large'],
-    ['names of prototypes', ['__proto__: x', 'constructor: x'], '200'],
+    ['A12 two hosts', ['Host: b'], '400 request.malformed'],
+    ['C04 two credentials', ['Authorization: Bearer x'], '400 request.malformed'],
+    ['C04 the same credential twice', ['authorization: Bearer x'], '400 request.malformed'],
+    ['A18 two media types', ['Content-Type: text/plain'], '400 request.malformed'],
+    [
+      'A14 too many',
+      Array.from({ length: HTTP_LIMITS.headers }, (_, i) => `x-${String(i)}: y`),
+      '400 request.malformed',
+    ],
+    ['A14 too much', [`x-long: ${'y'.repeat(HTTP_LIMITS.headerBytes)}`], '431 request.headers_too_large'],
+    ['A14 names of prototypes', ['__proto__: x', 'constructor: x'], '200'],
   ])('%s', async (_, headers, expected) => {
     expect(statusAndCode(await raw(open.port, text('/api/v1/query', headers)))).toBe(expected);
   });
 
   test.each([
-    ['no host', 'POST /api/v1/query HTTP/1.1\r\nConnection: close\r\n\r\n'],
-    ['an empty host', 'POST /api/v1/query HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n'],
-    ['user information in the host', 'POST /api/v1/query HTTP/1.1\r\nHost: gateway@evil\r\nConnection: close\r\n\r\n'],
-    ['a line fold', 'POST /api/v1/query HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\nConnection: close\r\n\r\n'],
-    ['a bare line feed', 'POST /api/v1/query HTTP/1.1\nHost: a\n\n'],
+    ['A12 no host', 'POST /api/v1/query HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['A12 an empty host', 'POST /api/v1/query HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n'],
     [
-      'both lengths',
+      'A12 user information in the host',
+      'POST /api/v1/query HTTP/1.1\r\nHost: gateway@evil\r\nConnection: close\r\n\r\n',
+    ],
+    ['A18 a line fold', 'POST /api/v1/query HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\nConnection: close\r\n\r\n'],
+    ['A18 a bare line feed', 'POST /api/v1/query HTTP/1.1\nHost: a\n\n'],
+    [
+      'A18 both lengths',
       'POST /api/v1/query HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
     [
-      'the length twice',
+      'A18 the length twice',
       'POST /api/v1/query HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello',
     ],
     [
-      'two transfer codings',
+      'A18 two transfer codings',
       'POST /api/v1/query HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n',
     ],
-    ['a negative chunk', 'POST /api/v1/query HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n\r\n'],
-    ['no HTTP', 'hello\r\n\r\n'],
+    ['A18 a negative chunk', 'POST /api/v1/query HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n\r\n'],
+    [
+      'A18 a chunk that no number holds',
+      `POST /api/v1/query HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${'f'.repeat(17)}\r\n{}\r\n0\r\n\r\n`,
+    ],
+    [
+      'A18 a chunk with endless extensions',
+      `POST /api/v1/query HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2;${'x'.repeat(64 * 1024)}\r\n{}\r\n0\r\n\r\n`,
+    ],
+    ['A18 no HTTP', 'hello\r\n\r\n'],
   ])('%s is 400 and the end of the connection', async (_, bytes) => {
     const answer = await raw(open.port, bytes);
     expect(statusAndCode(answer)).toMatch(/^(?:400 request\.malformed|401 auth\.required|none)$/);

@@ -35,11 +35,11 @@ describe('a body', () => {
     ['gzip, gzip', 'request.encoding'],
     ['IDENTITY, br', 'request.encoding'],
     ['', 'request.encoding'],
-  ])('with encoding %j gives %s', async (encoding, expected) => {
+  ])('B01 with encoding %j gives %s', async (encoding, expected) => {
     expect(await codeOf(JSON_QUERY, { 'content-encoding': encoding })).toBe(expected);
   });
 
-  it('that is compressed is never decompressed', async () => {
+  it('B01 that is compressed is never decompressed', async () => {
     expect(await codeOf(brotliCompressSync(JSON_QUERY), { 'content-encoding': 'br' })).toBe('request.encoding');
     expect(await codeOf(gzipSync(JSON_QUERY), { 'content-encoding': 'gzip' })).toBe('request.encoding');
   });
@@ -55,56 +55,89 @@ describe('a body', () => {
     ['application/vnd.x+json', 'request.media_type'],
     ['application/json; charset=utf-16le', 'request.media_type'],
     ['application/json; charset=latin1', 'request.media_type'],
+    ['application/json; charset=utf-7', 'request.media_type'],
+    ['application/json; charset=utf-32', 'request.media_type'],
     ['application/jsonp', 'request.media_type'],
     ['application/json, text/plain', 'request.media_type'],
     ['', 'request.media_type'],
-  ])('of type %j gives %s', async (type, expected) => {
+  ])('B03 of type %j gives %s', async (type, expected) => {
     expect(await codeOf(JSON_QUERY, { 'content-type': type })).toBe(expected);
   });
 
-  test.each([
-    ['a duplicate key', '{"family":"resource","family":"namespace","namespace":"/"}', 'request.duplicate_key'],
+  test.each<[string, string | Buffer, string]>([
+    ['B04 a duplicate key', '{"family":"resource","family":"namespace","namespace":"/"}', 'request.duplicate_key'],
     [
-      'an escaped duplicate',
+      'B04 an escaped duplicate',
       '{"family":"resource","f\\u0061mily":"resource","namespace":"/"}',
       'request.duplicate_key',
     ],
     [
-      'a forbidden key',
-      '{"family":"resource","namespace":"/","where":{"__proto__":{"eq":1}}}',
-      'request.forbidden_key',
+      'B04 a duplicate far inside',
+      '{"family":"resource","namespace":"/","where":{"name":{"eq":"a","eq":"b"}}}',
+      'request.duplicate_key',
     ],
-    ['invalid UTF-8', Buffer.from([0x22, 0xff, 0xfe, 0x22]), 'request.invalid_unicode'],
+    ['B06 invalid UTF-8', Buffer.from([0x22, 0xff, 0xfe, 0x22]), 'request.invalid_unicode'],
+    ['B06 an overlong form', Buffer.from([0x22, 0xc0, 0xaf, 0x22]), 'request.invalid_unicode'],
+    ['B06 half of a character', Buffer.from([0x22, 0xf0, 0x9f, 0x92, 0x22]), 'request.invalid_unicode'],
     [
-      'a byte order mark',
+      'B06 surrogates in bytes',
+      Buffer.from([0x22, 0xed, 0xa0, 0x80, 0xed, 0xb0, 0x80, 0x22]),
+      'request.invalid_unicode',
+    ],
+    [
+      'B06 a byte order mark',
       Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(JSON_QUERY)]),
       'request.malformed',
     ],
-    ['U+0000', '{"family":"resource","namespace":"/\\u0000"}', 'request.invalid_unicode'],
-    ['half of a pair', '{"family":"resource","namespace":"/\\ud800"}', 'request.invalid_unicode'],
-    ['endless nesting', `{"where":${'['.repeat(40_000)}`, 'request.too_deep'],
+    ['B07 endless lists', `{"where":${'['.repeat(40_000)}`, 'request.too_deep'],
+    ['B07 objects in 33 others', `${'{"a":'.repeat(34)}1${'}'.repeat(34)}`, 'request.too_deep'],
     [
-      'a number that would be rounded',
-      '{"family":"resource","namespace":"/","where":{"properties.x":{"eq":9007199254740993}}}',
-      'request.malformed',
+      'B07 ten thousand conditions in each other',
+      `{"family":"resource","namespace":"/","where":${'{"and":['.repeat(10_000)}{}${']}'.repeat(10_000)}}`,
+      'request.too_deep',
     ],
-    [
-      'an endless number',
-      '{"family":"resource","namespace":"/","where":{"properties.x":{"eq":1e400}}}',
-      'request.malformed',
-    ],
-    ['two values', '{}{}', 'request.malformed'],
-    ['nothing', '', 'request.malformed'],
-    ['a null', 'null', 'request.schema'],
-    ['a list', '[1]', 'request.schema'],
-    ['a text', '"x"', 'request.schema'],
-    ['an unknown key', '{"family":"resource","namespace":"/","apiKey":"canary-2"}', 'request.schema'],
-    ['a path that is no path', '{"family":"resource","namespace":"/labs//optics"}', 'namespace.invalid'],
+    ...['9007199254740993', '-9007199254740993', '9'.repeat(400), '1e400', '01', '+1', '.5', 'NaN', '1.', '0x10'].map(
+      (number): [string, string, string] => [
+        `B09 the number ${number.slice(0, 20)}`,
+        `{"family":"resource","namespace":"/","where":{"properties.x":{"eq":${number}}}}`,
+        'request.malformed',
+      ],
+    ),
+    ...['__proto__', 'constructor', 'prototype'].flatMap((name): [string, string, string][] => [
+      [
+        `B10 the key ${name}`,
+        `{"${name}":{"namespace":"/"},"family":"resource","namespace":"/"}`,
+        'request.forbidden_key',
+      ],
+      [
+        `B10 the key ${name} as a field`,
+        `{"family":"resource","namespace":"/","where":{"${name}":{"eq":1}}}`,
+        'request.forbidden_key',
+      ],
+    ]),
+    ['B12 U+0000', '{"family":"resource","namespace":"/\\u0000"}', 'request.invalid_unicode'],
+    ['B12 half of a pair', '{"family":"resource","namespace":"/\\ud800"}', 'request.invalid_unicode'],
+    ['B14 a null', 'null', 'request.schema'],
+    ['B14 a list', '[1]', 'request.schema'],
+    ['B14 a text', '"x"', 'request.schema'],
+    ['B14 an unknown key', '{"family":"resource","namespace":"/","apiKey":"canary-2"}', 'request.schema'],
+    ['B14 a size as a text', '{"family":"resource","namespace":"/","page":{"size":"10"}}', 'query.limit'],
+    ['B14 conditions in a list', '{"family":"resource","namespace":"/","where":[]}', 'request.schema'],
+    ['B14 a path that is no path', '{"family":"resource","namespace":"/labs//optics"}', 'namespace.invalid'],
+    ['B15 two values', '{}{}', 'request.malformed'],
+    ['B15 more behind it', '{} x', 'request.malformed'],
+    ['B15 a comment behind it', '{}//c', 'request.malformed'],
+    ['B15 a zero byte behind it', '{}\0', 'request.malformed'],
+    ['B15 nothing', '', 'request.malformed'],
   ])('with %s is refused', async (_, body, expected) => {
     expect(await codeOf(body)).toBe(expected);
   });
 
-  it('is quoted by no refusal and no log line', async () => {
+  it('B10 leaves the prototypes of all objects alone', () => {
+    expect(Reflect.get({}, 'namespace')).toBeUndefined();
+  });
+
+  it('B14 is quoted by no refusal and no log line', async () => {
     for (const body of [
       '{"family":"canary-3"}',
       '{"canary-3":1,"canary-3":2}x',
@@ -121,7 +154,7 @@ describe('a body', () => {
     expect(reply.json).toMatchObject({ status: 400, errors: [{ pointer: '/a/0/x', code: 'request.duplicate_key' }] });
   });
 
-  it('is read at its limit and refused beyond, the connection being of use after both', async () => {
+  it('B16 is read at its limit and refused beyond, the connection being of use after both', async () => {
     const head = '{"family":"resource","namespace":"/"';
     const fill = (bytes: number): string => `${head}${' '.repeat(bytes - head.length - 1)}}`;
     expect(await codeOf(fill(HTTP_LIMITS.bodyBytes))).toBe(200);
@@ -154,7 +187,7 @@ describe('a transfer coding', () => {
     [['identity, chunked'], /^HTTP\/1\.1 415 .*request\.encoding/s],
     [['chunked, chunked'], /^HTTP\/1\.1 4(?:00|15) /],
     [['gzip'], /^HTTP\/1\.1 4(?:00|15) /],
-  ])('%j is answered with %s', async (coding, expected) => {
+  ])('A18 %j is answered with %s', async (coding, expected) => {
     const socket = await openSocket(open.port);
     const answer = readToEnd(socket);
     socket.write(chunked(coding));
@@ -182,7 +215,7 @@ describe('a body that nobody reads', () => {
     expect(statuses).toEqual(['HTTP/1.1 401', 'HTTP/1.1 200']);
   });
 
-  it('is cut off when it does not end', async () => {
+  it('B16 is cut off when it does not end', async () => {
     const socket = await openSocket(open.port);
     const answer = readToEnd(socket);
     socket.write(head(['Content-Length: 10737418240']));
@@ -198,7 +231,7 @@ describe('a body that nobody reads', () => {
     expect(sent).toBeLessThan(32 * 1024 * 1024);
   });
 
-  it('is waited for only a moment', async () => {
+  it('B16 is waited for only a moment', async () => {
     const socket = await openSocket(open.port);
     const started = performance.now();
     socket.write(`${head(['Content-Length: 100']).replace(key, 'nobody')}{`);
@@ -206,7 +239,7 @@ describe('a body that nobody reads', () => {
     expect(performance.now() - started).toBeLessThan(HTTP_LIMITS.discardTimeout + 3_000);
   });
 
-  it('in chunks without end is refused at the limit', async () => {
+  it('B16 in chunks without end is refused at the limit', async () => {
     const socket = await openSocket(open.port);
     const answer = readToEnd(socket);
     socket.write(head(['Transfer-Encoding: chunked']));
@@ -233,7 +266,7 @@ describe('a body that nobody reads', () => {
     expect(await answer).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it('that breaks off leaves the gateway as it was', async () => {
+  it('B16 that breaks off leaves the gateway as it was', async () => {
     const socket = await openSocket(open.port);
     socket.write(`${head(['Content-Length: 100'])}{"family"`);
     await new Promise((resolve) => setTimeout(resolve, 50));
