@@ -33,7 +33,7 @@ const KINDS = {
   'request.too_deep': {
     status: 400,
     title: 'The body is nested too deeply',
-    help: 'Put fewer arrays and objects inside one another: 32 at most.',
+    help: 'Nest arrays and objects at most 32 deep.',
   },
   'request.schema': {
     status: 400,
@@ -57,7 +57,7 @@ const KINDS = {
   },
   'query.type_mismatch': {
     status: 400,
-    title: 'A value does not have the type that its field or operator takes',
+    title: 'A value has a type that its field or operator does not take',
     help: 'Compare a field with a value of its own type, and keep the values of a list to one type. Instead of comparing with null, use `isNull`.',
   },
   'query.limit': {
@@ -73,17 +73,17 @@ const KINDS = {
   'query.too_complex': {
     status: 400,
     title: 'The query is larger than the limits allow',
-    help: 'Ask several smaller queries. One may have 100 conditions, 8 levels of them, 1,000 values in a list and 4 levels of a property.',
+    help: 'Send several smaller queries. One may have 100 conditions, nested 8 deep, 1,000 values in a list and 4 levels in the name of a property.',
   },
   'auth.required': {
     status: 401,
     title: 'This needs a credential',
-    help: 'Send `Authorization: Bearer` and an API key, or a token of an issuer that the gateway accepts. Whoever runs the gateway makes keys with `bailiwick keys create`.',
+    help: 'Send `Authorization: Bearer` and an API key, or a token of an issuer that the gateway accepts. The operator of the gateway creates keys with `bailiwick keys create`.',
   },
   'auth.invalid': {
     status: 401,
     title: 'The credential is not valid',
-    help: 'Check that you send the whole key or token. It may also have expired, been revoked, or be meant for somebody else; this answer does not say which, but the log of the gateway does. Sign in again, or ask whoever gave you the key for a new one.',
+    help: 'Check that you send the whole key or token. It may also have expired, been revoked, or be meant for somebody else. This answer does not say which, but the log of the gateway does. Sign in again, or ask for a new key.',
   },
   'authz.denied': {
     status: 403,
@@ -93,7 +93,7 @@ const KINDS = {
   'route.not_found': {
     status: 404,
     title: 'There is no such route',
-    help: 'Check the path. It is exact: capital letters, a trailing slash and encoded characters make a different path.',
+    help: 'Check the path; `/openapi.json` lists the routes. Paths are exact: capital letters, a trailing slash and encoded characters make a different path.',
   },
   'record.not_found': {
     status: 404,
@@ -123,7 +123,7 @@ const KINDS = {
   'request.too_large': {
     status: 413,
     title: 'The body is too large',
-    help: 'Send at most 1 MiB, not counting the cursor in `page.after`. Split long lists over several requests. A record may have 1 MiB of JSON, and 2 MiB with its numbers written out; the answer to a batch 16 MiB.',
+    help: 'Send at most 1 MiB, not counting the cursor in `page.after`. Split long lists over several requests. A record may have 1 MiB of JSON, and 2 MiB with its numbers written out. The answer to a batch may have 16 MiB.',
   },
   'request.uri_too_long': {
     status: 414,
@@ -143,17 +143,17 @@ const KINDS = {
   'request.host': {
     status: 421,
     title: 'This host name is not served here',
-    help: 'In local mode and on the admin listener, address the gateway as `127.0.0.1`, `[::1]` or `localhost` with its port, and not from a web page of another site.',
+    help: 'In local mode and on the admin listener, use `127.0.0.1`, `[::1]` or `localhost` with the port of the gateway, and no web page of another site.',
   },
   'idempotency.in_progress': {
     status: 409,
     title: 'A request with this Idempotency-Key is in progress',
-    help: 'Wait a moment and send the same request again: it is answered with what the first one did.',
+    help: 'Wait a moment and send the same request again. You get the answer of the first one.',
   },
   'record.conflict': {
     status: 409,
-    title: 'The record is there with other content, or others changed it at the same time',
-    help: 'Read the record and decide anew. A namespace that exists is changed with `PATCH`.',
+    title: 'The record exists with other content, or somebody else changed it at the same time',
+    help: 'Read the record and decide again. Use `PATCH` to change a namespace that exists.',
   },
   'record.archived': {
     status: 409,
@@ -162,7 +162,7 @@ const KINDS = {
   },
   'record.precondition': {
     status: 412,
-    title: 'The record has another revision than the change names',
+    title: 'The record does not have the revision that the change names',
     help: 'Somebody changed the record. Read it again, apply your change to what is there now, and send its `ETag` as `If-Match`.',
   },
   'idempotency.key_reused': {
@@ -172,12 +172,12 @@ const KINDS = {
   },
   'record.invalid': {
     status: 422,
-    title: 'The record is not what its template asks for, or the schema of the template cannot be used',
+    title: 'The record does not satisfy its template, or the schema of the template cannot be used',
     help: '`errors` names each place, if you may read the template. A schema is JSON Schema 2020-12 without references to other documents and without patterns that look around or back.',
   },
   'reference.not_found': {
     status: 422,
-    title: 'The record refers to something that is not there for it',
+    title: 'The record refers to something that it cannot use',
     help: '`errors` names each reference. It must be the id of a record of the right family that you may read, at the namespace of your record or above it, and not archived.',
   },
   'request.precondition_required': {
@@ -198,7 +198,7 @@ const KINDS = {
   internal: {
     status: 500,
     title: 'Something went wrong on our side',
-    help: 'Give the `requestId` to whoever runs the gateway: the log has the reason.',
+    help: 'Give the `requestId` to the operator of the gateway: the log has the reason.',
   },
   overloaded: {
     status: 503,
@@ -208,27 +208,27 @@ const KINDS = {
   'snapshot.unavailable': {
     status: 503,
     title: 'No policy is loaded',
-    help: 'Try again later. Whoever runs the gateway has to load a policy.',
+    help: 'Try again later. The operator of the gateway has to load a policy.',
   },
   'snapshot.expired': {
     status: 503,
     title: 'The policy is too old to decide',
-    help: 'Try again later. Whoever runs the gateway has to publish the policy anew, or to make its source reachable.',
+    help: 'Try again later. The operator of the gateway has to publish the policy again, or make its source reachable.',
   },
   'audit.unavailable': {
     status: 503,
-    title: 'What is asked for cannot be recorded now',
-    help: 'Try again in a moment; nothing was done. Whoever runs the gateway has to give the audit log room on a disk that can be written.',
+    title: 'The request cannot be recorded now',
+    help: 'Try again in a moment; nothing was done. The operator of the gateway has to give the audit log room on a disk that can be written.',
   },
   'db.unavailable': {
     status: 503,
     title: 'The store cannot be reached',
-    help: 'Try again in a moment. If that does not help, tell whoever runs the gateway.',
+    help: 'Try again in a moment. If that does not help, tell the operator of the gateway.',
   },
   shutting_down: {
     status: 503,
     title: 'The gateway is shutting down',
-    help: 'Connect again and resend the request; nothing of it was done.',
+    help: 'Connect again and send the request again; nothing was done.',
   },
   'db.timeout': {
     status: 504,
@@ -239,7 +239,7 @@ const KINDS = {
 
 export type ProblemCode = keyof typeof KINDS;
 
-/** Every problem there is, by status. */
+/** Every problem, by status. */
 export const PROBLEMS: readonly (ProblemKind & { readonly code: ProblemCode })[] = Object.freeze(
   Object.keys(KINDS)
     .filter(isProblemCode)

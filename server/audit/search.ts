@@ -1,4 +1,4 @@
-// Finds events by who, where, what and when (docs/audit.md "Asking"). Streams, so that a log of any length is asked in the same memory.
+// Finds events by who, where, what and when (docs/audit.md "Searching"). Streams, so that a log of any length is asked in the same memory.
 import { type Instant, isWithin, type NamespacePath, parseInstant, canonicalize } from '../../engine/index.js';
 import type { EventKind, Outcome } from './event.js';
 import { isStoredEvent, type StoredEvent } from './event-schema.js';
