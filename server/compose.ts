@@ -1,5 +1,6 @@
 // The composition root of the gateway, in two steps: services of a configuration and its ports, then any number of listeners on
 // them, each with its routes and its guard. The only place that wires store, credentials, policy, routes and sockets together.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { unrestrictedPolicy } from '../engine/index.js';
 import { type AuditTrail, recordLife } from './audit/trail.js';
 import { makeRegistry } from './auth/authenticator.js';
@@ -64,8 +65,8 @@ export interface ServicesOptions {
   /** Proxies that are believed where requests come from; none unless said. */
   readonly trustProxy?: readonly string[] | null;
   readonly clock?: Clock;
-  /** Whether the gateway takes no more requests; never unless given. */
-  readonly isClosing?: () => boolean;
+  /** Whether the gateway is about to end; never unless given. */
+  readonly isLeaving?: () => boolean;
   /** Where it records what it does; nothing is recorded without. Closed by whoever opened it, after the services. */
   readonly audit?: AuditTrail;
 }
@@ -94,7 +95,7 @@ export interface GatewayServices extends Services {
 /** Throws `AuthenticationError`. */
 export async function makeServices(options: ServicesOptions): Promise<GatewayServices> {
   const { mode, db, rate, concurrency, ages = NO_AGE_LIMITS, idempotency, log, clock = systemClock } = options;
-  const { authentication = KEYS_ALONE, isClosing = () => false } = options;
+  const { authentication = KEYS_ALONE, isLeaving = () => false } = options;
   const secrets = await readSecrets(db);
   const fingerprint = makeFingerprinter(secrets.fingerprint);
   const keys = makeKeyAuthenticators({ db, fingerprint, log });
@@ -123,7 +124,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const socketAdmins = makeRegistry([makeSocketAuthenticator(), keys.admins], isRevoked);
   const unauthenticated = makeRateLimiter(rate.unauthenticated);
   const nextId = makeIdSource();
-  const readiness = makeReadiness({ policies, ages, clock, ping: () => db.ping(), isClosing });
+  const readiness = makeReadiness({ policies, ages, clock, ping: () => db.ping(), isLeaving });
   const stopped = options.audit === undefined ? () => undefined : recordLife(options.audit, policies);
   return {
     actors,
@@ -178,8 +179,8 @@ export interface ListenerOptions<Where extends At> {
 export interface Listener<Where extends At = At> {
   readonly at: Where;
   readonly url: string;
-  /** Refuses what comes, ends what is in flight, then closes; safe to call twice. */
-  readonly close: () => Promise<void>;
+  /** Refuses what comes, ends what is in flight for so many milliseconds, then closes; safe to call twice. */
+  readonly close: (patience?: number) => Promise<void>;
 }
 
 /** Answers requests at an address. Several listeners may share services. */
@@ -224,7 +225,15 @@ export interface Gateway {
   readonly policies: ActivePolicy;
   readonly revocations: Watch | null;
   /** Refuses what comes, ends what is in flight, then closes; safe to call twice. */
-  readonly close: () => Promise<void>;
+  readonly close: (ending?: Ending) => Promise<void>;
+}
+
+/** How a gateway ends, in milliseconds. */
+export interface Ending {
+  /** It is not ready any more, and still answers: as long as it takes until nobody sends it requests. */
+  readonly notice: number | null;
+  /** Then what is in flight may end for so long. */
+  readonly deadline: number;
 }
 
 /** Both steps, with one listener for the API. Rejects where the address cannot be taken, or in local mode is reached from other machines. */
@@ -234,19 +243,27 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const doors = options.admin ?? { tcp: null, socket: null };
   try {
     if (isLocal && !isLoopback(bound.at.host)) throw new NotLoopbackError();
-    const services = await makeServices({ ...options, isClosing: bound.isClosing });
+    const services = await makeServices({ ...options, isLeaving: bound.isLeaving });
     const guard = isLocal ? loopbackHost(bound.at) : anyHost;
     const listener = listen(services, { routes: services.routes, guard, origins: options.origins ?? null, at: bound });
     const admins = listenToAdmins(services, doors);
     let closing: Promise<void> | null = null;
-    const close = async (): Promise<void> => {
+    const close = async ({ notice, deadline }: Partial<Ending> = {}): Promise<void> => {
+      bound.leave();
+      if (typeof notice === 'number') await sleep(notice);
       // Whoever watches sees the gateway end.
-      await listener.close();
-      await Promise.all(admins.map((one) => one.close()));
+      await listener.close(deadline);
+      await Promise.all(admins.map((one) => one.close(deadline)));
       await services.close();
     };
     const { policies, revocations } = services;
-    return { url: listener.url, address: bound.at, policies, revocations, close: () => (closing ??= close()) };
+    return {
+      url: listener.url,
+      address: bound.at,
+      policies,
+      revocations,
+      close: (ending) => (closing ??= close(ending)),
+    };
   } catch (error) {
     await Promise.all([bound.close(), doors.tcp?.close(), doors.socket?.close()]);
     throw error;

@@ -43,8 +43,9 @@ export const HTTP_LIMITS = Object.freeze({
   /** How much of a refused body is read, and for how long, so that the client can read its answer. */
   discardBytes: 4 * 1024 * 1024,
   discardTimeout: 2_000,
-  /** How long a shutdown waits for requests in flight. */
+  /** How long a shutdown waits for requests in flight unless the settings say otherwise, and for who has connected and not asked yet. */
   drainTimeout: 20_000,
+  drainSilence: 1_000,
 });
 
 export const HEALTH_LIMITS = Object.freeze({

@@ -12,7 +12,7 @@ import {
   type SwitchNames,
   type ValuesOf,
 } from './setting.js';
-import { AUDIT_LIMITS, DATABASE_LIMITS } from '../limits.js';
+import { AUDIT_LIMITS, DATABASE_LIMITS, HTTP_LIMITS } from '../limits.js';
 import {
   ADDRESS,
   ADDRESS_OR_NONE,
@@ -183,6 +183,17 @@ export const SETTINGS = Object.freeze({
     onFailure: setting(oneOf('refuse', 'continue'), {
       default: 'refuse',
       doc: 'what happens to queries while the log cannot be written; writes are always refused then',
+    }),
+  }),
+  shutdown: group('an orderly end, after SIGTERM or SIGINT', {
+    notice: setting(DURATION, {
+      default: null,
+      doc: 'how long `/readyz` says 503 while requests are still answered, so that a load balancer looks elsewhere first',
+      example: '5s',
+    }),
+    deadline: setting(DURATION, {
+      default: inSeconds(HTTP_LIMITS.drainTimeout),
+      doc: 'how long requests in flight may take to end before their connections are cut',
     }),
   }),
   tls: group('certificate of the API, which is in clear text without one; both files are read again when they change', {

@@ -50,7 +50,7 @@ export class Connection implements Peer {
 
   /** Whether the answer that goes out now ends it. */
   get isLast(): boolean {
-    return this.#fault !== null || this.#options.isClosing();
+    return this.#fault !== null || this.#options.isLeaving();
   }
 
   /**
@@ -77,7 +77,8 @@ export class Connection implements Peer {
 }
 
 export interface ConnectionOptions {
-  readonly isClosing: () => boolean;
+  /** Whether each answer is to end its connection. */
+  readonly isLeaving: () => boolean;
   /** Milliseconds. */
   readonly writeTimeout: number;
 }

@@ -27,9 +27,13 @@ export interface Bound<Where extends At = At> {
   readonly at: Where;
   /** To be called once. */
   readonly serve: (service: HttpService) => void;
-  /** Takes no new connections, lets requests in flight end, then cuts what is left. Safe to call twice. */
-  readonly close: () => Promise<void>;
+  /** Still answers what comes, and ends each connection with its answer, so that clients go elsewhere before it closes. */
+  readonly leave: () => void;
+  /** Takes no new connections, lets requests in flight end for so many milliseconds, then cuts what is left. Safe to call twice. */
+  readonly close: (patience?: number) => Promise<void>;
   readonly isClosing: () => boolean;
+  /** Whether it leaves, or closes already. */
+  readonly isLeaving: () => boolean;
 }
 
 export interface HttpService {
@@ -79,16 +83,22 @@ async function bind<Where extends At>(
   };
   server.on('connection', turnAway);
   const at = await take(server);
+  const silent = new Set<Socket>();
   let closing: Promise<void> | null = null;
-  const isClosing = (): boolean => closing !== null;
+  let left = false;
+  const isLeaving = (): boolean => left || closing !== null;
   return {
     at,
-    isClosing,
+    isClosing: () => closing !== null,
+    isLeaving,
     serve: (service) => {
       server.off('connection', turnAway);
-      serve(server, classes, { ...service, isClosing, writeTimeout: options.timeouts.writeTimeout });
+      serve(server, classes, { ...service, silent, isLeaving, writeTimeout: options.timeouts.writeTimeout });
     },
-    close: () => (closing ??= drain(server)),
+    leave: () => {
+      left = true;
+    },
+    close: (patience = HTTP_LIMITS.drainTimeout) => (closing ??= drain(server, silent, patience)),
   };
 }
 
@@ -130,16 +140,23 @@ function makeTlsServer(options: MessageClasses, tls: TlsIdentity): HttpServer {
   return server;
 }
 
-type OpenService = HttpService & ConnectionOptions;
+interface OpenService extends HttpService, ConnectionOptions {
+  /** Clients that have connected and asked for nothing yet. */
+  readonly silent: Set<Socket>;
+}
 
 function serve(server: HttpServer, classes: MessageClasses, service: OpenService): void {
-  const { app } = service;
+  const { app, silent } = service;
   bearAsExpress(classes, app.express);
   // Under TLS the socket that requests come on is there once the client has greeted.
   const accepted = 'setSecureContext' in server ? 'secureConnection' : 'connection';
   server.on(accepted, (socket: Socket) => {
     openConnection(socket, service);
+    silent.add(socket);
+    socket.once('close', () => silent.delete(socket));
   });
+  for (const event of ['request', 'checkContinue', 'checkExpectation'] as const)
+    server.on(event, ({ socket }: GatewayRequest) => silent.delete(socket));
   server.on('request', app.take);
   server.on('checkContinue', (request, response) => {
     request.leave = () => {
@@ -230,15 +247,20 @@ function writeRefusal(
   setTimeout(() => socket.destroy(), HTTP_LIMITS.discardTimeout).unref();
 }
 
-async function drain(server: HttpServer): Promise<void> {
+/** Node holds a client that has connected and never asked for one that is at work. */
+async function drain(server: HttpServer, silent: ReadonlySet<Socket>, patience: number): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => {
       resolve();
     });
   });
+  const hush = setTimeout(() => {
+    for (const socket of silent) socket.destroy();
+  }, HTTP_LIMITS.drainSilence);
   const cut = setTimeout(() => {
     server.closeAllConnections();
-  }, HTTP_LIMITS.drainTimeout);
+  }, patience);
   await closed;
+  clearTimeout(hush);
   clearTimeout(cut);
 }

@@ -10,8 +10,8 @@ export interface ReadinessOptions {
   readonly clock: Clock;
   /** Resolves if the store answers. */
   readonly ping: () => Promise<void>;
-  /** Whether the gateway takes no more requests. */
-  readonly isClosing: () => boolean;
+  /** Whether the gateway is about to end. */
+  readonly isLeaving: () => boolean;
 }
 
 export interface Readiness {
@@ -20,11 +20,11 @@ export interface Readiness {
 }
 
 /** The store is asked once in a while, however many want to know. */
-export function makeReadiness({ policies, ages, clock, ping, isClosing }: ReadinessOptions): () => Promise<Readiness> {
+export function makeReadiness({ policies, ages, clock, ping, isLeaving }: ReadinessOptions): () => Promise<Readiness> {
   const storeAnswers = remembered(() => answersInTime(ping));
   return async () => {
     const oks = {
-      listener: !isClosing(),
+      listener: !isLeaving(),
       // One whose labels are false was made by nobody who could be asked about it.
       policy: policies.current().labels !== 'false' && stalenessOf(policies.state(), ages, clock.now()) !== 'hard',
       store: await storeAnswers(),

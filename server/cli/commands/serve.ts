@@ -210,7 +210,7 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
       if (options.unlabelled !== null) void checkLabels(policies.current(), options.unlabelled, { policies, log });
       const signal = await termination.requested;
       log.info({ signal }, 'shutting down');
-      await gateway.close();
+      await gateway.close(config.shutdown);
     } finally {
       // Nothing that is looked at may find the store closed.
       await reload.stop();

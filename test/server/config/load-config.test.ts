@@ -55,6 +55,7 @@ test('defaults', async () => {
     },
     audit: { folder: null, queries: 'all', onFailure: 'refuse' },
     snapshot: SNAPSHOT,
+    shutdown: { notice: null, deadline: 20_000 },
     tls: { certFile: null, keyFile: null },
   });
 });

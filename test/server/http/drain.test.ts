@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { Agent } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { call, openGateway, openSocket, readToEnd } from '../../support/gateway.js';
+import { call, callAdmin, openGateway, openSocket, readToEnd } from '../../support/gateway.js';
 
 const BODY = '{"family":"resource","namespace":"/"}';
 
@@ -8,7 +10,7 @@ function head(key: string): string {
   return `POST /api/v1/query HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${String(BODY.length)}\r\n\r\n`;
 }
 
-const moment = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 100));
+const moment = (): Promise<void> => sleep(100);
 
 describe('closing a gateway', () => {
   it('ends what is in flight, refuses what begins, lets idle connections go, and takes no new ones', async () => {
@@ -34,6 +36,48 @@ describe('closing a gateway', () => {
     agent.destroy();
     // Once more: it may be asked for twice.
     await open.gateway.close();
+    await open.dispose();
+  });
+
+  it('is not ready from the first moment, and answers everybody until the notice is over', async () => {
+    const open = await openGateway({ admin: true });
+    const { text: key } = await open.key();
+    const agent = new Agent({ keepAlive: true });
+    const readiness = (): Promise<number> =>
+      callAdmin(open.admin?.port ?? 0, { path: '/readyz' }).then(({ status }) => status);
+    const ask = (): ReturnType<typeof call> => call(open.port, { key, body: BODY, agent });
+    const [before, wasReady] = [await ask(), await readiness()];
+    expect([before.status, before.headers['connection'], wasReady]).toEqual([200, 'keep-alive', 200]);
+
+    const closed = open.gateway.close({ notice: 600, deadline: 1_000 });
+    expect(await readiness()).toBe(503);
+    // On the connection that is open, and on a new one.
+    for (const told of [await ask(), await ask()]) {
+      expect([told.status, told.headers['connection']]).toEqual([200, 'close']);
+    }
+    expect(await readiness()).toBe(503);
+    await closed;
+    await expect(ask()).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    agent.destroy();
+    await open.dispose();
+  });
+
+  it('cuts what is not over at the deadline, and does not wait that long for who never asked', async () => {
+    const open = await openGateway();
+    const { text: key } = await open.key();
+    const [stuck, mute] = [await openSocket(open.port), await openSocket(open.port)];
+    const gone = Promise.all([once(stuck, 'close'), once(mute, 'close').then(() => performance.now())]);
+    stuck.resume().on('error', () => undefined);
+    mute.resume().on('error', () => undefined);
+    stuck.write(head(key) + BODY.slice(0, 5));
+    await moment();
+    const from = performance.now();
+    await open.gateway.close({ notice: null, deadline: 2_000 });
+    const took = performance.now() - from;
+    expect(took).toBeGreaterThan(1_900);
+    expect(took).toBeLessThan(5_000);
+    const [, mutedAt] = await gone;
+    expect(mutedAt - from).toBeLessThan(1_900);
     await open.dispose();
   });
 });
