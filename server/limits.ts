@@ -353,6 +353,9 @@ export const AUDIT_LIMITS = Object.freeze({
   lineBytes: 4 * 1024 * 1024,
   /** Faults of a log that are reported, of all that are counted. */
   keptFaults: 1_000,
+  /** Snapshots that a replay holds at once, and actors of each: what it needs again, it reads again. */
+  replayedSnapshots: 4,
+  replayedActors: 10_000,
 });
 
 /** Of tokens and certificates, and of what their issuers are asked. Times in milliseconds. */

@@ -182,7 +182,7 @@ function checked(text: string, form: RegExp): string {
   return text;
 }
 
-function citedGrants(grants: readonly GrantRef[]): Pick<AuditEvent, 'grants' | 'grantsOmitted'> {
+export function citedGrants(grants: readonly GrantRef[]): Pick<AuditEvent, 'grants' | 'grantsOmitted'> {
   const ids = [...new Set(grants.map(({ id }) => id))].sort(compareTexts);
   const omitted = ids.length - AUDIT_LIMITS.grants;
   if (omitted <= 0) return { grants: ids };

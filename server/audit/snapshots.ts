@@ -1,8 +1,10 @@
 // Snapshots that the log refers to, kept beside it so that every decision can be made again: `snapshots/<hex>.json` in the audit folder,
 // named after the digest of their bytes.
-import { access, mkdir, open, rename, rm } from 'node:fs/promises';
+import { access, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { loadSnapshot, type Policy } from '../../engine/index.js';
 import { codeOf } from '../db/failures.js';
+import { POLICY_LIMITS } from '../limits.js';
 import { syncFolder } from './file-layer.js';
 
 const HEX = /^sha256:([0-9a-f]{64})$/;
@@ -33,6 +35,19 @@ export async function keepSnapshot(folder: string, digest: string, bytes: Uint8A
     await rm(draft, { force: true });
   }
   await syncFolder(snapshots);
+}
+
+/** Damaged is what was changed since, too. */
+export type KeptSnapshot =
+  { readonly kind: 'read'; readonly policy: Policy } | { readonly kind: 'missing' | 'damaged' };
+
+export async function readSnapshot(folder: string, digest: string): Promise<KeptSnapshot> {
+  if (!HEX.test(digest)) return { kind: 'missing' };
+  const path = pathOf(folder, digest);
+  if (!(await isKept(path))) return { kind: 'missing' };
+  if ((await stat(path)).size > POLICY_LIMITS.snapshotBytes) return { kind: 'damaged' };
+  const loaded = loadSnapshot(await readFile(path));
+  return loaded.ok && loaded.policy.digest === digest ? { kind: 'read', policy: loaded.policy } : { kind: 'damaged' };
 }
 
 async function isKept(path: string): Promise<boolean> {

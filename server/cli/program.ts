@@ -168,6 +168,11 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         async () => (await import('./commands/audit.js')).defineAudit,
       ],
       [
+        'replay',
+        'make the decisions of the audit log again: on their own snapshots, and on another policy to see which would change',
+        async () => (await import('./commands/replay.js')).defineReplay,
+      ],
+      [
         'config',
         'settings: check them, or print an example file',
         async () => (await import('./commands/config.js')).defineConfig,

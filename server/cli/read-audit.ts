@@ -2,10 +2,10 @@
 import { existsSync } from 'node:fs';
 import { canonicalize, groupDigits, type Instant, type NamespacePath } from '../../engine/index.js';
 import type { StoredEvent } from '../audit/event-schema.js';
-import { type FoundLine, searchLogs } from '../audit/search.js';
+import { type FoundLine, type Search, searchLogs } from '../audit/search.js';
 import { type VerifyReport, verifyLogs } from '../audit/verify.js';
 import { auditFolderOf, type SettingFlags } from '../config/index.js';
-import type { QueryFlags, VerifyFlags } from './commands/audit.js';
+import type { QueryFlags, SearchFlags, VerifyFlags } from './commands/audit.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import { type CliIo, pathOf, write, writeJson } from './io.js';
@@ -50,8 +50,9 @@ function verifyText({ ok, events, logs, faults, count: all }: VerifyReport): str
   return lines.map((line) => `${escapeText(line)}\n`).join('');
 }
 
-export async function queryCommand(io: CliIo, given: string | undefined, flags: QueryFlags): Promise<void> {
-  const search = {
+/** Throws `CliFailure` for what is no instant and no path. */
+export async function searchOf(flags: SearchFlags): Promise<Search> {
+  return {
     actors: flags.actor ?? [],
     namespace: namespaceOf(flags.namespace),
     outcomes: flags.outcome ?? [],
@@ -60,13 +61,20 @@ export async function queryCommand(io: CliIo, given: string | undefined, flags: 
     since: await instantOf('--since', flags.since),
     until: await instantOf('--until', flags.until),
   };
+}
+
+export async function queryCommand(io: CliIo, given: string | undefined, flags: QueryFlags): Promise<void> {
+  const search = await searchOf(flags);
   const folder = await folderOf(io, given, flags);
   const show = flags.format === 'json' ? ({ line }: FoundLine): string => escapeJson(line) : eventText;
   const { malformed } = await searchLogs(folder, search, async (found) => {
     await write(io.stdout, found.map((one) => `${show(one)}\n`).join(''));
   });
-  if (malformed === 0) return;
-  throw new CliFailure(
+  if (malformed > 0) throw malformedLines(malformed);
+}
+
+export function malformedLines(malformed: number): CliFailure {
+  return new CliFailure(
     EXIT.integrity,
     {
       code: 'audit.faults',
@@ -113,7 +121,7 @@ function eventText({ event }: FoundLine): string {
   return escapeText(parts.join('  '));
 }
 
-function placesOf({ access }: StoredEvent): readonly string[] {
+export function placesOf({ access }: StoredEvent): readonly string[] {
   if (access === null) return [];
   if ('source' in access) return [`${access.source} to ${access.destination}`];
   return [`${access.creates ?? access.target}${access.reach === undefined ? '' : ` (${access.reach})`}`];

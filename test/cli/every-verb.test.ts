@@ -23,6 +23,7 @@ const OTHER_VERBS = [
   'load',
   'local',
   'migrate',
+  'replay',
   'serve',
   'status',
 ];

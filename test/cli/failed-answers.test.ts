@@ -105,6 +105,10 @@ const FAILURES: readonly (readonly [args: readonly string[], status: number, fie
   [['audit', 'verify', '--data-dir', 'none'], 2, NOTHING],
   [['audit', 'verify', '--head', '12'], 2, NOTHING],
   [['audit', 'query', '--kind', 'nonsense'], 2, NOTHING],
+  [['replay', '--data-dir', 'none'], 2, NOTHING],
+  [['replay', 'policy', '--against', 'none'], 2, NOTHING],
+  [['replay', 'policy', '--against', 'damaged.json'], 8, DAMAGED],
+  [['replay', 'policy', '--exit-code'], 2, NOTHING],
   [['local', '--listen', '0.0.0.0:1'], 2, NOTHING],
   [['config', 'check', '--listen', 'x'], 2, { ...UNCONFIGURED, faults: [expect.any(Object)] }],
   [

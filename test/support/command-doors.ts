@@ -6,7 +6,7 @@ import { createKey, type NewKey } from '../../server/auth/api-keys.js';
 import { type GatewayServices, makeServices } from '../../server/compose.js';
 import type { Database } from '../../server/db/database.js';
 import type { Outgoing } from '../../server/http/message.js';
-import { policyOf } from './gateway.js';
+import { snapshotOf } from './gateway.js';
 import { headerOf, openInProcess } from './in-process.js';
 
 /** Scopes by namespace: `'resource:read resource:write'`. */
@@ -133,7 +133,12 @@ function identityOf(subject: string): Identity {
 }
 
 function policyFor(actors: CommandDoorsOptions['actors']): Policy {
-  return policyOf(
+  return snapshotFor(actors).policy;
+}
+
+/** The policy that `openCommandDoors` and `decree` make of the same actors, with its file. */
+export function snapshotFor(actors: CommandDoorsOptions['actors']): ReturnType<typeof snapshotOf> {
+  return snapshotOf(
     Object.entries(actors).flatMap(([subject, grants]) =>
       Object.entries(grants).map(([namespace, scopes]) => [identityOf(subject), namespace, scopesOf(scopes)] as const),
     ),

@@ -63,8 +63,8 @@ export type VerifyFlags = SettingFlags & {
   readonly after?: Head;
 };
 
-export type QueryFlags = SettingFlags & {
-  readonly format: Format;
+/** Which events are meant. */
+export interface SearchFlags {
   readonly actor?: readonly string[];
   readonly namespace?: string;
   readonly outcome?: readonly Outcome[];
@@ -72,22 +72,31 @@ export type QueryFlags = SettingFlags & {
   readonly record?: string;
   readonly since?: string;
   readonly until?: string;
-};
+}
 
-function defineQuery(audit: Command, io: CliIo): void {
-  const kinds: readonly EventKind[] = ['command', 'query', 'refusal', 'authentication', 'admin'];
-  const outcomes: readonly Outcome[] = ['allowed', 'denied', 'failed'];
-  const command = audit
-    .command('query')
-    .description('print the events for which everything that is given holds, one a line')
+export type QueryFlags = SettingFlags & SearchFlags & { readonly format: Format };
+
+const KINDS: readonly EventKind[] = ['command', 'query', 'refusal', 'authentication', 'admin'];
+const OUTCOMES: readonly Outcome[] = ['allowed', 'denied', 'failed'];
+
+/** The folder of the log, and the flags by which events are chosen. */
+export function withSearch(command: Command): Command {
+  return command
     .argument('[folder]', FOLDER)
     .option('--actor <actor>', 'id of an actor, `provider:subject`, or a fingerprint; may be repeated', collect)
     .option('--namespace <namespace>', 'what may have touched records there or below')
-    .addOption(new Option('--outcome <outcome...>', 'any of these').choices(outcomes))
-    .addOption(new Option('--kind <kind...>', 'any of these').choices(kinds))
+    .addOption(new Option('--outcome <outcome...>', 'any of these').choices(OUTCOMES))
+    .addOption(new Option('--kind <kind...>', 'any of these').choices(KINDS))
     .option('--record <id>', 'reads and writes of one record by its id')
     .option('--since <instant>', 'from then on')
-    .option('--until <instant>', 'before then')
+    .option('--until <instant>', 'before then');
+}
+
+function defineQuery(audit: Command, io: CliIo): void {
+  const command = audit
+    .command('query')
+    .description('print the events for which everything that is given holds, one a line');
+  withSearch(command)
     .addOption(formatOption())
     .action(async (folder: string | undefined, options: QueryFlags) => {
       await (await import('../read-audit.js')).queryCommand(io, folder, options);
