@@ -33,6 +33,18 @@ import { makeRateLimiter } from './http/rate-limit.js';
 import { makeRequestLog } from './http/request-log.js';
 import { makeReadiness } from './http/readiness.js';
 import type { Route } from './http/route.js';
+import { toldToEach } from './http/request-observer.js';
+import { processMetrics } from './metrics/process-metrics.js';
+import { makeRequestMetrics } from './metrics/request-metrics.js';
+import {
+  countReloads,
+  publishAudit,
+  publishIssuers,
+  publishPolicy,
+  publishReadiness,
+  publishStore,
+} from './metrics/state-metrics.js';
+import { makeRegistry as makeMetrics } from './metrics/series.js';
 import { makeRoutes } from './http/routes.js';
 import { makeShares } from './http/shares.js';
 import { type ActivePolicy, type Candidate, makeActivePolicy } from './policy/active-policy.js';
@@ -99,10 +111,13 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const secrets = await readSecrets(db);
   const fingerprint = makeFingerprinter(secrets.fingerprint);
   const keys = makeKeyAuthenticators({ db, fingerprint, log });
-  const policies =
+  const metrics = makeMetrics();
+  const policies = countReloads(
+    metrics,
     mode.kind === 'local'
       ? makeActivePolicy({ policy: unrestrictedPolicy() }, { clock, log })
-      : makeActivePolicy(mode, { clock, log, generation: await generationAtStart(mode, { db, clock }) });
+      : makeActivePolicy(mode, { clock, log, generation: await generationAtStart(mode, { db, clock }) }),
+  );
   const revocations = await openRevocations(mode.kind === 'local' ? KEYS_ALONE : authentication, log);
   const isRevoked = revocations?.has ?? ((): boolean => false);
   const actors = makeRegistry(
@@ -125,6 +140,11 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const unauthenticated = makeRateLimiter(rate.unauthenticated);
   const nextId = makeIdSource();
   const readiness = makeReadiness({ policies, ages, clock, ping: () => db.ping(), isLeaving });
+  publishPolicy(metrics, { policies, ages, clock });
+  publishStore(metrics, db);
+  publishReadiness(metrics, readiness);
+  publishIssuers(metrics, actors.issuers);
+  if (options.audit !== undefined) publishAudit(metrics, options.audit);
   const stopped = options.audit === undefined ? () => undefined : recordLife(options.audit, policies);
   return {
     actors,
@@ -144,10 +164,13 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     shares: makeShares({ concurrency: concurrency.perActor }),
     clock,
     nextId,
-    log: makeRequestLog(log),
+    observer: toldToEach([makeRequestLog(log), makeRequestMetrics(metrics)]),
     audit: options.audit === undefined ? NO_AUDIT : makeRequestAudit(options.audit),
     routes: makeRoutes({ db, cursorKey: secrets.cursor, ...(idempotency === undefined ? {} : { idempotency }) }),
-    adminRoutes: makeAdminRoutes({ db, fingerprint, nextId, policies, ages, readiness, startedAt: clock.now() }),
+    adminRoutes: makeAdminRoutes({
+      ...{ db, fingerprint, nextId, policies, ages, readiness, metrics: [metrics, processMetrics()] },
+      startedAt: clock.now(),
+    }),
     revocations,
     close: async () => {
       await revocations?.stop();
@@ -198,8 +221,8 @@ export function listen<Where extends At>(
     }),
     currentDigest: () => services.policies.current().policy.digest,
     nextId: services.nextId,
-    onRefused: services.log.refused,
-    onUngreeted: services.log.ungreeted,
+    onRefused: services.observer.refused,
+    onUngreeted: services.observer.ungreeted,
   });
   return { at: bound.at, url: urlOf(bound.at), close: bound.close };
 }

@@ -260,6 +260,27 @@ export interface ProblemError {
   readonly message: string;
 }
 
+/** What was wrong with a credential, for whoever counts the failures. */
+export type AuthenticationFault =
+  /** Not a credential of a kind that is taken here. */
+  | 'unreadable'
+  /** Nobody knows it, or whoever issued it. */
+  | 'unknown'
+  /** Its secret or its signature is wrong. */
+  | 'wrong'
+  /** Its time is over, or has not come. */
+  | 'expired'
+  | 'revoked'
+  /** It is meant for another door, audience, client or use, or for whoever has another certificate. */
+  | 'misdirected'
+  /** What it says cannot be used. */
+  | 'unusable'
+  /** Its issuer could not be asked. */
+  | 'issuer';
+
+/** Which of the limits was reached. */
+export type LimitName = 'actor' | 'address' | 'concurrency' | 'unauthenticated' | 'unread-bytes';
+
 export interface ProblemDetail {
   /** In place of the usual one, where the route has more to say. */
   readonly title?: string;
@@ -277,6 +298,9 @@ export interface ProblemDetail {
   readonly headers?: readonly string[];
   /** Fixed text for the operator's log; never sent. */
   readonly reason?: string;
+  /** For the metrics; never sent. */
+  readonly fault?: AuthenticationFault;
+  readonly limit?: LimitName;
   /** For the operator's log; never sent. */
   readonly cause?: unknown;
 }

@@ -34,6 +34,10 @@ export interface AuditTrail {
   readonly checkCommands: () => void;
   /** A transaction has written into the outbox. */
   readonly wake: () => void;
+  /** Events since the start. */
+  readonly counts: () => { readonly written: number; readonly lost: number };
+  /** For how many milliseconds it could not be written; 0 while it can. */
+  readonly lag: () => number;
   /** The log's name, and where it is on the disk. */
   readonly at: () => { readonly log: string; readonly head: Head };
   /** Once nothing is answered any more. */
@@ -56,7 +60,7 @@ export interface TrailOptions extends AuditSettings {
 
 /** Throws `AuditError` where the log cannot be continued. */
 export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
-  const { db, folder, queries, onFailure, lag, clock, nextId, log: logger } = options;
+  const { db, folder, queries, onFailure, lag: longest, clock, nextId, log: logger } = options;
   const { files = systemFiles, ...rest } = options;
   const owned = await ownLog(folder);
   const { log } = owned;
@@ -64,10 +68,20 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
     await checkNoted(db, owned);
     const writer = makeWriter({ ...rest, ...owned, files, logger });
     const drainer = await makeDrainer({ db, folder, log, writer, logger });
+    const begun = writer.head().seq;
     let lost = 0;
+    let lostEver = 0;
+    const lose = (): void => {
+      lost += 1;
+      lostEver += 1;
+    };
+    const lag = (): number => {
+      const now = performance.now();
+      return now - Math.min(writer.failingSince() ?? now, drainer.failingSince() ?? now);
+    };
     const record = (parts: NewEvent): void => {
       if (lost > 0 && writer.failingSince() === null && writer.add(own('audit.lost', { items: lost }))) lost = 0;
-      if (!writer.add(makeEvent({ ...parts, id: nextId() }))) lost += 1;
+      if (!writer.add(makeEvent({ ...parts, id: nextId() }))) lose();
     };
     const own: MakeOwn = (operation, more = {}) =>
       makeEvent({
@@ -89,16 +103,16 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
       queries,
       record,
       recordOwn: (operation, more) => {
-        if (!writer.add(own(operation, more))) lost += 1;
+        if (!writer.add(own(operation, more))) lose();
       },
       checkQueries: () => {
         if (onFailure === 'refuse' && queries === 'all' && writer.failingSince() !== null) throw unavailable();
       },
       checkCommands: () => {
-        const now = performance.now();
-        const since = Math.min(writer.failingSince() ?? now, drainer.failingSince() ?? now);
-        if (now - since > lag) throw unavailable();
+        if (lag() > longest) throw unavailable();
       },
+      counts: () => ({ written: writer.head().seq - begun, lost: lostEver }),
+      lag,
       wake: drainer.wake,
       at: () => ({ log, head: writer.head() }),
       close: async () => {

@@ -3,7 +3,7 @@
 import type { X509Certificate } from 'node:crypto';
 import type { Instant } from '../../engine/index.js';
 import { HTTP_LIMITS } from '../limits.js';
-import { ApiProblem } from '../problem.js';
+import { ApiProblem, type AuthenticationFault } from '../problem.js';
 
 export interface Evidence {
   /** The token of `Authorization: Bearer`: null without that header, empty where it holds no such token. */
@@ -67,11 +67,11 @@ export function makeRegistry<Actor extends { readonly credentialFingerprint: str
         const actor = await one.authenticate(evidence, at);
         // Of every kind, and also where the authenticator knew it from before.
         const { credentialFingerprint: print } = actor;
-        if (print !== null && isRevoked(print)) throw notValid('revoked by its fingerprint');
+        if (print !== null && isRevoked(print)) throw notValid('revoked', 'revoked by its fingerprint');
         return actor;
       }
       const isBare = evidence.bearer === null && evidence.certificate === null;
-      throw isBare ? new ApiProblem('auth.required') : notValid('not a credential of one kind');
+      throw isBare ? new ApiProblem('auth.required') : notValid('unreadable', 'not a credential of one kind');
     },
     issuers: authenticators.flatMap(({ issuers }) => issuers),
     close: async () => {
@@ -80,9 +80,9 @@ export function makeRegistry<Actor extends { readonly credentialFingerprint: str
   };
 }
 
-/** The one refusal of a credential; `reason` is for the operator's log alone. */
-export function notValid(reason: string): ApiProblem {
-  return new ApiProblem('auth.invalid', { reason });
+/** The one refusal of a credential; `reason` is for the operator's log and `fault` for the metrics alone. */
+export function notValid(fault: AuthenticationFault, reason: string): ApiProblem {
+  return new ApiProblem('auth.invalid', { fault, reason });
 }
 
 /** The token of `Bearer <token>`, or an empty text. The scheme's name is case-insensitive (RFC 9110). */

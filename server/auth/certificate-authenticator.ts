@@ -23,15 +23,15 @@ export function makeCertificateAuthenticator(
     isUnproven: () => false,
     authenticate: ({ certificate }, at) =>
       Promise.resolve().then(() => {
-        if (certificate === null) throw notValid('no certificate');
+        if (certificate === null) throw notValid('unreadable', 'no certificate');
         // A connection may outlive the certificate with which it began.
-        if (at < Date.parse(certificate.validFrom)) throw notValid('not valid yet');
-        if (at >= Date.parse(certificate.validTo)) throw notValid('expired');
-        if (certificate.ca) throw notValid('the certificate of an authority');
+        if (at < Date.parse(certificate.validFrom)) throw notValid('expired', 'not valid yet');
+        if (at >= Date.parse(certificate.validTo)) throw notValid('expired', 'expired');
+        if (certificate.ca) throw notValid('unusable', 'the certificate of an authority');
         const [subject, ...more] = NAMES[subjectFrom](certificate);
-        if (subject === undefined || more.length > 0) throw notValid(`not one name at ${subjectFrom}`);
+        if (subject === undefined || more.length > 0) throw notValid('unusable', `not one name at ${subjectFrom}`);
         const made = makeIdentity(provider, subject);
-        if (!made.ok) throw notValid(`the name at ${subjectFrom} is no subject`);
+        if (!made.ok) throw notValid('unusable', `the name at ${subjectFrom} is no subject`);
         return actorOf('certificate', {
           id: formatIdentity(made.identity),
           identities: [made.identity],
@@ -60,7 +60,7 @@ function alternativeNames(text: string | undefined, type: string): readonly stri
   const found: string[] = [];
   for (let at = 0; text !== undefined && at < text.length;) {
     const [part = '', name = '', value = ''] = PART.exec(text.slice(at)) ?? [];
-    if (part === '') throw notValid('alternative names that cannot be read');
+    if (part === '') throw notValid('unusable', 'alternative names that cannot be read');
     if (name === type) found.push(value.startsWith('"') ? String(JSON.parse(value)) : value);
     at += part.length;
   }

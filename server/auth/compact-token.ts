@@ -28,10 +28,11 @@ export function isCompact(text: string): boolean {
 /** Throws `auth.invalid` for every text that is not the one spelling of a signed token. */
 export function readCompactToken(text: string): CompactToken {
   const [header = '', payload = '', signature = '', ...more] = text.split('.', 4);
-  if (more.length > 0 || ![header, payload, signature].every(isCanonical)) throw notValid('not a signed token');
+  if (more.length > 0 || ![header, payload, signature].every(isCanonical))
+    throw notValid('unreadable', 'not a signed token');
   const fields = readObject(header, 'the header');
   for (const name of fields.keys()) {
-    if (REFUSED.has(name)) throw notValid(`the header has \`${name}\``);
+    if (REFUSED.has(name)) throw notValid('unusable', `the header has \`${name}\``);
   }
   return {
     algorithm: textOf(fields, 'alg'),
@@ -55,20 +56,22 @@ function isCanonical(part: string): boolean {
 
 function readObject(part: string, name: string): Claims {
   const read = parseStrictJson(Buffer.from(part, 'base64url'), { depth: TOKEN_LIMITS.jsonDepth });
-  if (!read.ok) throw notValid(`${name} is no strict JSON`);
+  if (!read.ok) throw notValid('unreadable', `${name} is no strict JSON`);
   const { value } = read;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw notValid(`${name} is no object`);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw notValid('unreadable', `${name} is no object`);
   return new Map<string, unknown>(Object.entries(value));
 }
 
 function textOf(fields: Claims, name: string): string {
   const value = fields.get(name);
-  if (typeof value !== 'string' || !KEY_ID.test(value)) throw notValid(`the header has no usable \`${name}\``);
+  if (typeof value !== 'string' || !KEY_ID.test(value))
+    throw notValid('unusable', `the header has no usable \`${name}\``);
   return value;
 }
 
 function typeOf(value: unknown): string | null {
   if (value === undefined) return null;
-  if (typeof value !== 'string') throw notValid('the header has no usable `typ`');
+  if (typeof value !== 'string') throw notValid('unusable', 'the header has no usable `typ`');
   return value.toLowerCase().replace(/^application\//, '');
 }

@@ -69,13 +69,13 @@ export function makeIntrospectionAuthenticator(
     } catch (error) {
       trouble = troubleOf(error);
       log.warn({ setting, reason: trouble, error }, 'the introspection endpoint could not be asked');
-      throw notValid(`the introspection endpoint ${trouble}`);
+      throw notValid('issuer', `the introspection endpoint ${trouble}`);
     }
   };
   const judge = async (token: string, digest: string): Promise<Answered> => {
     const askedAt = clock.now();
     const claims = await ask(token);
-    if (claims.get('active') !== true) throw notValid('not active');
+    if (claims.get('active') !== true) throw notValid('unknown', 'not active');
     const answered = { ...readActive(claims, { settings, digest, fingerprint }), askedAt };
     answers.put(digest, answered, 0);
     return answered;
@@ -84,7 +84,8 @@ export function makeIntrospectionAuthenticator(
   const judgeOnce = (token: string, digest: string): Promise<Answered> => {
     const underWay = asking.get(digest);
     if (underWay !== undefined) return underWay;
-    if (asking.size >= TOKEN_LIMITS.introspections) return Promise.reject(notValid('too many tokens are asked about'));
+    if (asking.size >= TOKEN_LIMITS.introspections)
+      return Promise.reject(notValid('issuer', 'too many tokens are asked about'));
     const judged = judge(token, digest).finally(() => asking.delete(digest));
     asking.set(digest, judged);
     return judged;
@@ -109,9 +110,9 @@ export function makeIntrospectionAuthenticator(
       if (isCompact(token)) readCompactToken(token);
       const digest = digestOf(token);
       const found = recall(digest, at) ?? (await judgeOnce(token, digest));
-      if (at >= found.until) throw notValid('expired');
+      if (at >= found.until) throw notValid('expired', 'expired');
       if (found.boundTo !== null && found.boundTo !== certificateThumbprint(certificate)) {
-        throw notValid('bound to another certificate');
+        throw notValid('misdirected', 'bound to another certificate');
       }
       return found.actor;
     },
@@ -149,10 +150,11 @@ interface Reading {
 
 function readActive(claims: Claims, { settings, digest, fingerprint }: Reading): Active {
   const type = claims.get('token_type') ?? 'Bearer';
-  if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') throw notValid('another type of token');
+  if (typeof type !== 'string' || type.toLowerCase() !== 'bearer')
+    throw notValid('misdirected', 'another type of token');
   const { audience, url } = settings;
   if (audience !== null && !audiencesOf(claims).some((one) => audience.includes(one)))
-    throw notValid('for another audience');
+    throw notValid('misdirected', 'for another audience');
   const holder = holderOf(claims, settings);
   const id = claims.get('jti');
   // An opaque token has one spelling, so it names itself where the endpoint does not name it.

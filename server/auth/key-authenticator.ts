@@ -40,14 +40,16 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
   };
   const verify = async ({ bearer }: Evidence, at: Instant, door: 'actor' | 'admin'): Promise<StoredKey> => {
     const presented = bearer === null ? null : parseKey(bearer);
-    if (presented === null) throw notValid('no key of ours');
+    if (presented === null) throw notValid('unreadable', 'no key of ours');
     const stored = await readKey(presented.id);
     const matches = secretMatches(presented.secret, stored?.secretHash ?? null);
-    if (stored === null || !matches) throw notValid(stored === null ? 'unknown key' : 'wrong secret');
-    if (stored.revokedAt !== null) throw notValid('revoked');
-    if (stored.expires !== null && stored.expires <= at) throw notValid('expired');
-    if (isOfBothKinds(stored)) throw notValid('a key for data and for admins');
-    if (stored.admin !== (door === 'admin')) throw notValid(stored.admin ? 'an admin key' : 'not an admin key');
+    if (stored === null || !matches)
+      throw stored === null ? notValid('unknown', 'unknown key') : notValid('wrong', 'wrong secret');
+    if (stored.revokedAt !== null) throw notValid('revoked', 'revoked');
+    if (stored.expires !== null && stored.expires <= at) throw notValid('expired', 'expired');
+    if (isOfBothKinds(stored)) throw notValid('unusable', 'a key for data and for admins');
+    if (stored.admin !== (door === 'admin'))
+      throw notValid('misdirected', stored.admin ? 'an admin key' : 'not an admin key');
     proven.put(stored.id, stored.secretHash, 0);
     uses.note(stored, at);
     return stored;

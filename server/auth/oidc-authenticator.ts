@@ -72,15 +72,17 @@ export function makeOidcAuthenticator(
     const token = readCompactToken(text);
     const { algorithm, keyId, claims } = token;
     const issuer = byName.get(String(claims.get('iss')));
-    if (issuer === undefined || claims.get('iss') !== issuer.settings.issuer) throw notValid('unknown issuer');
+    if (issuer === undefined || claims.get('iss') !== issuer.settings.issuer)
+      throw notValid('unknown', 'unknown issuer');
     const { algorithms } = issuer.settings;
-    if (!algorithms.some((allowed) => allowed === algorithm)) throw notValid('an algorithm that is not allowed');
+    if (!algorithms.some((allowed) => allowed === algorithm))
+      throw notValid('unusable', 'an algorithm that is not allowed');
     const key = await issuer.keys.find(keyId, algorithm);
-    if (key === null) throw notValid('no such key of the issuer');
+    if (key === null) throw notValid('unknown', 'no such key of the issuer');
     try {
       await compactVerify(text, key.key, { algorithms: [key.algorithm] });
     } catch {
-      throw notValid('wrong signature');
+      throw notValid('wrong', 'wrong signature');
     }
     checkUse(token, issuer.settings);
     const holder = holderOf(claims, issuer.settings);
@@ -112,10 +114,10 @@ export function makeOidcAuthenticator(
       const digest = digestOf(text);
       const recalled = await recall(digest);
       const found = recalled ?? (await verify(text));
-      if (at < found.from) throw notValid('not valid yet');
-      if (at >= found.until) throw notValid('expired');
+      if (at < found.from) throw notValid('expired', 'not valid yet');
+      if (at >= found.until) throw notValid('expired', 'expired');
       if (found.boundTo !== null && found.boundTo !== certificateThumbprint(certificate)) {
-        throw notValid('bound to another certificate');
+        throw notValid('misdirected', 'bound to another certificate');
       }
       if (recalled === null) verified.put(digest, found, 0);
       return found.actor;
@@ -148,15 +150,17 @@ function digestOf(text: string): string {
 /** Meant for us, issued to whom the settings allow, and a token for access to an API. */
 function checkUse({ type, claims }: CompactToken, { audience, clients, tokenType }: IssuerSettings): void {
   const named = audiencesOf(claims);
-  if (!named.some((one) => audience.includes(one))) throw notValid('for another audience');
+  if (!named.some((one) => audience.includes(one))) throw notValid('misdirected', 'for another audience');
   const client = claims.get('azp') ?? claims.get('client_id');
-  if (clients !== null && !clients.some((allowed) => allowed === client)) throw notValid('issued to another client');
+  if (clients !== null && !clients.some((allowed) => allowed === client))
+    throw notValid('misdirected', 'issued to another client');
   // Whoever else it is for could use it here, unless we know the client that it was issued to.
-  if (clients === null && !named.every((one) => audience.includes(one))) throw notValid('for other audiences, too');
+  if (clients === null && !named.every((one) => audience.includes(one)))
+    throw notValid('misdirected', 'for other audiences, too');
   const isAccess = type === 'at+jwt';
   if (!isAccess && (tokenType === 'access' || (type !== null && type !== 'jwt')))
-    throw notValid('another type of token');
-  if (!isAccess && isOfAnotherUse(claims)) throw notValid('a token for another use');
+    throw notValid('misdirected', 'another type of token');
+  if (!isAccess && isOfAnotherUse(claims)) throw notValid('misdirected', 'a token for another use');
 }
 
 /** Marks of ID tokens, of logout and security events, and of the kinds that Keycloak names in the claims. */

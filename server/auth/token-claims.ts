@@ -44,14 +44,15 @@ export function holderOf(claims: Claims, names: ClaimNames): ClaimedHolder {
 
 function identityOf(provider: string, subject: unknown, claim: string): Identity {
   const made = typeof subject === 'string' ? makeIdentity(provider, subject) : null;
-  if (made?.ok !== true) throw notValid(`${claim} is no subject`);
+  if (made?.ok !== true) throw notValid('unusable', `${claim} is no subject`);
   return made.identity;
 }
 
 /** Nobody has to be in a group. */
 function groupsOf(value: unknown): readonly unknown[] {
   if (value === undefined) return [];
-  if (!Array.isArray(value) || value.length > TOKEN_LIMITS.groups) throw notValid('the groups claim is no short list');
+  if (!Array.isArray(value) || value.length > TOKEN_LIMITS.groups)
+    throw notValid('unusable', 'the groups claim is no short list');
   return [...new Set<unknown>(value)];
 }
 
@@ -61,21 +62,23 @@ function scopesOf(value: unknown): ScopeSet {
   const texts: readonly unknown[] =
     typeof value === 'string' ? value.split(' ') : Array.isArray(value) ? value : [null];
   const names = texts.filter((text) => {
-    if (typeof text !== 'string') throw notValid('the scope claim is neither a string nor a list of strings');
+    if (typeof text !== 'string')
+      throw notValid('unusable', 'the scope claim is neither a string nor a list of strings');
     const cut = text.indexOf(':');
     // What begins like a scope of ours must be one; the others are for others.
     return cut >= 0 && isFamily(text.slice(0, cut));
   });
-  if (!names.every(isScopeName)) throw notValid('the scope claim has a scope that does not exist');
+  if (!names.every(isScopeName)) throw notValid('unusable', 'the scope claim has a scope that does not exist');
   return scopeSetOf(names);
 }
 
 /** A configured claim must be there: without it nobody knows how far the token reaches. */
 function restrictionsOf(value: unknown): readonly NamespacePath[] {
-  if (!Array.isArray(value) || value.length > KEY_LIMITS.restrictions) throw notValid('no usable restrictions claim');
+  if (!Array.isArray(value) || value.length > KEY_LIMITS.restrictions)
+    throw notValid('unusable', 'no usable restrictions claim');
   return value.map((text: unknown) => {
     const named = canonicalize(text);
-    if (!named.ok) throw notValid('the restrictions claim has a namespace that is none');
+    if (!named.ok) throw notValid('unusable', 'the restrictions claim has a namespace that is none');
     return named.path;
   });
 }
@@ -96,7 +99,7 @@ export function validityOf(claims: Claims, { clockTolerance, maxTokenAge }: Time
   const issued = timeOf(claims, 'iat');
   const ends = timeOf(claims, 'exp');
   const begins = claims.has('nbf') ? timeOf(claims, 'nbf') : issued;
-  if (ends <= issued) throw notValid('it ends before it was issued');
+  if (ends <= issued) throw notValid('unusable', 'it ends before it was issued');
   return {
     from: Math.max(issued, begins) - clockTolerance,
     until: Math.min(ends, issued + maxTokenAge) + clockTolerance,
@@ -106,7 +109,8 @@ export function validityOf(claims: Claims, { clockTolerance, maxTokenAge }: Time
 /** A NumericDate in milliseconds; what is out of the range of dates is none. */
 export function timeOf(claims: Claims, name: string): number {
   const seconds = claims.get(name);
-  if (typeof seconds !== 'number' || !(seconds >= 0 && seconds <= LAST_SECOND)) throw notValid(`no usable \`${name}\``);
+  if (typeof seconds !== 'number' || !(seconds >= 0 && seconds <= LAST_SECOND))
+    throw notValid('unusable', `no usable \`${name}\``);
   return seconds * 1000;
 }
 
@@ -121,7 +125,7 @@ export function boundCertificate(claims: Claims): string | null {
   const [first, ...more] = members;
   // Whoever is asked for another proof than this one must not get in without it.
   if (first?.[0] !== 'x5t#S256' || more.length > 0 || typeof first[1] !== 'string') {
-    throw notValid('bound to what is not verified here');
+    throw notValid('misdirected', 'bound to what is not verified here');
   }
   return first[1];
 }
@@ -130,6 +134,7 @@ export function boundCertificate(claims: Claims): string | null {
 export function audiencesOf(claims: Claims): readonly string[] {
   const value = claims.get('aud');
   const texts: readonly unknown[] = Array.isArray(value) ? value : [value];
-  if (texts.length === 0 || !texts.every((text) => typeof text === 'string')) throw notValid('no usable `aud`');
+  if (texts.length === 0 || !texts.every((text) => typeof text === 'string'))
+    throw notValid('unusable', 'no usable `aud`');
   return texts;
 }

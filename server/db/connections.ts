@@ -217,6 +217,10 @@ export class StorePool extends DriverPool {
     return inTime(taking, this.#source.acquireTimeout);
   }
 
+  facts(): { readonly open: number; readonly free: number; readonly waiting: number } {
+    return { open: this.totalCount, free: this.idleCount, waiting: this.waitingCount };
+  }
+
   /** Runs a statement for its effect. */
   async run(text: string): Promise<void> {
     const client = await this.connect();

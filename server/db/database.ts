@@ -40,6 +40,17 @@ interface Limits {
   readonly onWait?: OnWait;
 }
 
+/** One pool of connections. */
+export interface PoolFacts {
+  readonly name: 'read' | 'write' | 'vital';
+  readonly max: number;
+  readonly open: number;
+  /** Of those that are open. */
+  readonly free: number;
+  /** Who waits for one. */
+  readonly waiting: number;
+}
+
 export interface Database {
   readonly kind: 'embedded' | 'external';
   /** For what writes, and for migrations. */
@@ -54,6 +65,8 @@ export interface Database {
   transaction<T>(work: (transaction: Knex.Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** Calls the handler for each NOTIFY of the channel, by whichever process, until it is closed; it outlives lost connections. */
   listen(channel: string, handler: NotificationHandler): Promise<Subscription>;
+  /** What the pools hold now. */
+  pools(): readonly PoolFacts[];
   /** Resolves if the store answers; rejects with what `storeFailure` understands. */
   ping(): Promise<void>;
   /** Ends the connections; an embedded store that this process owns is closed cleanly and handed to whoever asks next. */
@@ -127,6 +140,11 @@ function database(kind: Database['kind'], parts: Parts): Database {
     vital: makeReader(vitals),
     transaction: (work, options) => inTransaction(db, work, options),
     listen: (channel, handler) => listener.listen(channel, handler),
+    pools: () => [
+      { name: 'read', max: maxConnections, ...readers.facts() },
+      { name: 'write', max: maxWriters, ...writers.facts() },
+      { name: 'vital', max: maxVital, ...vitals.facts() },
+    ],
     ping: () => vitals.run('select 1'),
     close: () => (closing ??= close()),
   };

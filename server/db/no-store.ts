@@ -13,6 +13,7 @@ export function noStore(): Database {
     vital: refuse,
     transaction: refuse,
     listen: refuse,
+    pools: () => [],
     ping: refuse,
     close: () => Promise.resolve(),
   });

@@ -3,16 +3,18 @@ import type { Route } from './route.js';
 import { withDocuments } from './routes/documents.js';
 import { makeHealthRoutes } from './routes/health.js';
 import { type KeyRoutesOptions, makeKeyRoutes } from './routes/keys.js';
+import { makeMetricsRoute, type MetricsOptions } from './routes/metrics.js';
 import { problemsPage } from './routes/problems.js';
 import { makeStatusRoute, type StatusOptions } from './routes/status.js';
 
-export type AdminRoutesOptions = KeyRoutesOptions & StatusOptions;
+export type AdminRoutesOptions = KeyRoutesOptions & StatusOptions & MetricsOptions;
 
 export function makeAdminRoutes(options: AdminRoutesOptions): readonly Route[] {
   const { readiness } = options;
   return withDocuments([
     ...makeHealthRoutes(readiness),
     makeStatusRoute(options),
+    makeMetricsRoute(options),
     ...makeKeyRoutes(options),
     problemsPage,
   ]);

@@ -33,8 +33,16 @@ export interface Exchange {
   active: Active | null;
   /** What was asked of the policy, once it was: for the audit log. */
   judged: Judged | null;
+  /** Of a request to read, once it was decided: for the metrics. */
+  decided: DecisionTimes | null;
   /** Of its path and method, once that is known. */
   route: Route | null;
+}
+
+/** When a decision was begun and when it was made, in milliseconds of the process. */
+export interface DecisionTimes {
+  readonly began: number;
+  readonly ended: number;
 }
 
 /** So many requests a second, and how many may go on now. */
@@ -60,6 +68,14 @@ export interface Page {
   readonly html: string;
 }
 
+/** For programs that read another format than JSON. */
+export interface PlainText {
+  readonly status: number;
+  readonly text: string;
+  /** The whole `Content-Type`. */
+  readonly type: string;
+}
+
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
 /** The id that a client gave its request, if it is a valid one. */
@@ -71,8 +87,9 @@ export function clientIdOf(headers: Headers): string | null {
 /** An answer that nobody is accountable for yet. */
 export type Reply = Omit<Outgoing, 'taken'>;
 
-export function toReply(exchange: Exchange, answer: Answer | Page, currentDigest: string): Reply {
+export function toReply(exchange: Exchange, answer: Answer | Page | PlainText, currentDigest: string): Reply {
   const { status } = answer;
+  if ('text' in answer) return make(exchange, { ...answer, headers: [] }, currentDigest);
   return 'html' in answer
     ? make(
         exchange,

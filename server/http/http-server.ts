@@ -18,7 +18,7 @@ import {
   messageClasses,
 } from './http-message.js';
 import { type At, listenOnSocket, listenOnTcp, type SocketAt, type TcpAt } from './listen-at.js';
-import type { Refusal, Ungreeted } from './request-log.js';
+import type { Refusal, Ungreeted } from './request-observer.js';
 import type { TlsIdentity } from './tls-files.js';
 
 /** An address that is ours. Whoever connects before it is served is turned away, as if nobody listened. */

@@ -10,13 +10,14 @@ import type { ActorResolver } from '../auth/resolved-actors.js';
 import type { Active, ActivePolicy } from '../policy/active-policy.js';
 import { type AgeLimits, stalenessOf } from '../policy/staleness.js';
 import type { Clock, IdSource } from '../ports.js';
-import { ApiProblem } from '../problem.js';
+import { ApiProblem, type LimitName } from '../problem.js';
 import type { Attempts } from './attempts.js';
 import {
   type Answer,
   clientIdOf,
   type Exchange,
   type Page,
+  type PlainText,
   type Reply,
   toPreflight,
   toRefusal,
@@ -32,7 +33,7 @@ import { readJsonBody, readNoBody } from './request-body.js';
 import { checkTarget, hostOf, readHeaders } from './request-head.js';
 import { readNamedHeaders, readQuery } from './request-inputs.js';
 import type { RequestAudit } from './request-audit.js';
-import type { RequestLog } from './request-log.js';
+import type { RequestObserver } from './request-observer.js';
 import type { Call, Route } from './route.js';
 import type { Shares } from './shares.js';
 import { toStoreProblem } from './store-problem.js';
@@ -49,7 +50,7 @@ export interface Services {
   readonly shares: Shares;
   readonly clock: Clock;
   readonly nextId: IdSource;
-  readonly log: RequestLog;
+  readonly observer: RequestObserver;
   readonly audit: RequestAudit;
 }
 
@@ -83,13 +84,13 @@ export async function serve(door: Door, routes: RoutesOfPath | null, incoming: I
     if (fault !== null) throw fault;
     const preflight = readPreflight(door, routes, exchange);
     if (preflight !== null) {
-      door.services.log.answered(exchange, 204);
+      door.services.observer.answered(exchange, 204);
       return finish(door, exchange, toPreflight(exchange, preflight, digestOf(door)));
     }
     const answer = await work(door, routes, exchange);
     const reply = withCors(door, exchange, toReply(exchange, answer, digestOf(door)));
     checkRoom(door, exchange, reply.bytes);
-    door.services.log.answered(exchange, answer.status);
+    door.services.observer.answered(exchange, answer.status);
     door.services.audit.answered(exchange, answer);
     return finish(door, exchange, reply);
   } catch (error) {
@@ -148,6 +149,7 @@ function openExchange({ services }: Door, incoming: Incoming): Opened {
     leave: null,
     active: null,
     judged: null,
+    decided: null,
     route: null,
   };
   return { exchange, fault };
@@ -176,7 +178,7 @@ function withCors({ cors }: Door, { headers }: Exchange, reply: Reply): Reply {
   return more.length === 0 ? reply : { ...reply, headers: [...reply.headers, ...more] };
 }
 
-async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange): Promise<Answer | Page> {
+async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange): Promise<Answer | Page | PlainText> {
   const { services, guard } = door;
   const { incoming, headers } = exchange;
   const target = incoming.url ?? '';
@@ -185,13 +187,13 @@ async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange)
   const route = chooseRoute(routes, incoming.method);
   // After method and path, so that an unknown path is that and nothing else.
   const query = readQuery(target, route.input.query);
+  exchange.route = route;
   if (door.isClosing()) throw new ApiProblem('shutting_down', { retryAfter: 1 });
   if (route.access === 'public') {
     limit(services.limiters.perAddress, 'address', addressName(exchange.address), exchange);
     readNoBody(headers);
     return route.answer();
   }
-  exchange.route = route;
   if (route.access === 'status') {
     // Whoever shows a credential is held to it, also where none is needed.
     const isBare = !headers.has('authorization') && incoming.peer.certificate === null;
@@ -247,7 +249,7 @@ async function identify<Actor extends NonNullable<Exchange['actor']>>(
   const authenticate = async (): Promise<Actor> => {
     try {
       // A bad certificate beside a good key is refused too: what is presented must hold.
-      if (peer.certificateFault !== null) throw notValid(`certificate: ${peer.certificateFault}`);
+      if (peer.certificateFault !== null) throw notValid('unusable', `certificate: ${peer.certificateFault}`);
       return await registry.authenticate(evidence, at);
     } catch (error) {
       // Only failures are counted here, so nobody is locked out by others who fail from the same address.
@@ -269,7 +271,7 @@ async function identify<Actor extends NonNullable<Exchange['actor']>>(
 }
 
 /** Counts the request, and notes what is left where the answer is to say so. */
-function limit(limiter: RateLimiter, policy: string, name: string, told: Pick<Exchange, 'quotas'> | null): void {
+function limit(limiter: RateLimiter, policy: LimitName, name: string, told: Pick<Exchange, 'quotas'> | null): void {
   const wait = limiter.take(name);
   if (wait > 0) throw tooMany(limiter, policy, wait);
   const { quota } = limiter;
@@ -303,8 +305,9 @@ async function callOf<Actor>(
     body,
     gone: incoming.gone,
     pin: () => (exchange.active ??= pinFresh(services, at)),
-    judged: (judged) => {
+    judged: (judged, times) => {
       exchange.judged = judged;
+      exchange.decided = times ?? null;
     },
   };
 }
@@ -318,13 +321,13 @@ function pinFresh({ policies, ages }: Services, at: Instant): Active {
 
 /** A refusal that nobody reads is made all the same, so that every request ends in one way. */
 function fail(door: Door, exchange: Exchange, error: unknown): Reply {
-  const { log, audit } = door.services;
+  const { observer, audit } = door.services;
   const problem = toProblem(error);
   const isGone = error instanceof RequestAborted || exchange.incoming.gone.aborted;
   // A fault of ours is one whether somebody waits for the answer or not.
-  if (isGone && problem.code !== 'internal') log.abandoned(exchange);
+  if (isGone && problem.code !== 'internal') observer.abandoned(exchange);
   else {
-    log.answered(exchange, problem.status, problem);
+    observer.answered(exchange, problem.status, problem);
     audit.refused(exchange, problem);
   }
   return withCors(door, exchange, toRefusal(exchange, problem, digestOf(door)));

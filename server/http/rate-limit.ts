@@ -1,7 +1,7 @@
 // Token buckets by name (an address, an actor): so many requests a second, with a second's worth in hand. Memory is bounded:
 // the name that has been quiet longest is forgotten first.
 import { RATE_LIMITS } from '../limits.js';
-import { ApiProblem } from '../problem.js';
+import { ApiProblem, type LimitName } from '../problem.js';
 
 export interface RateLimiter {
   /** Requests a second. */
@@ -48,14 +48,14 @@ export function makeRateLimiter(quota: number, now: () => number = () => perform
 }
 
 /** The refusal of a request that comes too early by so many seconds. */
-export function tooMany({ quota }: Pick<RateLimiter, 'quota'>, policy: string, wait: number): ApiProblem {
+export function tooMany({ quota }: Pick<RateLimiter, 'quota'>, policy: LimitName, wait: number): ApiProblem {
   const headers = [
     'RateLimit-Policy',
     `"${policy}";q=${String(quota)};w=1`,
     'RateLimit',
     `"${policy}";r=0;t=${String(wait)}`,
   ];
-  return new ApiProblem('limit.rate', { retryAfter: wait, headers });
+  return new ApiProblem('limit.rate', { retryAfter: wait, headers, limit: policy });
 }
 
 function forgetOldest(buckets: Map<string, Bucket>): void {

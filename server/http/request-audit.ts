@@ -6,7 +6,7 @@ import type { AuditTrail, NewEvent } from '../audit/trail.js';
 import { AUDIT_LIMITS } from '../limits.js';
 import type { ApiProblem, ProblemCode } from '../problem.js';
 import { makeRecent } from '../recent.js';
-import type { Answer, Exchange, Page } from './exchange.js';
+import type { Answer, Exchange, Page, PlainText } from './exchange.js';
 import { makeRateLimiter } from './rate-limit.js';
 import type { Route } from './route.js';
 
@@ -15,7 +15,7 @@ export interface RequestAudit {
   readonly check: (access: Route['access']) => void;
   /** Somebody has proven who they are. */
   readonly authenticated: (exchange: Exchange) => void;
-  readonly answered: (exchange: Exchange, answer: Answer | Page) => void;
+  readonly answered: (exchange: Exchange, answer: Answer | Page | PlainText) => void;
   readonly refused: (exchange: Exchange, problem: ApiProblem) => void;
 }
 

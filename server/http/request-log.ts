@@ -1,33 +1,12 @@
-// The operator's log of requests: the one exit for everything that is answered, one line each, with whoever asked as far as it
+// The operator's log of requests: one line for everything that is answered, with whoever asked as far as it
 // is known. Of a flood of refusals some have a line each, so that the id of an answer finds it; the others are counted, by their addresses.
 import { HTTP_LIMITS, LOG_LIMITS } from '../limits.js';
 import type { Logger } from '../ports.js';
 import type { ApiProblem } from '../problem.js';
 import type { Exchange } from './exchange.js';
+import type { RequestObserver } from './request-observer.js';
 
-export interface RequestLog {
-  /** `problem` where the answer is a refusal. */
-  readonly answered: (exchange: Exchange, status: number, problem?: ApiProblem) => void;
-  /** The client went away before its answer. */
-  readonly abandoned: (exchange: Exchange) => void;
-  /** What never became a request was refused with this. */
-  readonly refused: (refusal: Refusal) => void;
-  /** A connection ended before it was one, for this reason of OpenSSL's or Node's. */
-  readonly ungreeted: (client: Ungreeted) => void;
-}
-
-export interface Ungreeted {
-  readonly address: string | null;
-  readonly reason: string;
-}
-
-export interface Refusal {
-  readonly requestId: string;
-  readonly address: string | null;
-  readonly problem: ApiProblem;
-}
-
-export function makeRequestLog(log: Logger): RequestLog {
+export function makeRequestLog(log: Logger): RequestObserver {
   const hasRoom = makeFloodGate(log);
   return {
     answered: (exchange, status, problem) => {

@@ -24,7 +24,7 @@ import type { RequestActor } from '../auth/request-actor.js';
 import type { Active } from '../policy/active-policy.js';
 import { ApiProblem, type ProblemCode } from '../problem.js';
 import { isRecordId } from '../api/record-schema.js';
-import type { Answer, Page } from './exchange.js';
+import type { Answer, DecisionTimes, Page, PlainText } from './exchange.js';
 import { pathTemplate } from './path-template.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH';
@@ -93,7 +93,7 @@ export interface Call<Actor> {
   /** Takes the policy in force, once; every later call gives the same one. */
   readonly pin: () => Active;
   /** Says what is asked of the policy, before anything is done about it: the audit log has it, whatever becomes of the request. */
-  readonly judged: (judged: Judged) => void;
+  readonly judged: (judged: Judged, times?: DecisionTimes) => void;
 }
 
 export interface ActorCall extends Call<RequestActor> {
@@ -152,7 +152,7 @@ export interface AdminRoute extends Described {
  */
 export interface StatusRoute extends Described {
   readonly access: 'status';
-  readonly answer: (asked: { readonly at: Instant }) => Promise<Answer>;
+  readonly answer: (asked: { readonly at: Instant }) => Promise<Answer | PlainText>;
 }
 
 export type Route = PublicRoute | ActorRoute | AdminRoute | StatusRoute;
@@ -241,15 +241,17 @@ export function recordRoute({ family, locate, answer, ...told }: RecordRoute): A
     input: {},
     run: async ({ actor, at, path, pin, judged, resolve, gone }) => {
       const { policy } = pin();
-      const resolved = resolve();
       const id = partOf(path);
       if (id === null || !isRecordId(id)) throw notFound('no id');
       const namespace = await locate(id, gone);
       // Decided also where there is nothing, so that it takes as long.
       const request = { family, context: namespace ?? ROOT, reach: 'exact' } as const;
+      const began = performance.now();
+      const resolved = resolve();
       const visible = visibilityAs(resolved, { request, at });
+      const ended = performance.now();
       const asked = namespace === null ? null : { access: queryAsked(request), resolved, visibility: visible };
-      judged({ operation: `${family}.read`, record: id, asked });
+      judged({ operation: `${family}.read`, record: id, asked }, { began, ended });
       if (namespace === null) throw notFound('no record of the family');
       if (visible.kind === 'none') throw notFound(visible.step);
       const found = await answer({ actor, resolved, at, policy, visible, gone }, id);
@@ -267,10 +269,12 @@ function see(
   verb: ReadVerb,
 ): Decided {
   const { policy } = pin();
+  const began = performance.now();
   const resolved = resolve();
   const visible = visibilityAs(resolved, { request, at });
+  const ended = performance.now();
   const asked = { access: queryAsked(request), resolved, visibility: visible };
-  judged({ operation: `${request.family}.${verb}`, asked });
+  judged({ operation: `${request.family}.${verb}`, asked }, { began, ended });
   if (visible.kind === 'none') throw new ApiProblem('authz.denied', { step: visible.step });
   return { actor, resolved, at, policy, visible, gone };
 }

@@ -29,6 +29,7 @@ export function declaredAdminRoutes(): readonly Route[] {
     policies: { ...policies, noteLabels: unasked, subscribe: unasked },
     ages: NO_AGE_LIMITS,
     readiness: unasked,
+    metrics: [],
     startedAt: instantOf(0),
   });
 }

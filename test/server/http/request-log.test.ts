@@ -3,7 +3,8 @@ import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
 import { adminOfKey } from '../../../server/auth/admin-actor.js';
 import type { Exchange } from '../../../server/http/exchange.js';
-import { makeRequestLog, type RequestLog } from '../../../server/http/request-log.js';
+import { makeRequestLog } from '../../../server/http/request-log.js';
+import type { RequestObserver } from '../../../server/http/request-observer.js';
 import { LOG_LIMITS } from '../../../server/limits.js';
 import { ApiProblem, type ProblemCode } from '../../../server/problem.js';
 
@@ -13,7 +14,7 @@ interface Line {
 }
 
 let lines: Line[];
-let log: RequestLog;
+let log: RequestObserver;
 let made: number;
 
 beforeEach(() => {
@@ -50,6 +51,7 @@ function refuse(code: ProblemCode, address: string): void {
     quotas: [],
     active: null,
     judged: null,
+    decided: null,
     route: null,
   };
   const problem = new ApiProblem(code, { retryAfter: 1, reason: 'too many' });

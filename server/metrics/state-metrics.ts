@@ -1,0 +1,167 @@
+// What a gateway is like when somebody looks: the policy in force and its age, the store's connections, the audit log, and whether requests can
+// be answered. Read when it is asked for, so that it costs nothing meanwhile.
+import type { AuditTrail } from '../audit/trail.js';
+import type { CredentialIssuer } from '../auth/authenticator.js';
+import type { Database, PoolFacts } from '../db/database.js';
+import type { Readiness } from '../http/readiness.js';
+import type { ActivePolicy } from '../policy/active-policy.js';
+import { ageOf, type AgeLimits, stalenessOf } from '../policy/staleness.js';
+import type { Clock } from '../ports.js';
+import type { Reading, Registry } from './series.js';
+
+/** The same policies, whose changes are counted from now on. */
+export function countReloads({ counter }: Registry, policies: ActivePolicy): ActivePolicy {
+  const reloads = counter({
+    name: 'bailiwick_snapshot_reloads_total',
+    help: 'Policies that took the place of the one in force, and offers that could not, by the code of what was wrong.',
+    labels: ['result', 'reason'],
+  });
+  return {
+    ...policies,
+    activate: (...next) => {
+      const active = policies.activate(...next);
+      reloads.add('activated', 'none');
+      return active;
+    },
+    refuse: (fault) => {
+      policies.refuse(fault);
+      reloads.add('refused', fault.code);
+    },
+  };
+}
+
+export interface PolicyFacts {
+  readonly policies: ActivePolicy;
+  readonly ages: AgeLimits;
+  readonly clock: Clock;
+}
+
+export function publishPolicy({ gauge }: Registry, { policies, ages, clock }: PolicyFacts): void {
+  const { current, state } = policies;
+  gauge(
+    {
+      name: 'bailiwick_snapshot_info',
+      help: 'The policy in force: its name, the digest of its snapshot and that of its decisions; always 1.',
+      labels: ['policy', 'snapshot', 'decisions'],
+    },
+    () => {
+      const { name, digest, decisions } = current().policy;
+      return [[1, name, digest, decisions]];
+    },
+  );
+  gauge(
+    {
+      name: 'bailiwick_snapshot_generation',
+      help: 'How many times a policy was activated on this store, this one too.',
+    },
+    () => [[current().generation]],
+  );
+  gauge(
+    { name: 'bailiwick_snapshot_activation_timestamp_seconds', help: 'When the policy in force was activated.' },
+    () => [[current().since / 1000]],
+  );
+  gauge(
+    {
+      name: 'bailiwick_snapshot_last_success_timestamp_seconds',
+      help: 'When the policy in force was activated, or last found at its source.',
+    },
+    () => [[state().confirmedAt / 1000]],
+  );
+  gauge(
+    { name: 'bailiwick_snapshot_age_seconds', help: 'Time since the policy in force was last found at its source.' },
+    () => [[ageOf(state(), clock.now()) / 1000]],
+  );
+  gauge(
+    {
+      name: 'bailiwick_snapshot_expires_timestamp_seconds',
+      help: 'When the statement expires under which the policy in force was published; absent without a statement.',
+    },
+    () => {
+      const { statement } = current();
+      return statement === null ? [] : [[statement.expires / 1000]];
+    },
+  );
+  gauge(
+    { name: 'bailiwick_snapshot_refused', help: '1 while what the source offers cannot be served, else 0.' },
+    () => [[state().refusal === null ? 0 : 1]],
+  );
+  gauge(
+    {
+      name: 'bailiwick_snapshot_stale',
+      help: '1 where the policy in force has reached this limit of age, else 0; at `hard` nothing is decided any more.',
+      labels: ['limit'],
+    },
+    () => {
+      const stale = stalenessOf(state(), ages, clock.now());
+      return [
+        [stale === 'no' ? 0 : 1, 'soft'],
+        [stale === 'hard' ? 1 : 0, 'hard'],
+      ];
+    },
+  );
+}
+
+export function publishStore({ gauge }: Registry, { pools }: Pick<Database, 'pools'>): void {
+  const ofEach =
+    (readings: (pool: PoolFacts) => readonly Reading[]): (() => readonly Reading[]) =>
+    () =>
+      pools().flatMap(readings);
+  gauge(
+    {
+      name: 'bailiwick_db_connections',
+      help: 'Connections to the store: those in use and those that are free.',
+      labels: ['pool', 'state'],
+    },
+    ofEach(({ name, open, free }) => [
+      [open - free, name, 'used'],
+      [free, name, 'free'],
+    ]),
+  );
+  gauge(
+    { name: 'bailiwick_db_connections_max', help: 'Connections to the store that a pool may have.', labels: ['pool'] },
+    ofEach(({ name, max }) => [[max, name]]),
+  );
+  gauge(
+    { name: 'bailiwick_db_waiting', help: 'Requests that wait for a connection to the store.', labels: ['pool'] },
+    ofEach(({ name, waiting }) => [[waiting, name]]),
+  );
+}
+
+export function publishAudit({ gauge, total }: Registry, { counts, lag }: Pick<AuditTrail, 'counts' | 'lag'>): void {
+  total(
+    {
+      name: 'bailiwick_audit_records_total',
+      help: 'Events of the audit log that were written to the disk since the start.',
+    },
+    () => [[counts().written]],
+  );
+  total(
+    {
+      name: 'bailiwick_audit_dropped_total',
+      help: 'Events that were lost, because the audit log could not be written for long.',
+    },
+    () => [[counts().lost]],
+  );
+  gauge(
+    { name: 'bailiwick_audit_lag_seconds', help: 'For how long the audit log could not be written; 0 while it can.' },
+    () => [[lag() / 1000]],
+  );
+}
+
+export function publishReadiness({ gauge }: Registry, readiness: () => Promise<Readiness>): void {
+  gauge(
+    { name: 'bailiwick_ready', help: '1 where this check of /readyz is passed, else 0.', labels: ['check'] },
+    async () => Object.entries((await readiness()).checks).map(([check, said]) => [said === 'ok' ? 1 : 0, check]),
+  );
+}
+
+export function publishIssuers({ gauge }: Registry, issuers: readonly CredentialIssuer[]): void {
+  gauge(
+    {
+      name: 'bailiwick_issuer_up',
+      help: '1 where credentials of this issuer can be judged, by its place in the settings, else 0.',
+      labels: ['setting'],
+    },
+    () => issuers.map(({ setting, trouble }) => [trouble() === null ? 1 : 0, setting]),
+  );
+}
