@@ -6,7 +6,7 @@ import { ENGINE_LIMITS } from './limits.js';
 import { type NamespacePath, ROOT } from './model/namespace.js';
 import { decodeSnapshot, type SnapshotFault } from './snapshot/decode.js';
 import { digestNamespaces } from './snapshot/digest-cells.js';
-import { decisionsFault } from './snapshot/labels.js';
+import { decisionsFault, FALSE_DECISIONS } from './snapshot/labels.js';
 
 export {
   type AskedInput,
@@ -142,13 +142,20 @@ export interface NamespaceDigest {
   readonly digest: string;
 }
 
+export type NamespaceListing =
+  | { readonly ok: true; readonly namespaces: readonly NamespaceDigest[] }
+  | { readonly ok: false; readonly fault: SnapshotFault };
+
 /**
  * In path order, the root first: a digest changes exactly if a decision at its namespace or below it changes. Of the
- * unrestricted policy the root alone. Grows with namespaces times identities that hold something: for listings.
+ * unrestricted policy the root alone. The root's is the decision digest: the fault is that the file states another one. Grows with
+ * namespaces times identities whose rights change there: for listings.
  */
-export function namespaceDigests(policy: Policy): readonly NamespaceDigest[] {
+export function namespaceDigests(policy: Policy): NamespaceListing {
   const prepared = preparedOf(policy);
-  if (prepared === null) return [{ namespace: ROOT, digest: policy.decisions }];
+  if (prepared === null) return { ok: true, namespaces: [{ namespace: ROOT, digest: policy.decisions }] };
   const digests = digestNamespaces(prepared.tables, prepared.holders);
-  return prepared.paths.map((namespace, row) => ({ namespace, digest: digests[row] ?? policy.decisions }));
+  if (digests[0] !== policy.decisions) return { ok: false, fault: FALSE_DECISIONS };
+  const namespaces = prepared.paths.map((namespace, row) => ({ namespace, digest: digests[row] ?? policy.decisions }));
+  return { ok: true, namespaces };
 }

@@ -23,6 +23,8 @@ export interface Cells {
   readonly at: ArrayLike<TimelineNumber>;
   /** By class, rights below the row just entered; those at it where nothing can be below. */
   readonly below: ArrayLike<TimelineNumber>;
+  /** By class, what the row just entered inherits. */
+  readonly inherited: ArrayLike<TimelineNumber>;
   /** Once. False where the visitor has ended it, or there were more intervals than the limit. */
   readonly walk: (visitor: CellVisitor) => boolean;
 }
@@ -123,6 +125,7 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
     timelines,
     at,
     below,
+    inherited,
     walk: (visitor) => {
       const { parent } = tables.namespaces;
       for (let row = 0; row < parent.length; row += 1) {

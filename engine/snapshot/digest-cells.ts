@@ -3,12 +3,11 @@
 import type { HolderClasses } from '../model/holders.js';
 import { invariant } from '../model/invariant.js';
 import type { PolicyTables } from '../model/tables.js';
-import { type Cells, makeCells } from './cells.js';
+import { makeCells } from './cells.js';
 import { type Digest, digestOf } from './hash.js';
-import { type HolderSets, makeHolderSets } from './holder-sets.js';
-import { NEVER, type TimelineNumber } from './numbered-timelines.js';
-
-const RADIX = 2 ** 26;
+import { makeHeldGroups } from './held-groups.js';
+import { makeHolderSets } from './holder-sets.js';
+import { makeRightsText } from './rights-text.js';
 
 export interface CellDigests {
   /** The decision digest: that of the root. */
@@ -67,42 +66,33 @@ export function digestCells(
 }
 
 /**
- * For every namespace row, the digest of every cell at it or below it, inherited rights included, for all time. Takes
- * time in proportion to namespaces times those who hold something there: for listings, not for loading.
+ * For every namespace row, the digest of every cell at it or below it, inherited rights included, for all time; the root's is the
+ * decision digest. Takes time in proportion to namespaces times those whose rights change there: for listings, not for loading.
  */
 export function digestNamespaces(tables: PolicyTables, holders: HolderClasses): readonly Digest[] {
-  const worked = digestCells(tables, holders, { expandedRows: Infinity, intervals: Infinity });
-  invariant(typeof worked !== 'string', 'nothing is infinitely large');
-  const { changes } = worked;
   const cells = makeCells(tables, holders, Infinity);
-  const rightsOf = makeRightsText(cells, { sets: makeHolderSets(tables, holders, Infinity), intervals: Infinity });
+  const sets = makeHolderSets(tables, holders, Infinity);
+  const changesOf = makeRightsText(cells, { sets, intervals: Infinity });
+  const held = makeHeldGroups(cells, sets);
   const tree = makeTree(tables);
   const digests: Digest[] = [];
-  const rights: (readonly string[])[] = [];
-  // The classes that hold something below each row that is open: nobody else has rights at its children before they change.
-  const holding: (readonly number[])[] = [];
+  const open: { readonly changes: readonly string[]; readonly rights: readonly string[] }[] = [];
   cells.walk({
     enter: (_, changed) => {
-      const here = join(holding.at(-1) ?? [], changed);
-      const texts = rightsOf(here);
-      invariant(typeof texts !== 'string', 'nothing is infinitely large');
-      rights.push(texts);
-      holding.push(here.filter((holder) => cells.below[holder] !== NEVER));
+      const changes = changesOf(changed);
+      invariant(typeof changes !== 'string', 'nothing is infinitely large');
+      open.push({ changes, rights: held.enter(changed) });
       return true;
     },
     leave: (row) => {
-      holding.pop();
-      digests[row] = namespaceDigest(rights.pop() ?? [], tree.take(row));
-      const change = changes[row] ?? null;
-      if (change !== null) tree.put(row, change);
+      held.leave();
+      const { changes, rights } = open.pop() ?? { changes: [], rights: [] };
+      const below = tree.take(row);
+      digests[row] = namespaceDigest(rights, below);
+      if (changes.length + below.length > 0) tree.put(row, namespaceDigest(changes, below));
     },
   });
   return digests;
-}
-
-/** The numbers of two lists in ascending order, none twice; the first list is so already. */
-function join(ascending: readonly number[], more: readonly number[]): readonly number[] {
-  return more.length === 0 ? ascending : [...new Set([...ascending, ...more])].sort((a, b) => a - b);
 }
 
 /** JSON: who differs how from what is inherited, and the digests of the children in path order. */
@@ -131,56 +121,4 @@ function makeTree(tables: PolicyTables): {
       return list;
     },
   };
-}
-
-/**
- * Rights of the row just entered as JSON texts `[at, below, identities]`, sorted: classes of equal rights stand together,
- * and those who have nothing are left out. A limit's name past it.
- */
-function makeRightsText(
-  cells: Cells,
-  { sets, intervals }: { readonly sets: HolderSets; readonly intervals: number },
-): (classes: readonly number[]) => readonly string[] | keyof DigestLimits {
-  const { timelines } = cells;
-  let written = 0;
-  return (classes) => {
-    const groups = new Map<number, Group>();
-    let last: Group | undefined;
-    for (const holder of classes) {
-      const at = cells.at[holder] ?? NEVER;
-      const below = cells.below[holder] ?? NEVER;
-      // Members of one role mostly have the same rights, one after the other.
-      if (last?.at !== at || last.below !== below) {
-        if (at === NEVER && below === NEVER) continue;
-        const key = keyOf(at, below);
-        last = groups.get(key);
-        if (last === undefined) {
-          last = { at, below, classes: [] };
-          groups.set(key, last);
-        }
-      }
-      last.classes.push(holder);
-    }
-    const texts: string[] = [];
-    for (const group of groups.values()) {
-      // Rights that no instant changes are as many as the rows, which have a limit of their own.
-      written += timelines.intervals(group.at) + timelines.intervals(group.below) - 2;
-      if (written > intervals) return 'intervals';
-      const identities = sets.digestOf(group.classes);
-      if (identities === null) return 'expandedRows';
-      texts.push(`[${timelines.text(group.at)},${timelines.text(group.below)},"${identities}"]`);
-    }
-    return texts.sort();
-  };
-}
-
-interface Group {
-  readonly at: TimelineNumber;
-  readonly below: TimelineNumber;
-  readonly classes: number[];
-}
-
-/** One number for the pair: a small one, which is a faster key, where the two are the same. */
-function keyOf(at: TimelineNumber, below: TimelineNumber): number {
-  return at === below ? at : -(at * RADIX + below) - 1;
 }

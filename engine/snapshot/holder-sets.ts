@@ -6,7 +6,7 @@ import { type Digest, digestBytesOf, digestOf } from './hash.js';
 
 export interface HolderSets {
   /** The digest of the identities in these classes, in any order, or null once more has been hashed than the limit. */
-  readonly digestOf: (classes: readonly number[]) => Digest | null;
+  readonly digestOf: (classes: ArrayLike<number>) => Digest | null;
 }
 
 interface Known {
@@ -90,7 +90,7 @@ export function makeHolderSets(tables: PolicyTables, holders: HolderClasses, lim
 
   return {
     digestOf: (classes) => {
-      const sorted = isAscending(classes) ? classes : new Int32Array(classes).sort();
+      const sorted = isAscending(classes) ? classes : Int32Array.from(classes).sort();
       const key = keyOf(sorted);
       for (const one of known.get(key) ?? []) if (isSame(one.classes, sorted)) return one.digest;
       const digest = hashSet(sorted);
@@ -140,7 +140,7 @@ function tokensOf(tables: PolicyTables): Int32Array {
   return tokens;
 }
 
-function isAscending(classes: readonly number[]): boolean {
+function isAscending(classes: ArrayLike<number>): boolean {
   for (let i = 1; i < classes.length; i += 1) if ((classes[i] ?? 0) < (classes[i - 1] ?? 0)) return false;
   return true;
 }

@@ -20,6 +20,11 @@ export function decisionsFault(
     const message = 'the grants of the policy cut time into more intervals than the limit';
     return { code: 'snapshot.limit', message };
   }
-  if (digests.decisions === stated) return null;
-  return { code: 'snapshot.decisions', message: 'the decision digest is not that of the decisions in the file' };
+  return digests.decisions === stated ? null : FALSE_DECISIONS;
 }
+
+/** Of a file that states another decision digest than that of its decisions. */
+export const FALSE_DECISIONS: SnapshotFault = Object.freeze({
+  code: 'snapshot.decisions',
+  message: 'the decision digest is not that of the decisions in the file',
+});

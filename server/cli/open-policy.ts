@@ -2,7 +2,15 @@
 // exit status.
 import { dirname } from 'node:path';
 import type { PolicySet } from '../../engine/compiler.js';
-import { groupDigits, type Instant, type Policy, type SnapshotFault, verifyDecisions } from '../../engine/index.js';
+import {
+  groupDigits,
+  type Instant,
+  type NamespaceDigest,
+  namespaceDigests,
+  type Policy,
+  type SnapshotFault,
+  verifyDecisions,
+} from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits.js';
 import type { CheckReport, CheckRequest, Phase } from '../policy/check-policy.js';
 import type { OpenResult, Purpose } from '../policy/open-policy.js';
@@ -83,6 +91,17 @@ export async function openStated(io: CliIo, path: string, purpose: Purpose = 'us
   const fault = opened.source === 'folder' ? null : verifyDecisions(opened.policy);
   if (fault === null) return opened;
   throw notWhole(path, fault, opened.policy.digest);
+}
+
+/** As `openStated`, with the digest of each namespace. The root's is the decision digest, so that nothing is worked out twice. */
+export async function openListed(
+  io: CliIo,
+  path: string,
+): Promise<OpenedPolicy & { readonly namespaces: readonly NamespaceDigest[] }> {
+  const opened = await openPolicy(io, path);
+  const listing = namespaceDigests(opened.policy);
+  if (listing.ok) return { ...opened, namespaces: listing.namespaces };
+  throw notWhole(path, listing.fault, opened.policy.digest);
 }
 
 function notWhole(path: string, { code, message }: SnapshotFault, sha256: string): CliFailure {

@@ -28,7 +28,9 @@ function digest(set: PolicySet): Digested {
   if (!compiled.ok) throw new Error('a generated world compiles');
   const loaded = loadSnapshot(compiled.snapshot.bytes);
   if (!loaded.ok) throw new Error(`${loaded.fault.code}: ${loaded.fault.message}`);
-  const namespaces = new Map(namespaceDigests(loaded.policy).map((entry) => [entry.namespace, entry.digest]));
+  const listing = namespaceDigests(loaded.policy);
+  if (!listing.ok) throw new Error(listing.fault.code);
+  const namespaces = new Map(listing.namespaces.map((entry) => [entry.namespace, entry.digest]));
   return { decisions: compiled.snapshot.decisions, namespaces };
 }
 

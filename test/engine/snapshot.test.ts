@@ -9,6 +9,7 @@ import {
   loadSnapshot,
   packSnapshot,
   unrestrictedPolicy,
+  namespaceDigests,
   verifyDecisions,
 } from '../../engine/index.js';
 import { snapshotJson } from '../../engine/snapshot/canonical.js';
@@ -277,6 +278,7 @@ describe('loading', () => {
     const loaded = loadSnapshot(seal({ ...body(), decisions: `sha256:${'0'.repeat(64)}` }));
     if (!loaded.ok) throw new Error('it is whole');
     expect(verifyDecisions(loaded.policy)?.code).toBe('snapshot.decisions');
+    expect(namespaceDigests(loaded.policy)).toMatchObject({ ok: false, fault: { code: 'snapshot.decisions' } });
     const honest = loadSnapshot(compile(FULL).bytes);
     expect(honest.ok && verifyDecisions(honest.policy)).toBe(null);
     expect(verifyDecisions(unrestrictedPolicy())).toBe(null);

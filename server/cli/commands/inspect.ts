@@ -29,14 +29,13 @@ export function defineInspect(command: Command, io: CliIo): void {
 }
 
 async function inspect(io: CliIo, path: string, { namespaces, format }: Options): Promise<void> {
-  const [{ namespaceDigests }, { openStated }, { renderChecks, renderCounts }, { escapeText }] = await Promise.all([
-    import('../../../engine/index.js'),
+  const [{ openListed, openStated }, { renderChecks, renderCounts }, { escapeText }] = await Promise.all([
     import('../open-policy.js'),
     import('../render/text.js'),
     import('../render/escape.js'),
   ]);
-  const { policy } = await openStated(io, path);
-  const listed = namespaces === undefined ? null : namespaceDigests(policy);
+  const { policy, namespaces: listed } =
+    namespaces === undefined ? { ...(await openStated(io, path)), namespaces: null } : await openListed(io, path);
   const { name, digest, decisions, counts, checks } = policy;
   if (format === 'json') {
     const facts = { policy: name, format: policy.format, snapshot: digest, decisions, counts, checks };
