@@ -15,13 +15,14 @@ import { digestChecks } from './snapshot/checks.js';
 import { decodeSnapshot } from './snapshot/decode.js';
 import { digestCells } from './snapshot/digest-cells.js';
 import { type CompiledSnapshot, sealSnapshot } from './snapshot/seal.js';
-import { readDocument, type SourceFile, unreadDocument } from './source/read-document.js';
+import { readDocument, unreadDocument } from './source/read-document.js';
 import { HEADER_FILE } from './source/shapes.js';
-import { acceptFiles } from './source/accept-files.js';
+import { acceptFiles, type SourceFile } from './source/accept-files.js';
 
 export { ENGINE_LIMITS, type EngineLimits } from './limits.js';
 export { formatFile, type Formatting } from './format/format-file.js';
-export type { Diagnostic, Related, Severity } from './diagnostics/diagnostic.js';
+export type { Severity } from './diagnostics/codes/page.js';
+export type { Diagnostic, Related } from './diagnostics/diagnostic.js';
 export type { Position, Range } from './model/span.js';
 export {
   type CodePage,
@@ -62,8 +63,7 @@ export { areChecksWeaker, type ChecksDiff, diffChecks } from './snapshot/diff-ch
 export type { CompiledSnapshot } from './snapshot/seal.js';
 export { type JsonSchema, type PolicyFileKind, policySchema } from './source/json-schema.js';
 export { type LanguageMapping, policyLanguage } from './source/language.js';
-export { hiddenRefusal, nameRefusal, readsLikePolicy } from './source/accept-files.js';
-export type { SourceFile } from './source/read-document.js';
+export { hiddenRefusal, nameRefusal, readsLikePolicy, type SourceFile } from './source/accept-files.js';
 export { readYaml, type YamlReading, type YamlValue } from './source/read-yaml.js';
 
 /** A file that is there and could not be read, which its reader has reported: what it may declare is not called missing. */

@@ -1,8 +1,7 @@
 // Mistakes in policy files, as data. Codes and their pages live in one registry, `diagnostic-codes.ts`.
 import type { Range } from '../model/span.js';
+import type { Severity } from './codes/page.js';
 import type { DiagnosticCode } from './diagnostic-codes.js';
-
-export type Severity = 'error' | 'warning' | 'info';
 
 export interface Related {
   /** Relative to the policy folder, with `/`. */

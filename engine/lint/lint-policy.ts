@@ -3,7 +3,8 @@
 import { groupDigits } from '../diagnostics/fault-words.js';
 import { ENGINE_LIMITS, type EngineLimits } from '../limits.js';
 import { codePage, type LintCode } from '../diagnostics/diagnostic-codes.js';
-import type { Diagnostic, Severity } from '../diagnostics/diagnostic.js';
+import type { Severity } from '../diagnostics/codes/page.js';
+import type { Diagnostic } from '../diagnostics/diagnostic.js';
 import type { Instant } from '../model/instant.js';
 import { nearest } from '../diagnostics/nearest.js';
 import type { FileOutline, Place, PolicySet } from '../model/policy-set.js';

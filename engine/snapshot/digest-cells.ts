@@ -7,7 +7,7 @@ import { makeCells } from './cells.js';
 import { type Digest, digestOf } from './hash.js';
 import { makeHeldGroups } from './held-groups.js';
 import { makeHolderSets } from './holder-sets.js';
-import { makeRightsText } from './rights-text.js';
+import { type DigestLimits, makeRightsText } from './rights-text.js';
 
 export interface CellDigests {
   /** The decision digest: that of the root. */
@@ -17,14 +17,6 @@ export interface CellDigests {
    * Rows of two policies whose parents give the same are alike, with all below them, exactly if these are equal.
    */
   readonly changes: readonly (Digest | null)[];
-}
-
-/** The maxima of a normal form (`EngineLimits`). */
-export interface DigestLimits {
-  /** Identities that are written out, each counted wherever it is. */
-  readonly expandedRows: number;
-  /** Intervals that are written out, and those that are kept to work them out. */
-  readonly intervals: number;
 }
 
 /** The limit's name where the normal form would exceed it. */

@@ -1,11 +1,18 @@
 // What those whose rights differ from what they inherit may do at a namespace and below it, as texts of the normal form.
 import type { Cells } from './cells.js';
-import type { DigestLimits } from './digest-cells.js';
 import type { Digest } from './hash.js';
 import type { HolderSets } from './holder-sets.js';
 import { NEVER, type TimelineNumber, type Timelines } from './numbered-timelines.js';
 
 const RADIX = 2 ** 26;
+
+/** The maxima of a normal form (`EngineLimits`). */
+export interface DigestLimits {
+  /** Identities that are written out, each counted wherever it is. */
+  readonly expandedRows: number;
+  /** Intervals that are written out, and those that are kept to work them out. */
+  readonly intervals: number;
+}
 
 /**
  * Rights of the row just entered as JSON texts `[at, below, identities]`, sorted: classes of equal rights stand together,

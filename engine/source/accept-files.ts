@@ -4,7 +4,12 @@ import { nearest } from '../diagnostics/nearest.js';
 import type { EngineLimits } from '../limits.js';
 import { invariant } from '../model/invariant.js';
 import type { Sink } from '../diagnostics/report.js';
-import type { SourceFile } from './read-document.js';
+
+/** A file of a policy folder; `path` is relative to the folder, with `/`. */
+export interface SourceFile {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+}
 
 /** `files` are sorted by path. What is left out and could be missed has been reported. */
 export function acceptFiles(files: readonly SourceFile[], limits: EngineLimits, sink: Sink): ReadonlySet<SourceFile> {

@@ -4,7 +4,7 @@ import type { EngineLimits } from '../limits.js';
 import type { PolicyDocument } from '../model/document.js';
 import type { Sink } from '../diagnostics/report.js';
 import { lineTableOf, type Span } from '../model/span.js';
-import { nameRefusal } from './accept-files.js';
+import { nameRefusal, type SourceFile } from './accept-files.js';
 import { refuse, reportFault, type FileContext } from './context.js';
 import { decodeGrants } from './decode-grants.js';
 import { decodeGuardrails } from './decode-guardrails.js';
@@ -19,12 +19,6 @@ import { HEADER, HEADER_FILE, type MappingShape, SECTIONS } from './shapes.js';
 import { decodeText } from './text.js';
 import type { Entry, Node, SourceFault } from './tree.js';
 import { readNamespace } from './values.js';
-
-/** A file of a policy folder; `path` is relative to the folder, with `/`. */
-export interface SourceFile {
-  readonly path: string;
-  readonly bytes: Uint8Array;
-}
 
 export interface ReadDocument {
   readonly document: PolicyDocument;

@@ -1,5 +1,6 @@
 // What the page of a diagnostic code holds.
-import type { Severity } from '../diagnostic.js';
+
+export type Severity = 'error' | 'warning' | 'info';
 
 export interface CodePage {
   readonly severity: Severity;
