@@ -212,6 +212,8 @@ export const POLICY_LIMITS = Object.freeze({
   resolvedActors: 1_024,
   /** Mistakes of a policy that was not taken over, as log and status tell them. */
   toldProblems: 20,
+  /** Bytes of the file that says what is published in a directory store. */
+  pointerBytes: 4096,
   /** Files of a folder whose state is asked for at once. */
   statBatch: 64,
 });

@@ -112,6 +112,11 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         'sign a statement about a snapshot: its environment, its generation and when it expires',
         async () => (await import('./commands/sign.js')).defineSign,
       ],
+      [
+        'publish',
+        'put a snapshot and its statement where gateways take them from',
+        async () => (await import('./commands/publish.js')).definePublish,
+      ],
     ],
   ],
   [

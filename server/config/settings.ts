@@ -53,6 +53,7 @@ export const SETTINGS = Object.freeze({
   policy: setting(PATH, {
     default: null,
     flag: '--policy <path>',
+    choice: 'policy',
     doc: 'policy folder (checked and compiled first) or snapshot file',
     example: 'policies',
   }),
@@ -138,7 +139,15 @@ export const SETTINGS = Object.freeze({
     expandedRows: later(),
   }),
   snapshot: group('what may be served, and for how long without news', {
-    source: later(),
+    source: group('what the policy is taken from and followed at, in place of `policy`', {
+      directory: setting(PATH, {
+        default: null,
+        flag: '--policy-directory <folder>',
+        choice: 'policy',
+        doc: 'directory store that `bailiwick publish --to` fills',
+        example: '/srv/policies',
+      }),
+    }),
     poll: setting(DURATION, {
       default: '2s',
       doc: 'how often the policy is looked at: what has changed is checked first, and then takes its place',

@@ -1,8 +1,8 @@
 // A policy folder or a snapshot file to the policy that it is: a folder is checked and compiled in memory, a file is verified
 // whole. Every way in which that fails is a value; who asked says what it means there.
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { constants, createReadStream } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { InvariantError, loadSnapshot, type LoadResult, type Policy, type SnapshotFault } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits.js';
@@ -74,7 +74,29 @@ export async function readPolicyAt(path: string, purpose: Purpose, watcher: Open
   return readStream(createReadStream(path, { highWaterMark: READ_BYTES }), 'file', watcher);
 }
 
-async function compileFolder(folder: string, purpose: Purpose, { onPhase }: OpenWatcher): Promise<ReadResult> {
+/** As `readPolicyAt`, of a regular file and of nothing else: a pipe in its place can neither hang nor pass. */
+export async function readSnapshotFile(path: string): Promise<ReadResult> {
+  try {
+    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const facts = await handle.stat();
+      if (!facts.isFile()) return { kind: 'path', fault: { kind: 'unreadable', code: 'not a file', cause: null } };
+      if (facts.size > POLICY_LIMITS.snapshotBytes) return { kind: 'too_large' };
+      return await readStream(handle.createReadStream({ highWaterMark: READ_BYTES, autoClose: false }), 'file', {});
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    return { kind: 'path', fault: pathFaultOf(error) };
+  }
+}
+
+/** As `readPolicyAt`, of a folder and of nothing else. */
+export async function compileFolder(
+  folder: string,
+  purpose: Purpose,
+  { onPhase }: OpenWatcher = {},
+): Promise<ReadResult> {
   const result = await checkPolicy({ folder, ...(onPhase === undefined ? {} : { onPhase }) });
   if (result.kind === 'path') return result;
   const { report } = result;

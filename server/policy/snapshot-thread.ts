@@ -13,7 +13,7 @@ import type { Content } from './sources/source.js';
 
 export type SnapshotTask =
   | { readonly kind: 'pack' | 'labels'; readonly bytes: Uint8Array }
-  | { readonly kind: 'open'; readonly content: Content };
+  | { readonly kind: 'open'; readonly content: Content; readonly signed: string | null };
 
 /** What the thread says of what was offered. */
 export type OpenedThere =
@@ -35,9 +35,15 @@ export async function loadInThread(bytes: Uint8Array): Promise<LoadResult> {
   return result.ok ? { ok: true, policy: adopt(result.packed) } : result;
 }
 
+export interface OpenRequest {
+  /** Digest of the snapshot that a statement is about: nothing else is opened. */
+  readonly signed: string | null;
+  readonly signal: AbortSignal;
+}
+
 /** What was offered, to serve it: a folder is checked and compiled there, too. Rejects once `signal` is aborted. Does not keep the process alive. */
-export async function openInThread(content: Content, signal: AbortSignal): Promise<OpenedInThread> {
-  const opened = await perform<OpenedThere>({ kind: 'open', content }, 'beside', signal);
+export async function openInThread(content: Content, { signed, signal }: OpenRequest): Promise<OpenedInThread> {
+  const opened = await perform<OpenedThere>({ kind: 'open', content, signed }, 'beside', signal);
   if (opened.kind === 'refused') return opened;
   const { packed, ...rest } = opened;
   return { ...rest, policy: adopt(packed) };

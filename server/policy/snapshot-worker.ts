@@ -2,29 +2,33 @@
 // one out, and it ends.
 import { parentPort } from 'node:worker_threads';
 import { loadSnapshot, packSnapshot, verifyDecisions } from '../../engine/index.js';
-import type { Content } from './sources/source.js';
 import type { OpenedThere, SnapshotTask } from './snapshot-thread.js';
 
 async function perform(task: SnapshotTask): Promise<unknown> {
-  if (task.kind === 'open') return open(task.content);
+  if (task.kind === 'open') return open(task);
   if (task.kind === 'pack') return packSnapshot(task.bytes);
   const loaded = loadSnapshot(task.bytes);
   return loaded.ok ? verifyDecisions(loaded.policy) : loaded.fault;
 }
 
-async function open({ kind, path }: Content): Promise<OpenedThere> {
-  const [{ readPolicyAt, sha256Of }, { faultOfRead, faultOfSnapshot, oneLine }] = await Promise.all([
+async function open({ content, signed }: Extract<SnapshotTask, { kind: 'open' }>): Promise<OpenedThere> {
+  const [{ compileFolder, readSnapshotFile, sha256Of }, { faultOfRead, faultOfSnapshot, oneLine }] = await Promise.all([
     import('./open-policy.js'),
     import('./policy-fault.js'),
   ]);
-  const read = await readPolicyAt(path, 'serve');
+  const { kind, path } = content;
+  const read = await (kind === 'folder' ? compileFolder(path, 'serve') : readSnapshotFile(path));
   if (read.kind !== 'read') return { kind: 'refused', fault: faultOfRead(read) };
-  const { bytes, source } = read;
-  // What took its place meanwhile is the next offer.
-  if (source !== kind)
-    return { kind: 'refused', fault: oneLine('source.unreadable', `the path is not a ${kind} any more`) };
+  const { bytes } = read;
+  const digest = sha256Of(bytes);
+  if (kind === 'file' && (content.digest ?? digest) !== digest) {
+    return { kind: 'refused', fault: oneLine('snapshot.digest', `its bytes are another snapshot (${digest})`) };
+  }
+  if ((signed ?? digest) !== digest) {
+    return { kind: 'refused', fault: oneLine('statement.subject', 'the statement is about another snapshot') };
+  }
   const packed = packSnapshot(bytes);
-  if (!packed.ok) return { kind: 'refused', fault: faultOfSnapshot(packed.fault, sha256Of(bytes)) };
+  if (!packed.ok) return { kind: 'refused', fault: faultOfSnapshot(packed.fault, digest) };
   return { kind: 'opened', packed: packed.packed, bytes };
 }
 

@@ -4,7 +4,7 @@ import type { PublicationStatement } from '../../engine/index.js';
 import { storeFailure } from '../db/failures.js';
 import type { Logger } from '../ports.js';
 import type { Active, ActivePolicy, Candidate } from './active-policy.js';
-import type { Activations } from './activations.js';
+import { type Activations, isRollback, rollbackText } from './activations.js';
 import { checkLabels } from './check-labels.js';
 import { oneLine, type PolicyFault } from './policy-fault.js';
 import type { Offer, Source } from './sources/source.js';
@@ -28,7 +28,10 @@ export const STORE_FAULT = 'store.unavailable';
 export async function takeOffer(offer: Offer, options: TakeOptions, signal: AbortSignal): Promise<PolicyFault | null> {
   const { source, policies, log } = options;
   try {
-    const verified = await verifyOffer(offer, { ...options, name: policies.current().policy.name }, signal);
+    const { rule, clock } = options;
+    const refuseToFollow = (statement: PublicationStatement): Promise<PolicyFault | null> =>
+      faultOfSuccession(statement, options);
+    const verified = await verifyOffer(offer, { rule, clock, refuseToFollow }, signal);
     if (verified.kind === 'refused') return verified.fault;
     const active = policies.current();
     const { policy, bytes, statement } = verified;
@@ -45,13 +48,27 @@ export async function takeOffer(offer: Offer, options: TakeOptions, signal: Abor
   }
 }
 
+/** Whoever signed for another policy, or before, has said nothing about what is to follow this one. */
+async function faultOfSuccession(
+  statement: PublicationStatement,
+  { policies, activations }: TakeOptions,
+): Promise<PolicyFault | null> {
+  const { policy, environment } = statement;
+  if (policy !== policies.current().policy.name) {
+    return oneLine('snapshot.policy', `it is another policy, called \`${policy}\``);
+  }
+  const accepted = await activations.accepted(policy, environment);
+  if (!isRollback(statement, accepted)) return null;
+  return oneLine('snapshot.rollback_refused', rollbackText(statement, accepted));
+}
+
 function isSame(a: PublicationStatement | null, b: PublicationStatement | null): boolean {
   if (a === null || b === null) return a === b;
   return a.generation === b.generation && a.issued === b.issued && a.expires === b.expires;
 }
 
 async function replace(
-  { policy, bytes, statement }: Extract<Verified, { kind: 'verified' }>,
+  { policy, bytes, statement }: Verified,
   { content, from }: Offer,
   options: TakeOptions,
 ): Promise<void> {

@@ -1,6 +1,7 @@
 // Whether a policy was published: what its statement says, who has signed it, and what is wrong with either. Nothing of a statement is
 // believed without a keyring.
 import {
+  decodeStatement,
   type Instant,
   judgeStatement,
   type Keyring,
@@ -31,9 +32,9 @@ export type Publication = Pick<StatementReport, 'signatures' | 'statement'> & {
   readonly faults: readonly PublicationFault[];
 };
 
-/** Rejects with `SigningError` where the statement cannot be read. */
+/** `subject`: the policy at hand; or none yet, and whoever opens it compares. Rejects with `SigningError` where the statement cannot be read. */
 export async function verifyPublication(
-  policy: Policy,
+  subject: Pick<Policy, 'digest' | 'name'> | 'as stated',
   { shown, read }: StatementText,
   { keyring, at, environment, minimumGeneration }: Expected,
 ): Promise<Publication> {
@@ -41,14 +42,17 @@ export async function verifyPublication(
     const bytes = await read();
     if (bytes === null)
       return refused('signature.missing', `there is not a signed statement: \`${shown}\` does not exist`);
+    const envelope = parseEnvelope(bytes, shown);
+    const stated = subject === 'as stated' ? decodeStatement(envelope.payload) : null;
     const expected = {
-      snapshot: policy.digest,
-      policy: policy.name,
+      ...(subject === 'as stated'
+        ? { snapshot: stated?.snapshot ?? '', policy: stated?.policy ?? '' }
+        : { snapshot: subject.digest, policy: subject.name }),
       at,
       ...(environment === null ? {} : { environment }),
       ...(minimumGeneration === null ? {} : { minimumGeneration }),
     };
-    return judgeStatement(parseEnvelope(bytes, shown), { keyring, verify: verifyEd25519 }, expected);
+    return judgeStatement(envelope, { keyring, verify: verifyEd25519 }, expected);
   } catch (error) {
     if (!(error instanceof SigningError)) throw error;
     if (error.code !== 'statement.invalid' && error.code !== 'file.too_large') throw error;

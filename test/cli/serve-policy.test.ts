@@ -106,8 +106,33 @@ it('serves what was published only, where a signature is required', async () => 
     '--expires',
     '2999-01-01T00:00:00Z',
   ]);
-  const back = await bailiwick('serve', '--policy', at('old.json'), '--listen', '127.0.0.1:0', ...required, 'test');
+  const quiet = ['--listen', '127.0.0.1:0', '--admin-listen', 'none'];
+  const back = await bailiwick('serve', '--policy', at('old.json'), ...quiet, ...required, 'test');
   expect(back).toMatchObject({ status: 6, stderr: expect.stringContaining('generation 1, and 1 was accepted before') });
   const half = await bailiwick('serve', '--policy', at('s.json'), '--require-signature');
   expect(half).toMatchObject({ status: 2, stderr: expect.stringContaining('needs `snapshot.keyringFile`') });
+});
+
+it('follows a directory store: what is published there is served within a look, and what is not stays out', async () => {
+  const folder = await makeFolder(POLICY);
+  const at = (name: string): string => `${folder}/${name}`;
+  const compileAs = async (name: string, scope: string): Promise<void> => {
+    await writeFile(at('grants.yaml'), POLICY['grants.yaml'].replace('namespace:read', scope));
+    expect((await runCli(['compile', folder, '-o', at(name)])).status).toBe(0);
+  };
+  const publish = (name: string): ReturnType<typeof runCli> => runCli(['publish', at(name), '--to', at('store')]);
+  const none = await bailiwick('serve', '--policy-directory', at('store'));
+  expect(none).toMatchObject({ status: 6, stderr: expect.stringContaining('there is no such directory') });
+  await compileAs('.one.json', 'namespace:read');
+  await compileAs('.two.json', 'resource:read');
+  expect((await publish('.one.json')).status).toBe(0);
+  const served = await start('serve', '--policy-directory', at('store'));
+  const key = (await bailiwick('keys', 'create', '--actor', 'ada', '--identity', 'orcid:ada')).stdout.trim();
+  const ask = (): ReturnType<typeof call> => call(served.port, { key, body: { family: 'namespace', namespace: '/' } });
+  expect((await ask()).status).toBe(200);
+  expect((await publish('.two.json')).status).toBe(0);
+  while ((await ask()).status !== 403) await sleep(100);
+  expect((await bailiwick('status')).stdout).toContain(`source      directory ${at('store')}`);
+  served.child.kill('SIGTERM');
+  expect(await served.ended).toBe(0);
 });

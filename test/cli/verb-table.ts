@@ -198,6 +198,12 @@ export const VERBS: readonly Verb[] = [
     shape: { snapshot: DIGEST, statement: expect.objectContaining({ environment: 'production', generation: 1 }) },
   },
   {
+    verb: 'publish',
+    takes: 'snapshot',
+    args: (snapshot) => ['publish', snapshot, '--to', 'store'],
+    shape: { directory: 'store', policy: TEXT, snapshot: DIGEST, change: 'published', statement: null },
+  },
+  {
     verb: 'codes',
     takes: 'nothing',
     args: () => ['codes'],

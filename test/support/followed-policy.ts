@@ -10,6 +10,7 @@ import { type Activations, storedActivations } from '../../server/policy/activat
 import { type FollowOptions, followSource } from '../../server/policy/follow-source.js';
 import { makePathSource } from '../../server/policy/sources/path-source.js';
 import { NO_AGE_LIMITS } from '../../server/policy/staleness.js';
+import type { Source } from '../../server/policy/sources/source.js';
 import type { Watch } from '../../server/watch.js';
 import { snapshotOf } from './gateway.js';
 import { newDataDir } from './stores.js';
@@ -60,6 +61,8 @@ export async function follow(
   options: Partial<Pick<FollowOptions, 'rule' | 'ages' | 'interval'>> & {
     readonly statement?: PublicationStatement;
     readonly folder?: string;
+    /** In place of the file. */
+    readonly source?: Source;
   } = {},
 ): Promise<Followed> {
   const folder = options.folder ?? (await makeFolder());
@@ -89,7 +92,7 @@ export async function follow(
   });
   const { rule = null, ages = NO_AGE_LIMITS, interval = NEVER } = options;
   const watch = followSource({
-    source: await makePathSource(path),
+    source: options.source ?? (await makePathSource(path)),
     rule,
     policies,
     activations,

@@ -7,8 +7,8 @@ import { CliFailure } from '../failure.js';
 import { openTls, takeAddresses, takeAdminSocket } from '../gateway-addresses.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type OpenAudit, openAudit } from '../open-audit.js';
-import { openPolicy } from '../open-policy.js';
 import { openStore } from '../open-store.js';
+import { policyAtStart } from '../policy-at-start.js';
 import { escapeText } from '../render/escape.js';
 import { onReload, onTermination } from '../signals.js';
 import type { AdminDoors, AuthenticationError, Gateway, GatewayMode } from '../../compose.js';
@@ -16,12 +16,10 @@ import { type Config, storeOf, type SettingFlags } from '../../config/index.js';
 import { isLoopbackName } from '../../http/host-guard.js';
 import { nodeWarning } from '../../node-support.js';
 import { systemClock } from '../../ports.js';
-import type { Candidate, PolicySource } from '../../policy/active-policy.js';
 import { followSource } from '../../policy/follow-source.js';
-import { makePathSource } from '../../policy/sources/path-source.js';
 import type { Source } from '../../policy/sources/source.js';
 import { storedActivations } from '../../policy/activations.js';
-import { publicationRule, refuseRollback, requirePublication } from '../publication.js';
+import { publicationRule, refuseRollback } from '../publication.js';
 import { checkLabels } from '../../policy/check-labels.js';
 
 export function defineServe(command: Command, io: CliIo): void {
@@ -29,6 +27,7 @@ export function defineServe(command: Command, io: CliIo): void {
   withSettings(command, [
     'config',
     'policy',
+    'policyDirectory',
     'dataDir',
     'databaseUrl',
     'listen',
@@ -68,13 +67,6 @@ type Options = SettingFlags & { readonly format: Format };
 /** Resolves when the gateway has ended in order. Throws `CliFailure` where it cannot start. */
 async function serve(io: CliIo, options: Options): Promise<void> {
   const config = await configOf(io, options);
-  if (config.policy === null) {
-    throw new CliFailure(
-      EXIT.usage,
-      { code: 'serve.policy', message: 'there is no policy to serve' },
-      { help: 'name a policy folder or a snapshot with --policy' },
-    );
-  }
   const { keys, oidc, introspection, mtls } = config.authentication;
   if (!keys.enabled && oidc.length === 0 && introspection.length === 0 && mtls === null) {
     throw new CliFailure(
@@ -83,30 +75,9 @@ async function serve(io: CliIo, options: Options): Promise<void> {
       { help: 'set `authentication.keys.enabled: true`, or name an issuer of tokens in `authentication.oidc`' },
     );
   }
-  // As it was typed, so that a refusal names what the user knows.
-  const shown = options.policy ?? config.policy;
-  // Before it is read, so that whatever changes from here on is noticed.
-  const followed = shown === '-' ? null : await makePathSource(config.policy);
-  const { policy, bytes, source } = await openPolicy(io, shown, 'serve');
-  const statement = await requirePublication({ policy, source, shown, path: config.policy }, config);
+  const { candidate, bytes, source } = await policyAtStart(io, config, options.policy);
   await warnOfNetwork(io, config);
-  const from: PolicySource = source === 'stdin' ? { kind: source } : { kind: source, path: config.policy };
-  // What was compiled just now states what was worked out just now.
-  const unlabelled = source === 'folder' ? null : bytes;
-  const candidate: Candidate = {
-    policy,
-    source: from,
-    labels: unlabelled === null ? 'verified' : 'unverified',
-    ...(statement === null ? {} : { statement }),
-  };
-  await run(io, {
-    config,
-    mode: { kind: 'serve', ...candidate },
-    bytes,
-    unlabelled,
-    source: followed,
-    format: options.format,
-  });
+  await run(io, { config, mode: { kind: 'serve', ...candidate }, bytes, source, format: options.format });
 }
 
 async function warnOfNetwork(io: CliIo, { listen, adminListen, tls }: Config): Promise<void> {
@@ -139,7 +110,6 @@ async function local(io: CliIo, options: Options): Promise<void> {
     config,
     mode: { kind: 'local' },
     bytes: null,
-    unlabelled: null,
     source: null,
     format: options.format,
   });
@@ -150,8 +120,6 @@ interface RunOptions {
   readonly mode: GatewayMode;
   /** Of the snapshot that decides. */
   readonly bytes: Uint8Array | null;
-  /** The bytes of a snapshot whose labels nobody has worked out. */
-  readonly unlabelled: Uint8Array | null;
   /** Where the policy comes from; null where it cannot change. */
   readonly source: Source | null;
   readonly format: Format;
@@ -207,7 +175,9 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
         const [rule, activations, clock] = [publicationRule(config), storedActivations(db), systemClock];
         reload.add(followSource({ source, rule, policies, activations, ages, keep, clock, log, interval }));
       }
-      if (options.unlabelled !== null) void checkLabels(policies.current(), options.unlabelled, { policies, log });
+      const { bytes } = options;
+      if (bytes !== null && policies.current().labels === 'unverified')
+        void checkLabels(policies.current(), bytes, { policies, log });
       const signal = await termination.requested;
       log.info({ signal }, 'shutting down');
       await gateway.close(config.shutdown);

@@ -13,12 +13,11 @@ export interface Offer {
   readonly from: PolicySource;
 }
 
-/** What is to be opened: it is read once, in the thread that verifies it. */
-export interface Content {
-  readonly kind: 'folder' | 'file';
-  /** Absolute. */
-  readonly path: string;
-}
+/** What is to be opened; a path is absolute, and read once, in the thread that verifies it. */
+export type Content =
+  | { readonly kind: 'folder'; readonly path: string }
+  /** A snapshot; with a digest it has to be the one of that digest. */
+  | { readonly kind: 'file'; readonly path: string; readonly digest?: string };
 
 export type Found =
   | { readonly kind: 'offer'; readonly offer: Offer }

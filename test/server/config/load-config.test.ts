@@ -26,6 +26,7 @@ async function faultsOf(sources: Partial<ConfigSources> & { readonly file?: stri
 }
 
 const SNAPSHOT = {
+  source: { directory: null },
   poll: 2_000,
   requireSignature: false,
   keyringFile: null,

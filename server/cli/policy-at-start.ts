@@ -1,0 +1,110 @@
+// The policy that `serve` begins with, and the source that it follows from then on. What cannot be served at the start is told with its
+// exit status.
+import type { Config } from '../config/index.js';
+import type { Candidate, PolicySource } from '../policy/active-policy.js';
+import type { PolicyFault } from '../policy/policy-fault.js';
+import { makeDirectorySource } from '../policy/sources/directory-source.js';
+import { makePathSource } from '../policy/sources/path-source.js';
+import type { Source } from '../policy/sources/source.js';
+import { verifyOffer } from '../policy/verify-offer.js';
+import { systemClock } from '../ports.js';
+import { EXIT, type ExitStatus } from './exit-codes.js';
+import { CliFailure } from './failure.js';
+import type { CliIo } from './io.js';
+import { openPolicy } from './open-policy.js';
+import { publicationRule, requirePublication } from './publication.js';
+import { escapeText } from './render/escape.js';
+
+export interface PolicyAtStart {
+  readonly candidate: Candidate;
+  /** Of the snapshot that decides. */
+  readonly bytes: Uint8Array;
+  /** Null where it cannot change. */
+  readonly source: Source | null;
+}
+
+/** `typed`: what `--policy` was given, as it was typed. Throws `CliFailure`. */
+export async function policyAtStart(io: CliIo, config: Config, typed: string | undefined): Promise<PolicyAtStart> {
+  // As it was typed, so that a refusal names what the user knows.
+  if (config.policy !== null) return pathAtStart(io, { path: config.policy, shown: typed ?? config.policy }, config);
+  const { directory } = config.snapshot.source;
+  if (directory !== null) return offeredAtStart(makeDirectorySource(directory), config);
+  throw new CliFailure(
+    EXIT.usage,
+    { code: 'serve.policy', message: 'there is no policy to serve' },
+    { help: 'name a policy folder or a snapshot with --policy' },
+  );
+}
+
+interface NamedPath {
+  /** Absolute. */
+  readonly path: string;
+  readonly shown: string;
+}
+
+async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config): Promise<PolicyAtStart> {
+  // Before it is read, so that whatever changes from here on is noticed.
+  const followed = shown === '-' ? null : await makePathSource(path);
+  const { policy, bytes, source } = await openPolicy(io, shown, 'serve');
+  const statement = await requirePublication({ policy, source, shown, path }, config);
+  const from: PolicySource = source === 'stdin' ? { kind: source } : { kind: source, path };
+  const candidate: Candidate = {
+    policy,
+    source: from,
+    // What was compiled just now states what was worked out just now.
+    labels: source === 'folder' ? 'verified' : 'unverified',
+    ...(statement === null ? {} : { statement }),
+  };
+  return { candidate, bytes, source: followed };
+}
+
+async function offeredAtStart(source: Source, config: Config): Promise<PolicyAtStart> {
+  const { signal } = new AbortController();
+  const found = await source.look('hurry', signal);
+  if (found.kind !== 'offer') throw notServed(source, found.kind === 'fault' ? found.fault : UNSETTLED);
+  const { offer } = found;
+  const verified = await verifyOffer(offer, { rule: publicationRule(config), clock: systemClock }, signal);
+  if (verified.kind === 'refused') throw notServed(source, verified.fault);
+  const { policy, bytes, statement } = verified;
+  const candidate: Candidate = {
+    policy,
+    source: offer.from,
+    labels: offer.content.kind === 'folder' ? 'verified' : 'unverified',
+    ...(statement === null ? {} : { statement }),
+  };
+  return { candidate, bytes, source };
+}
+
+const UNSETTLED: PolicyFault = Object.freeze({
+  code: 'source.unsettled',
+  message: 'somebody is still writing there',
+  problems: [],
+});
+
+function notServed({ facts }: Source, { code, message, problems }: PolicyFault): CliFailure {
+  const text = problems.map((line) => escapeText(line)).join('\n');
+  const place = Object.values(facts).join(' ');
+  return new CliFailure(
+    statusOf(code),
+    { code, message: `the policy of \`${place}\` is not served: ${message}` },
+    { ...(text === '' ? {} : { text }), report: { source: facts, problems } },
+  );
+}
+
+const STATUSES: ReadonlyMap<string, ExitStatus> = new Map<string, ExitStatus>([
+  ['policy.invalid', EXIT.policyInvalid],
+  ['policy.tests_failed', EXIT.testsFailed],
+  ['policy.guardrail_violated', EXIT.guardrailViolated],
+  ['statement.environment', EXIT.precondition],
+  ['statement.generation', EXIT.precondition],
+  ['statement.not_yet_issued', EXIT.precondition],
+  ['statement.expired', EXIT.stale],
+]);
+const INTEGRITY = /^(?:snapshot|signature|statement)\./;
+
+function statusOf(code: string): ExitStatus {
+  const status = STATUSES.get(code);
+  if (status !== undefined) return status;
+  if (INTEGRITY.test(code)) return EXIT.integrity;
+  return code.startsWith('source.') ? EXIT.precondition : EXIT.usage;
+}

@@ -1,0 +1,138 @@
+// Writes a publication to a directory store: first what is named after its digest, each whole and on the disk, then the pointer to it. A
+// reader finds what was published before or what is published now, wherever the writer ends.
+import { chmod, lstat, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { decodeStatement, PAYLOAD_TYPE, type PublicationStatement } from '../../engine/index.js';
+import { isRollback, rollbackText } from '../policy/activations.js';
+import {
+  encodePointer,
+  type Pointer,
+  pointerPath,
+  readPointer,
+  snapshotPath,
+  statementPath,
+  STORE_FOLDERS,
+  storedStatement,
+} from '../policy/directory-store.js';
+import { readSnapshotFile, sha256Of } from '../policy/open-policy.js';
+import { SigningError } from '../signing/signing-error.js';
+import { parseEnvelope } from '../signing/statement-file.js';
+import { EXIT } from './exit-codes.js';
+import { CliFailure } from './failure.js';
+import { fileFailure, writeWhole } from './files.js';
+import { type CliIo, pathOf } from './io.js';
+import type { Publication } from './read-publication.js';
+
+/** `shown` is the directory as the user named it. Throws `CliFailure`: 2 where it cannot be written, 6 what may not follow what is there. */
+export async function publishToDirectory(
+  io: CliIo,
+  shown: string,
+  { policy, bytes, signed }: Publication,
+): Promise<'published' | 'unchanged'> {
+  const directory = pathOf(io, shown);
+  await makeFolders(directory, shown);
+  const before = await currentOf(directory);
+  const after: Pointer = {
+    policy: policy.name,
+    snapshot: policy.digest,
+    statement: signed === null ? null : sha256Of(signed.bytes),
+  };
+  const isNew = before === null || encodePointer(before) !== encodePointer(after);
+  if (before !== null && isNew)
+    await refuseToFollow(before, { directory, after, statement: signed?.statement ?? null });
+  await keep(snapshotPath(directory, after.snapshot), bytes, shown);
+  if (signed !== null && after.statement !== null) {
+    await keep(statementPath(directory, after.statement), signed.bytes, shown);
+  }
+  if (isNew) await writePlain(pointerPath(directory), Buffer.from(encodePointer(after)), shown);
+  return isNew ? 'published' : 'unchanged';
+}
+
+const FOLDER_MODE = 0o755;
+
+async function makeFolders(directory: string, shown: string): Promise<void> {
+  try {
+    for (const folder of [directory, ...Object.values(STORE_FOLDERS).map((name) => join(directory, name))]) {
+      const made = await mkdir(folder, { recursive: true });
+      // As for the files: nothing in it is a secret, and the gateway may run as another user.
+      if (made !== undefined) await chmod(folder, FOLDER_MODE);
+      if (folder !== directory) await refuseLink(folder, shown);
+    }
+  } catch (error) {
+    throw error instanceof CliFailure ? error : fileFailure(error, shown);
+  }
+}
+
+async function currentOf(directory: string): Promise<Pointer | null> {
+  const found = await readPointer(directory);
+  if (found === null || !('code' in found)) return found;
+  throw new CliFailure(
+    EXIT.precondition,
+    { code: found.code, message: `nothing is published to \`${directory}\`: ${found.message}` },
+    { help: 'is it a directory store? If so, remove `current.json` and publish again' },
+  );
+}
+
+interface Following {
+  readonly directory: string;
+  readonly after: Pointer;
+  readonly statement: PublicationStatement | null;
+}
+
+/** Gateways would keep what they have; whoever publishes hears of it first. */
+async function refuseToFollow(before: Pointer, { directory, after, statement }: Following): Promise<void> {
+  const refused = (code: string, message: string, help: string): CliFailure =>
+    new CliFailure(EXIT.precondition, { code, message: `nothing is published: ${message}` }, { help });
+  if (before.policy !== after.policy) {
+    const message = `the directory is for the policy \`${before.policy}\`, and this is \`${after.policy}\``;
+    throw refused('snapshot.policy', message, 'publish it to a directory of its own');
+  }
+  if (before.statement === null) return;
+  if (statement === null) {
+    const message = 'what is published there is signed, and this is not';
+    throw refused('signature.missing', message, 'sign it with `bailiwick sign`');
+  }
+  const last = await lastStatement(directory, before.statement);
+  if (last === null) return;
+  if (last.environment !== statement.environment) {
+    const message = `the directory is for \`${last.environment}\`, and this was signed for \`${statement.environment}\``;
+    throw refused('statement.environment', message, 'publish it to a directory of its own');
+  }
+  if (!isRollback(statement, last)) return;
+  const help = 'to go back to an older policy, sign it again with a later generation';
+  throw refused('snapshot.rollback_refused', rollbackText(statement, last), help);
+}
+
+/** Null where it was damaged: gateways still know what they accepted. */
+async function lastStatement(directory: string, digest: string): Promise<PublicationStatement | null> {
+  const { shown, read } = storedStatement(directory, digest);
+  try {
+    const bytes = await read();
+    if (bytes === null) return null;
+    const envelope = parseEnvelope(bytes, shown);
+    return envelope.payloadType === PAYLOAD_TYPE ? decodeStatement(envelope.payload) : null;
+  } catch (error) {
+    if (error instanceof SigningError) return null;
+    throw error;
+  }
+}
+
+/** A file that is named after its bytes: one that has them stays, one that was damaged is mended. */
+async function keep(path: string, bytes: Uint8Array, shown: string): Promise<void> {
+  const there = await readSnapshotFile(path);
+  if (there.kind === 'read' && Buffer.compare(there.bytes, bytes) === 0) return;
+  await writePlain(path, bytes, shown);
+}
+
+async function writePlain(path: string, bytes: Uint8Array, shown: string): Promise<void> {
+  await refuseLink(path, shown);
+  await writeWhole(path, bytes, { shown, protectedFiles: [] });
+}
+
+/** Whoever put it there would choose what is overwritten. */
+async function refuseLink(path: string, shown: string): Promise<void> {
+  const facts = await lstat(path).catch(() => null);
+  if (facts?.isSymbolicLink() !== true) return;
+  const message = `\`${shown}\` cannot be written: \`${path}\` is a symbolic link`;
+  throw new CliFailure(EXIT.usage, { code: 'cli.unwritable', message }, { help: 'remove it' });
+}

@@ -1,0 +1,42 @@
+// A directory store that is followed: what its pointer names is offered. The pointer moves at once, so there is nothing to wait for.
+import { pathFaultOf } from '../path-fault.js';
+import { readPointer, snapshotPath, statementPath, storedStatement } from '../directory-store.js';
+import { oneLine } from '../policy-fault.js';
+import type { Source } from './source.js';
+import { sourceState } from './source-state.js';
+import { stat } from 'node:fs/promises';
+
+/** `directory` is absolute. */
+export function makeDirectorySource(directory: string): Source {
+  let offered: string | null = null;
+  return {
+    facts: { directory },
+    look: async (why) => {
+      const pointer = await readPointer(directory);
+      if (pointer === null) {
+        const isThere = await stat(directory).then(
+          (facts) => facts.isDirectory(),
+          () => false,
+        );
+        const what = isThere ? 'nothing was published there yet' : 'there is no such directory';
+        return { kind: 'fault', fault: oneLine('source.missing', what) };
+      }
+      if ('code' in pointer) return { kind: 'fault', fault: pointer };
+      const { snapshot: digest, statement } = pointer;
+      const path = snapshotPath(directory, digest);
+      // A copy of a store may bring the pointer first.
+      const fault = await stat(path).then(() => null, pathFaultOf);
+      if (fault !== null) {
+        const what = fault.kind === 'missing' ? 'is not there yet' : 'cannot be read';
+        return { kind: 'fault', fault: oneLine('source.missing', `the snapshot that is published ${what} (${path})`) };
+      }
+      const files = [path, ...(statement === null ? [] : [statementPath(directory, statement)])];
+      const state = JSON.stringify([pointer, await sourceState(files)]);
+      if (why === 'poll' && state === offered) return { kind: 'same' };
+      offered = state;
+      const content = { kind: 'file', path, digest } as const;
+      const from = { kind: 'directory', path: directory } as const;
+      return { kind: 'offer', offer: { content, statement: storedStatement(directory, statement), from } };
+    },
+  };
+}
