@@ -1,14 +1,20 @@
 // Gateways that are killed while they write, and their databases with them: what was acknowledged is there, what was not is there once
-// or not at all, no batch is half there, and whoever repeats a request with its key learns which of these it is.
+// or not at all, no batch is half there, and whoever repeats a request with its key learns which of these it is. The audit log is whole
+// afterwards: what is there has one event for each change, and what is not has none.
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { Agent, request as httpRequest } from 'node:http';
 import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readStored } from '../../server/audit/search.js';
+import { verifyLogs } from '../../server/audit/verify.js';
 import { openDatabase } from '../../server/db/database.js';
 import { migrate } from '../../server/db/migrate.js';
+import { readLines } from '../support/audit-log.js';
 import { findPostgres, startPostgres } from '../support/postgres.js';
 import { type Served, startServing } from '../support/serve-process.js';
 import { newDataDir } from '../support/stores.js';
+import { makeFolder } from '../support/temp-folder.js';
 import { times } from '../support/test-runs.js';
 
 const WRITERS = 4;
@@ -159,13 +165,49 @@ async function judge(port: number, ledgers: readonly Ledger[]): Promise<number> 
   return judged;
 }
 
+interface Stored {
+  readonly id: string;
+  readonly revision: number;
+}
+
+async function storedOn(port: number): Promise<readonly Stored[]> {
+  const agent = new Agent({ keepAlive: true });
+  const found: Stored[] = [];
+  for (let after: unknown = null; ;) {
+    const envelope = { family: 'resource', namespace: '/k', reach: 'exact', select: ['id', 'revision'] };
+    const body = { ...envelope, page: { size: 500, after } };
+    const { json } = await ask(port, agent, { method: 'POST', path: '/query', body });
+    found.push(...(json['items'] as readonly Stored[]));
+    after = (json['page'] as { readonly next: string | null }).next;
+    if (after === null) break;
+  }
+  agent.destroy();
+  return found;
+}
+
+/** The log of all the processes, one after the other: each revision of each record has one event, and nothing else has any. */
+async function judgeLog(folder: string, stored: readonly Stored[]): Promise<void> {
+  expect(await verifyLogs(folder)).toMatchObject({ ok: true, logs: [expect.anything()] });
+  const revisions = new Map<string, number>();
+  const ids = new Set<string>();
+  for (const line of readLines(folder)) {
+    const { id, kind, operation, records = [] } = readStored(line) ?? { id: '' };
+    expect(ids.has(id)).toBe(false);
+    ids.add(id);
+    if (kind !== 'command' || operation === 'namespace.create') continue;
+    for (const record of records) revisions.set(record, (revisions.get(record) ?? 0) + 1);
+  }
+  expect(revisions).toEqual(new Map(stored.map(({ id, revision }) => [id, revision])));
+}
+
 interface Round {
+  readonly folder: string;
   readonly start: () => Promise<Served>;
   /** Ends the process, and whatever else is to end with it. */
   readonly kill: (served: Served) => Promise<void>;
 }
 
-async function survives({ start, kill }: Round): Promise<void> {
+async function survives({ folder, start, kill }: Round): Promise<void> {
   let served = await start();
   const agent = new Agent();
   await ask(served.port, agent, { method: 'PUT', path: '/namespaces/k', body: {} });
@@ -186,8 +228,10 @@ async function survives({ start, kill }: Round): Promise<void> {
     served = await start();
     judged += await judge(served.port, ledgers);
   }
+  const stored = await storedOn(served.port);
   served.child.kill('SIGTERM');
   expect(await served.ended).toBe(0);
+  await judgeLog(folder, stored);
   expect(judged).toBeGreaterThan(KILLS * ENOUGH * 0.4);
 }
 
@@ -201,6 +245,7 @@ describe('writes are neither lost nor doubled where the gateway is killed', () =
     const dataDir = await newDataDir();
     folders.push(dataDir);
     await survives({
+      folder: join(dataDir, 'audit'),
       start: () => startServing(dataDir, 'local'),
       kill: async ({ child, ended }) => {
         child.kill('SIGKILL');
@@ -218,8 +263,11 @@ describe('writes are neither lost nor doubled where the gateway is killed', () =
       await migrate(database);
       await database.close();
       let round = 0;
+      const cwd = await makeFolder({ 'bailiwick.yaml': 'audit: { folder: log }\n' });
+      const config = join(cwd, 'bailiwick.yaml');
       await survives({
-        start: () => startServing(null, 'local', '--database-url', server.url),
+        folder: join(cwd, 'log'),
+        start: () => startServing(null, 'local', '--database-url', server.url, '--config', config),
         kill: async ({ child, ended }) => {
           round += 1;
           // The database first in every second round: the gateway lives to see it go.
