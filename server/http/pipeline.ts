@@ -185,12 +185,11 @@ async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange)
   checkTarget(target);
   guard(hostOf(headers), headers.get('origin'));
   const route = chooseRoute(routes, incoming.method);
-  // After method and path, so that an unknown path is that and nothing else.
-  const query = readQuery(target, route.input.query);
   exchange.route = route;
   if (door.isClosing()) throw new ApiProblem('shutting_down', { retryAfter: 1 });
   if (route.access === 'public') {
     limit(services.limiters.perAddress, 'address', addressName(exchange.address), exchange);
+    readQuery(target, route.input.query);
     readNoBody(headers);
     return route.answer();
   }
@@ -200,17 +199,18 @@ async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange)
     if (door.showsStatus && isBare)
       limit(services.limiters.perAddress, 'address', addressName(exchange.address), exchange);
     else await identify(services.admins, door, exchange);
+    readQuery(target, route.input.query);
     readNoBody(headers);
     return route.answer({ at: exchange.at });
   }
   if (route.access === 'admin') {
     const actor = await identify(services.admins, door, exchange);
     exchange.leave = await services.shares.enter(readerOf(exchange), incoming);
-    return route.run(await callOf(route, { actor, query, target }, door, exchange));
+    return route.run(await callOf(route, { actor, target }, door, exchange));
   }
   const actor = await identify(services.actors, door, exchange);
   exchange.leave = await services.shares.enter(readerOf(exchange), incoming);
-  const call = await callOf(route, { actor, query, target }, door, exchange);
+  const call = await callOf(route, { actor, target }, door, exchange);
   services.audit.check(route.access);
   return route.run({
     ...call,
@@ -280,17 +280,17 @@ function limit(limiter: RateLimiter, policy: LimitName, name: string, told: Pick
 
 interface Known<Actor> {
   readonly actor: Actor;
-  readonly query: ReadonlyMap<string, string>;
   readonly target: string;
 }
 
 async function callOf<Actor>(
   { input }: Route,
-  { actor, query, target }: Known<Actor>,
+  { actor, target }: Known<Actor>,
   { services }: Door,
   exchange: Exchange,
 ): Promise<Call<Actor>> {
   const { incoming, headers, at, requestId } = exchange;
+  const query = readQuery(target, input.query);
   const named = readNamedHeaders(headers, input.headers);
   if (input.body === undefined) readNoBody(headers);
   const body = input.body === undefined ? null : await readJsonBody(incoming, headers, input.body);

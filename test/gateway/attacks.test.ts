@@ -75,11 +75,18 @@ describe('the front door', () => {
   });
 
   test.each<[string, string, string]>([
-    ['A10 a query string', '/admin/v1/keys?admin=1', '400 request.schema'],
+    ['A10 a query string of no route', '/admin/v1/nothing?admin=1', '404 route.not_found'],
     ['A10 a fragment', '/admin/v1/keys#/livez', '400 request.malformed'],
     ['A12 another authority', 'http://evil.example/admin/v1/keys', '400 request.malformed'],
   ])('%s is refused before anybody is asked who they are', async (_, target, expected) => {
     expect(await send({ method: 'GET', target, port: one.admin?.port ?? 0 })).toBe(expected);
+  });
+
+  it('A10 a query string opens nothing: the credential comes first, then what the route takes', async () => {
+    const asked = { method: 'GET', target: '/admin/v1/keys?admin=1', port: one.admin?.port ?? 0 };
+    expect(await send(asked)).toBe('401 auth.required');
+    const headers = [`Authorization: Bearer ${admin}`];
+    expect(await send({ ...asked, headers })).toBe('400 request.schema');
   });
 
   test.each([
@@ -121,7 +128,9 @@ describe('credentials', () => {
   });
 
   it('C05 in a query string or a body is refused, and stands in no log', async () => {
-    expect(await send({ method: 'GET', target: `/api/v1/whoami?access_token=${key}` })).toBe('400 request.schema');
+    const asked = { method: 'GET', target: `/api/v1/whoami?access_token=${key}` };
+    expect(await send(asked)).toBe('401 auth.required');
+    expect(await send({ ...asked, headers: [`Authorization: Bearer ${key}`] })).toBe('400 request.schema');
     const body = { family: 'resource', namespace: '/', apiKey: key };
     expect(outcome(await call(one.port, { key, body }))).toBe('400 request.schema');
     expect(JSON.stringify(one.lines)).not.toContain(key.slice(-43));

@@ -33,10 +33,11 @@ function mustBeRefusedWith({ method, target, credential, headers, body }: Sent):
   const methods = ROUTES.find(([pattern]) => pattern.test(path))?.[1];
   if (methods === undefined) return 'route.not_found';
   if (!methods.includes(method)) return 'request.method';
+  const isPublic = path === '/openapi.json' || path === '/docs';
+  if (!isPublic && credential === 'none') return 'auth.required';
+  if (!isPublic && credential !== 'right') return 'auth.invalid';
   if (query.length > 0) return 'request.schema';
-  if (path === '/openapi.json' || path === '/docs') return body === null ? null : 'request.schema';
-  if (credential === 'none') return 'auth.required';
-  if (credential !== 'right') return 'auth.invalid';
+  if (isPublic) return body === null ? null : 'request.schema';
   if (method === 'GET') return body === null ? null : 'request.schema';
   const type = headers['content-type'];
   if (type !== 'application/json' && type !== 'application/json; charset=utf-8') return 'request.media_type';
