@@ -51,6 +51,7 @@ import { type ActivePolicy, type Candidate, makeActivePolicy } from './policy/ac
 import { storedActivations } from './policy/activations.js';
 import { type AgeLimits, NO_AGE_LIMITS } from './policy/staleness.js';
 import { type Clock, type Logger, makeIdSource, systemClock } from './ports.js';
+import { makeUnrecordedSpans } from './trace.js';
 import type { Watch } from './watch.js';
 
 export { AuthenticationError } from './auth/authenticators.js';
@@ -164,6 +165,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     shares: makeShares({ concurrency: concurrency.perActor }),
     clock,
     nextId,
+    beginSpan: makeUnrecordedSpans(),
     observer: toldToEach([makeRequestLog(log), makeRequestMetrics(metrics)]),
     audit: options.audit === undefined ? NO_AUDIT : makeRequestAudit(options.audit),
     routes: makeRoutes({ db, cursorKey: secrets.cursor, ...(idempotency === undefined ? {} : { idempotency }) }),

@@ -10,7 +10,7 @@ export interface OutgoingRequest {
   readonly url: string;
   /** POST of a form where there is one, else GET. */
   readonly form?: URLSearchParams;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Partial<Record<string, string>>>;
   /** Of the answer's body. */
   readonly maxBytes: number;
   /** For all of it, in milliseconds. */

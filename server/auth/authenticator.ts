@@ -4,6 +4,7 @@ import type { X509Certificate } from 'node:crypto';
 import type { Instant } from '../../engine/index.js';
 import { HTTP_LIMITS } from '../limits.js';
 import { ApiProblem, type AuthenticationFault } from '../problem.js';
+import type { TraceHeaders } from '../trace.js';
 
 export interface Evidence {
   /** The token of `Authorization: Bearer`: null without that header, empty where it holds no such token. */
@@ -12,6 +13,8 @@ export interface Evidence {
   readonly certificate: X509Certificate | null;
   /** Null where there is none: a Unix socket, or no socket at all. */
   readonly address: string | null;
+  /** Goes with what is asked of others about the credential. */
+  readonly trace?: TraceHeaders;
 }
 
 /** Makes an actor of one kind from one kind of evidence. */

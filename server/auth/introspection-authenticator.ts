@@ -8,6 +8,7 @@ import { makeRecent } from '../recent.js';
 import { readSmallFile, SmallFileError } from '../small-file.js';
 import { type Authenticator, type Evidence, notValid, type SetupFault } from './authenticator.js';
 import { certificateThumbprint } from './certificate-thumbprint.js';
+import type { TraceHeaders } from '../trace.js';
 import { type Claims, isCompact, readCompactToken } from './compact-token.js';
 import { isKeyText } from './key-text.js';
 import type { AuthenticatorTools } from './oidc-authenticator.js';
@@ -60,9 +61,9 @@ export function makeIntrospectionAuthenticator(
   let secret: string | null = null;
   let trouble: string | null = null;
 
-  const ask = async (token: string): Promise<Claims> => {
+  const ask = async (token: string, trace?: TraceHeaders): Promise<Claims> => {
     try {
-      const claims = await introspect(settings, secret ?? '', token);
+      const claims = await introspect(settings, { secret: secret ?? '', token, trace });
       if (trouble !== null) log.info({ setting }, 'the introspection endpoint answers again');
       trouble = null;
       return claims;
@@ -72,21 +73,21 @@ export function makeIntrospectionAuthenticator(
       throw notValid('issuer', `the introspection endpoint ${trouble}`);
     }
   };
-  const judge = async (token: string, digest: string): Promise<Answered> => {
+  const judge = async (token: string, digest: string, trace?: TraceHeaders): Promise<Answered> => {
     const askedAt = clock.now();
-    const claims = await ask(token);
+    const claims = await ask(token, trace);
     if (claims.get('active') !== true) throw notValid('unknown', 'not active');
     const answered = { ...readActive(claims, { settings, digest, fingerprint }), askedAt };
     answers.put(digest, answered, 0);
     return answered;
   };
   /** Those who come with the same token while it is asked about share the answer. */
-  const judgeOnce = (token: string, digest: string): Promise<Answered> => {
+  const judgeOnce = (token: string, digest: string, trace?: TraceHeaders): Promise<Answered> => {
     const underWay = asking.get(digest);
     if (underWay !== undefined) return underWay;
     if (asking.size >= TOKEN_LIMITS.introspections)
       return Promise.reject(notValid('issuer', 'too many tokens are asked about'));
-    const judged = judge(token, digest).finally(() => asking.delete(digest));
+    const judged = judge(token, digest, trace).finally(() => asking.delete(digest));
     asking.set(digest, judged);
     return judged;
   };
@@ -104,12 +105,12 @@ export function makeIntrospectionAuthenticator(
       (leavesSigned === 'takes all' || !isCompact(bearer)) &&
       (tokenPrefix === null || bearer.startsWith(tokenPrefix)),
     isUnproven: ({ bearer }) => answers.get(digestOf(bearer ?? '')) === undefined,
-    authenticate: async ({ bearer, certificate }: Evidence, at: Instant) => {
+    authenticate: async ({ bearer, certificate, trace }: Evidence, at: Instant) => {
       const token = bearer ?? '';
       // The same token in another spelling would be another one to whoever revokes it.
       if (isCompact(token)) readCompactToken(token);
       const digest = digestOf(token);
-      const found = recall(digest, at) ?? (await judgeOnce(token, digest));
+      const found = recall(digest, at) ?? (await judgeOnce(token, digest, trace));
       if (at >= found.until) throw notValid('expired', 'expired');
       if (found.boundTo !== null && found.boundTo !== certificateThumbprint(certificate)) {
         throw notValid('misdirected', 'bound to another certificate');
@@ -167,7 +168,13 @@ function readActive(claims: Claims, { settings, digest, fingerprint }: Reading):
   };
 }
 
-async function introspect(settings: IntrospectionSettings, secret: string, token: string): Promise<Claims> {
+interface Question {
+  readonly secret: string;
+  readonly token: string;
+  readonly trace: TraceHeaders | undefined;
+}
+
+async function introspect(settings: IntrospectionSettings, { secret, token, trace }: Question): Promise<Claims> {
   const { documentBytes: maxBytes, documentTimeout: timeout } = TOKEN_LIMITS;
   // Encoded as in a form before they are joined (RFC 6749, section 2.3.1).
   const [user, password] = [settings.clientId, secret].map((text) =>
@@ -176,7 +183,10 @@ async function introspect(settings: IntrospectionSettings, secret: string, token
   const { status, body } = await send({
     url: settings.url,
     form: new URLSearchParams({ token, token_type_hint: 'access_token' }),
-    headers: { Authorization: `Basic ${Buffer.from(`${String(user)}:${String(password)}`).toString('base64')}` },
+    headers: {
+      ...trace,
+      Authorization: `Basic ${Buffer.from(`${String(user)}:${String(password)}`).toString('base64')}`,
+    },
     maxBytes,
     timeout,
   });

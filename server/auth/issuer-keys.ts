@@ -4,6 +4,7 @@ import type { Instant } from '../../engine/index.js';
 import { TOKEN_LIMITS } from '../limits.js';
 import { isLoopbackUrl, OutgoingError, send, urlFault } from '../outgoing.js';
 import type { Clock, Logger } from '../ports.js';
+import type { TraceHeaders } from '../trace.js';
 import { type Algorithm, KeySetError, type PublicKey, readDocument, readKeySet } from './public-keys.js';
 
 export interface IssuerKeysOptions {
@@ -17,8 +18,8 @@ export interface IssuerKeysOptions {
 }
 
 export interface IssuerKeys {
-  /** The key of this name for this algorithm, the same object for as long as the issuer has it; null where there is none. */
-  readonly find: (keyId: string, algorithm: string) => Promise<PublicKey | null>;
+  /** The key of this name for this algorithm, the same object for as long as the issuer has it; null where there is none. `trace` goes with what is fetched for it. */
+  readonly find: (keyId: string, algorithm: string, trace?: TraceHeaders) => Promise<PublicKey | null>;
   /** Fetches the keys; null where that went well, or why not. */
   readonly prepare: () => Promise<Failure | null>;
   readonly state: () => KeysState;
@@ -46,9 +47,9 @@ export function makeIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   let failure: Failure | null = null;
   let fetching: Promise<void> | null = null;
 
-  const fetchKeys = async (): Promise<void> => {
+  const fetchKeys = async (trace?: TraceHeaders): Promise<void> => {
     try {
-      const fetched = await fetchKeySet(options);
+      const fetched = await fetchKeySet(options, trace);
       const known = new Map(keys.map((key) => [nameOf(key), key]));
       keys = fetched.map((key) => known.get(nameOf(key)) ?? key);
       fetchedAt = clock.now();
@@ -62,12 +63,12 @@ export function makeIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
     }
   };
   /** Joins the fetch that is under way, and begins none too soon after another. */
-  const refresh = (): Promise<void> => {
+  const refresh = (trace?: TraceHeaders): Promise<void> => {
     if (fetching !== null) return fetching;
     const now = clock.now();
     if (isWithin(triedAt, now, TOKEN_LIMITS.keysCoolDown)) return Promise.resolve();
     triedAt = now;
-    fetching = fetchKeys().finally(() => {
+    fetching = fetchKeys(trace).finally(() => {
       fetching = null;
     });
     return fetching;
@@ -79,15 +80,15 @@ export function makeIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
     return found.length === 1 ? (found[0] ?? null) : null;
   };
   return {
-    find: async (keyId, algorithm) => {
+    find: async (keyId, algorithm, trace) => {
       if (!isWithin(fetchedAt, clock.now(), TOKEN_LIMITS.keysFresh)) {
-        const refreshed = refresh();
+        const refreshed = refresh(trace);
         // In an outage nobody waits for the issuer once it has failed to answer.
         if (failure === null || findKnown(keyId, algorithm) === null) await refreshed;
       }
       const known = findKnown(keyId, algorithm);
       if (known !== null) return known;
-      await refresh();
+      await refresh(trace);
       return findKnown(keyId, algorithm);
     },
     prepare: async () => {
@@ -107,8 +108,11 @@ function nameOf({ keyId, algorithm, material }: PublicKey): string {
   return JSON.stringify([keyId, algorithm, material]);
 }
 
-async function fetchKeySet({ issuer, jwksUrl, algorithms }: IssuerKeysOptions): Promise<readonly PublicKey[]> {
-  return readKeySet(await fetchDocument(jwksUrl ?? (await discover(issuer))), algorithms);
+async function fetchKeySet(
+  { issuer, jwksUrl, algorithms }: IssuerKeysOptions,
+  trace?: TraceHeaders,
+): Promise<readonly PublicKey[]> {
+  return readKeySet(await fetchDocument(jwksUrl ?? (await discover(issuer, trace)), trace), algorithms);
 }
 
 /** Contradicts the settings. */
@@ -117,9 +121,9 @@ class DiscoveryError extends Error {
 }
 
 /** The address of the keys by OpenID Connect Discovery. */
-async function discover(issuer: string): Promise<string> {
+async function discover(issuer: string, trace?: TraceHeaders): Promise<string> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const fields = readDocument(await fetchDocument(url), 'the discovery document');
+  const fields = readDocument(await fetchDocument(url, trace), 'the discovery document');
   if (fields.get('issuer') !== issuer) {
     throw new DiscoveryError('the discovery document is of another issuer: `issuer` must be written exactly as there');
   }
@@ -134,9 +138,9 @@ async function discover(issuer: string): Promise<string> {
   return address;
 }
 
-async function fetchDocument(url: string): Promise<Buffer> {
+async function fetchDocument(url: string, headers: TraceHeaders = {}): Promise<Buffer> {
   const { documentBytes: maxBytes, documentTimeout: timeout } = TOKEN_LIMITS;
-  const { status, body } = await send({ url, maxBytes, timeout });
+  const { status, body } = await send({ url, headers, maxBytes, timeout });
   if (status !== 200) throw new OutgoingError(`answers with status ${String(status)}`);
   return body;
 }

@@ -6,6 +6,7 @@ import { compactVerify } from 'jose';
 import type { Instant } from '../../engine/index.js';
 import { TOKEN_LIMITS } from '../limits.js';
 import type { Clock, Logger } from '../ports.js';
+import type { TraceHeaders } from '../trace.js';
 import { makeRecent } from '../recent.js';
 import { type Authenticator, type CredentialIssuer, type Evidence, notValid } from './authenticator.js';
 import { certificateThumbprint } from './certificate-thumbprint.js';
@@ -68,7 +69,7 @@ export function makeOidcAuthenticator(
   const byName = new Map(issuers.map((issuer) => [issuer.settings.issuer, issuer]));
   const verified = makeRecent<Verified>(Infinity, TOKEN_LIMITS.verified);
 
-  const verify = async (text: string): Promise<Verified> => {
+  const verify = async (text: string, trace?: TraceHeaders): Promise<Verified> => {
     const token = readCompactToken(text);
     const { algorithm, keyId, claims } = token;
     const issuer = byName.get(String(claims.get('iss')));
@@ -77,7 +78,7 @@ export function makeOidcAuthenticator(
     const { algorithms } = issuer.settings;
     if (!algorithms.some((allowed) => allowed === algorithm))
       throw notValid('unusable', 'an algorithm that is not allowed');
-    const key = await issuer.keys.find(keyId, algorithm);
+    const key = await issuer.keys.find(keyId, algorithm, trace);
     if (key === null) throw notValid('unknown', 'no such key of the issuer');
     try {
       await compactVerify(text, key.key, { algorithms: [key.algorithm] });
@@ -97,11 +98,11 @@ export function makeOidcAuthenticator(
   };
 
   /** What was found out about the same token before, unless its key is not the issuer's any more. */
-  const recall = async (digest: string): Promise<Verified | null> => {
+  const recall = async (digest: string, trace?: TraceHeaders): Promise<Verified | null> => {
     const known = verified.get(digest);
     if (known === undefined) return null;
     const { issuer, key } = known;
-    return (await issuer.keys.find(key.keyId, key.algorithm)) === key ? known : null;
+    return (await issuer.keys.find(key.keyId, key.algorithm, trace)) === key ? known : null;
   };
 
   return {
@@ -109,11 +110,11 @@ export function makeOidcAuthenticator(
     issuers: issuers.map(describeIssuer),
     claims: ({ bearer }) => bearer !== null && !isKeyText(bearer) && isCompact(bearer),
     isUnproven: ({ bearer }) => verified.get(digestOf(bearer ?? '')) === undefined,
-    authenticate: async ({ bearer, certificate }: Evidence, at: Instant) => {
+    authenticate: async ({ bearer, certificate, trace }: Evidence, at: Instant) => {
       const text = bearer ?? '';
       const digest = digestOf(text);
-      const recalled = await recall(digest);
-      const found = recalled ?? (await verify(text));
+      const recalled = await recall(digest, trace);
+      const found = recalled ?? (await verify(text, trace));
       if (at < found.from) throw notValid('expired', 'not valid yet');
       if (at >= found.until) throw notValid('expired', 'expired');
       if (found.boundTo !== null && found.boundTo !== certificateThumbprint(certificate)) {

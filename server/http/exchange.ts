@@ -6,6 +6,7 @@ import type { AdminActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { Active } from '../policy/active-policy.js';
 import { type ApiProblem, PROBLEMS_PATH } from '../problem.js';
+import type { Span } from '../trace.js';
 import type { Incoming, Outgoing } from './message.js';
 import type { Headers } from './request-head.js';
 import type { Route } from './route.js';
@@ -17,6 +18,8 @@ export interface Exchange {
   readonly requestId: string;
   /** The client's own, where it is a valid one: its answer bears it. */
   readonly clientId: string | null;
+  /** Its part of the trace that it belongs to. */
+  readonly span: Span;
   /** The clock, read once. */
   readonly at: Instant;
   /** Where it comes from; null for a Unix socket, and where there is no socket at all. */

@@ -23,6 +23,7 @@ import {
   toRefusal,
   toReply,
 } from './exchange.js';
+import { type BeginSpan, readTraceParent } from '../trace.js';
 import type { ClientAddress } from './client-address.js';
 import type { Cors } from './cors.js';
 import type { HostGuard } from './host-guard.js';
@@ -50,6 +51,7 @@ export interface Services {
   readonly shares: Shares;
   readonly clock: Clock;
   readonly nextId: IdSource;
+  readonly beginSpan: BeginSpan;
   readonly observer: RequestObserver;
   readonly audit: RequestAudit;
 }
@@ -143,6 +145,7 @@ function openExchange({ services }: Door, incoming: Incoming): Opened {
     address: services.clientAddress(incoming.peer.address, headers.get('x-forwarded-for')),
     quotas: [],
     clientId: clientIdOf(headers),
+    span: services.beginSpan(readTraceParent(headers.get('traceparent'), headers.get('tracestate'))),
     at: services.clock.now(),
     startedAt: performance.now(),
     actor: null,
@@ -245,6 +248,7 @@ async function identify<Actor extends NonNullable<Exchange['actor']>>(
     bearer: bearerToken(headers.get('authorization')),
     certificate: peer.certificate,
     address: exchange.address,
+    trace: exchange.span.headers,
   };
   const authenticate = async (): Promise<Actor> => {
     try {

@@ -25,6 +25,8 @@ const KNOWN = {
   'if-match': 'once',
   'idempotency-key': 'once',
   'x-request-id': 'list',
+  traceparent: 'list',
+  tracestate: 'list',
 } as const satisfies Readonly<Record<string, 'once' | 'list'>>;
 
 type KnownHeader = keyof typeof KNOWN;

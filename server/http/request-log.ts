@@ -29,10 +29,12 @@ export function makeRequestLog(log: Logger): RequestObserver {
 }
 
 function describe(exchange: Exchange, status: number | null): Readonly<Record<string, unknown>> {
-  const { incoming, address, requestId, clientId, actor, active, startedAt } = exchange;
+  const { incoming, address, requestId, clientId, span, actor, active, startedAt } = exchange;
   return {
     requestId,
     ...(clientId === null ? {} : { clientRequestId: clientId }),
+    traceId: span.traceId,
+    spanId: span.spanId,
     address,
     ...(address === incoming.peer.address ? {} : { proxy: incoming.peer.address }),
     method: incoming.method,

@@ -19,7 +19,11 @@ const NOW = 1_800_000_000;
 let now = instantOf(NOW * 1000);
 let endpoint: TokenIssuer;
 let folder: string;
-let asked: { readonly form: URLSearchParams; readonly authorization: string | undefined }[] = [];
+let asked: {
+  readonly form: URLSearchParams;
+  readonly authorization: string | undefined;
+  readonly trace: unknown;
+}[] = [];
 const lines: object[] = [];
 const line = (fields: object): void => void lines.push(fields);
 const log = { info: line, warn: line, error: line };
@@ -46,7 +50,8 @@ function say(answer: object | string, status = 200): void {
   const text = typeof answer === 'string' ? answer : JSON.stringify({ ...GOOD, ...answer });
   endpoint.answerWith((request, response) => {
     void readAll(request).then((body) => {
-      asked.push({ form: new URLSearchParams(body), authorization: request.headers.authorization });
+      const { authorization, traceparent: trace } = request.headers;
+      asked.push({ form: new URLSearchParams(body), authorization, trace });
       response.writeHead(status, { 'content-type': 'application/json' }).end(text);
     });
   });
@@ -116,6 +121,13 @@ describe('an active token', () => {
       'bailiwick:gateway',
       SECRET,
     ]);
+  });
+
+  it('is asked about in the trace of the request that brings it', async () => {
+    const trace = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' };
+    const authenticator = await open();
+    await authenticator.authenticate({ bearer: 'opaque-1', certificate: null, address: null, trace }, now);
+    expect(asked[0]?.trace).toBe(trace.traceparent);
   });
 
   it('is asked about once in ten seconds, and by all together once', async () => {

@@ -48,6 +48,18 @@ function pass(time: number): void {
   now = instantOf(now + time);
 }
 
+test('keys are fetched in the trace of the request that needs them', async () => {
+  const heard: unknown[] = [];
+  const keys = open();
+  issuer.answerWith((request, response) => {
+    heard.push(request.headers['traceparent']);
+    response.writeHead(503).end();
+  });
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  expect(await keys.find('k1', 'ES256', { traceparent })).toBeNull();
+  expect(heard).toEqual([traceparent]);
+});
+
 describe('C24 rotation', () => {
   test('a new key is fetched when a token names it, once for all that come together', async () => {
     const keys = open();

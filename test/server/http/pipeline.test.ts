@@ -304,6 +304,25 @@ describeOnStores('the pipeline', (store) => {
       expect(lines.every(({ requestId }) => requestId !== 'theirs')).toBe(true);
     });
 
+    it('names the trace: the one that the client sent, or a new one where it sent none that can be used', async () => {
+      lines.length = 0;
+      const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+      for (const traceparent of [
+        `00-${traceId}-00f067aa0ba902b7-01`,
+        'canary',
+        [`00-${traceId}-00f067aa0ba902b7-01`, 'x'],
+      ])
+        await ask({ url: '/asked?namespace=/labs', headers: { ...auth, traceparent } });
+      const [continued, replaced, twice] = lines.map((line) => String(line['traceId']));
+      expect(continued).toBe(traceId);
+      for (const other of [replaced, twice]) {
+        expect(other).toMatch(/^[0-9a-f]{32}$/);
+        expect(other).not.toBe(traceId);
+      }
+      expect(new Set(lines.map((line) => line['spanId'])).size).toBe(3);
+      expect(JSON.stringify(lines)).not.toContain('canary');
+    });
+
     it('is written for a fault of ours whose client has left, and no more than that it left for anything else', async () => {
       const gone = AbortSignal.abort();
       lines.length = 0;

@@ -43,6 +43,7 @@ function refuse(code: ProblemCode, address: string): void {
     headers: new Map(),
     requestId: `id-${String(made)}`,
     clientId: null,
+    span: { traceId: '', spanId: '', headers: {} },
     at: instantOf(0),
     startedAt: performance.now(),
     actor: adminOfKey({ id: 'ada', credentialFingerprint: '' }),
