@@ -43,13 +43,13 @@ export async function send(request: OutgoingRequest): Promise<OutgoingAnswer> {
   } catch (error) {
     response.destroy();
     if (error instanceof OutgoingError) throw error;
-    throw new OutgoingError(isTimeout(error) ? TOO_SLOW : 'did not answer to the end', { cause: error });
+    throw new OutgoingError(isTimeout(error) ? TOO_SLOW : 'did not finish its answer', { cause: error });
   }
 }
 
 const NOT_MODIFIED = 304;
 const TOO_SLOW = 'did not answer in time';
-const REDIRECTED = 'answers with a redirection, which is not followed';
+const REDIRECTED = 'answers with a redirect, which is not followed';
 const ENCODED = 'answers with compressed data, which is not read';
 
 /** What is wrong with an address, as the end of a sentence; null where requests may be sent to it. */

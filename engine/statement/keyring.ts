@@ -133,7 +133,7 @@ function checkMembers(value: unknown, { pointer, allowed, refuse }: Members): bo
     const escaped = key.replaceAll('~', '~0').replaceAll('/', '~1');
     refuse(
       `${pointer}/${escaped}`,
-      `there is no \`${key}\` here; known are ${allowed.map((one) => `\`${one}\``).join(', ')}`,
+      `there is no \`${key}\` here; the known keys are ${allowed.map((one) => `\`${one}\``).join(', ')}`,
       'key',
     );
   }

@@ -27,7 +27,7 @@ export const STATUS_SCHEMA = Object.freeze({
     snapshot: digest,
     decisions: digest,
     labels: {
-      description: 'Whether the digests that the snapshot states of its decisions were worked out here.',
+      description: 'Whether the decision digests that the snapshot states were verified here.',
       enum: ['unverified', 'verified', 'false'],
     },
     generation: { description: 'Rises with each activation.', type: 'integer', minimum: 1 },
@@ -122,7 +122,7 @@ export const KEYS_SCHEMA = whole({ keys: { type: 'array', items: SHOWN_KEY } });
 export const NEW_KEY_SCHEMA = whole({
   ...SHOWN,
   key: {
-    description: 'The key itself, this once.',
+    description: 'The key itself, shown only this once.',
     type: 'string',
     pattern: '^bwk_[0-9a-z]{16}_[A-Za-z0-9_-]{43}$',
   },

@@ -64,7 +64,7 @@ export const PERMISSIONS_SCHEMA = Object.freeze({
     namespace: namespacePath,
     snapshot: digest,
     scopes: {
-      description: 'Those that the actor holds there; `grants` are the ids of the grants that carry it.',
+      description: 'The scopes that the actor holds there; `grants` are the ids of the grants that carry each.',
       type: 'array',
       items: whole({ scope, grants: { type: 'array', items: text } }),
     },

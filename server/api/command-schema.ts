@@ -128,7 +128,7 @@ export const BATCH_SHAPE = shapeOf<BatchBody>('Batch', { commands }, ['commands'
 /** What is told of a record to whoever may not read it. */
 const WRITTEN = schema({
   title: 'Written',
-  description: 'What an actor is told who may write the record and not read it.',
+  description: 'The answer for an actor who may write the record but not read it.',
   ...whole({ id: { type: 'string' }, revision: { type: 'integer', minimum: 1 } }),
 });
 
@@ -147,7 +147,7 @@ export const PUT_SCHEMA = schema({
     RECORD_SCHEMAS.namespace,
     {
       title: 'NamespaceThere',
-      description: 'What an actor is told who may create the namespace and not read it: that it is there now.',
+      description: 'The answer for an actor who may create the namespace but not read it: it exists now.',
       ...whole({ namespace: namespacePath }),
     },
   ],
@@ -162,7 +162,7 @@ export const BATCH_SCHEMA = schema({
       maxItems: COMMAND_LIMITS.batch,
       items: {
         title: 'BatchResult',
-        description: 'What the command would have been answered alone.',
+        description: 'The answer that the command would get on its own.',
         type: 'object',
         required: ['status', 'body'],
         properties: {

@@ -33,7 +33,7 @@ export function toShapeFault(error: ErrorObject, place: readonly string[]): Shap
     case 'maximum':
       return { place: here, message: `must be at most ${String(parameters['limit'])}` };
     case 'pattern':
-      return { place: here, message: PATTERNS.get(String(parameters['pattern'])) ?? 'is not written as it must be' };
+      return { place: here, message: PATTERNS.get(String(parameters['pattern'])) ?? 'does not have the required form' };
     case 'minLength':
       return { place: here, message: 'must not be empty' };
     case 'maxLength':
@@ -81,7 +81,7 @@ function exampleText({ parentSchema }: ErrorObject): string {
 function knownText({ parentSchema }: ErrorObject): string {
   const properties: unknown = parentSchema?.['properties'];
   if (typeof properties !== 'object' || properties === null) return '';
-  return `; known are ${Object.keys(properties).join(', ')}`;
+  return `; the known keys are ${Object.keys(properties).join(', ')}`;
 }
 
 function listOf(values: unknown): string {

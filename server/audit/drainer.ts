@@ -97,7 +97,7 @@ export async function makeDrainer({ db, folder, log, writer, logger }: DrainerOp
       if (performance.now() - notedAt >= AUDIT_LIMITS.headInterval) await note();
       failing = null;
     } catch (error) {
-      if (failing === null) logger.error({ log, error }, 'events of the outbox cannot be carried to the audit log');
+      if (failing === null) logger.error({ log, error }, 'events of the outbox cannot be moved to the audit log');
       failing ??= performance.now();
     }
   };

@@ -87,6 +87,6 @@ export async function noteHead(knex: Knex, log: string, { seq, hash }: Head): Pr
 function toClaimed({ position, event: text }: Row): Claimed {
   const event: unknown = JSON.parse(text);
   // Only what holds the store's password could have put it there.
-  if (!isEvent(event)) throw new TypeError('the outbox holds something that is no event');
+  if (!isEvent(event)) throw new TypeError('the outbox holds something that is not an event');
   return { position, event };
 }

@@ -95,7 +95,7 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
         outcome: 'allowed',
       });
     if (owned.torn !== null) {
-      logger.warn({ log, kept: owned.torn }, 'a half line at the end of the audit log was cut off');
+      logger.warn({ log, kept: owned.torn }, 'an incomplete line at the end of the audit log was cut off');
       writer.add(own('audit.cut'));
     }
     drainer.wake();

@@ -71,7 +71,7 @@ export async function verifyLogs(folder: string, options: VerifyOptions = {}): P
     if (how === 'found') continue;
     const text =
       how === 'other'
-        ? `event ${String(seq)} is another one than was noted: the log was written anew`
+        ? `event ${String(seq)} is not the one that was noted: the log was written anew`
         : `there is no event ${String(seq)}, which was noted as the end of the log: its end was cut off`;
     report({ log: logs[0]?.log ?? '', seq, kind: 'head', text });
   }
@@ -100,13 +100,13 @@ function makeCheck(log: string, { report, after }: CheckOptions): Check {
   };
   const judge = (line: ChainLine): void => {
     const { seq } = line;
-    if (line.digest !== line.hash) fault(seq, 'edited', `event ${String(seq)} was changed: its hash is another one`);
-    if (line.log !== log) fault(seq, 'foreign', `event ${String(seq)} is of another log`);
+    if (line.digest !== line.hash) fault(seq, 'edited', `event ${String(seq)} was changed: its hash does not match`);
+    if (line.log !== log) fault(seq, 'foreign', `event ${String(seq)} belongs to another log`);
     if (seq > last + 1) {
       const missing =
         seq === last + 2 ? `event ${String(last + 1)} is` : `events ${String(last + 1)} to ${String(seq - 1)} are`;
       fault(last + 1, 'missing', `${missing} missing`);
-    } else if (seq <= last) fault(seq, 'order', `event ${String(seq)} stands after event ${String(last)}`);
+    } else if (seq <= last) fault(seq, 'order', `event ${String(seq)} comes after event ${String(last)}`);
     else if (previous !== null && line.previous !== previous) {
       fault(seq, 'broken', `event ${String(seq)} does not follow the event before it: one of them was replaced`);
     }
@@ -115,7 +115,7 @@ function makeCheck(log: string, { report, after }: CheckOptions): Check {
     line: (text) => {
       const line = text === null ? null : readLine(text);
       if (line === null) {
-        fault(last + 1, 'malformed', `the line after event ${String(last)} is no event`);
+        fault(last + 1, 'malformed', `the line after event ${String(last)} is not an event`);
         // In the place of one: those that follow are not missing for it.
         last += 1;
         previous = null;
@@ -129,7 +129,7 @@ function makeCheck(log: string, { report, after }: CheckOptions): Check {
       return line;
     },
     torn: (file, bytes) => {
-      fault(last + 1, 'torn', `${file.path} ends with half a line (${String(bytes)} bytes)`);
+      fault(last + 1, 'torn', `${file.path} ends with an incomplete line (${String(bytes)} bytes)`);
     },
     head: () => head,
   };

@@ -31,7 +31,7 @@ export function makeCertificateAuthenticator(
         const [subject, ...more] = NAMES[subjectFrom](certificate);
         if (subject === undefined || more.length > 0) throw notValid('unusable', `not one name at ${subjectFrom}`);
         const made = makeIdentity(provider, subject);
-        if (!made.ok) throw notValid('unusable', `the name at ${subjectFrom} is no subject`);
+        if (!made.ok) throw notValid('unusable', `the name at ${subjectFrom} is not a subject`);
         return actorOf('certificate', {
           id: formatIdentity(made.identity),
           identities: [made.identity],

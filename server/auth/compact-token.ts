@@ -56,10 +56,10 @@ function isCanonical(part: string): boolean {
 
 function readObject(part: string, name: string): Claims {
   const read = parseStrictJson(Buffer.from(part, 'base64url'), { depth: TOKEN_LIMITS.jsonDepth });
-  if (!read.ok) throw notValid('unreadable', `${name} is no strict JSON`);
+  if (!read.ok) throw notValid('unreadable', `${name} is not strict JSON`);
   const { value } = read;
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw notValid('unreadable', `${name} is no object`);
+    throw notValid('unreadable', `${name} is not an object`);
   return new Map<string, unknown>(Object.entries(value));
 }
 

@@ -157,7 +157,7 @@ function checkUse({ type, claims }: CompactToken, { audience, clients, tokenType
     throw notValid('misdirected', 'issued to another client');
   // Whoever else it is for could use it here, unless we know the client that it was issued to.
   if (clients === null && !named.every((one) => audience.includes(one)))
-    throw notValid('misdirected', 'for other audiences, too');
+    throw notValid('misdirected', 'for other audiences too');
   const isAccess = type === 'at+jwt';
   if (!isAccess && (tokenType === 'access' || (type !== null && type !== 'jwt')))
     throw notValid('misdirected', 'another type of token');

@@ -50,8 +50,8 @@ export async function readKeySet(
 /** The members of a JSON object that an issuer has published. */
 export function readDocument(bytes: Uint8Array, name: string): ReadonlyMap<string, unknown> {
   const read = parseStrictJson(bytes, { depth: TOKEN_LIMITS.documentDepth });
-  if (!read.ok) throw new KeySetError(`${name} is no strict JSON`);
-  if (!isObject(read.value)) throw new KeySetError(`${name} is no object`);
+  if (!read.ok) throw new KeySetError(`${name} is not strict JSON`);
+  if (!isObject(read.value)) throw new KeySetError(`${name} is not an object`);
   return new Map<string, unknown>(Object.entries(read.value));
 }
 

@@ -28,10 +28,14 @@ export async function watchRevocations(path: string, log: Logger): Promise<Revoc
       seen = found;
       revoked = parse(await readBytes(path));
       isBad = false;
-      log.info({ path, revoked: revoked.size }, 'the revoked credentials were read again');
+      log.info({ path, revoked: revoked.size }, 'the list of revoked credentials was read again');
     } catch (error) {
       const reason = error instanceof RevocationsError ? error.message : 'cannot be read';
-      if (!isBad) log.error({ path, reason, error }, 'the revoked credentials cannot be read: the last list holds');
+      if (!isBad)
+        log.error(
+          { path, reason, error },
+          'the list of revoked credentials cannot be read; the last one stays in force',
+        );
       isBad = true;
     }
   };

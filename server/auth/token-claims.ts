@@ -44,7 +44,7 @@ export function holderOf(claims: Claims, names: ClaimNames): ClaimedHolder {
 
 function identityOf(provider: string, subject: unknown, claim: string): Identity {
   const made = typeof subject === 'string' ? makeIdentity(provider, subject) : null;
-  if (made?.ok !== true) throw notValid('unusable', `${claim} is no subject`);
+  if (made?.ok !== true) throw notValid('unusable', `${claim} is not a subject`);
   return made.identity;
 }
 
@@ -52,7 +52,7 @@ function identityOf(provider: string, subject: unknown, claim: string): Identity
 function groupsOf(value: unknown): readonly unknown[] {
   if (value === undefined) return [];
   if (!Array.isArray(value) || value.length > TOKEN_LIMITS.groups)
-    throw notValid('unusable', 'the groups claim is no short list');
+    throw notValid('unusable', 'the groups claim is not a short list');
   return [...new Set<unknown>(value)];
 }
 
@@ -78,7 +78,7 @@ function restrictionsOf(value: unknown): readonly NamespacePath[] {
     throw notValid('unusable', 'no usable restrictions claim');
   return value.map((text: unknown) => {
     const named = canonicalize(text);
-    if (!named.ok) throw notValid('unusable', 'the restrictions claim has a namespace that is none');
+    if (!named.ok) throw notValid('unusable', 'the restrictions claim has an entry that is not a namespace');
     return named.path;
   });
 }
@@ -125,7 +125,7 @@ export function boundCertificate(claims: Claims): string | null {
   const [first, ...more] = members;
   // Whoever is asked for another proof than this one must not get in without it.
   if (first?.[0] !== 'x5t#S256' || more.length > 0 || typeof first[1] !== 'string') {
-    throw notValid('misdirected', 'bound to what is not verified here');
+    throw notValid('misdirected', 'bound to a proof that is not supported');
   }
   return first[1];
 }

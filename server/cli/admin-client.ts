@@ -42,8 +42,7 @@ export async function adminClient(io: CliIo, flags: AdminFlags, config: Config):
 
 function overSocket(config: Config): AdminClient {
   const path = adminSocketOf(config);
-  if (path === null)
-    throw usage('the settings say that there is no admin socket', 'name a listener with `--admin-url`');
+  if (path === null) throw usage('the settings turn the admin socket off', 'name a listener with `--admin-url`');
   return (method, target) => {
     const facts = lstatSync(path, { throwIfNoEntry: false });
     if (facts === undefined) throw unreachable(path, 'there is no such socket');
@@ -111,12 +110,12 @@ function ask(send: typeof httpRequest, options: RequestOptions, shown: string): 
       response.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
         length += chunk.length;
-        if (length > CLI_LIMITS.adminAnswerBytes) fail('the answer is too large to be one of a gateway');
+        if (length > CLI_LIMITS.adminAnswerBytes) fail('the answer is too large to come from a gateway');
       });
       response.on('end', () => {
         const read = parseStrictJson(Buffer.concat(chunks), { depth: HTTP_LIMITS.jsonDepth });
         if (!read.ok || typeof read.value !== 'object' || read.value === null)
-          fail('the answer is not one of a gateway');
+          fail('the answer does not come from a gateway');
         else resolve({ status: response.statusCode ?? 0, body: new Map(Object.entries(read.value)) });
       });
     });

@@ -97,7 +97,7 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
     return;
   }
   await write(io.stdout, `${text}\n`);
-  await write(io.stderr, `${summary({ id, ...rest })}\nThe key is shown this once: keep it like a password.\n`);
+  await write(io.stderr, `${summary({ id, ...rest })}\nThe key is shown only this once: keep it like a password.\n`);
 }
 
 function warning({ text, help }: KeyDoubt): string {

@@ -84,7 +84,9 @@ function noStore({ dataDir }: { readonly dataDir: string }): CliFailure {
   return new CliFailure(
     EXIT.precondition,
     { code: 'store.absent', message: `there is no store in \`${dataDir}\`` },
-    { help: 'name the store with `--data-dir` or `--database-url`' },
+    {
+      help: 'name the store with `--data-dir` or `--database-url`; `bailiwick load` creates one; `bailiwick load` creates one; `bailiwick load` creates one',
+    },
   );
 }
 

@@ -124,7 +124,7 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
     [
       [
         'can-i',
-        'ask a gateway whether your own credential carries a scope in a namespace',
+        'ask a gateway whether your own credential allows a scope in a namespace',
         async () => (await import('./commands/can-i.js')).defineCanI,
       ],
     ],
@@ -134,17 +134,17 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
     [
       [
         'serve',
-        'answer authorized queries over HTTP, until SIGTERM or SIGINT',
+        'answer authorized queries and commands over HTTP, until SIGTERM or SIGINT',
         async () => (await import('./commands/serve.js')).defineServe,
       ],
       [
         'local',
-        'answer queries without policy and keys, on loopback only: every user of this machine is served',
+        'serve without policy and keys, on loopback only, to every user of this machine',
         async () => (await import('./commands/serve.js')).defineLocal,
       ],
       [
         'status',
-        'what a running gateway serves, since when, and whether it is ready',
+        'show show show what a running gateway serves, since when, and whether it is ready',
         async () => (await import('./commands/status.js')).defineStatus,
       ],
       [
@@ -154,7 +154,7 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
       ],
       [
         'load',
-        'load records, one JSON object a line; safe while the gateway runs. If it stops half-way, run it again: it goes on where it stopped',
+        'load records, one JSON object a line; safe while the gateway runs. If it is interrupted, run it again: it continues where it stopped',
         async () => (await import('./commands/load.js')).defineLoad,
       ],
       [
@@ -169,12 +169,12 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
       ],
       [
         'audit',
-        'the audit log: verify that it is whole, and ask who did what',
+        'the audit log: verify that it is intact, and search it',
         async () => (await import('./commands/audit.js')).defineAudit,
       ],
       [
         'replay',
-        'make the decisions of the audit log again: on their own snapshots, and on another policy to see which would change',
+        'repeat the decisions of the audit log: on their own snapshots, and on another policy to see which would change',
         async () => (await import('./commands/replay.js')).defineReplay,
       ],
       [
@@ -194,7 +194,7 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
       ],
       [
         'completion',
-        'print the script by which a shell completes bailiwick',
+        'print the completion script for a shell',
         async () => (await import('./commands/completion.js')).defineCompletion,
       ],
     ],

@@ -78,7 +78,7 @@ export function malformedLines(malformed: number): CliFailure {
     EXIT.integrity,
     {
       code: 'audit.faults',
-      message: `${count(malformed, 'line')} of the log ${malformed === 1 ? 'is no event' : 'are no events'}`,
+      message: `${count(malformed, 'line')} of the log ${malformed === 1 ? 'is not an event' : 'are not events'}`,
     },
     { help: 'run `bailiwick audit verify`' },
   );

@@ -56,7 +56,7 @@ export function makeClient(transport: Transport): Client {
     const operation = OPERATIONS[name];
     const { status, type, text } = await transport(toSent(operation, asked, options));
     if (status < 200 || status >= 300)
-      throw problemIn(text) ?? new AnswerError(status, 'the answer is none of a gateway');
+      throw problemIn(text) ?? new AnswerError(status, 'the answer does not come from a gateway');
     const value = type.startsWith('application/json') ? readJson(text) : undefined;
     if (!isAnswer<Name>(value)) throw new AnswerError(status, 'the answer is not JSON');
     return value;

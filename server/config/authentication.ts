@@ -10,7 +10,7 @@ const CLAIMS = Object.freeze({
   scopeClaim: setting(TEXT, {
     default: null,
     example: 'scope',
-    doc: 'claim with the scopes that the token carries, which carries none where it is absent; unless set, all ten',
+    doc: 'claim with the scopes of a token; a token without it carries none. Unless this is set, tokens carry all ten',
   }),
   groupsClaim: setting(TEXT, {
     default: null,
@@ -20,7 +20,7 @@ const CLAIMS = Object.freeze({
   restrictionsClaim: setting(TEXT, {
     default: null,
     example: 'bailiwick_namespaces',
-    doc: 'claim with a list of namespaces that the token reaches; one without it is refused',
+    doc: 'claim with a list of namespaces that the token reaches; a token without it is refused',
   }),
 });
 
@@ -39,7 +39,7 @@ export const AUTHENTICATION = group('how callers prove who they are', {
       default: null,
       required: true,
       example: 'bailiwick',
-      doc: 'what tokens for this gateway have in `aud`, or a list of that',
+      doc: 'what tokens for this gateway have in `aud`; may be a list',
     }),
     provider: setting(PROVIDER, { default: null, required: true, example: 'orcid', doc: PROVIDER_DOC }),
     algorithms: setting(
@@ -49,12 +49,12 @@ export const AUTHENTICATION = group('how callers prove who they are', {
     jwksUrl: setting(OUTGOING_URL, {
       default: null,
       example: 'https://id.example.org/jwks',
-      doc: 'address of the keys; unless set, the one that the discovery document of the issuer has',
+      doc: 'address of the keys; unless set, the one in the discovery document of the issuer',
     }),
     clients: setting(TEXTS, {
       default: null,
       example: '[beamline-app]',
-      doc: 'clients (`azp` or `client_id`) that tokens may be issued to; such a token may be for other audiences, too',
+      doc: 'clients (`azp` or `client_id`) that tokens may be issued to; with this list, a token may have other audiences too',
     }),
     tokenType: setting(oneOf('any', 'access'), {
       default: 'any',
@@ -70,7 +70,7 @@ export const AUTHENTICATION = group('how callers prove who they are', {
     }),
     ...CLAIMS,
   }),
-  introspection: list('endpoints that are asked whose an opaque token is (RFC 7662)', {
+  introspection: list('endpoints that say whom an opaque token belongs to (RFC 7662)', {
     url: setting(OUTGOING_URL, {
       default: null,
       required: true,
@@ -81,7 +81,7 @@ export const AUTHENTICATION = group('how callers prove who they are', {
       default: null,
       required: true,
       example: 'bailiwick',
-      doc: 'the gateway, as the endpoint knows it',
+      doc: 'client id of the gateway at the endpoint',
     }),
     clientSecretFile: setting(PATH, {
       default: null,
@@ -93,7 +93,7 @@ export const AUTHENTICATION = group('how callers prove who they are', {
     audience: setting(TEXTS, {
       default: null,
       example: 'bailiwick',
-      doc: 'what the answer must have in `aud`, or a list of that; unless set, the endpoint decides which tokens are for us',
+      doc: 'what the answer must have in `aud`; may be a list. Unless set, the endpoint decides which tokens are for this gateway',
     }),
     tokenPrefix: setting(TEXT, {
       default: null,
@@ -102,11 +102,11 @@ export const AUTHENTICATION = group('how callers prove who they are', {
     }),
     cacheTime: setting(durationUpTo('1m'), {
       default: '10s',
-      doc: 'how long an answer counts, and so how long a token may still be accepted that was ended there',
+      doc: 'how long an answer is used; a token that was revoked there may be accepted for that long',
     }),
     ...CLAIMS,
   }),
-  mtls: optional('certificates of clients, for which `tls` has to be set', {
+  mtls: optional('certificates of clients; this needs `tls`', {
     caFile: setting(PATH, {
       default: null,
       required: true,
@@ -123,12 +123,12 @@ export const AUTHENTICATION = group('how callers prove who they are', {
       default: null,
       required: true,
       example: 'san:uri',
-      doc: 'where the name is: there must be exactly one',
+      doc: 'where the certificate has the subject; it must have exactly one there',
     }),
   }),
   revocationsFile: setting(PATH, {
     default: null,
     example: 'revoked.txt',
-    doc: 'file of credentials that count no more, one fingerprint a line; read again when it changes',
+    doc: 'file of revoked credentials, one fingerprint a line; read again when it changes',
   }),
 });

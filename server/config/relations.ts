@@ -31,7 +31,7 @@ export function contradictionsOf({ authentication, tls }: Config): readonly Cont
     ...introspection.flatMap(({ tokenPrefix }, index) => {
       const others = introspection.filter((_, other) => other !== index).map((other) => other.tokenPrefix ?? '');
       if (!others.some((other) => (tokenPrefix ?? '').startsWith(other))) return [];
-      const message = 'leaves open which endpoint is asked about a token';
+      const message = 'does not tell which endpoint to ask about a token';
       const fix = 'give each endpoint a prefix that no other one begins with';
       return [{ key: keyOf('introspection', index, 'tokenPrefix'), message, fix }];
     }),

@@ -65,23 +65,23 @@ export const SETTINGS = Object.freeze({
   adminListen: setting(ADDRESS_OR_NONE, {
     default: '127.0.0.1:8081',
     flag: '--admin-listen <host:port>',
-    doc: 'address for admins and monitoring, in clear text on loopback and else under the same `tls`; `none` for none',
+    doc: 'address for admins and monitoring, in clear text on loopback, elsewhere with the same `tls`; `none` turns it off',
   }),
   adminSocket: setting(PATH_OR_NONE, {
     default: null,
     flag: '--admin-socket <path>',
-    doc: 'Unix socket for the commands of this user (default: admin.sock in the data folder); `none` for none',
+    doc: 'Unix socket for the commands of this user (default: admin.sock in the data folder); `none` turns it off',
     example: '/run/bailiwick/admin.sock',
   }),
   trustProxy: setting(NETWORKS, {
     default: null,
-    doc: 'addresses and networks of the proxies whose `X-Forwarded-For` is believed; without it nobody is',
+    doc: 'addresses and networks of the proxies whose `X-Forwarded-For` is trusted; unless set, none is',
     example: '[10.0.0.0/8]',
   }),
   cors: group('web pages of other origins that may send requests to the API, with a credential in `Authorization`', {
     origins: setting(ORIGINS, {
       default: null,
-      doc: 'their origins, as browsers send them; no origin stands for all',
+      doc: 'their origins, as browsers send them; there is no wildcard',
       example: '[https://app.example.org]',
     }),
   }),
@@ -116,7 +116,7 @@ export const SETTINGS = Object.freeze({
       example: inSeconds(DATABASE_LIMITS.acquireTimeout.external),
     }),
   }),
-  limits: group('bounds on what callers may use', {
+  limits: group('limits for callers', {
     rate: group('requests a second; 0 is no limit', {
       perActor: setting(RATE, { default: 0, doc: 'for one actor' }),
       perAddress: setting(RATE, { default: 0, doc: 'from one client address' }),
@@ -125,7 +125,7 @@ export const SETTINGS = Object.freeze({
     concurrency: group('requests at once; 0 is no limit', {
       perActor: setting(count(0, 10_000), {
         default: 4,
-        doc: 'for one actor; its other requests wait, and other actors go on',
+        doc: 'for one actor; further requests of this actor wait, and other actors are not delayed',
       }),
     }),
     auditLag: setting(DURATION, {
@@ -138,7 +138,7 @@ export const SETTINGS = Object.freeze({
     }),
     expandedRows: later(),
   }),
-  snapshot: group('what may be served, and for how long without news', {
+  snapshot: group('which policy may be served, and for how long', {
     source: group('what the policy is taken from and followed at, in place of `policy`', {
       directory: setting(PATH, {
         default: null,
@@ -150,39 +150,39 @@ export const SETTINGS = Object.freeze({
     }),
     poll: setting(DURATION, {
       default: '2s',
-      doc: 'how often the policy is looked at: what has changed is checked first, and then takes its place',
+      doc: 'how often the policy is checked for changes; a changed policy is verified before it replaces the old one',
     }),
     requireSignature: setting(FLAG, {
       default: false,
       flag: '--require-signature',
       needs: 'snapshot.keyringFile',
-      doc: 'whether a snapshot must have been published: signed, for this environment, and not expired',
+      doc: 'serve a snapshot only with a valid statement: signed, for this environment, and not expired',
     }),
     keyringFile: setting(PATH, {
       default: null,
       flag: '--keyring <file>',
       needs: 'snapshot.environment',
-      doc: 'public keys of those who may publish, and how many of them must sign',
+      doc: 'file with the public keys that may sign, and how many of them must have signed',
       example: '/etc/bailiwick/keyring.yaml',
     }),
     environment: setting(NAME, {
       default: null,
       flag: '--environment <name>',
-      doc: 'what a snapshot must have been published for',
+      doc: 'environment that the statement of a snapshot must name',
       example: 'production',
     }),
     softAge: setting(AGE, {
       default: null,
-      doc: 'age from which the log warns: how long ago the policy was found in its place for the last time',
+      doc: 'age at which the log warns; the age of a policy is the time since it was last found at its path',
       example: '1h',
     }),
     hardAge: setting(AGE, {
       default: null,
-      doc: 'age from which nothing is decided any more, and the answer is 503 `snapshot.expired`',
+      doc: 'age at which the gateway stops deciding and answers 503 `snapshot.expired`',
       example: '24h',
     }),
   }),
-  audit: group('the log of what was decided', {
+  audit: group('the log of decisions', {
     folder: setting(PATH, {
       default: null,
       doc: 'folder of the log (default: `audit` in the data folder)',
@@ -191,10 +191,10 @@ export const SETTINGS = Object.freeze({
     queries: setting(oneOf('all', 'denied', 'none'), { default: 'all', doc: 'which queries and reads are recorded' }),
     onFailure: setting(oneOf('refuse', 'continue'), {
       default: 'refuse',
-      doc: 'what happens to queries while the log cannot be written; writes are always refused then',
+      doc: 'what happens to queries while the log cannot be written; writes are always refused',
     }),
   }),
-  shutdown: group('an orderly end, after SIGTERM or SIGINT', {
+  shutdown: group('orderly shutdown after SIGTERM or SIGINT', {
     notice: setting(DURATION, {
       default: null,
       doc: 'how long `/readyz` says 503 while requests are still answered, so that a load balancer looks elsewhere first',
@@ -205,12 +205,12 @@ export const SETTINGS = Object.freeze({
       doc: 'how long requests in flight may take to end before their connections are cut',
     }),
   }),
-  tls: group('certificate of the API, which is in clear text without one; both files are read again when they change', {
+  tls: group('certificate of the API; without one it is in clear text. Both files are read again when they change', {
     certFile: setting(PATH, {
       default: null,
       env: ['BAILIWICK_TLS_CERT_FILE'],
       needs: 'tls.keyFile',
-      doc: 'PEM file with the certificate, then those that lead to its root',
+      doc: 'PEM file with the certificate and, after it, those that lead to its root',
       example: '/etc/bailiwick/tls/tls.crt',
     }),
     keyFile: setting(PATH, {

@@ -226,7 +226,7 @@ function networkFault(text: string): string | null {
     return 'must be an address or a network such as `10.0.0.0/8`';
   if (prefix === undefined) return null;
   if (!/^(?:0|[1-9]\d{0,2})$/.test(prefix) || Number(prefix) > (version === 4 ? 32 : 128)) {
-    return 'must have a prefix length that its address can have';
+    return 'has a prefix length that does not fit its address';
   }
   return prefix === '0' ? 'would trust everybody: name the proxies' : null;
 }

@@ -74,7 +74,7 @@ function configOf({ url, statementTimeout, idleInTransaction, connectTimeout }: 
     if (file !== null) {
       throw new StoreError('store.tls', `${file} in the database URL cannot be read (${String(codeOf(error))})`);
     }
-    throw new StoreError('store.url', 'the database URL is not one that the driver understands');
+    throw new StoreError('store.url', 'the driver does not understand the database URL');
   }
 }
 

@@ -129,7 +129,7 @@ const FAILED: Words = ['store.failed', 'the store failed, or the connection to i
 /** By SQLSTATE or its class. */
 const WORDS: ReadonlyMap<string, Words> = new Map<string, Words>([
   ['25006', ['store.read_only', 'the store is read-only']],
-  ['42501', ['store.rights', 'the database user lacks a right that this needs']],
+  ['42501', ['store.rights', 'the database user lacks a privilege that this needs']],
   ['40', ['store.failed', 'the store aborted the transaction in favour of another one']],
   ['53', ['store.failed', 'the store has run out of disk space, memory or connections']],
 ]);

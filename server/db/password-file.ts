@@ -40,7 +40,7 @@ async function readPrivate(path: string, isNamed: boolean): Promise<string | nul
   }
   throw new StoreError(
     'store.refused',
-    `the password file ${path} may be read by others, so it is not used: \`chmod 600\` it`,
+    `the password file ${path} can be read by others, so it is not used: \`chmod 600\` it`,
   );
 }
 

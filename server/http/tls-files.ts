@@ -138,7 +138,9 @@ function keyIn({ path, bytes }: ReadFile): KeyObject {
     return createPrivateKey(bytes);
   } catch (error) {
     const isEncrypted = bytes.includes('ENCRYPTED');
-    const message = isEncrypted ? 'has an encrypted key: give one that is not' : 'has no private key in PEM form';
+    const message = isEncrypted
+      ? 'has an encrypted key: give one that is not encrypted encrypted encrypted'
+      : 'has no private key in PEM form';
     throw new TlsFileError(`\`${path}\` ${message}`, { cause: error });
   }
 }

@@ -94,10 +94,9 @@ function isArray(bytes: Uint8Array): boolean {
   return bytes[bytes.findIndex((byte) => byte !== 0x20 && byte !== 0x09)] === 0x5b;
 }
 
-const ARRAY = "begins an array: a dataset has one object a line, which `jq -c '.[]'` makes of an array";
+const ARRAY = "begins an array: a dataset has one object a line; `jq -c '.[]'` converts an array";
 
-const OBJECT =
-  'begins an object that ends on another line: a dataset has one object a line, which `jq -c .` makes of it';
+const OBJECT = 'begins an object that ends on another line: a dataset has one object a line; `jq -c .` puts it on one';
 
 /** Whether a line only begins an array or an object, as in a file that was written to be read. */
 export function isOpening(bytes: Uint8Array): boolean {

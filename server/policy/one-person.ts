@@ -75,7 +75,7 @@ function severalPeople(
   if (said === null) return [];
   return [
     {
-      text: `${said}: this key may do what all of them may together, and guardrails see each alone`,
+      text: `${said}: this key may do what all of them may do together, and guardrails check each alone`,
       help: "make one key for each; if they are one person's, say so under `people` in the policy",
     },
   ];

@@ -74,7 +74,7 @@ async function visitFolder(walk: Walk, folder: string, prefix: string, above: re
   } catch (error) {
     report(walk, 'FILE_UNREADABLE', prefix, {
       message: `the folder cannot be read (${codeOf(error)})`,
-      help: 'let whoever runs this read it',
+      help: 'make it readable for the user who runs this',
     });
     return;
   }
@@ -229,7 +229,7 @@ function add(walk: Walk, file: SourceFile): void {
   walk.bytes += file.bytes.length;
   if (walk.files.length >= ENGINE_LIMITS.files) {
     report(walk, 'FILE_TOO_MANY', file.path, {
-      message: `the policy has more than ${groupDigits(ENGINE_LIMITS.files)} files; this one and all after it were not read`,
+      message: `the policy has more than ${groupDigits(ENGINE_LIMITS.files)} files; this one and those after it were not read`,
       help: 'merge files; it makes no difference which file a grant is in',
     });
     walk.stopped = true;
@@ -252,7 +252,7 @@ const REMOVE_LINK = 'remove it, or put the file itself in its place';
 const NOT_REGULAR: Advice = { message: 'is not a regular file', help: 'put a file in its place, or remove it' };
 
 function unreadable(code: string): Advice {
-  return { message: `cannot be read (${code})`, help: 'let whoever runs this read it, or remove it' };
+  return { message: `cannot be read (${code})`, help: 'make it readable for the user who runs this, or remove it' };
 }
 
 function report(walk: Walk, code: DiagnosticCode, file: string, { message, help }: Advice): void {

@@ -261,7 +261,7 @@ function readOperands(field: Field, list: unknown): readonly Operand[] | Operato
 }
 
 const LIST = '["a","b"]';
-const ELEMENT = 'looks for a number or a string in a list; it takes nothing else';
+const ELEMENT = 'takes a number or a string, to look for in a list';
 const UNSTORABLE = 'is a string that no record can hold';
 const STRUCTURE = 'cannot be compared: the field holds an object or a list';
 

@@ -136,5 +136,5 @@ function refuse(pointer: string, message: string): TemplateResult {
 function refuseShape(error: ErrorObject | null | undefined): TemplateResult {
   if (error === undefined || error === null) return refuse('', 'is not a JSON Schema (2020-12)');
   const { place, message } = toShapeFault(error, []);
-  return refuse(place.reduce<string>(pointerTo, ''), `${message}, as JSON Schema (2020-12) has it`);
+  return refuse(place.reduce<string>(pointerTo, ''), `${message}, as JSON Schema (2020-12) requires`);
 }

@@ -60,7 +60,7 @@ describe('init', () => {
     const run = await runCli(['init', path, '--format', 'json'], { cwd });
     expect([run.status, JSON.parse(run.stdout)]).toEqual([
       2,
-      { error: { code: 'cli.not_a_folder', message: `\`${path}\` is not a folder, or stands below a file` } },
+      { error: { code: 'cli.not_a_folder', message: `\`${path}\` is not a folder, or is below a file` } },
     ]);
     expect(listed(cwd)).toEqual(['notes.txt']);
   });
@@ -109,7 +109,7 @@ describe('fmt', () => {
     expect(readFileSync(join(cwd, 'a.yaml'), 'utf8')).toBe(broken);
     expect(readFileSync(join(cwd, 'b.yaml'), 'utf8')).toBe(TIDY);
     const { stderr } = await runCli(['fmt', '.'], { cwd });
-    expect(stderr).toBe('0 files formatted, 1 unchanged, 1 with mistakes left as found\n');
+    expect(stderr).toBe('0 files formatted, 1 unchanged, 1 with mistakes left unchanged\n');
   });
 
   test('never writes outside of the folder', async () => {

@@ -84,8 +84,8 @@ test.each<[string, readonly string[], RegExp]>([
 
 test.each<[string, readonly string[], number, RegExp]>([
   ['no file', ['--key-file', 'nowhere.txt'], 2, /`nowhere.txt` does not exist/],
-  ['two keys', ['--key-file', 'two.txt'], 2, /does not hold one API key or token/],
-  ['an empty file', ['--key-file', 'empty.txt'], 2, /does not hold one API key or token/],
+  ['two keys', ['--key-file', 'two.txt'], 2, /must hold one API key or token/],
+  ['an empty file', ['--key-file', 'empty.txt'], 2, /must hold one API key or token/],
   ['a folder', ['--key-file', '.'], 2, /is not a regular file/],
   ['a wrong key', ['--key-file', 'wrong.txt'], 6, /answers 401 auth.invalid/],
   [

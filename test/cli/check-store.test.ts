@@ -75,11 +75,11 @@ it('offers a namespace that the store has and no grant names', async () => {
 it('asks no store unless it is told to, and then one that is there', async () => {
   expect((await check()).stdout).toBe('no mistakes in 5 files, 1 test passed\n');
   const idle = await check('--data-dir', dataDir);
-  expect([idle.status, idle.stderr]).toEqual([2, 'error: a store is named and not asked\n  help: add `--store`\n']);
+  expect([idle.status, idle.stderr]).toEqual([2, 'error: a store is named but not used\n  help: add `--store`\n']);
   const none = await check('--store', '--data-dir', 'nowhere');
   expect([none.status, none.stderr]).toEqual([
     6,
-    `error: there is no store in \`${join(cwd, 'nowhere')}\`\n  help: name the store with \`--data-dir\` or \`--database-url\`\n`,
+    `error: there is no store in \`${join(cwd, 'nowhere')}\`\n  help: name the store with \`--data-dir\` or \`--database-url\`; \`bailiwick load\` creates one\n`,
   ]);
   expect(existsSync(join(cwd, 'nowhere'))).toBe(false);
 });

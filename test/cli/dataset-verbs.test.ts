@@ -40,7 +40,7 @@ describe('datasets', () => {
       expect([status, stdout, stderr]).toEqual([
         6,
         '',
-        `error: there is no store in \`${join(cwd, 'nowhere')}\`\n  help: name the store with \`--data-dir\` or \`--database-url\`\n`,
+        `error: there is no store in \`${join(cwd, 'nowhere')}\`\n  help: name the store with \`--data-dir\` or \`--database-url\`; \`bailiwick load\` creates one\n`,
       ]);
       expect(existsSync(join(cwd, 'nowhere'))).toBe(false);
     },
@@ -53,7 +53,7 @@ describe('datasets', () => {
     const { status, stderr } = await run(['load', '-', '--dry-run'], text);
     expect([status, stderr.split('\n')[0]]).toEqual([
       2,
-      "-:1: request.schema begins an array: a dataset has one object a line, which `jq -c '.[]'` makes of an array",
+      "-:1: request.schema begins an array: a dataset has one object a line; `jq -c '.[]'` converts an array",
     ]);
   });
 
@@ -66,11 +66,11 @@ describe('datasets', () => {
     const object = await run(['load', '-', '--dry-run'], `${JSON.stringify(inspection, null, 2)}\n`);
     expect([object.status, object.stderr]).toEqual([
       2,
-      '-:1: request.schema begins an object that ends on another line: a dataset has one object a line, which `jq -c .` makes of it\n',
+      '-:1: request.schema begins an object that ends on another line: a dataset has one object a line; `jq -c .` puts it on one\n',
     ]);
     const later = await run(['load', '-', '--dry-run'], `\uFEFF\n \n${JSON.stringify([inspection], null, 1)}\n`);
     expect(later.stderr).toBe(
-      "-:3: request.schema begins an array: a dataset has one object a line, which `jq -c '.[]'` makes of an array\n",
+      "-:3: request.schema begins an array: a dataset has one object a line; `jq -c '.[]'` converts an array\n",
     );
     const begun = await run(
       ['load', '-', '--dry-run'],

@@ -39,7 +39,7 @@ test('a snapshot says that it cannot know', async () => {
   const { stdout, stderr } = await explain(cwd, 'policy.json');
   expect(stdout).not.toContain('breaks');
   expect(stderr).toContain(
-    'note: which guardrails these changes would break was not worked out, since a snapshot does not hold its guardrails: name the policy folder\n',
+    'note: which guardrails these changes would break was not computed, since a snapshot does not contain its guardrails: name the policy folder\n',
   );
   const unknown = expect.objectContaining({ breaks: null });
   expect(editsOf(await explain(cwd, 'policy.json', '--format', 'json'))).toEqual([unknown, unknown]);

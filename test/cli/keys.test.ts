@@ -46,7 +46,7 @@ const ADA = ['create', '--actor', 'ada', '--identity', 'orcid:0000-0002-1825-009
 describe('keys create', () => {
   it('prints the key alone on stdout, and what it may do on stderr', async () => {
     const ran = await keys(...ADA);
-    expect([ran.status, ran.stderr]).toEqual([0, expect.stringContaining('shown this once')]);
+    expect([ran.status, ran.stderr]).toEqual([0, expect.stringContaining('shown only this once')]);
     expect(ran.stdout).toMatch(/^bwk_[0-9a-z]{16}_[A-Za-z0-9_-]{43}\n$/);
     expect(ran.stderr).not.toContain(ran.stdout.slice(21, 64));
   });
@@ -150,7 +150,7 @@ describe('the identities of one key', () => {
     const policy = ['--policy', folder];
     expect(warnings(await keys(...TWO, ...policy))).toEqual([]);
     expect(warnings(await keys(...TWO, '--identity', 'github:bo', '--identity', 'orcid:kim', ...policy))).toEqual([
-      'warning: the policy knows these identities as 3 people (orcid:ana is `ana-ortiz`, github:ana is `ana-ortiz`, github:bo is `bo`, orcid:kim is not named in `people`): this key may do what all of them may together, and guardrails see each alone',
+      'warning: the policy knows these identities as 3 people (orcid:ana is `ana-ortiz`, github:ana is `ana-ortiz`, github:bo is `bo`, orcid:kim is not named in `people`): this key may do what all of them may do together, and guardrails check each alone',
       "  help: make one key for each; if they are one person's, say so under `people` in the policy",
     ]);
   });

@@ -360,7 +360,7 @@ describe('verify', () => {
       at('foreign.dsse.json'),
       JSON.stringify({ ...foreign, signatures: [{ keyid: 'x', sig: 'A'.repeat(86) }] }),
     );
-    expect((await run('verify', 's.json', ...args)).stdout).toContain('no  x: fits no key of the keyring\n');
+    expect((await run('verify', 's.json', ...args)).stdout).toContain('no  x: matches no key of the keyring\n');
   });
 
   it('shows the places in a keyring, and takes one in JSON', async () => {

@@ -48,7 +48,7 @@ it('leaves the signatures of others alone: says what differs and the two ways ou
     [
       'error: `next.dsse.json` already states other values, and has 1 signature',
       'expires: there 2999-01-01T00:00:00.000Z, now 2999-07-01T00:00:00.000Z',
-      '  help: to sign what it says, `--add next.dsse.json`; to put yours in its place, `--replace`',
+      '  help: to sign what it says, `--add next.dsse.json`; to replace it with yours, `--replace`',
       '',
     ].join('\n'),
   );

@@ -73,7 +73,7 @@ describe('status', () => {
     ],
     ['a URL with a password', ['--admin-url', 'https://a:hunter2@b'], 2, 'must be the address of an admin listener'],
     ['what is no URL', ['--admin-url', 'gateway:8081'], 2, 'must be the address of an admin listener'],
-    ['no socket by the settings', ['--admin-socket', 'none'], 2, 'there is no admin socket'],
+    ['no socket by the settings', ['--admin-socket', 'none'], 2, 'the settings turn the admin socket off'],
   ])('of %s says what is wrong and what to do', async (_, args, ended, words) => {
     const [got, stdout, stderr] = await status(...args);
     expect([got, stdout, stderr]).toEqual([ended, '', expect.stringContaining(words)]);
@@ -104,7 +104,7 @@ describe('status', () => {
       const at = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
       const [got, stdout, stderr] = await status('--admin-url', at);
       if (answer.startsWith('{')) expect([got, stdout.includes('\u001b')]).toEqual([0, false]);
-      else expect([got, stderr]).toEqual([6, expect.stringContaining('the answer is not one of a gateway')]);
+      else expect([got, stderr]).toEqual([6, expect.stringContaining('the answer does not come from a gateway')]);
       server.close();
     }
     expect(seen).toEqual(['undefined', 'undefined', 'undefined']);

@@ -94,7 +94,7 @@ if (!available)
       await blocker.end();
     }
     const { status, stderr } = await loading;
-    expect([status, stderr]).toEqual([6, expect.stringContaining('run it again: it goes on where it stopped')]);
+    expect([status, stderr]).toEqual([6, expect.stringContaining('run it again: it continues where it stopped')]);
     expect(stderr).not.toMatch(SECRETIVE);
     expect((await run(['load', 'records.jsonl'], urlOf('whole'))).stdout).toMatch(/^1 line: 1 loaded/);
   }, 120_000);

@@ -83,7 +83,7 @@ describe('test', () => {
       report: { coverage: { grants: { covered: 1 } } },
     });
     expect((await runCli(['test', '.', '--coverage'], { cwd })).stdout).toBe(
-      'not covered: never (grants.yaml:6)\n4 of 5 grants covered (80%), 2 of them so that a test would notice the loss\n3 tests passed\n',
+      'not covered: never (grants.yaml:6)\n4 of 5 grants covered (80%); tests would notice the loss of 2 of them\n3 tests passed\n',
     );
   });
 

@@ -13,7 +13,7 @@ import type { GrantAmendment } from './amendments.js';
 import type { Edit, PolicyChange } from './edits.js';
 
 export interface ProvedEdit extends Edit {
-  /** Ids of the guardrails that hold now and would not hold any more, sorted; null where that was not worked out. */
+  /** Ids of the guardrails that hold now and would not hold any more, sorted; null if that was not computed. */
   readonly breaks: readonly string[] | null;
 }
 

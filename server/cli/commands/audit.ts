@@ -14,7 +14,7 @@ export function defineAudit(command: Command, io: CliIo): void {
   defineVerify(command, io);
   defineQuery(command, io);
   withExamples(command, [
-    ['whether the log is whole', 'bailiwick audit verify'],
+    ['whether the log is intact', 'bailiwick audit verify'],
     [
       'who read /labs/x in September, by what grant',
       'bailiwick audit query --kind query --outcome allowed --namespace /labs/x --since 2026-09-01T00:00:00Z --until 2026-10-01T00:00:00Z',
@@ -25,19 +25,18 @@ export function defineAudit(command: Command, io: CliIo): void {
 function defineVerify(audit: Command, io: CliIo): void {
   const command = audit
     .command('verify')
-    .description('check that no event was changed, moved or removed; exit status 8 where one was')
+    .description('check that no event was changed, moved or removed; exit with 8 if one was')
     .argument('[folder]', FOLDER)
     .addOption(
       new Option(
         '--head <seq:hash>',
-        'an end of the log that was noted elsewhere: finds what was cut off after it was noted; may be repeated',
+        'a head of the log that was noted elsewhere; finds whether later events were cut off; may be repeated',
       ).argParser((text: string, before?: readonly Head[]) => [...(before ?? []), headOf('--head', text)]),
     )
     .addOption(
-      new Option(
-        '--after <seq:hash>',
-        'where the log begins, if its older files are kept elsewhere: their last event',
-      ).argParser((text: string) => headOf('--after', text)),
+      new Option('--after <seq:hash>', 'last event of the older files, if they are kept elsewhere').argParser(
+        (text: string) => headOf('--after', text),
+      ),
     )
     .addOption(formatOption())
     .action(async (folder: string | undefined, options: VerifyFlags) => {
@@ -52,7 +51,7 @@ function defineVerify(audit: Command, io: CliIo): void {
   withJson(command, [
     '{"ok", "events", "head": {"seq", "hash"} | null, "faults": [{"log", "seq", "kind", "text"}],',
     ' "logs": [{"log", "events", "head"}]}',
-    '`head` is that of the only log, null where there are several. Kinds of faults: malformed, edited,',
+    '`head` is that of the only log, null if there are several. Kinds of faults: malformed, edited,',
     'missing, order, broken, foreign, torn, head.',
   ]);
 }
@@ -84,18 +83,16 @@ export function withSearch(command: Command): Command {
   return command
     .argument('[folder]', FOLDER)
     .option('--actor <actor>', 'id of an actor, `provider:subject`, or a fingerprint; may be repeated', collect)
-    .option('--namespace <namespace>', 'what may have touched records there or below')
+    .option('--namespace <namespace>', 'events that may have touched records there or below')
     .addOption(new Option('--outcome <outcome...>', 'any of these').choices(OUTCOMES))
     .addOption(new Option('--kind <kind...>', 'any of these').choices(KINDS))
     .option('--record <id>', 'reads and writes of one record by its id')
-    .option('--since <instant>', 'from then on')
-    .option('--until <instant>', 'before then');
+    .option('--since <instant>', 'at or after this instant')
+    .option('--until <instant>', 'before this instant');
 }
 
 function defineQuery(audit: Command, io: CliIo): void {
-  const command = audit
-    .command('query')
-    .description('print the events for which everything that is given holds, one a line');
+  const command = audit.command('query').description('print the events that match all options given, one a line');
   withSearch(command)
     .addOption(formatOption())
     .action(async (folder: string | undefined, options: QueryFlags) => {
@@ -113,7 +110,7 @@ function defineQuery(audit: Command, io: CliIo): void {
       `bailiwick audit query --kind query --format json | jq -r .actor.id | sort | uniq -c`,
     ],
   ]);
-  withJson(command, ['each event on a line, as the log has it']);
+  withJson(command, ['one event a line, as in the log']);
 }
 
 const HEAD = /^(\d{1,15}):(?:sha256:)?([0-9a-f]{64})$/;

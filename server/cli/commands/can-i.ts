@@ -20,10 +20,10 @@ export function defineCanI(command: Command, io: CliIo): void {
   command
     .argument('<scope>', 'such as `resource:write`')
     .argument('<namespace>', 'such as `/labs/optics`')
-    .addOption(new Option('--url <url>', 'address of the gateway').default(DEFAULT_URL))
     .addOption(
       requiredOption('--key-file <file>', 'file that holds your API key or token, and nothing else; `-` is stdin'),
     )
+    .addOption(new Option('--url <url>', 'address of the gateway').default(DEFAULT_URL))
     .addOption(formatOption())
     .action((scope: string, namespace: string, options: Options) => canI(io, { scope, namespace }, options));
   withExamples(command, [
@@ -67,7 +67,7 @@ async function readCredential(io: CliIo, path: string): Promise<string> {
   const bytes = path === '-' ? await readStdin(io) : await readFileOf(io, path);
   const text = bytes.toString('utf8').replace(/\r?\n$/, '');
   if (/^[\x21-\x7e]+$/.test(text)) return text;
-  throw usage(`\`${path}\` does not hold one API key or token and nothing else`);
+  throw usage(`\`${path}\` must hold one API key or token and nothing else`);
 }
 
 async function readFileOf(io: CliIo, path: string): Promise<Buffer> {
@@ -86,7 +86,7 @@ async function readStdin({ stdin }: CliIo): Promise<Buffer> {
   for await (const data of stdin) {
     const chunk = Buffer.from(String(data));
     size += chunk.length;
-    if (size > CLI_LIMITS.credentialBytes) throw usage('stdin does not hold one API key or token and nothing else');
+    if (size > CLI_LIMITS.credentialBytes) throw usage('stdin must hold one API key or token and nothing else');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

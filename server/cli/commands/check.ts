@@ -33,7 +33,7 @@ export function defineCheck(command: Command, io: CliIo): void {
     ['for a script', "bailiwick check policies --format json | jq -r '.diagnostics[].code'"],
     ['annotations on a pull request, with warnings as errors', 'bailiwick check policies --strict --format github'],
     ['what expires within a quarter', 'bailiwick check policies --soon 90d'],
-    ['grants at namespaces that nobody has made', 'bailiwick check policies --store --data-dir .bailiwick'],
+    ['grants at namespaces that do not exist', 'bailiwick check policies --store --data-dir .bailiwick'],
     ['without one of the lint rules', 'bailiwick check policies --level LINT_WRITE_AT_ROOT=off'],
   ]);
 }
@@ -57,7 +57,7 @@ interface AskedStore {
 async function storeAsked(io: CliIo, { store, ...options }: Options): Promise<AskedStore | null> {
   if (store !== true) {
     const idle = STORE_SETTINGS.filter((name) => options[name] !== undefined);
-    if (idle.length > 0) throw usage('a store is named and not asked', 'add `--store`');
+    if (idle.length > 0) throw usage('a store is named but not used', 'add `--store`');
     return null;
   }
   const [{ openStore, storeFailure }, { meantNamespaces, storedNamespaces }] = await Promise.all([

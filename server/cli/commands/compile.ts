@@ -45,7 +45,7 @@ async function compile(io: CliIo, dir: string, options: Options): Promise<void> 
   if (output === '-' && format !== 'text') {
     throw new CliFailure(EXIT.usage, {
       code: 'cli.usage',
-      message: `with \`-o -\` stdout is the snapshot, so \`--format ${format}\` has no place`,
+      message: `with \`-o -\` stdout carries the snapshot, so \`--format ${format}\` has no place`,
     });
   }
   const { checkVisibly } = await import('../open-policy.js');

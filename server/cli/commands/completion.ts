@@ -12,7 +12,7 @@ export function defineCompletion(command: Command, io: CliIo): void {
     .addArgument(new Argument('<shell>', 'whose script').choices(SHELLS))
     .action((shell: Shell) => write(io.stdout, scriptFor(shell, wordsOf(command.parent ?? command, ''))));
   withExamples(command, [
-    ['for this bash', 'source <(bailiwick completion bash)'],
+    ['in this bash', 'source <(bailiwick completion bash)'],
     ['for every zsh', 'bailiwick completion zsh > "${fpath[1]}/_bailiwick"'],
     ['for every fish', 'bailiwick completion fish > ~/.config/fish/completions/bailiwick.fish'],
   ]);

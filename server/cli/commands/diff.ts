@@ -24,7 +24,7 @@ export function defineDiff(command: Command, io: CliIo): void {
     .option('--no-new-access', `end with ${String(EXIT.differences)} if anyone gains any access`)
     .option(
       '--no-weaker-checks',
-      `end with ${String(EXIT.differences)} if a guardrail or test was removed or changed, or a person was added, removed or changed; of snapshots, if any differs`,
+      `end with ${String(EXIT.differences)} if a guardrail or test was removed or changed, or a person was added, removed or changed; for snapshots, if any differs`,
     )
     .addOption(
       new Option('--format <format>', 'how results are printed; markdown is made for a pull request')
@@ -33,14 +33,14 @@ export function defineDiff(command: Command, io: CliIo): void {
     )
     .action((old: string, changed: string, options: Options) => diff(io, { old, changed }, options));
   withExamples(command, [
-    ['what a change of the policy changes', 'bailiwick diff snapshot.json policies'],
+    ['the effect of a change', 'bailiwick diff snapshot.json policies'],
     ['a check that lets nobody gain anything', 'bailiwick diff snapshot.json policies --no-new-access'],
     ['a check that keeps guardrails and tests', 'bailiwick diff main policies --no-weaker-checks'],
     ['the comment of a pull request', 'bailiwick diff main.json policies --format markdown'],
   ]);
   withJson(command, [
     '{"old":{"snapshot","decisions"},"new":{…},"equal","gained":[Row],"lost":[Row],"cells":{"compared","equal","gained","lost"},',
-    '"checks":{"guardrails":{"added","removed","changed"},"people":{…},"tests":{…}}}; where one is a snapshot {"changed"}',
+    '"checks":{"guardrails":{"added","removed","changed"},"people":{…},"tests":{…}}}; {"changed"} if one is a snapshot',
     'Row: {"namespace","extent","except"?,"identities","scopes","from","until","causes":[{"change","kind","file","line",…}]}',
     'A cause has by its kind: grant: id, principal, fields that changed; member: role, member; role: role.',
     'Counts beyond 2^53 - 1 are strings.',

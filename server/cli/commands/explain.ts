@@ -38,8 +38,8 @@ export function defineExplain(command: Command, io: CliIo): void {
     'A change has by its kind: grant: identity, namespace, scopes, inherit; member: role, identity; scope: grant, scope,',
     'scopes (all that the grant then carries); window: grant, notBefore, expires; inherit: grant, inherit; amend: grant',
     'and the fields of several of these; credential: credentialScopes, namespaceRestrictions to be added. Where more is',
-    'needed, `provider` is to be declared in policy.yaml, and `credential` says what to add to the credential.',
-    '`breaks` lists the guardrails that hold now and would not with the change; null where that was not worked out.',
+    'needed, `provider` has to be declared in policy.yaml, and `credential` says what to add to the credential.',
+    '`breaks` lists the guardrails that hold now and would not with the change; null if that was not computed.',
     '`noEdit` says why there is no change.',
   ]);
 }

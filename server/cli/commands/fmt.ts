@@ -45,7 +45,7 @@ async function fmt(io: CliIo, dir: string, { check, format }: Options): Promise<
   if (format === 'json') {
     const error = refused
       ? { code: 'policy.invalid', message: 'files with mistakes were left as they are' }
-      : { code: 'policy.layout', message: 'files are not in the one layout' };
+      : { code: 'policy.layout', message: 'files are not formatted' };
     await writeJson(io, { ok, changed, unchanged, diagnostics, ...(ok ? {} : { error }) });
     return;
   }
@@ -59,7 +59,7 @@ async function fmt(io: CliIo, dir: string, { check, format }: Options): Promise<
   await write(io.stdout, renderDiagnostics(diagnostics, outcome.sources, paintFor(io, 'stdout')));
   await write(io.stdout, changed.map((path) => `${escapeText(path)}\n`).join(''));
   const verb = check === undefined ? 'formatted' : 'to be formatted';
-  const left = outcome.refused === 0 ? '' : `, ${groupDigits(outcome.refused)} with mistakes left as found`;
+  const left = outcome.refused === 0 ? '' : `, ${groupDigits(outcome.refused)} with mistakes left unchanged`;
   await write(io.stderr, `${count(changed.length, 'file')} ${verb}, ${groupDigits(unchanged)} unchanged${left}\n`);
 }
 

@@ -19,7 +19,7 @@ export function defineInit(command: Command, io: CliIo): void {
     .action((dir: string, options: { readonly format: Format }) => init(io, dir, options.format));
   withExamples(command, [
     ['a policy to begin with', 'bailiwick init policies'],
-    ['and whether it is sound', 'bailiwick check policies'],
+    ['then check it', 'bailiwick check policies'],
   ]);
 }
 
@@ -33,7 +33,7 @@ async function init(io: CliIo, dir: string, format: Format): Promise<void> {
   const present = await readdir(folder).catch((error: unknown) => {
     const code = codeOf(error);
     if (code === 'ENOENT') return [];
-    if (code === 'ENOTDIR') throw unusable('cli.not_a_folder', `\`${dir}\` is not a folder, or stands below a file`);
+    if (code === 'ENOTDIR') throw unusable('cli.not_a_folder', `\`${dir}\` is not a folder, or is below a file`);
     throw unusable('cli.unreadable', `\`${dir}\` cannot be read (${code})`);
   });
   if (present.some((name) => !name.startsWith('.') || name === SCHEMAS))

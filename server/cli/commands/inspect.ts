@@ -11,11 +11,14 @@ interface Options {
 export function defineInspect(command: Command, io: CliIo): void {
   command
     .argument('<policy>', 'snapshot file (`-` is stdin) or policy folder')
-    .option('--namespaces', 'the digest of each namespace too: it changes exactly if a decision there or below changes')
+    .option(
+      '--namespaces',
+      'also show the digest of each namespace, which changes only if a decision there or below it does',
+    )
     .addOption(formatOption())
     .action((policy: string, options: Options) => inspect(io, policy, options));
   withExamples(command, [
-    ['what a file is', 'bailiwick inspect snapshot.json'],
+    ['what a file holds', 'bailiwick inspect snapshot.json'],
     [
       'which subtrees two policies decide differently',
       'diff <(bailiwick inspect old.json --namespaces) <(bailiwick inspect new.json --namespaces)',

@@ -16,15 +16,15 @@ export function defineKeys(command: Command, io: CliIo): void {
       'a key that may read resources in one lab, until July 2027',
       'bailiwick keys create --actor ana --identity orcid:0000-0002-1825-0097 --scope resource:read --restrict /labs/optics --expires 2027-07-01T00:00:00Z',
     ],
-    ['what there is', 'bailiwick keys list'],
-    ['an end to one', 'bailiwick keys revoke 4h7t2m9xk3q8w5zc'],
+    ['all keys', 'bailiwick keys list'],
+    ['revoke one', 'bailiwick keys revoke 4h7t2m9xk3q8w5zc'],
   ]);
 }
 
 function defineCreate(keys: Command, io: CliIo): void {
   const command = keys
     .command('create')
-    .description('make a key and print it, once: only its hash is stored')
+    .description('create a key and print it once; only its hash is stored')
     .addOption(requiredOption('--actor <id>', 'name of the actor, used in logs and cursors'))
     .addOption(
       requiredOption(
@@ -49,17 +49,14 @@ function defineCreate(keys: Command, io: CliIo): void {
     .addOption(new RuledOption('--restrict-none', 'reach no namespace at all').excluding('restrict'))
     .option('--expires <instant>', 'time from which the key is no longer valid, as in 2027-06-30T00:00:00Z')
     .addOption(
-      new RuledOption('--admin', 'for the admin listener alone: without identities, scopes or namespaces').excluding(
-        'identity',
-        'scope',
-        'scopeNone',
-        'restrict',
-        'restrictNone',
-      ),
+      new RuledOption(
+        '--admin',
+        'make an admin key: it opens only the admin listener, and takes no identities, scopes or namespaces',
+      ).excluding('identity', 'scope', 'scopeNone', 'restrict', 'restrictNone'),
     )
     .option(
       '--policy <path>',
-      'policy that is asked about the identities: a warning where it does not know one, or knows several people',
+      'policy to check the identities against; warns if it does not name one, or if they belong to several people',
     )
     .addOption(formatOption())
     .action(async (options: KeysOptions & KeyFlags) => {
@@ -85,7 +82,7 @@ function defineCreate(keys: Command, io: CliIo): void {
 function defineList(keys: Command, io: CliIo): void {
   const command = keys
     .command('list')
-    .description('all keys, oldest first, without secrets')
+    .description('list all keys, oldest first, without secrets')
     .addOption(formatOption())
     .action(async (options: KeysOptions) => {
       await (await import('../manage-keys.js')).listKeysCommand(io, options);

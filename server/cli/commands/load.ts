@@ -81,7 +81,7 @@ async function load(io: CliIo, dataset: string, options: Options): Promise<void>
     if (options.format === 'json') await writeJson(io, toJson(result, badLinesText(report)));
     else await write(io.stdout, `${loadReportText(result)}\n`);
   } catch (error) {
-    throw await storeFailure(error, 'run it again: it goes on where it stopped');
+    throw await storeFailure(error, 'run it again: it continues where it stopped');
   } finally {
     progress.done();
     input.destroy();
@@ -111,7 +111,7 @@ async function refresh(io: CliIo, { db, report, progress }: Loaded): Promise<voi
   } catch (error) {
     progress.done();
     const reason = toStoreError(error)?.message ?? sqlStateOf(error) ?? 'unknown reason';
-    await write(io.stderr, `warning: queries may be slow until PostgreSQL has tidied up by itself: ${reason}\n`);
+    await write(io.stderr, `warning: queries may be slow until PostgreSQL has vacuumed by itself: ${reason}\n`);
   }
 }
 

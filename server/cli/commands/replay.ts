@@ -19,7 +19,7 @@ export function defineReplay(command: Command, io: CliIo): void {
     });
   withSettings(command, ['config', 'dataDir']);
   withExamples(command, [
-    ['whether every decision is what its snapshot says', 'bailiwick replay'],
+    ['whether each decision is what its snapshot gives', 'bailiwick replay'],
     [
       'what a new policy would have changed in September',
       'bailiwick replay --against policies --since 2026-09-01T00:00:00Z',
@@ -32,6 +32,6 @@ export function defineReplay(command: Command, io: CliIo): void {
   withJson(command, [
     'one line for each event: {"log", "seq", "recorded", "own", "against"?, "reason"?}, each of the three null or',
     '{"decision": "allow" | "deny", "step"?, "cause"?, "grants"?, "grantsOmitted"?, "visibility"?}.',
-    '`reason` says why nothing was made again: authentication, undecided, snapshot_missing, snapshot_damaged, malformed.',
+    '`reason` says why a decision was not repeated: authentication, undecided, snapshot_missing, snapshot_damaged, malformed.',
   ]);
 }

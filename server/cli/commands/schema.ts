@@ -18,7 +18,7 @@ export function defineSchema(command: Command, io: CliIo): void {
   withExamples(command, [
     ['for an editor, as `bailiwick init` does', 'bailiwick schema policy > .schema/policy.json'],
     ['of the settings', 'bailiwick schema config'],
-    ['the API as a gateway describes it, for a generator of clients', 'bailiwick schema openapi > openapi.json'],
+    ['the API as a gateway describes it, for a client generator', 'bailiwick schema openapi > openapi.json'],
   ]);
   withJson(command, ['the schema itself, on one line']);
 }

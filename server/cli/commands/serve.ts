@@ -71,7 +71,10 @@ async function serve(io: CliIo, options: Options): Promise<void> {
   if (!keys.enabled && oidc.length === 0 && introspection.length === 0 && mtls === null) {
     throw new CliFailure(
       EXIT.usage,
-      { code: 'serve.authentication', message: 'no way to authenticate is enabled, so every request would be refused' },
+      {
+        code: 'serve.authentication',
+        message: 'no method of authentication is enabled, so every request would be refused',
+      },
       { help: 'set `authentication.keys.enabled: true`, or name an issuer of tokens in `authentication.oidc`' },
     );
   }
@@ -101,7 +104,7 @@ async function local(io: CliIo, options: Options): Promise<void> {
       EXIT.usage,
       {
         code: 'local.listen',
-        message: 'local mode asks nobody for a credential, so it listens on a loopback address only',
+        message: 'local mode needs no credential, so it listens on a loopback address only',
       },
       { help: 'use --listen 127.0.0.1:8080, or `bailiwick serve` for a network' },
     );

@@ -1,7 +1,7 @@
 // `bailiwick sign <snapshot>` (engine/README.md "Publication statements"): the snapshot is verified whole, and a statement about it
 // signed, beside it. A statement that says the same gets one signature more; one that states other values has the signatures of others,
 // and is replaced only when asked.
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import {
   decodeStatement,
   encodeEnvelope,
@@ -31,13 +31,13 @@ export function defineSign(command: Command, io: CliIo): void {
   command
     .argument('<snapshot>', 'snapshot file (`-` is stdin); it is verified first')
     .addOption(requiredOption('--key <file>', 'private key of `bailiwick keygen`, readable by its owner alone'))
-    .option('--environment <name>', 'environment that the snapshot is for, such as `production`')
-    .option('--generation <number>', 'number that rises with each publication')
-    .option('--expires <instant>', 'end of the statement, as in 2027-06-30T00:00:00Z')
-    .option('--issued <instant>', 'time of issue (default: now, or that of the statement that exists)')
+    .addOption(unlessAdded('--environment <name>', 'environment that the snapshot is for, such as `production`'))
+    .addOption(unlessAdded('--generation <number>', 'number that rises with each publication'))
+    .addOption(unlessAdded('--expires <instant>', 'end of the statement, as in 2027-06-30T00:00:00Z'))
+    .option('--issued <instant>', 'time of issue (default: now, or that of the existing statement)')
     .addOption(new RuledOption('--at <instant>').hideHelp().excluding('issued'))
     .addOption(
-      new RuledOption('--add <statement>', 'sign this statement with all its fields').excluding(
+      new RuledOption('--add <statement>', 'add a signature to this statement, with all its fields').excluding(
         'environment',
         'generation',
         'expires',
@@ -86,7 +86,7 @@ async function sign(io: CliIo, path: string, options: Options): Promise<void> {
   const { policy, source } = await openStated(io, path);
   if (source === 'folder') {
     throw usage(
-      'a snapshot file is signed, not a folder',
+      'only a snapshot file can be signed, not a folder',
       'compile it first: bailiwick compile <dir> -o snapshot.json',
     );
   }
@@ -95,7 +95,8 @@ async function sign(io: CliIo, path: string, options: Options): Promise<void> {
     ? composed(io, facts, { values, output, replace: options.replace === true })
     : taken(io, facts, options.add));
   const signed = signOnce(key, statement, existing);
-  if (signed === null) throw usage('the statement has as many signatures as one may have', 'no more are allowed');
+  if (signed === null)
+    throw usage('the statement already has as many signatures as one may have', 'no more are allowed');
   const text = `${encodeEnvelope(signed.envelope)}\n`;
   if (output === '-') await write(io.stdout, text);
   else {
@@ -106,6 +107,10 @@ async function sign(io: CliIo, path: string, options: Options): Promise<void> {
 }
 
 const FIELDS = ['environment', 'generation', 'expires'] as const;
+
+function unlessAdded(flags: string, description: string): Option {
+  return new Option(flags, description).helpGroup('Required without --add:');
+}
 
 function requireFields(options: Options): void {
   const missing = FIELDS.filter((field) => options[field] === undefined).map((field) => `\`--${field}\``);
@@ -119,11 +124,11 @@ function requireFields(options: Options): void {
 function outputOf(path: string, { output, add, format }: Options): string {
   if (add !== undefined) return add;
   if (output === '-' && format === 'json') {
-    throw usage('with `-o -` stdout is the statement, so `--format json` has no place', 'name a file');
+    throw usage('with `-o -` stdout carries the statement, so `--format json` has no place', 'name a file');
   }
   if (path === '-' && output === undefined) {
     throw usage(
-      'a snapshot on stdin has no file to put the statement beside',
+      'a snapshot on stdin has no file beside which the statement could be written',
       'name a file for the statement with `-o`',
     );
   }
@@ -170,7 +175,7 @@ async function composed(
   const isSame = there !== null && differences.length === 0;
   const statement = isSame ? there : asked;
   const fault = statementFault(statement);
-  if (fault !== null) throw usage(`such a statement cannot be signed: ${fault}`, 'see `bailiwick help sign`');
+  if (fault !== null) throw usage(`this statement cannot be signed: ${fault}`, 'see `bailiwick help sign`');
   if (existing === null || isSame || replace) return { statement, existing };
   const isAbout = there?.snapshot === statement.snapshot && there.policy === statement.policy;
   const signatures = count(existing.signatures.length, 'signature');
@@ -178,7 +183,7 @@ async function composed(
     EXIT.precondition,
     { code: 'statement.differs', message: `\`${output}\` already states other values, and has ${signatures}` },
     {
-      help: `${isAbout ? `to sign what it says, \`--add ${output}\`` : 'to keep it, name another file with `-o`'}; to put yours in its place, \`--replace\``,
+      help: `${isAbout ? `to sign what it says, \`--add ${output}\`` : 'to keep it, name another file with `-o`'}; to replace it with yours, \`--replace\``,
       ...(there === null ? {} : listed(differences)),
     },
   );
@@ -252,8 +257,8 @@ interface Told {
 
 const CHANGES: ReadonlyMap<Change, string> = new Map([
   ['created', 'signed'],
-  ['added', 'signed once more'],
-  ['unchanged', 'this key had signed it already'],
+  ['added', 'signature added'],
+  ['unchanged', 'already signed by this key'],
   ['replaced', 'signed; it replaces another statement and its signatures'],
 ]);
 

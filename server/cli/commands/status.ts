@@ -1,4 +1,4 @@
-// `bailiwick status`: what a running gateway serves, since when, and whether it is ready.
+// `bailiwick status`: show show show what a running gateway serves, since when, and whether it is ready.
 import { type Command, Option } from 'commander';
 import { adminClient, type AdminFlags, refusalOf } from '../admin-client.js';
 import { type CliIo, write, writeJson } from '../io.js';
@@ -10,14 +10,19 @@ type Options = SettingFlags & AdminFlags & { readonly format: Format };
 
 export function defineStatus(command: Command, io: CliIo): void {
   command
-    .addOption(new Option('--admin-url <url>', 'admin listener of a gateway elsewhere (default: the Unix socket)'))
+    .addOption(
+      new Option('--admin-url <url>', 'admin listener of a gateway on another machine (default: the Unix socket)'),
+    )
     .addOption(new Option('--admin-key-file <file>', 'file with an admin key, for `--admin-url`'))
     .addOption(formatOption())
     .action((options: Options) => showStatus(io, options));
   withSettings(command, ['config', 'dataDir', 'adminSocket']);
   withExamples(command, [
     ['the gateway of this folder', 'bailiwick status'],
-    ['one elsewhere', 'bailiwick status --admin-url https://gateway.example.org:8081 --admin-key-file admin.key'],
+    [
+      'a gateway on another machine',
+      'bailiwick status --admin-url https://gateway.example.org:8081 --admin-key-file admin.key',
+    ],
   ]);
   withJson(command, [
     '{"version","startedAt","ready","policy","snapshot","decisions","labels","generation","source","loadedAt","issuedAt",',
@@ -40,7 +45,7 @@ async function showStatus(io: CliIo, options: Options): Promise<void> {
 /** What follows from an age; nothing from a low one. */
 const AGES: ReadonlyMap<string, string> = new Map([
   ['soft', ', which is long ago'],
-  ['hard', ', which is too long ago: nothing is decided'],
+  ['hard', ', which is too long ago: the gateway decides nothing'],
 ]);
 
 /** Why what the source offers is not served. */

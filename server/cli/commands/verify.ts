@@ -33,14 +33,14 @@ export function defineVerify(command: Command, io: CliIo): void {
       'bailiwick verify snapshot.json --keyring keyring.yaml --environment production --minimum-generation 7',
     ],
     [
-      'was this folder signed? It must compile to the very bytes of the statement',
+      'was this folder signed? It must compile to exactly the snapshot that the statement names',
       'bailiwick verify policies --keyring keyring.yaml --statement snapshot.json.dsse.json',
     ],
   ]);
   withJson(command, [
     '{"ok","policy","snapshot","decisions","signatures":[{"keyId","name","ok","reason"?}],"statement"?,',
     '"threshold"?,"faults"?:[{"code","message"}],"error"?}: threshold and faults with --keyring only, error is the first fault.',
-    'For a file that is not an intact snapshot: "ok", "signatures", "file", "sha256", "error". What cannot be judged is not ok.',
+    'For a file that is not an intact snapshot: "ok", "signatures", "file", "sha256", "error". A file that cannot be checked is not ok.',
   ]);
 }
 
@@ -95,7 +95,7 @@ function statementOf(io: CliIo, path: string, options: Options): StatementText {
     ...(options.at === undefined ? [] : ['--at']),
   ];
   if (options.keyring === undefined && needing.length > 0) {
-    const message = `\`${needing.join('`, `')}\` can be checked with \`--keyring\` only: without one no signature is believed`;
+    const message = `\`${needing.join('`, `')}\` can be checked with \`--keyring\` only: without a keyring no signature is trusted`;
     throw usage(message);
   }
   if (options.keyring !== undefined && path === '-' && !named) {
@@ -154,7 +154,7 @@ async function tell(io: CliIo, verification: Verification, format: Format): Prom
 
 const REASONS: ReadonlyMap<string, string> = new Map([
   ['malformed', 'is not a signature'],
-  ['unknown_key', 'fits no key of the keyring'],
+  ['unknown_key', 'matches no key of the keyring'],
   ['wrong', 'was not made by this key over this statement'],
   ['duplicate_key', 'by the same key again'],
 ]);

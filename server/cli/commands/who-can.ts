@@ -19,7 +19,7 @@ export function defineWhoCan(command: Command, io: CliIo): void {
   command
     .argument('<policy>', 'policy folder or snapshot file')
     .argument('<scope>', 'such as `resource:write`')
-    .argument('<namespace>', 'any path; no grant need name it')
+    .argument('<namespace>', 'any path, whether or not a grant names it')
     .option('--at <instant>', 'time to ask about, under this policy, as RFC 3339 (default: now)')
     .addOption(formatOption())
     .action((policy: string, scope: string, namespace: string, options: Options) =>

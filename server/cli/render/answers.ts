@@ -116,10 +116,10 @@ export function noteOnUnproved(edits: readonly ProvedEdit[], source: 'folder' | 
   const unproved = edits.filter(({ breaks }) => breaks === null).length;
   if (unproved === 0) return '';
   const why =
-    source === 'folder' ? 'the policy is too large to prove them all' : 'a snapshot does not hold its guardrails';
+    source === 'folder' ? 'the policy is too large to prove them all' : 'a snapshot does not contain its guardrails';
   const which = unproved === edits.length ? 'these changes' : `the last ${groupDigits(unproved)} changes`;
   const help = source === 'folder' ? 'make the change and run `bailiwick check`' : 'name the policy folder';
-  return `note: which guardrails ${which} would break was not worked out, since ${why}: ${help}\n`;
+  return `note: which guardrails ${which} would break was not computed, since ${why}: ${help}\n`;
 }
 
 /** An explanation whose edits were held against the guardrails. */

@@ -84,5 +84,5 @@ function placeText(grant: GrantRef): string {
 export function renderCoverage(coverage: GrantCoverage): string {
   const { total, covered, pinned, uncovered } = coverage;
   const lines = uncovered.map((grant) => `not covered: ${grantText(grant)}\n`);
-  return `${lines.join('')}${countOf(covered, total, 'grant')} covered (${percentText(coveredPercent(coverage))}), ${groupDigits(pinned)} of them so that a test would notice the loss\n`;
+  return `${lines.join('')}${countOf(covered, total, 'grant')} covered (${percentText(coveredPercent(coverage))}); tests would notice the loss of ${groupDigits(pinned)} of them\n`;
 }

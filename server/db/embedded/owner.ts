@@ -55,7 +55,7 @@ export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerO
     const due = Atomics.load(runaway, 0);
     if (due === 0n || process.hrtime.bigint() < due) return;
     Atomics.store(runaway, 0, 0n);
-    warn('RUNAWAY', 'a statement ran on long after it was given up: the embedded store is started again');
+    warn('RUNAWAY', 'a statement ran on long after its timeout: the embedded store is started again');
     void worker.terminate();
   }, OWNER_LIMITS.heartbeat);
   watch.unref();
@@ -102,7 +102,7 @@ function readiness(worker: Worker): Promise<void> {
           if (!message.durable) {
             warn(
               'NOT_DURABLE',
-              'the embedded store does not reach the disk: a power failure will lose what was acknowledged',
+              'the embedded store cannot write through to the disk: a power failure will lose acknowledged changes',
             );
           }
           resolve();

@@ -29,8 +29,8 @@ export function createSocketDir(): string {
   }
   const cause = failures.at(-1);
   if (cause === undefined)
-    throw new StoreError('store.socket', 'the temporary folder has too long a name for a socket');
-  throw new StoreError('store.socket', `no socket can be made: ${reasonOf(cause)}`, { cause });
+    throw new StoreError('store.socket', 'the path of the temporary folder is too long for a socket');
+  throw new StoreError('store.socket', `no socket can be created: ${reasonOf(cause)}`, { cause });
 }
 
 /** The name may come from a file, so only what looks like ours goes: a folder of that name with nothing but a socket. */

@@ -60,7 +60,7 @@ test.each<[string, (() => Promise<void>) | string]>([
   await open.hurry();
   await open.hurry();
   expect([open.has(A), open.has(B)]).toEqual([true, false]);
-  expect(said).toEqual(['the revoked credentials cannot be read: the last list holds']);
+  expect(said).toEqual(['the list of revoked credentials cannot be read; the last one stays in force']);
   await replace(B);
   expect([open.has(A), open.has(B)]).toEqual([false, true]);
 });

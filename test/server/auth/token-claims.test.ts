@@ -114,14 +114,14 @@ describe('C15 to C19 and C25: claims', () => {
     ['aud', '"aud":"bailiwick"'],
   ])('C19 %s twice', async (_name, member) => {
     const payload = JSON.stringify(world.claims()).replace(/}$/, `,${member}}`);
-    expect(await world.refusalOf(await sign(world.keyOf('k1'), payload))).toBe('the payload is no strict JSON');
+    expect(await world.refusalOf(await sign(world.keyOf('k1'), payload))).toBe('the payload is not strict JSON');
   });
 
   test.each(['[]', '"x"', 'null', '{"sub":', '{} {}', `{"__proto__":{"sub":"adm"}}`, '['.repeat(50) + ']'.repeat(50)])(
     'C19 a payload %s',
     async (payload) => {
       expect(await world.refusalOf(await sign(world.keyOf('k1'), payload))).toMatch(
-        /^the payload is no (strict JSON|object)$/,
+        /^the payload is not (strict JSON|an object)$/,
       );
     },
   );

@@ -170,7 +170,7 @@ describe('an answer', () => {
     [
       'of a proxy',
       () => new Response('<h1>Bad Gateway</h1>', { status: 502 }),
-      /status 502: the answer is none of a gateway/,
+      /status 502: the answer does not come from a gateway/,
     ],
     ['that is cut', () => new Response('{"id":', { headers: { 'content-type': 'application/json' } }), /not JSON/],
     ['that is a page', () => new Response('<p>Sign in', { headers: { 'content-type': 'text/html' } }), /not JSON/],

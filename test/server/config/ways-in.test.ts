@@ -121,7 +121,7 @@ test('ways in that contradict one another are told at once', async () => {
     '`authentication.mtls.provider` is that of `authentication.introspection.1.provider`; give each its own provider, and declare it in the policy',
     ...['0', '1'].map(
       (index) =>
-        `\`authentication.introspection.${index}.tokenPrefix\` leaves open which endpoint is asked about a token; give each endpoint a prefix that no other one begins with`,
+        `\`authentication.introspection.${index}.tokenPrefix\` does not tell which endpoint to ask about a token; give each endpoint a prefix that no other one begins with`,
     ),
     '`authentication.mtls.caFile` needs `tls.certFile`, which is not set; set both or none',
   ]);

@@ -86,7 +86,7 @@ describe('toStoreError', () => {
 
   test.each([
     ['25006', 'store.read_only', 'the store is read-only (SQLSTATE 25006)'],
-    ['42501', 'store.rights', 'the database user lacks a right that this needs (SQLSTATE 42501)'],
+    ['42501', 'store.rights', 'the database user lacks a privilege that this needs (SQLSTATE 42501)'],
     ['57014', 'store.timeout', 'the store did not answer in time (SQLSTATE 57014)'],
     ['53100', 'store.failed', 'the store has run out of disk space, memory or connections (SQLSTATE 53100)'],
     ['57P01', 'store.failed', 'the store failed, or the connection to it was lost (SQLSTATE 57P01)'],

@@ -106,7 +106,7 @@ if (findPostgres() === null) {
         expect(await words('asked')).toBe('open');
         await chmod(file, 0o644);
         expect(await words('asked')).toBe(
-          `store.refused: the password file ${file} may be read by others, so it is not used: \`chmod 600\` it`,
+          `store.refused: the password file ${file} can be read by others, so it is not used: \`chmod 600\` it`,
         );
       });
       await withVariable('PGPASSFILE', join(folder, 'nowhere'), async () => {

@@ -78,7 +78,7 @@ describe('a query with', () => {
       '/whre is not known here; did you mean `where`?',
       '/Family is not known here; did you mean `family`?',
     ],
-    ['a limit of a page', { page: { limit: 1 } }, '/page/limit is not known here; known are size, after'],
+    ['a limit of a page', { page: { limit: 1 } }, '/page/limit is not known here; the known keys are size, after'],
     ['a reach of another kind', { reach: 'children' }, '/reach must be one of lineage, exact, subtree'],
     [
       'equals for eq',
@@ -104,12 +104,12 @@ describe('a query with', () => {
     [
       'a boolean to look for in a list',
       { where: { 'properties.a': { has: true } } },
-      '/where/properties.a/has looks for a number or a string in a list; it takes nothing else',
+      '/where/properties.a/has takes a number or a string, to look for in a list',
     ],
     [
       'null to look for in a list',
       { where: { 'properties.a': { has: null } } },
-      '/where/properties.a/has looks for a number or a string in a list; it takes nothing else',
+      '/where/properties.a/has takes a number or a string, to look for in a list',
     ],
     [
       'values of two types to look for in a list',
