@@ -66,7 +66,9 @@ export { type LanguageMapping, policyLanguage } from './source/language.js';
 export { hiddenRefusal, nameRefusal, readsLikePolicy, type SourceFile } from './source/accept-files.js';
 export { readYaml, type YamlReading, type YamlValue } from './source/read-yaml.js';
 
-/** A file that is there and could not be read, which its reader has reported: what it may declare is not called missing. */
+/**
+ * A file that exists and could not be read, as its reader has reported. What it may declare is not reported as missing.
+ */
 export interface UnreadFile {
   readonly path: string;
   readonly bytes: null;
@@ -75,7 +77,7 @@ export interface UnreadFile {
 export interface PolicyReading {
   /** Sorted by file, position and code; byte-stable. */
   readonly diagnostics: readonly Diagnostic[];
-  /** Null exactly if a diagnostic is an error. */
+  /** Null if and only if a diagnostic is an error. */
   readonly policy: PolicySet | null;
   /** The text of each file by its path, with LF line ends: places in diagnostics are places in it. */
   readonly sources: ReadonlyMap<string, string>;
@@ -123,7 +125,7 @@ export type CompileResult =
   | { readonly ok: true; readonly snapshot: CompiledSnapshot }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
-/** Fails only where a policy is larger than the limits allow. */
+/** Fails only if the policy is larger than the limits allow. */
 export function compilePolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMITS): CompileResult {
   const { tables, holders: holdersWithin } = compileTables(set);
   const holders = holdersWithin(limits.expandedRows);

@@ -31,7 +31,10 @@ export const ENGINE_LIMITS = Object.freeze({
   /** Expectations (allow, deny, sees) of all tests together. */
   expectations: 1_000_000,
   guardrails: 10_000,
-  /** Grants and identities that the witnesses of a guardrail name place by place; more are told for many places at once. */
+  /**
+   * Grants and identities that the witnesses of a guardrail name place by place; beyond that, one entry covers many
+   * places.
+   */
   witnessNames: 100_000,
   /** Bytes of a description, a reason or the name of a test. */
   freeTextBytes: 1_000,

@@ -41,7 +41,7 @@ describe('comments', () => {
 
   it('cite nothing that is not in the repository', () => {
     const elsewhere =
-      /\b(?:design|specification) \d|\b(?:interfaces|security|style|query-shapes|perf-peers)\.md\b|\b(?:security|security\.md) [A-Z]\d/;
+      /\b(?:design|specification) \d|\b(?:interfaces|security|style|query-shapes|perf-peers|wanted|conventions)\.md\b|\b(?:security|security\.md) [A-Z]\d/;
     const found = texts.flatMap(([path, text]) =>
       elsewhere.test(text) ? [`${path}: ${elsewhere.exec(text)?.[0] ?? ''}`] : [],
     );

@@ -1,6 +1,6 @@
 // A linked policy to decision tables: number everything in its sorted order, so that the result depends on what the
-// policy says and never on the order in which it was said. Guardrails and tests stay behind: they are
-// checked before anything is compiled into a file. Texts end here: whatever comes later works with rows.
+// policy says and never on the order in which it says it. Guardrails and tests stay behind: they are checked before
+// anything is compiled into a file. Strings end here: whatever comes later works with rows.
 import { groupHolders, type HolderClasses } from '../model/holders.js';
 import { windowOf } from '../model/instant.js';
 import { invariant } from '../model/invariant.js';
@@ -14,7 +14,7 @@ export interface CompiledTables {
   readonly tables: PolicyTables;
   readonly roleRows: Int32Array;
   readonly grantRows: Int32Array;
-  /** Principals of the members of all roles, one role after the other. */
+  /** Principals of the members of all roles, role after role. */
   readonly memberPrincipals: Int32Array;
   /** `groupHolders` of the tables; kept for the last limit. */
   readonly holders: (limit: number) => HolderClasses | null;
@@ -23,7 +23,7 @@ export interface CompiledTables {
 /** Sets never change: each is numbered once, for lint and for the file. */
 const compiled = new WeakMap<PolicySet, CompiledTables>();
 
-/** Total: linking has already refused whatever could not be compiled. */
+/** Cannot fail: linking has already refused everything that could not be compiled. */
 export function compileTables(policy: PolicySet): CompiledTables {
   let tables = compiled.get(policy);
   if (tables === undefined) compiled.set(policy, (tables = numberPolicy(policy)));
@@ -107,7 +107,7 @@ interface Principals {
 function numberPrincipals(policy: PolicySet, roleRows: Int32Array): Principals {
   const roles = new Map(policy.roles.map((role, position) => [role.name, roleRows[position] ?? 0]));
   const numbers = makeIdentityNumbers(policy.providers.map((provider) => provider.name));
-  // Rows of identities are known in the end: until then those of roles are below 0.
+  // Rows of identities are known only at the end. Until then those of roles are below 0.
   const meet = (named: Named): number => {
     if (named.kind === 'identity') return numbers.numberOf(named.identity);
     const row = roles.get(named.role);

@@ -1,5 +1,5 @@
-// Words that every message is made with: how a count is written, and why a text is no namespace or no identity, as the end of
-// a sentence such as "`/A` is not a namespace: …".
+// Words that all messages share: how a count is written, and why a string is not a namespace or not an identity, as the
+// end of a sentence such as "`/A` is not a namespace: …".
 import type { IdentityFault } from '../model/identity.js';
 import { canonicalize, NAMESPACE_LIMITS, type NamespacePath, type PathFault } from '../model/namespace.js';
 

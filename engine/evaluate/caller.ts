@@ -1,5 +1,5 @@
-// What a caller without types may get wrong. Such a call throws: an answer to something else than was meant might be an allow.
-// Looks at shapes alone; what texts say is for the decision.
+// What a caller without types may get wrong. Such a call throws, since an answer to something other than what was meant
+// might be an allow. This checks shapes alone; the decision judges the content of strings.
 
 const ACTOR =
   "an actor is { kind: 'local' }, or { kind: 'request', identities, credentialScopes, namespaceRestrictions } with a list of identities";
@@ -35,7 +35,7 @@ interface Requester {
 }
 
 function isRequester(actor: unknown): actor is Requester {
-  // Every kind but the local one is decided by policy.
+  // Every kind except the local one is decided by policy.
   if (!isObject(actor) || typeof actor['kind'] !== 'string' || !Array.isArray(actor['identities'])) return false;
   const restrictions = actor['namespaceRestrictions'];
   if (restrictions === null || Array.isArray(restrictions)) return true;

@@ -1,6 +1,7 @@
-// One request to one decision: the verdict, and the grants that an allowed request rests on. Total and pure: any actor, request and
-// instant of their types gives an answer. Four doors: for an actor and a request of canonical parts, for texts as typed (which adds the steps
-// `canonicalize` and `unknown_scope`), for an actor that was resolved before, and each for the verdict alone.
+// One request to one decision: the verdict, and the grants that an allowed request rests on. Total and pure: any actor,
+// request and instant of their types gives an answer. Four doors: for an actor and a request of canonical parts, for
+// strings as typed (which adds the steps `canonicalize` and `unknown_scope`), for an actor that was resolved before,
+// and each for the verdict alone.
 import type { Actor } from '../model/actor.js';
 import type { AccessStep, Decision, GrantRef, Request, Step } from '../model/decision.js';
 import type { Instant } from '../model/instant.js';
@@ -34,18 +35,18 @@ export interface RawInput {
   readonly at: Instant;
 }
 
-/** What is asked for an actor that was resolved before; a request of canonical parts is one as typed, too. */
+/** What is asked for an actor that was resolved before. A request of canonical parts is also one as typed. */
 export interface AskedInput {
   readonly request: RawRequest;
   readonly at: Instant;
 }
 
-/** Grants are all that carry the scope, sorted by id; for a copy those of both sides; none where no policy applies. */
+/** Grants are all that carry the scope, sorted by id; for a copy those of both sides; none if no policy applies. */
 export function decide(policy: Policy, { actor, request, at }: DecideInput): Decision {
   return decideFor(askFor(policy, actor), request, at);
 }
 
-/** As `decide`, for texts as typed. */
+/** As `decide`, for strings as typed. */
 export function decideRaw(policy: Policy, { actor, request, at }: RawInput): Decision {
   const asker = askRaw(policy, actor);
   return asker === null ? DENIED.canonicalize : decideFor(asker, request, at);
@@ -56,7 +57,7 @@ export function decideAs(actor: ResolvedActor, { request, at }: AskedInput): Dec
   return decideFor(askerOf(actor), request, at);
 }
 
-/** The verdict of `decideRaw` alone: several times as fast, for who needs no grants. */
+/** The verdict of `decideRaw` alone: several times as fast, for callers who need no grants. */
 export function judgeRaw(policy: Policy, { actor, request, at }: RawInput): Verdict {
   const asker = askRaw(policy, actor);
   return asker === null ? 'canonicalize' : judgeRequest(asker, request, at);

@@ -1,4 +1,5 @@
-// The grants that principals hold at a path, from the same table that decisions read: for answers about others than the actor.
+// The grants that principals hold at a path, from the same table that decisions read: for answers about anyone but the
+// actor.
 import type { Instant } from '../model/instant.js';
 import { invariant } from '../model/invariant.js';
 import { type NamespacePath, scanNamespace } from '../model/namespace.js';

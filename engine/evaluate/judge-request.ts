@@ -1,5 +1,5 @@
-// One request to the step that it fails at (docs/meaning.md "Decisions"): the six steps in their order, creation and copy on
-// top of them. Whoever cites grants asks for them afterwards, so that a verdict alone costs nothing but the way to it.
+// One request to the step that it fails at (docs/meaning.md "Decisions"): the six steps in their order, creation and
+// copy on top of them. Grants to cite are looked up afterwards, so that a verdict alone costs nothing more.
 import type { AccessStep, Step } from '../model/decision.js';
 import type { Instant } from '../model/instant.js';
 import { isWithin, type NamespacePath, parentOf, scanNamespace } from '../model/namespace.js';
@@ -23,7 +23,7 @@ export type RawRequest =
 export type Verdict = 'allow' | Step;
 export type AccessVerdict = 'allow' | AccessStep;
 
-/** Where and what was asked of the table by the last access that was judged: what citing begins with. */
+/** Where and what was asked of the table by the last access that was judged: the start of citing. */
 export const ASKED: { -readonly [Key in keyof Wanted]: Wanted[Key] } = { place: 0, scopes: 0, at: 0 };
 
 const TARGET = makeMarks();
@@ -59,7 +59,7 @@ function judgeTarget(asker: Asker, target: NamespacePath, at: Instant): AccessVe
 }
 
 function isHeld({ ground, principals, count, merged }: Asker): boolean {
-  // Nothing is in force at what is no instant.
+  // A time that is not an instant denies everything.
   if (ground === UNRESTRICTED || !(ASKED.at < Infinity)) return false;
   if (merged !== null) return isHeldByAny(ground, { principals, merged }, ASKED);
   for (let i = 0; i < count; i += 1) if (isHeldBy(ground, principals[i] ?? 0, ASKED)) return true;
@@ -71,7 +71,7 @@ export function isRelated(scopes: number, context: NamespacePath, target: Namesp
   return target === context || ((scopes & READS_FROM_BELOW) !== 0 && isWithin(context, target));
 }
 
-/** The root cannot be created; anything else needs `namespace:write` at its parent. */
+/** The root cannot be created; any other namespace needs `namespace:write` at its parent. */
 export function judgeCreation(asker: Asker, namespace: string, at: Instant): AccessVerdict {
   const path = scanNamespace(namespace, OTHER);
   const parent = path === null ? null : parentOf(path);
@@ -104,7 +104,7 @@ export function judgeScopes(asker: Asker, namespace: NamespacePath, at: Instant)
   ASKED.scopes = carried;
   ASKED.place = placeOf(ground, path, TARGET);
   let held: number = NO_SCOPES;
-  // Nothing is in force at what is no instant.
+  // A time that is not an instant denies everything.
   if (at < Infinity) for (let i = 0; i < count; i += 1) held |= heldBy(ground, principals[i] ?? 0, ASKED);
   return held;
 }
@@ -114,7 +114,7 @@ export function arePaths(first: string, second: string): boolean {
   return scanNamespace(first, OTHER) !== null && scanNamespace(second, OTHER) !== null;
 }
 
-/** The source first, so that a permission there is never enough and a denial there never speaks of the destination. */
+/** The source first: a permission there is never enough, and a denial there reveals nothing about the destination. */
 export function judgeRequest(asker: Asker, request: RawRequest, at: Instant): Verdict {
   switch (request.kind) {
     case 'access':

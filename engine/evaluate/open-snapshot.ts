@@ -8,8 +8,8 @@ export type LoadResult =
   { readonly ok: true; readonly policy: Policy } | { readonly ok: false; readonly fault: SnapshotFault };
 
 /**
- * A verified policy on its way to another thread: its facts, and the table in one shared buffer. Whoever adopts it lets go of it,
- * and keeps nothing of it.
+ * A verified policy on its way to another thread: its facts, and the table in one shared buffer. The adopting thread
+ * owns it from then on, and the sender keeps nothing of it.
  */
 export interface PackedPolicy {
   readonly facts: PolicyFacts;

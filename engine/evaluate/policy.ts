@@ -15,32 +15,32 @@ export interface Policy {
   readonly name: string;
   /** The snapshot digest: SHA-256 of the file's exact bytes. */
   readonly digest: string;
-  /** The decision digest: equal exactly if every request is decided alike. */
+  /** The decision digest: equal if and only if every request is decided alike. */
   readonly decisions: string;
   /** Of the snapshot file. */
   readonly format: number;
   readonly counts: SnapshotCounts;
   /** Those that it declares, and those of the groups that it names; sorted. */
   readonly providers: readonly string[];
-  /** What it was compiled under; null where the file does not say (format 1), and for the unrestricted policy. */
+  /** What it was compiled under; null if the file does not say (format 1) and for the unrestricted policy. */
   readonly checks: PolicyChecks | null;
 }
 
 export type PolicyFacts = Omit<Policy, typeof brand>;
 
-/** No grant is asked for: what stands in the place of a table where no policy applies. */
+/** Takes the place of a table if no policy applies: no grant is needed. */
 export const UNRESTRICTED = Symbol('unrestricted');
 
 /** What decisions are made from. */
 export type Ground = DecisionTable | typeof UNRESTRICTED;
 
-// What belongs to a handle is found through these maps alone: no reflection on a handle reaches it, and what only looks like
-// a handle has nothing.
+// Everything that belongs to a handle is found through these maps alone. Reflection on a handle reaches nothing, and an
+// object that merely looks like a handle has nothing.
 const grounds = new WeakMap<Policy, Ground>();
 const loaded = new WeakMap<Policy, LoadedTables>();
 const prepared = new WeakMap<Policy, PreparedPolicy>();
 
-/** `source` is what proofs work on; null where the policy only decides. */
+/** `source` is what proofs work on; null if the policy only decides. */
 export interface CompiledParts {
   readonly table: BuiltTable;
   readonly source: LoadedTables | null;
@@ -72,7 +72,7 @@ export function loadedOf(policy: Policy): LoadedTables | null {
   return source;
 }
 
-/** What proofs work on, made when first asked for; null for the unrestricted policy. */
+/** What proofs work on, made on first use; null for the unrestricted policy. */
 export function preparedOf(policy: Policy): PreparedPolicy | null {
   const known = prepared.get(policy);
   if (known !== undefined) return known;

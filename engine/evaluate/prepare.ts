@@ -1,11 +1,11 @@
-// Tables to the form that proofs read: identities and paths by text, and the grants of each principal. Built when first asked
-// for, never changed, never handed out. Decisions read the decision table instead.
+// Tables in the form that proofs read: identities and paths by text, and the grants of each principal. Built on first
+// use, never changed, never handed out. Decisions read the decision table instead.
 import { ROOT, type NamespacePath } from '../model/namespace.js';
 import type { HolderClasses } from '../model/holders.js';
 import { listRows, type RowLists } from '../model/row-lists.js';
 import type { PolicyTables } from '../model/tables.js';
 
-/** What loading has worked out and verified. */
+/** The results of loading, verified. */
 export interface LoadedTables {
   readonly tables: PolicyTables;
   readonly holders: HolderClasses;

@@ -17,9 +17,9 @@ export type RawActor =
   | {
       readonly kind: 'request';
       readonly identities: readonly Identity[];
-      /** Null is all ten; a text that is no scope carries nothing. */
+      /** Null is all ten; a string that is not a scope carries nothing. */
       readonly credentialScopes: readonly string[] | null;
-      /** Null is none; an empty list allows nothing. */
+      /** Null means no restriction; an empty list allows nothing. */
       readonly namespaceRestrictions: readonly string[] | null;
     };
 
@@ -52,7 +52,7 @@ export class ResolvedActor {
   };
 }
 
-// Whoever has an actor would have its class by it, and could make others.
+// Without this, the `constructor` of any actor would give its class, and callers could make others.
 Reflect.deleteProperty(ResolvedActor.prototype, 'constructor');
 
 export const { askerOf } = ResolvedActor;
@@ -65,7 +65,8 @@ export function resolveActor(policy: Policy, actor: Actor): ResolvedActor {
   return new ResolvedActor({ ...asker, principals, count: principals.length, merged, restrictions });
 }
 
-// Whoever is resolved for one decision is so in here, so that nothing is allocated; used up before the next one is resolved.
+// An actor for one decision is resolved into this object, so that nothing is allocated. It is used up before the next
+// one is resolved.
 const ASKER: Asker = {
   ground: UNRESTRICTED,
   local: false,
@@ -86,7 +87,7 @@ export function askFor(policy: Policy, actor: Actor): Asker {
   return ASKER;
 }
 
-/** Null where a restriction is not a path. */
+/** Null if a restriction is not a path. */
 export function askRaw(policy: Policy, actor: RawActor): Asker | null {
   requireRawActor(actor);
   ASKER.local = actor.kind === 'local';
@@ -104,7 +105,7 @@ export function askRaw(policy: Policy, actor: RawActor): Asker | null {
   return ASKER;
 }
 
-/** The local actor needs no table, but a policy that there is. */
+/** The local actor needs no table, but it does need a policy that exists. */
 function checked(policy: Policy): typeof UNRESTRICTED {
   groundOf(policy);
   return UNRESTRICTED;

@@ -1,10 +1,10 @@
-// The policy of local execution (docs/meaning.md "Local mode"): no grant is asked for. What relates a target to its context,
-// and what the credential carries, hold as ever.
+// The policy of local execution (docs/meaning.md "Local mode"): no grant is needed. The relation of target and context
+// and the limits of the credential still apply.
 import { type Policy, makePolicy, UNRESTRICTED } from './policy.js';
 
 /**
- * SHA-256 of the text `["bailiwick.unrestricted",1]`: the rule never changes, so it has one name for good. A test works it
- * out again.
+ * SHA-256 of the string `["bailiwick.unrestricted",1]`: the rule never changes, so its name never does. A test computes
+ * it again.
  */
 const DIGEST = 'sha256:61cd13cbcc25276921902c64d6c58c531dca382f9f0fae8aa11bd4ad2f479b98';
 

@@ -20,7 +20,10 @@ export interface VisibilityInput {
   readonly at: Instant;
 }
 
-/** A record is visible exactly if an access to it would be allowed. `none` says the step that failed at the context. */
+/**
+ * A record is visible if and only if an access to it would be allowed. `none` states the step that failed at the
+ * context.
+ */
 export function visibility(policy: Policy, input: VisibilityInput): Visibility {
   return visibilityFor(askFor(policy, input.actor), input);
 }

@@ -1,5 +1,5 @@
-// The tree of a policy file with its comments and blank lines: every comment belongs to the entry that it stands above or
-// behind, or to the end of the collection that it is indented like, so that it moves with what it speaks of.
+// The tree of a policy file with its comments and blank lines: every comment belongs to the entry above or behind which
+// it stands, or to the end of the collection whose indentation it has, so that it moves with what it is about.
 import type { Comment } from '../source/comments.js';
 import type { Node, TextNode } from '../source/tree.js';
 
@@ -50,14 +50,14 @@ export function makeElements(text: string, root: Node, comments: readonly Commen
   return file;
 }
 
-/** Whether a text ends, but for blanks, in a line of nothing but a dash: what comes then speaks of what follows it. */
+/** Whether the string ends, apart from spaces, in a line with only a dash: a comment after it is about what follows. */
 function isBehindDash(text: string): boolean {
   const trimmed = text.trimEnd();
   return /^[ -]*-$/.test(trimmed.slice(trimmed.lastIndexOf('\n') + 1));
 }
 
 interface PlacedComment extends Comment {
-  /** Nothing that it could speak of stands before it on its line. */
+  /** Nothing that it could be about stands before it on its line. */
   readonly isFresh: boolean;
   /** How far in it may belong; -1 behind a dash. */
   readonly column: number;
@@ -102,7 +102,7 @@ function followsBlank(text: string, offset: number): boolean {
   return text.slice(before, lineStart).trim() === '';
 }
 
-/** Gives a comment to the element that it speaks of; among the comments of one place it is the last so far. */
+/** Gives a comment to the element that it is about, as the last comment of that place so far. */
 function attach(text: string, file: Element, comment: PlacedComment): void {
   const line = { text: comment.text, blankBefore: followsBlank(text, comment.start) };
   let within = file;

@@ -42,7 +42,7 @@ function treeOf(text: string, limits: EngineLimits): Node | null {
   return parsed.kind === 'tree' ? parsed.node : null;
 }
 
-/** Equal but for the order of keys and the spelling of texts. */
+/** Equal except for the order of keys and the spelling of strings. */
 function isSame(a: Node, b: Node): boolean {
   if (a.kind === 'text') {
     return b.kind === 'text' && a.text === b.text && kindOf(a) === kindOf(b);

@@ -6,7 +6,7 @@ import { lineTableOf, rangeOf } from '../model/span.js';
 import { readTree } from '../source/read-tree.js';
 import type { Node } from '../source/tree.js';
 
-/** From the place of a grant to that of its namespace, or the same place where the file does not tell. */
+/** From the place of a grant to that of its namespace, or the same place if the file does not show it. */
 export type NamespacePlaces = (grant: Place) => Place;
 
 export function makeNamespacePlaces(sources: ReadonlyMap<string, string>, limits: EngineLimits): NamespacePlaces {

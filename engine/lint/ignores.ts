@@ -1,6 +1,6 @@
-// Ignore comments: `# bailiwick-ignore LINT_X: reason`, above an entry, behind it, or at the head of a file for all of it. An
-// entry is covered as a whole, so that its layout does not matter. They answer to lint themselves: one without a reason
-// ignores nothing, and one that ignores nothing is told.
+// Ignore comments: `# bailiwick-ignore LINT_X: reason`, above an entry, behind it, or at the head of a file for all of
+// it. An entry is covered as a whole, so that its layout does not matter. Lint checks them too: one without a reason
+// ignores nothing, and one that ignores nothing is reported.
 import type { EngineLimits } from '../limits.js';
 import type { Diagnostic } from '../diagnostics/diagnostic.js';
 import { lineTableOf, positionAt, type Range, rangeOf, type Span } from '../model/span.js';
@@ -98,7 +98,7 @@ function entriesOf(text: string, node: Node): readonly EntrySpan[] {
   return found;
 }
 
-/** Whether a comment speaks of a diagnostic. */
+/** Whether a comment is about a diagnostic. */
 export function isIgnoredBy(
   comment: IgnoreComment,
   code: string,

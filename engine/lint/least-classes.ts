@@ -1,5 +1,5 @@
-// Where a grant is hardest to replace. Grants only add, so what counts below a namespace counts at it and in everything under
-// it, too: whoever asks what a grant has in *all* of its namespace classes need only look at these.
+// Where a grant is hardest to replace. Grants only add, so what counts below a namespace counts at it and in everything
+// under it as well. To learn what a grant gives in *all* of its namespace classes, it is enough to look at these.
 import type { NamespaceTree } from '../model/namespace-tree.js';
 
 /** A namespace class (docs/meaning.md "Cells"): a node alone, or all that is below it and nearest to it. */

@@ -1,5 +1,5 @@
-// A namespace that looks like a slip of the hand for its neighbour: grants at it give access to a place that is not there, and
-// where it was meant there is none, without a word. Names that differ on purpose differ in digits, or are used alike.
+// A namespace that looks like a typo of its neighbour: grants at it give access to a place that does not exist, and the
+// place that was meant silently gets none. Names that differ on purpose differ in digits, or are used alike.
 import { groupDigits } from '../diagnostics/fault-words.js';
 import type { NamespacePath } from '../model/namespace.js';
 import { pathOfRow } from '../model/namespace-tree.js';

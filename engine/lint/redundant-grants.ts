@@ -1,6 +1,7 @@
-// Grants without which everybody could do the same: whoever holds one of them holds each of its cells by other grants, too.
-// Grants are looked at from the last to the first, and one that is found covers no other, so all that are found can be
-// removed at once: whoever obeys every finding changes no decision, and then no grant is left that could be spared.
+// Grants without which everybody could do the same: everybody who holds one of them holds each of its cells by other
+// grants as well. Grants are looked at from the last to the first, and one that is found covers no other, so all that
+// are found can be removed at once: whoever obeys every finding changes no decision, and then no grant is left that
+// could be spared.
 import { groupDigits } from '../diagnostics/fault-words.js';
 import { windowOf } from '../model/instant.js';
 import type { PolicyGrant } from '../model/policy-set.js';
@@ -11,9 +12,9 @@ import { leastClasses, type NamespaceClass } from './least-classes.js';
 import { isReachable, type LintWorld } from './lint-world.js';
 import { type LintContext, placed, relatedTo } from './rule.js';
 
-/** Covering grants that are named one by one; of more the count is told. */
+/** Covering grants that are named one by one; of more, only the number is given. */
 const MAX_NAMED = 3;
-/** Covering grants whose places are told. */
+/** Covering grants whose places are given. */
 const MAX_RELATED = 8;
 /** A cover of more grants is not made smaller, nor is one that has to be tried for so many holders. */
 const MAX_SPARED = 64;

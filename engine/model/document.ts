@@ -79,7 +79,7 @@ export interface ExemptionDeclaration {
   readonly identities: readonly IdentityReference[];
 }
 
-/** `to`: whom a guardrail speaks of. */
+/** `to`: whom a guardrail is about. */
 export interface AudienceDeclaration extends ExemptionDeclaration {
   readonly providers: readonly Located<string>[];
 }

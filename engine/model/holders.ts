@@ -1,5 +1,5 @@
-// Identities grouped by what they hold: all that depends on roles is worked out once for those who are in the same ones,
-// so a role of 100,000 members is one class and not 100,000 rows.
+// Identities grouped by what they hold: everything that depends on roles is computed once for identities with the same
+// roles, so a role of 100,000 members is one class and not 100,000 rows.
 import { listRows, type RowLists } from './row-lists.js';
 import type { PolicyTables } from './tables.js';
 
@@ -31,7 +31,7 @@ export function groupHolders(tables: PolicyTables, limit: number): HolderClasses
   for (let identity = 0; identity < identities; identity += 1) {
     const direct = rolesOf[roles + identity] ?? [];
     const ownGrants = grantsOf[roles + identity] ?? 0;
-    // Whoever has grants of their own is a class alone; the others are told apart by their roles.
+    // An identity with grants of its own is a class of its own; the others are distinguished by their roles.
     const key = ownGrants > 0 ? null : direct.join();
     const known = key === null ? undefined : byRoles.get(key);
     if (known !== undefined) {

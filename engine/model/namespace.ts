@@ -32,7 +32,10 @@ export function canonicalize(text: unknown): CanonicalizeResult {
   return path === null ? { ok: false, fault: faultOf(text) } : { ok: true, path };
 }
 
-/** The same without words for what is wrong, and with the marks of the path for who looks it up: null if it is none. Throws where a caller without types gives no string. */
+/**
+ * The same without a message, and with the marks of the path for look-ups. Null if it is not a path. Throws if a caller
+ * without types passes something other than a string.
+ */
 export function scanNamespace(text: string, marks: PathMarks): NamespacePath | null {
   if (typeof text !== 'string') throw new TypeError('a namespace must be a string');
   if (!scanPath(text, marks)) return null;
@@ -41,7 +44,7 @@ export function scanNamespace(text: string, marks: PathMarks): NamespacePath | n
   return scanNamespace(`/${text.slice(from, to)}`, marks);
 }
 
-/** The first thing that is wrong with a text that is no path. */
+/** The first thing that is wrong with a string that is not a path. */
 function faultOf(text: string): PathFault {
   if (text === '') return 'empty';
   const body = text.slice(text.startsWith('/') ? 1 : 0, text.endsWith('/') ? -1 : undefined);

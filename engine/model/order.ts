@@ -27,7 +27,7 @@ export function sortTexts(texts: Iterable<string>): string[] {
   return sorted.some((text) => SURROGATE.test(text)) ? sorted.sort(compareTexts) : sorted;
 }
 
-/** Infinities included, whose difference is no number. */
+/** Works for infinities too, whose difference is not a number. */
 export function compareNumbers(a: number, b: number): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

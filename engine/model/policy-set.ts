@@ -85,7 +85,7 @@ export interface Exemption {
   readonly identities: readonly Identity[];
 }
 
-/** Whom a guardrail speaks of: whoever one of these names. */
+/** Whom a guardrail is about: everybody whom one of these names. */
 export interface Audience extends Exemption {
   readonly providers: readonly string[];
 }
@@ -126,7 +126,7 @@ export interface PolicySet {
   readonly name: string;
   readonly providers: readonly PolicyProvider[];
   readonly roles: readonly PolicyRole[];
-  /** What guardrails see as one; whoever is not named is a person of their own. */
+  /** What guardrails see as one. An identity that is not named is a person of its own. */
   readonly people: readonly PolicyPerson[];
   readonly grants: readonly PolicyGrant[];
   readonly tests: readonly PolicyTest[];

@@ -57,7 +57,10 @@ export function scopeBitOf(text: string): ScopeSet {
   return BY_KEY[key] === text ? (BIT_BY_KEY[key] ?? NO_SCOPES) : NO_SCOPES;
 }
 
-/** What is seen from the namespaces below, too: everything that is read but process runs (docs/meaning.md "Relations"). */
+/**
+ * What can also be seen from the namespaces below: everything that can be read except process runs (docs/meaning.md
+ * "Relations").
+ */
 export const READS_FROM_BELOW: ScopeSet = scopeSetOf(
   SCOPES.filter((name) => name.endsWith(':read') && name !== 'process-run:read'),
 );
@@ -82,8 +85,8 @@ export function hasScope(set: ScopeSet, name: ScopeName): boolean {
 }
 
 /**
- * `<family>:*`, `*:read`, `*:write` or a scope name: the only patterns there are (docs/language.md "Scope patterns"). Null
- * if it is none.
+ * `<family>:*`, `*:read`, `*:write` or a scope name: the only patterns (docs/language.md "Scope patterns"). Null for
+ * anything else.
  */
 export function parseScopePattern(text: string): ScopeSet | null {
   const exact = BITS.get(text);

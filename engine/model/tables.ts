@@ -1,9 +1,8 @@
 // The decision tables: a policy as sorted columns. Compiling makes them, the snapshot file carries them, evaluation and
-// the digests read them. Rows are numbers, so everything that refers to a row is an integer.
-//
-// A principal is one number: the row of a role, or the number of roles plus the row of an identity.
-// INVARIANT: every list is sorted and free of repetition, nothing dangles, roles have no cycle; who makes tables
-// (compile-tables.ts, decode.ts) guarantees it and nobody checks again. The arrays never leave the engine.
+// the digests read them. Rows are numbers, so everything that refers to a row is an integer.  A principal is one
+// number: the row of a role, or the number of roles plus the row of an identity. INVARIANT: every list is sorted and
+// free of repetition, nothing dangles, roles have no cycle; the files that make tables (compile-tables.ts, decode.ts)
+// guarantee it, and nobody checks again. The arrays never leave the engine.
 
 export interface PlaceColumns {
   /** 0 for a row that was built in memory, otherwise one more than the row of its file. */

@@ -4,8 +4,8 @@ import { firstFrom } from './row-lists.js';
 import { ALL_SCOPES } from './scope.js';
 
 /**
- * `values[i]` holds from `starts[i]` (milliseconds since 1970) until the next start, the last one for ever.
- * INVARIANT: the first start is -Infinity, starts rise, and no two neighbouring values are equal.
+ * `values[i]` holds from `starts[i]` (milliseconds since 1970) until the next start, the last one forever. INVARIANT:
+ * the first start is -Infinity, starts rise, and no two neighbouring values are equal.
  */
 export interface Timeline {
   readonly starts: readonly number[];
@@ -19,7 +19,7 @@ export interface Piece {
   readonly value: number;
 }
 
-/** One value for ever. Most rights have no windows, so these are made once and told apart by identity. */
+/** One value forever. Most rights have no windows, so these are made once and compared by identity. */
 const CONSTANTS: readonly Timeline[] = Array.from({ length: ALL_SCOPES + 1 }, (_, value) => makeConstant(value));
 
 export const NOTHING: Timeline = constant(0);

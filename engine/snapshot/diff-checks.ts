@@ -1,5 +1,5 @@
-// What two policies ask of themselves, compared: guardrails, people and tests. Folders say which; a snapshot states no more
-// than digests, so that of it only whether anything differs can be said.
+// What two policies ask of themselves, compared: guardrails, people and tests. For folders it says which differ. A
+// snapshot states only digests, so for one it can only say whether anything differs.
 import { CHECK_KINDS, type CheckKind, type PolicyChecks } from '../model/checks.js';
 import { compareTexts } from '../model/order.js';
 import type { PolicySet } from '../model/policy-set.js';

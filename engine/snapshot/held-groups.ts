@@ -64,7 +64,7 @@ export function makeHeldGroups(cells: Cells, sets: HolderSets): HeldGroups {
         const rest = left.has(timeline) ? classes.filter((holder) => changedIn[holder] !== entered) : classes;
         const after: Group = { timeline, classes: merge(rest, joiningBelow), text: null };
         if (after.classes.length > 0) groups.push(after);
-        // Who joins here joins below, too; the others have more here than below.
+        // A member that joins here joins below as well; the others have more here than below.
         if (joiningHere.length === joiningBelow.length) {
           if (after.classes.length > 0) texts.push(groupText(after));
         } else if (rest.length + joiningHere.length > 0) {

@@ -1,5 +1,5 @@
-// The labels of a snapshot: digests that stand under its seal and that no decision reads. Whoever prints or signs one works it out
-// first, since a file can be whole and its label false.
+// The labels of a snapshot: digests that the seal covers and that no decision reads. They are computed before one is
+// printed or signed, since an intact file can have a false label.
 import type { EngineLimits } from '../limits.js';
 import type { HolderClasses } from '../model/holders.js';
 import type { PolicyTables } from '../model/tables.js';

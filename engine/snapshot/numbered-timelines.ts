@@ -110,7 +110,7 @@ export function makeTimelines(limit: number): Timelines {
   };
 }
 
-/** Maps tell long texts of one length apart by comparing them: where thousands are nearly alike that never ends. */
+/** Maps distinguish long strings of one length by comparing them, which never ends if thousands are nearly alike. */
 function shortKey(text: string): string {
   return text.length <= SHORT ? text : digestOf(text);
 }

@@ -68,8 +68,8 @@ export function nameRefusal(path: string): NameRefusal | 'aside' | null {
 }
 
 /**
- * Why a hidden file is refused all the same, if its text reads like policy. The name alone does not tell: tools demand names
- * such as `.gitlab-ci.yml`.
+ * Why a hidden file is refused if its text reads like policy. The name alone does not show it: tools demand names such
+ * as `.gitlab-ci.yml`.
  */
 export function hiddenRefusal(name: string): NameRefusal | null {
   return OPEN_IN_EDITOR.test(name) ? null : misnamed(name);
@@ -103,7 +103,7 @@ const IGNORED: NameRefusal = {
   message: 'the file is not read',
   help: 'policy files end in `.yaml`; move other files out of the folder',
 };
-/** What a policy folder may hold beside policy without a word. A hidden `*.yaml` is policy all the same. */
+/** What a policy folder may hold beside policy without a warning. A hidden `*.yaml` is policy. */
 const ASIDE = /(?:^|\/)\.|(?:^|\/)(?:[^/]*\.md|CODEOWNERS|LICENSE)$/;
 /** What the product itself writes. */
 const SNAPSHOT = /^(?:.*[.-])?snapshot\.json$|\.dsse\.json$/;

@@ -39,7 +39,7 @@ export function decodeGuardrails(context: FileContext, node: Node): readonly Gua
   return guardrails;
 }
 
-/** All that there are, so that what is wrong in each is told. */
+/** All of them, so that the mistakes in each are reported. */
 function decodeRules(context: FileContext, node: Node, fields: Fields): readonly RuleDeclaration[] {
   const kinds = RULE_KINDS.filter((kind) => fields.has(kind));
   const [kind, second] = kinds;

@@ -93,7 +93,7 @@ export function decodeRoles(context: FileContext, node: Node): readonly RoleDecl
     const fields = readFields(context, value, ROLE);
     const members = fields?.get('members');
     roles.push({
-      // A role whose name or content is wrong is declared all the same: what refers to it is not wrong for that.
+      // A role whose name or content is wrong still counts as declared: references to it are not reported as well.
       name: { value: key.text, start: key.start, end: key.end },
       description: readDescription(context, fields),
       members: members === undefined ? [] : decodeMembers(context, members.value),

@@ -70,7 +70,7 @@ function unknownKeyHelp(text: string, shape: MappingShape): string {
   return `did you mean \`${meant}\`?`;
 }
 
-/** Whether a key that is not there may be one that was refused: misspelt, or broken. */
+/** Whether a missing key may be one that was refused: misspelt, or broken. */
 export function mayHaveLost(node: Node, fields: Fields): boolean {
   return node.kind === 'mapping' && (node.partial === true || node.entries.length > fields.size);
 }
@@ -231,7 +231,7 @@ export function isNull(node: Node): boolean {
   return node.kind === 'text' && node.plain && plainKind(node.text) === 'null';
 }
 
-/** `instead` says what to write; not that there is none where that is refused, too. */
+/** `instead` says what to write. It never says to leave the key out if that would be refused as well. */
 export function refuseNull(
   context: FileContext,
   at: Node,

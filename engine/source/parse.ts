@@ -1,6 +1,6 @@
-// YAML text to a tree: the only file that knows the `yaml` package (docs/language.md "Strictness"). The package checks the
-// syntax; everything it would take that policy files must not have (directives, tags, anchors, aliases, merge keys, keys that
-// are no texts, duplicate keys, several documents) is refused here, and what it only warns of is an error.
+// YAML text to a tree: the only file that knows the `yaml` package (docs/language.md "Strictness"). The package checks
+// the syntax; everything it would take that policy files must not have (directives, tags, anchors, aliases, merge keys,
+// keys that are not strings, duplicate keys, several documents) is refused here, and what it only warns of is an error.
 import { groupDigits } from '../diagnostics/fault-words.js';
 import { Composer, isMap, isScalar, isSeq, Lexer, Parser, type CST, type ParsedNode } from 'yaml';
 import type { EngineLimits } from '../limits.js';
@@ -195,7 +195,7 @@ const REFUSALS: ReadonlyMap<string, Refusal> = new Map<string, Refusal>([
   ],
 ]);
 
-/** `key` is that of the entry whose value this is: a value that is not there is cited by its key. */
+/** `key` is that of the entry whose value this is: a missing value is cited by its key. */
 function convert(source: YamlSource, node: ParsedNode, key: TextNode | null): Node {
   const [start, end] = [node.range[0] + source.offset, node.range[1] + source.offset];
   if (isScalar(node)) {

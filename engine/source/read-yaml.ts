@@ -1,5 +1,5 @@
-// Strict YAML for files that are no policy, such as the gateway's settings: the same text and syntax rules, a plain value
-// instead of a policy document, and the place of every part of it.
+// Strict YAML for files other than policy, such as the gateway's settings: the same text and syntax rules, a plain
+// value instead of a policy document, and the place of every part of it.
 import { ENGINE_LIMITS } from '../limits.js';
 import type { Diagnostic } from '../diagnostics/diagnostic.js';
 import { makeSink } from '../diagnostics/report.js';

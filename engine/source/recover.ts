@@ -1,7 +1,7 @@
-// What a file that is refused still says, so that all mistakes are found in one run: it is cut where, at the left edge, a
-// key begins, and below it where an entry of its list or mapping does. Of a part that is no YAML the first fault is told;
-// the other parts are checked as if nothing had happened. INVARIANT: at least one fault is reported, and what is given
-// here is never used as policy.
+// What a file that is refused still says, so that all mistakes are found in one run: it is cut where, at the left edge,
+// a key begins, and below it where an entry of its list or mapping does. For a part that is not YAML the first fault is
+// reported; the other parts are checked as if nothing had happened. INVARIANT: at least one fault is reported, and what
+// is given here is never used as policy.
 import { groupDigits } from '../diagnostics/fault-words.js';
 import type { Span } from '../model/span.js';
 import { makeMapping } from './mapping.js';
@@ -33,10 +33,10 @@ export function recoverTree(damaged: DamagedText, first: SourceFault | null): No
   const recovery: Recovery = { ...damaged, told: 0, isLost: false, hidesKeys: false };
   const entries = cut(damaged).flatMap((part) => {
     if (part.isKnown) recovery.isLost = false;
-    // What stands behind a fault and is no key of the file most likely belongs to what is broken.
+    // What follows a fault and is not a key of the file most likely belongs to the broken part.
     return recovery.isLost ? [null] : readPart(recovery, part);
   });
-  // A second document is no fault of any part, and may have the same keys.
+  // A second document is not a fault of any part, and may have the same keys.
   const isSecond = first?.code === 'YAML_DOCUMENTS';
   if (first !== null && (isSecond || recovery.told === 0)) whole.report(first);
   if (entries.every((entry) => entry === null)) return null;
@@ -57,7 +57,7 @@ const ANY_KEY = /^(?:[A-Za-z]+:(?: |$)|---|\.\.\.|%)/;
 
 function cut({ whole: { text }, keys }: DamagedText): readonly Part[] {
   const known = new RegExp(`^(?:${keys.join('|')})(?![\\w-])`);
-  // A byte order mark is no part of the first line.
+  // A byte order mark is not part of the first line.
   const begin = text.startsWith('\uFEFF') ? 1 : 0;
   const starts = Array.from(linesOf(text, { start: begin, end: text.length })).flatMap(({ start, end }) => {
     const head = text.slice(start, Math.min(end, start + 80));

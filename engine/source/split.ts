@@ -61,7 +61,7 @@ export interface BodyEntries {
   readonly kind: 'list' | 'mapping';
   /** Where the lines of its entries begin; the first is where the body does. */
   readonly starts: readonly number[];
-  /** Something in the column of the entries is none, or stands left of them. */
+  /** Something in the column of the entries is not an entry, or stands left of them. */
   readonly isOdd: boolean;
 }
 

@@ -1,5 +1,6 @@
-// The words for what the `yaml` package finds wrong. Its codes and messages are its own, may change with a version, and
-// speak of its grammar; what the user did is read from the lines around the place, and what is not known is still an error.
+// The words for what the `yaml` package finds wrong. Its own codes and messages may change with a version, and use the
+// words of its grammar. What the user did is read from the lines around the place, and an unknown fault is still an
+// error.
 import { FLOW_RULES, LATE_FLOW_RULES } from './flow-faults.js';
 import { LATE_LINE_RULES, LINE_RULES } from './line-faults.js';
 import { type Enclosure, faultSpan, lineAt, lineEndAt, type PackageFault, type Rule } from './syntax-scene.js';
@@ -19,7 +20,7 @@ export function explainSyntax(text: string, fault: PackageFault, enclosures: rea
 
 const SYNTAX = {
   code: 'YAML_SYNTAX',
-  help: 'put text in quotes if it has characters that mean something in YAML; see the lines above, too',
+  help: 'put text in quotes if it has characters that mean something in YAML; see also the lines above',
 } as const satisfies Partial<SourceFault>;
 
 const COMMENT: Rule = ({ text, fault }) =>

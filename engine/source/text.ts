@@ -162,7 +162,7 @@ const NOT_ASCII = /[^\n -~]/;
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 const NOT_NORMAL = 'text that is not in normal form C';
 
-/** One fault for each word that normal form C would write differently; a line where it is no word counts as one. */
+/** One fault for each word that normal form C would write differently; a line without words counts as one. */
 function normalFormFaults(text: string): TextFault[] {
   if (!NOT_ASCII.test(text) || text.normalize('NFC') === text) return [];
   const faults: TextFault[] = [];

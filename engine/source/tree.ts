@@ -1,5 +1,5 @@
 // The tree of one policy file: texts, lists and mappings with their places, and how YAML 1.2's core schema reads a text
-// that stands without quotes. A tree has no values of other types: who wants one asks `plainKind` first.
+// that stands without quotes. A tree has no values of other types: use `plainKind` to get one.
 import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import type { Span } from '../model/span.js';
 

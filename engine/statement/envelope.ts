@@ -10,7 +10,7 @@ const SIGNATURE_BYTES = 64;
 export interface EnvelopeSignature {
   /** Whose it claims to be, which nobody has signed. Null where it does not say, or says nothing. */
   readonly keyId: string | null;
-  /** 64 bytes, or null where the text is no such signature. */
+  /** 64 bytes, or null if the string is not such a signature. */
   readonly bytes: Uint8Array | null;
 }
 

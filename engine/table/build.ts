@@ -1,4 +1,5 @@
-// Verified tables to the decision table. Everything is worked out once, when a policy is loaded; nothing changes afterwards.
+// Verified tables to the decision table. Everything is computed once, when a policy is loaded; nothing changes
+// afterwards.
 import type { HolderClasses } from '../model/holders.js';
 import { subtreeEnds } from '../model/namespace-tree.js';
 import { listRows } from '../model/row-lists.js';

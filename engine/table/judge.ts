@@ -82,7 +82,7 @@ export function nextGrant(table: DecisionTable, { place, scopes, at }: Wanted, f
   return -1;
 }
 
-/** Whether one of them is inherited there, so that it reaches everything below, too. */
+/** Whether one of them is inherited there, so that it also reaches everything below. */
 export function isInheritedAt(table: DecisionTable, principal: number, wanted: Wanted): boolean {
   // Below its own namespace only what is inherited counts, and a place below stands for all that is there.
   let i = nextGrant(table, wanted, lastGrant(table, principal, wanted.place));

@@ -5,7 +5,10 @@ import { isHeldBy, lowerBound, SCOPE_BITS, type Wanted } from './judge.js';
 /** All places, then for each the rights from there up to the next place. Before the first place nothing is held. */
 export type MergedSteps = Int32Array;
 
-/** Actors are kept in numbers, so one who holds more than this many steps is asked principal by principal: 8 KiB each at most. */
+/**
+ * Many actors are kept, so one that holds more than this many steps is judged principal by principal: at most 8 KiB
+ * each.
+ */
 const MOST = 1024;
 
 /** Null where there is nothing to merge, or too much. */

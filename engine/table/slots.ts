@@ -1,5 +1,5 @@
-// Open addressing over integers: a slot is a hash and one more than a row. How far a search goes is bounded by the longest run of
-// taken slots, which the policy alone decides: whoever asks can choose what hash to ask for, and no more.
+// Open addressing over integers: a slot is a hash and one more than a row. How far a search goes is bounded by the
+// longest run of taken slots, which the policy alone decides: a caller can choose which hash to look up, and no more.
 import { hashUnit } from '../model/scan-path.js';
 
 /** Half of the slots stay free. */

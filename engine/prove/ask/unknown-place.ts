@@ -1,5 +1,5 @@
-// What to say of a namespace that somebody asks about and that the policy does not speak of: answers there are exact, and
-// perhaps not what was meant.
+// What to say about a namespace that the policy does not mention: the answer is exact, but perhaps not to the question
+// that was meant.
 import { nearest } from '../../diagnostics/nearest.js';
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import type { NamespacePath } from '../../model/namespace.js';

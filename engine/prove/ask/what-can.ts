@@ -36,7 +36,7 @@ export function whatCan(
   const heldGrants = makeHeldGrants(prepared);
   const rows = subtreeRows(nodes, 0);
   const inForce = holdingsNear(rights, principals, rows).filter((holding) => holding.from <= at && at < holding.until);
-  // At one instant there is no time: what is in force is so for ever.
+  // At one instant there is no time: what is in force is so forever.
   const holdings = inForce.map((holding) => ({ ...holding, from: -Infinity, until: Infinity }));
   const fold = makeFold(
     nodes,

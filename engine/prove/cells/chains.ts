@@ -18,7 +18,7 @@ export interface HeldGrant extends GrantRef {
   readonly through?: readonly ChainLink[];
 }
 
-/** Grants by row, as those hold them who are any of these identities, also by row. */
+/** Grants by row, as anyone with one of these identities (also by row) holds them. */
 export type HeldGrants = (identities: readonly number[], grants: readonly number[]) => readonly HeldGrant[];
 
 export function makeHeldGrants({ tables }: Pick<PreparedPolicy, 'tables'>): HeldGrants {

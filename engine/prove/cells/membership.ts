@@ -1,5 +1,5 @@
 // Who is in which role, followed in both directions, straight from the member edges. Loading groups identities only by
-// roles that have grants; exemptions, causes and edits speak of the others too.
+// roles that have grants; exemptions, causes and edits need the others too.
 import { firstFrom, listRows, type RowLists, rowsOf } from '../../model/row-lists.js';
 import type { PolicyTables } from '../../model/tables.js';
 

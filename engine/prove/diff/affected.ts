@@ -1,6 +1,6 @@
-// Who can have gained or lost anything between two policies, grouped by what they hold near the changes, and where to look.
-// Work grows with what was changed: identities whose grants are all the same, and places away from every change, are
-// passed over (wanted.md, complete access plan).
+// Who can have gained or lost anything between two policies, grouped by what they hold near the changes, and where to
+// look. Work grows with what was changed: identities whose grants are all the same, and places away from every change,
+// are passed over.
 import { compareGrants, type GrantChanges } from './changed-grants.js';
 import { type Change, grantsOf, outermost, type Rows } from '../cells/holdings.js';
 import type { PolicyPair, Side } from './policy-pair.js';

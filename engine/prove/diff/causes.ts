@@ -224,7 +224,7 @@ export function principalText({ policy }: Side, principal: number): string {
 
 /**
  * The edges that lead from the identities to a role and are on this side alone; none where they are in the role on the
- * other side too. Those of a role that is itself on this side alone are told as the role.
+ * other side too. A role that is itself on this side alone is reported as the role.
  */
 function membershipCauses(
   view: View,

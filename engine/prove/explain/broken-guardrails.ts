@@ -1,5 +1,6 @@
-// Which guardrails an edit would break: the edit is made in the policy as it is declared, and each guardrail that holds now is
-// proved again. So an edit is judged as a whole: a new member of a role may also be one whom a guardrail leaves out.
+// Which guardrails an edit would break: the edit is made in the policy as it is declared, and each guardrail that holds
+// now is proved again. So an edit is judged as a whole: a new member of a role may also be someone whom a guardrail
+// exempts.
 import { compileTables } from '../../compile/compile-tables.js';
 import type { Policy } from '../../evaluate/policy.js';
 import { preparePolicy } from '../../evaluate/prepare.js';
@@ -23,7 +24,7 @@ export interface Guarded {
   readonly set: PolicySet | null;
 }
 
-/** The edits in their order. Past `editedEntries` nothing is worked out. */
+/** The edits in their order. Past `editedEntries` nothing is computed. */
 export function proveEdits(
   edits: readonly Edit[],
   { policy, set }: Guarded,

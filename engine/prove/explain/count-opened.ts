@@ -1,5 +1,5 @@
-// How much an edit of a policy opens: the cells that it gives beyond those held already, counted exactly over everyone whom
-// it reaches (docs/meaning.md "Cells").
+// How much an edit of a policy opens: the cells that it gives beyond those held already, counted exactly over everyone
+// that it reaches (docs/meaning.md "Cells").
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { outermost } from '../cells/holdings.js';

@@ -21,7 +21,7 @@ export interface ExplainRequest {
   readonly identities: readonly Identity[];
   /** Null is all ten. */
   readonly credentialScopes: readonly ScopeName[] | null;
-  /** Null is none; an empty list allows nothing. */
+  /** Null means no restriction; an empty list allows nothing. */
   readonly namespaceRestrictions: readonly string[] | null;
   readonly scope: string;
   readonly context: string;
@@ -45,7 +45,7 @@ export interface Explanation {
   readonly grants: readonly HeldGrant[];
   /** Ordered by how much else they open; empty where it is allowed, or where no edit helps. */
   readonly edits: readonly Edit[];
-  /** Why no edit helps: present where it is denied and there is none. */
+  /** Why no edit helps: present if access is denied and there is no edit. */
   readonly noEdit?: string;
 }
 
@@ -128,7 +128,7 @@ interface Access extends Omit<ExplainRequest, keyof Paths | 'scope'>, Paths {
   readonly carrying: readonly number[];
 }
 
-/** The paths, or the first text that is none and why. */
+/** The paths, or the first string that is not a path and why. */
 function canonicalPaths({ context, target, namespaceRestrictions }: ExplainRequest): Paths | string {
   const paths: NamespacePath[] = [];
   for (const [what, text] of [

@@ -4,7 +4,7 @@ import { type Holding, holdingOf } from '../cells/holdings.js';
 import type { Scene } from './counted.js';
 import type { Finding, Sighting } from './world.js';
 
-/** Where a grant breaks a rule for whoever holds it, and by which scopes; null where it keeps it. */
+/** Where a grant breaks a rule for everybody who holds it, and by which scopes; null if it keeps the rule. */
 export type JudgeGrant = (holding: Holding) => { readonly region: RowRegion; readonly scopes: number } | null;
 
 /** Grants that are never in force give nothing, and are passed over. */

@@ -64,7 +64,7 @@ export function proveGuardrails(set: PolicySet, prepared: PreparedPolicy, limits
   return { held: set.guardrails.length - violations.length, violated: violations.length, violations };
 }
 
-/** The namespaces that a rule speaks of: they need rows of their own, also between the nodes of the grants. */
+/** The namespaces that a rule names: they need rows of their own, even between the nodes of the grants. */
 function pathsOf(rule: GuardrailRule, topLevel: readonly NamespacePath[]): readonly NamespacePath[] {
   switch (rule.kind) {
     case 'never':

@@ -9,7 +9,10 @@ import { type Group, groupsNear, identityText } from '../cells/identity-groups.j
 import { withMembersBelow } from '../cells/membership.js';
 import type { World } from './world.js';
 
-/** A person is told by the row of the first of their identities that count, so that a person of one identity is its row. */
+/**
+ * A person is identified by the row of the first of their identities that count, so that a person of one identity is
+ * its row.
+ */
 export interface Counted {
   /** Those people who are a principal or are in it by an identity that counts, sorted. */
   readonly reach: (principal: number) => Int32Array;
@@ -133,7 +136,7 @@ interface Named {
 function makeNamed({ policy, membership }: World, { providers, roles, identities }: Audience): Named {
   const { tables, identityRows } = policy;
   const firstIdentity = tables.roles.name.length;
-  // Whoever comes with a group of a provider has signed in there.
+  // Somebody with a group of a provider has signed in there.
   const from = new Set(providers.flatMap((provider) => [provider, provider + GROUP_SUFFIX]));
   const byRow = Uint8Array.from(tables.identities.provider, (row) => (from.has(tables.providers[row] ?? '') ? 1 : 0));
   const wanted = new Set(roles);

@@ -11,7 +11,7 @@ import { windowsOf } from '../cells/walk.js';
 /** For each identity when it is covered: 1 in those stretches. */
 type Cover = ReadonlyMap<number, Timeline>;
 
-/** Some grants of a place and whom they reach. */
+/** Some grants of a place and the people that they reach. */
 export interface Held {
   readonly holdings: readonly Holding[];
   readonly grants: ReadonlySet<number>;
@@ -35,7 +35,7 @@ interface Base {
   readonly count: Timeline;
 }
 
-/** Makes places; what they inherit from one parent is worked out once. */
+/** Makes places; what they inherit from one parent is computed once. */
 export function makePlaces(scene: Scene, scopes: number): (row: number) => Place {
   const { nodes, rights } = scene;
   const grantsAt = listRows(rights.rowOfGrant, nodes.paths.length);
@@ -115,7 +115,10 @@ export interface Sharers {
   readonly identities: readonly number[];
 }
 
-/** Everybody who holds any of some grants, once. Told apart principal by principal, so that a grant is not read for each. */
+/**
+ * Everybody who holds any of some grants, once. Distinguished principal by principal, so that a grant is not read for
+ * each.
+ */
 export function sharersOf(scene: Scene, holdings: readonly Holding[]): readonly Sharers[] {
   interface Shared {
     readonly before: Shared | null;

@@ -1,5 +1,5 @@
-// The people of a policy over its rows: which identities are one human's. Whoever `people` does not name is a person of
-// their own.
+// The people of a policy over its rows: which identities belong to one human. An identity that `people` does not name
+// is a person of its own.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { Identity } from '../../model/identity.js';
 import type { PolicyPerson } from '../../model/policy-set.js';
@@ -8,13 +8,13 @@ export interface Person {
   readonly name: string;
   /** Rows of those identities that the policy gives something or has in a role, sorted. */
   readonly rows: Int32Array;
-  /** Those that it names nowhere else: they hold nothing, and may be whom a guardrail speaks of. */
+  /** Those that it names nowhere else: they hold nothing, but a guardrail may be about them. */
   readonly others: readonly Identity[];
 }
 
 export interface People {
   readonly named: readonly Person[];
-  /** By identity row, who it is of those named; null where nobody is. */
+  /** By identity row, which named person it is; null if none. */
   readonly ofIdentity: (identity: number) => Person | null;
 }
 

@@ -1,5 +1,5 @@
-// Which people a witness names, and which of their identities brings what: a human who breaks a rule by several identities
-// is told as one.
+// Which people a witness names, and which of their identities brings what: a human who breaks a rule by several
+// identities is reported as one.
 import { compareTexts } from '../../model/order.js';
 import type { ScopeName } from '../../model/scope.js';
 import { identityText } from '../cells/identity-groups.js';
@@ -17,7 +17,7 @@ export interface WitnessPart {
   readonly grants?: readonly string[];
 }
 
-/** A person of those whom the policy names in `people`. */
+/** A person that the policy names in `people`. */
 export interface WitnessPerson {
   readonly person: string;
   /** Sorted by identity. */

@@ -1,5 +1,5 @@
-// The world in which guardrails are proved: one policy over its own nodes and those that its guardrails speak of, and what is
-// found there, in rows and numbers.
+// The world in which guardrails are proved: one policy over its own nodes and those that its guardrails name, and what
+// is found there, in rows and numbers.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { EngineLimits } from '../../limits.js';
 import { type NamespacePath, sortPaths } from '../../model/namespace.js';

@@ -1,6 +1,6 @@
-// Which grants the tests of a policy speak for (`test --coverage`). A grant is covered if it carries, alone or
-// together with others, an access that some test expects and gets; it is pinned if it carries one alone, so that a test
-// would notice its loss.
+// Which grants the tests of a policy cover (`test --coverage`). A grant is covered if it carries, alone or together
+// with others, an access that some test expects and gets; it is pinned if it carries one alone, so that a test would
+// notice its loss.
 import type { GrantRef } from '../../model/decision.js';
 import { compareTexts } from '../../model/order.js';
 import type { PolicySet } from '../../model/policy-set.js';

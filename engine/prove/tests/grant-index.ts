@@ -58,7 +58,7 @@ export interface Interval {
   readonly at: Instant;
 }
 
-/** The intervals in which answers about `namespace` and what is above it can differ for who holds these grants. */
+/** The intervals in which answers about `namespace` and what is above it can differ for holders of these grants. */
 export function intervalsOf(held: ReadonlySet<PolicyGrant>, namespace: NamespacePath): readonly Interval[] {
   const cuts = new Set<number>();
   for (const grant of held) {
