@@ -169,6 +169,7 @@ export default defineConfig(
         clearTimeout: 'readonly',
         setImmediate: 'readonly',
         performance: 'readonly',
+        AbortController: 'readonly',
         Buffer: 'readonly',
         globalThis: 'readonly',
       },

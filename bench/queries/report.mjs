@@ -7,20 +7,24 @@ import { figure, geometricMean, loadNow, print, short, table } from './figures.m
 import { QUERIES } from './statements.mjs';
 
 export function report({ settings, figures, cases }, { postgres, before }) {
+  const { namespaces, grants } = settings;
   const all = [...figures, ...ratios(cases, settings)];
+  writeReport({ settings, figures: all, before, postgres, more: { namespaces, grants, cases } });
+}
+
+/** Prints the figures and writes them, with `more`, to the file of the settings. */
+export function writeReport({ settings, figures, before, postgres, more = {} }) {
   const about = {
     seed: settings.seed,
     records: settings.records,
-    namespaces: settings.namespaces,
-    grants: settings.grants,
     node: process.version,
     postgres,
     commit: commitOf(),
     load: { before, after: loadNow() },
   };
   mkdirSync(dirname(settings.out), { recursive: true });
-  writeFileSync(settings.out, `${JSON.stringify({ ...about, figures: all, cases }, null, 2)}\n`);
-  const lines = all.map(({ figure: name, value, goal, reached, n, note }) => [
+  writeFileSync(settings.out, `${JSON.stringify({ ...about, ...more, figures }, null, 2)}\n`);
+  const lines = figures.map(({ figure: name, value, goal, reached, n, note }) => [
     name,
     short(value),
     goal ?? '',
@@ -29,7 +33,7 @@ export function report({ settings, figures, cases }, { postgres, before }) {
     note ?? '',
   ]);
   print(table([['figure', 'value', 'goal', 'reached', 'n', ''], ...lines]));
-  print(`seed ${about.seed}, commit ${about.commit}, node ${about.node}, PostgreSQL ${postgres}, load ${before[0]} to ${about.load.after[0]}`); // prettier-ignore
+  print(`seed ${about.seed}, commit ${about.commit}, node ${about.node}, PostgreSQL ${postgres ?? 'not installed'}, load ${before[0]} to ${about.load.after[0]}`); // prettier-ignore
   print(`written to ${settings.out}`);
 }
 

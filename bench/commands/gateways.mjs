@@ -1,0 +1,141 @@
+// The thread of a store: a gateway that records, one that does not, and the bare statements on connections of their own.
+import { parentPort, workerData } from 'node:worker_threads';
+import pg from 'pg';
+import { instantOf } from '../../dist/engine/index.js';
+import { openTrail } from '../../dist/server/audit/trail.js';
+import { createKey } from '../../dist/server/auth/api-keys.js';
+import { makeServices, startGateway } from '../../dist/server/compose.js';
+import { openDatabase } from '../../dist/server/db/database.js';
+import { PLANNER_SETTINGS, SCHEMA } from '../../dist/server/db/session-settings.js';
+import { handle, makeApp } from '../../dist/server/http/app.js';
+import { NO_CORS } from '../../dist/server/http/cors.js';
+import { anyHost } from '../../dist/server/http/host-guard.js';
+import { bindTcp } from '../../dist/server/http/http-server.js';
+import { makeIdSource, systemClock } from '../../dist/server/ports.js';
+import { measureRate } from './thread.mjs';
+import { ADA, makeBareWriter, makePolicy, makeWriter } from './world.mjs';
+
+const { config, folder } = workerData;
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const MOST = 32;
+const NEVER = new AbortController().signal;
+
+const db = await openDatabase({ ...config, statementTimeout: 60_000 });
+const trail = await openTrail({
+  db,
+  folder,
+  queries: 'all',
+  onFailure: 'refuse',
+  lag: 10_000,
+  clock: systemClock,
+  nextId: makeIdSource(),
+  log: silent,
+});
+const options = {
+  mode: { kind: 'serve', policy: makePolicy() },
+  db,
+  rate: { perActor: 0, perAddress: 0, unauthenticated: 0 },
+  concurrency: { perActor: MOST },
+  log: silent,
+};
+const gateway = await startGateway({ ...options, audit: trail, listen: await bindTcp({ host: '127.0.0.1', port: 0 }) });
+const recording = await makeServices({ ...options, audit: trail });
+const unrecorded = await makeServices(options);
+const fields = { actor: 'ada', identities: [ADA], scopes: null, restrictions: null, expires: null, admin: false };
+const { text: key } = await createKey(db, fields, instantOf(Date.now()));
+
+/** A record and a namespace for each writer. */
+const { rows } = await db.knex.raw(
+  `SELECT id::text AS id, revision::int AS revision, path FROM records WHERE family = 2 AND archived_at IS NULL
+    ORDER BY id LIMIT ${2 * MOST}`,
+);
+const places = rows.map(({ id, revision, path }) => ({
+  own: { id, revision },
+  namespace: path.replace(/(?<=.)\/$/, ''),
+}));
+// Those of HTTP and of the process know their own revisions.
+const [theirs, ours] = [places.slice(0, MOST), places.slice(MOST)];
+const others = await db.knex.raw(
+  `SELECT id::text AS id, revision::int AS revision, path FROM records WHERE family = 2 AND archived_at IS NULL
+    ORDER BY id DESC LIMIT ${MOST}`,
+);
+const writers = ours.map(makeWriter);
+const bareWriters = others.rows
+  .map(({ id, revision, path }) => ({ own: { id, revision }, namespace: path.replace(/(?<=.)\/$/, '') }))
+  .map(makeBareWriter);
+
+const pool =
+  config.kind === 'embedded'
+    ? null
+    : new pg.Pool({
+        connectionString: config.url,
+        max: MOST,
+        onConnect: (client) =>
+          client.query(
+            [['search_path', SCHEMA], ...PLANNER_SETTINGS].map(([name, value]) => `SET ${name} = ${value}`).join('; '),
+          ),
+      });
+
+async function bare({ name, text, values }) {
+  const result = pool === null ? await embedded({ name, text, values }) : await pool.query({ name, text, values });
+  if (result.rowCount !== 1) throw new Error(`${name}: ${result.rowCount} rows`);
+}
+
+/** knex numbers the placeholders itself. */
+function embedded({ name, text, values }) {
+  const order = [];
+  const numbered = text.replace(/\$(\d+)/g, (_, digits) => {
+    order.push(Number(digits) - 1);
+    return '?';
+  });
+  return db.knex
+    .raw(
+      numbered,
+      order.map((at) => values[at]),
+    )
+    .options({ name });
+}
+
+const door = { guard: anyHost, showsStatus: false, cors: NO_CORS, isClosing: () => false };
+const ways = new Map([
+  ['bare', { writers: bareWriters, run: bare }],
+  ['handle', { writers, run: inProcess(recording) }],
+  ['unrecorded', { writers, run: inProcess(unrecorded) }],
+]);
+
+function inProcess(services) {
+  const app = makeApp(services.routes, { services, ...door });
+  return async (sent) => {
+    const bytes = Buffer.from(JSON.stringify(sent.body));
+    const headers = ['host', 'bench', 'authorization', `Bearer ${key}`, 'content-type', 'application/json', 'content-length', String(bytes.length)]; // prettier-ignore
+    if (sent.key !== undefined) headers.push('idempotency-key', sent.key);
+    if (sent.ifMatch !== undefined) headers.push('if-match', sent.ifMatch);
+    const { status, text, taken } = await handle(app, {
+      method: sent.method,
+      url: sent.path,
+      rawHeaders: headers,
+      peer: { address: '192.0.2.1', certificate: null, certificateFault: null },
+      unread: 0,
+      gone: NEVER,
+      readBody: () => Promise.resolve(bytes),
+    });
+    taken();
+    if (status !== sent.status) throw new Error(`${status} ${text}`);
+  };
+}
+
+parentPort.on('message', async (message) => {
+  if (message.kind === 'rate') {
+    const { writers: all, run } = ways.get(message.way);
+    parentPort.postMessage(await measureRate(all.slice(0, message.writers), message, run));
+    return;
+  }
+  await gateway.close();
+  await recording.close();
+  await unrecorded.close();
+  await trail.close();
+  await pool?.end();
+  await db.close();
+  parentPort.close();
+});
+parentPort.postMessage({ url: gateway.url, key, places: theirs });

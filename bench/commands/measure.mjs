@@ -1,0 +1,162 @@
+// `make bench-commands`: creates, changes and copies a second through the gateway with its audit log, beside the bare statement on the same
+// store, interleaved in one run; what the log costs a query; and what the indexes of ancestors cost an insert.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { openDatabase } from '../../dist/server/db/database.js';
+import { migrate } from '../../dist/server/db/migrate.js';
+import { startPostgres } from '../../dist/test/support/postgres.js';
+import { figure, loadNow, median, print, say, short } from '../queries/figures.mjs';
+import { writeReport } from '../queries/report.mjs';
+import { startThread } from './thread.mjs';
+import { loadRecords } from './world.mjs';
+
+const HELP = `Usage: make bench-commands ARGS="[options]"
+
+  --records <n>   records in each store before (100000)
+  --seconds <n>   of each contender in each round (1)
+  --rounds <n>    in which the contenders take turns (7)
+  --seed <n>      of everything that is generated (1)
+  --out <file>    where the figures go as JSON (.run/bench-commands.json)
+`;
+
+const OPERATIONS = ['create', 'change', 'copy'];
+const WRITERS = [1, 32];
+/** Of the bare statement's rate. */
+const GOAL = '>= 0.7';
+
+async function main(settings) {
+  const figures = [];
+  const before = loadNow();
+  const folder = mkdtempSync(join(tmpdir(), 'bench-commands-'));
+  // As durable as it is delivered.
+  const server = await startPostgres(['fsync=on', 'max_connections=200', 'shared_buffers=512MB', 'max_wal_size=4GB']);
+  let postgres = null;
+  try {
+    if (server === null) say('no PostgreSQL is installed here: the embedded store alone is measured');
+    else {
+      await measureStore({ settings, figures }, 'external', { kind: 'external', url: server.url }, folder);
+      postgres = await measureIndexes({ settings, figures }, server, folder);
+    }
+    await measureStore({ settings, figures }, 'embedded', { kind: 'embedded', dataDir: join(folder, 'data') }, folder);
+    writeReport({ settings, figures, before, postgres });
+  } finally {
+    await server?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function measureStore({ settings, figures }, name, config, folder) {
+  await fill(config, settings);
+  const thread = await startThread({ config, folder: join(folder, `audit-${name}`), settings });
+  try {
+    for (const operation of OPERATIONS) {
+      for (const writers of WRITERS) {
+        const [bare, handled, whole] = await takeTurns(thread, settings, [
+          { way: 'bare', operation, writers },
+          { way: 'handle', operation, writers },
+          { way: 'http', operation, writers },
+        ]);
+        const what = `${name}, ${operation}, ${writers} ${writers === 1 ? 'writer' : 'writers'}`;
+        const n = settings.rounds;
+        figures.push(
+          figure(`${what}: gateway over HTTP / bare statement`, whole / bare, { goal: GOAL, n, note: `${short(whole)} and ${short(bare)} a second` }), // prettier-ignore
+          figure(`${what}: gateway in process / bare statement`, handled / bare, { n, note: `${short(handled)} a second` }), // prettier-ignore
+        );
+      }
+    }
+    const [off, on] = await takeTurns(thread, settings, [
+      { way: 'unrecorded', operation: 'query', writers: 1 },
+      { way: 'handle', operation: 'query', writers: 1 },
+    ]);
+    figures.push(
+      figure(`${name}, query in process: recorded / not recorded`, on / off, {
+        n: settings.rounds,
+        note: `${short(on)} and ${short(off)} a second`,
+      }),
+    );
+  } finally {
+    await thread.stop();
+  }
+}
+
+/** Inserts beside the same table without the indexes that make subtrees quick: what those cost whoever writes. */
+async function measureIndexes({ settings, figures }, server, folder) {
+  const admin = await openDatabase({ kind: 'external', url: server.url });
+  await admin.knex.raw('CREATE DATABASE without_ancestors');
+  await admin.close();
+  const config = { kind: 'external', url: server.urlOf('without_ancestors') };
+  await fill(config, settings);
+  const db = await openDatabase(config);
+  const version = await db.knex.raw("SELECT current_setting('server_version') AS version");
+  const { rows } = await db.knex.raw(
+    `SELECT indexname FROM pg_indexes WHERE tablename = 'records' AND indexname ~ '^records_level[1-9]_'`,
+  );
+  for (const { indexname } of rows) await db.knex.raw('DROP INDEX ??', [indexname]);
+  await db.close();
+  const whole = await startThread({
+    config: { kind: 'external', url: server.url },
+    folder: join(folder, 'a'),
+    settings,
+  });
+  const without = await startThread({ config, folder: join(folder, 'b'), settings });
+  try {
+    for (const writers of WRITERS) {
+      const asked = { way: 'bare', operation: 'create', writers };
+      const rates = [[], []];
+      for (let round = 0; round < settings.rounds; round += 1) {
+        rates[0].push(await whole.rate({ ...asked, seconds: settings.seconds }));
+        rates[1].push(await without.rate({ ...asked, seconds: settings.seconds }));
+      }
+      const [with_, bare] = rates.map(median);
+      figures.push(
+        figure(`bare inserts, ${writers} ${writers === 1 ? 'writer' : 'writers'}: with the ${rows.length} indexes of ancestors / without`, with_ / bare, { n: settings.rounds, note: `${short(with_)} and ${short(bare)} a second` }), // prettier-ignore
+      );
+    }
+  } finally {
+    await whole.stop();
+    await without.stop();
+  }
+  return version.rows[0].version;
+}
+
+async function fill(config, settings) {
+  const db = await openDatabase({ ...config, statementTimeout: 0 });
+  await migrate(db);
+  await loadRecords(db, settings);
+  await db.close();
+}
+
+/** The median rates of the contenders, each measured once in each round, after a round that does not count. */
+async function takeTurns(thread, { rounds, seconds }, contenders) {
+  const rates = contenders.map(() => []);
+  for (let round = -1; round < rounds; round += 1) {
+    for (const [place, contender] of contenders.entries()) {
+      const rate = await thread.rate({ ...contender, seconds });
+      if (round >= 0) rates[place].push(rate);
+    }
+  }
+  const medians = rates.map(median);
+  const { operation, writers } = contenders[0];
+  say(
+    `${operation}, ${writers}: ${contenders.map(({ way }, place) => `${way} ${short(medians[place])}`).join(', ')} a second`,
+  );
+  return medians;
+}
+
+const { values } = parseArgs({
+  options: {
+    records: { type: 'string', default: '100000' },
+    seconds: { type: 'string', default: '1' },
+    rounds: { type: 'string', default: '7' },
+    seed: { type: 'string', default: '1' },
+    out: { type: 'string', default: '.run/bench-commands.json' },
+    help: { type: 'boolean', default: false },
+  },
+});
+if (values.help) print(HELP);
+else {
+  const { records, seconds, rounds, seed, out } = values;
+  await main({ records: Number(records), seconds: Number(seconds), rounds: Number(rounds), seed: Number(seed), out });
+}
