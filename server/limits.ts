@@ -218,6 +218,14 @@ export const POLICY_LIMITS = Object.freeze({
   statBatch: 64,
 });
 
+/** Of the places that policies come from. */
+export const SOURCE_LIMITS = Object.freeze({
+  /** How long all answers of one look may take together, in milliseconds. */
+  fetchTimeout: 60_000,
+  /** Bytes that arrive are gathered in pieces of so many, which a thread takes over as they are. */
+  partBytes: 1024 * 1024,
+});
+
 /** Of the files that publication works with; those of statements and keyrings are the engine's. */
 export const SIGNING_LIMITS = Object.freeze({
   /** Bytes of a private key's file. */

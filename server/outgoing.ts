@@ -3,7 +3,8 @@
 import { lookup as systemLookup } from 'node:dns';
 import { type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
+import { isLoopbackAddress, isLoopbackHost, type Reach, reachFault } from './reach.js';
 
 export interface OutgoingRequest {
   /** One that `urlFault` has no fault of. */
@@ -15,6 +16,12 @@ export interface OutgoingRequest {
   readonly maxBytes: number;
   /** For all of it, in milliseconds. */
   readonly timeout: number;
+  /** Nobody waits for the answer any more. */
+  readonly signal?: AbortSignal;
+  /** Certificates, in PEM form, of those who vouch for servers, in place of the system's. */
+  readonly ca?: Buffer;
+  /** Where names and addresses may lead; anywhere unless given. */
+  readonly reach?: Reach;
 }
 
 export interface OutgoingAnswer {
@@ -30,20 +37,34 @@ export class OutgoingError extends Error {
 
 /** Every status but a redirection is an answer. Rejects with `OutgoingError`. */
 export async function send(request: OutgoingRequest): Promise<OutgoingAnswer> {
+  const chunks: Buffer[] = [];
+  const head = await receive(request, (chunk) => chunks.push(chunk));
+  return { ...head, body: Buffer.concat(chunks) };
+}
+
+/** As `send`, with the body handed over bit by bit. */
+export async function receive(
+  request: OutgoingRequest,
+  take: (chunk: Buffer) => void,
+): Promise<Omit<OutgoingAnswer, 'body'>> {
   const fault = urlFault(request.url);
   if (fault !== null) throw new OutgoingError(`the address ${fault}`);
-  const response = await open(request).catch((error: unknown) => {
-    throw new OutgoingError(isTimeout(error) ? TOO_SLOW : 'cannot be reached', { cause: error });
+  const deadline = AbortSignal.timeout(request.timeout);
+  const response = await open(request, deadline).catch((error: unknown) => {
+    if (error instanceof OutgoingError) throw error;
+    throw new OutgoingError(deadline.aborted ? TOO_SLOW : 'cannot be reached', { cause: error });
   });
   const status = response.statusCode ?? 0;
   try {
     if (status >= 300 && status < 400 && status !== NOT_MODIFIED) throw new OutgoingError(REDIRECTED);
     if ((response.headers['content-encoding'] ?? 'identity') !== 'identity') throw new OutgoingError(ENCODED);
-    return { status, headers: response.headers, body: await readAll(response, request.maxBytes) };
+    if (Number(response.headers['content-length'] ?? 0) > request.maxBytes) throw tooMuch(request.maxBytes);
+    await readAll(response, request.maxBytes, take);
+    return { status, headers: response.headers };
   } catch (error) {
     response.destroy();
     if (error instanceof OutgoingError) throw error;
-    throw new OutgoingError(isTimeout(error) ? TOO_SLOW : 'did not finish its answer', { cause: error });
+    throw new OutgoingError(deadline.aborted ? TOO_SLOW : 'did not finish its answer', { cause: error });
   }
 }
 
@@ -66,23 +87,18 @@ export function isLoopbackUrl(text: string): boolean {
   return isLoopbackHost(new URL(text).hostname);
 }
 
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
-LOOPBACK.addAddress('::1', 'ipv6');
-
-function isLoopbackHost(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '');
-  return host === 'localhost' || isLoopbackAddress(host);
-}
-
-function isLoopbackAddress(address: string): boolean {
-  const version = isIP(address);
-  return version !== 0 && LOOPBACK.check(address, version === 4 ? 'ipv4' : 'ipv6');
-}
-
-function open({ url, form, headers = {}, timeout }: OutgoingRequest): Promise<IncomingMessage> {
+function open(
+  { url, form, headers = {}, signal, ca, reach }: OutgoingRequest,
+  deadline: AbortSignal,
+): Promise<IncomingMessage> {
   const body = form?.toString();
-  const isPlain = new URL(url).protocol === 'http:';
+  const { protocol, hostname } = new URL(url);
+  const isPlain = protocol === 'http:';
+  const faultOf = judgeOf(hostname, { isPlain, reach });
+  // No name is looked up of an address.
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const fault = isIP(host) === 0 ? null : faultOf(host);
+  if (fault !== null) return Promise.reject(new OutgoingError(fault));
   const options: RequestOptions = {
     method: body === undefined ? 'GET' : 'POST',
     headers: {
@@ -95,43 +111,58 @@ function open({ url, form, headers = {}, timeout }: OutgoingRequest): Promise<In
       ...headers,
     },
     agent: false,
-    signal: AbortSignal.timeout(timeout),
-    // `localhost` may lead elsewhere, and what goes there in clear text must not.
-    ...(isPlain ? { lookup: loopbackLookup } : {}),
+    signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
+    lookup: judgedLookup(faultOf),
   };
+  // No variable of the environment makes certificates count for less.
+  const secure = { ...options, rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) };
   return new Promise((resolve, reject) => {
-    const request = (isPlain ? httpRequest : httpsRequest)(url, options, resolve);
+    const request = isPlain ? httpRequest(url, options, resolve) : httpsRequest(url, secure, resolve);
     request.on('error', reject);
     request.end(body);
   });
 }
 
-const loopbackLookup: LookupFunction = (hostname, options, callback) => {
-  systemLookup(hostname, { ...options, all: true }, (error, found) => {
-    const ours = error === null ? found.filter(({ address }) => isLoopbackAddress(address)) : [];
-    const [first] = ours;
-    if (first === undefined) callback(error ?? new Error('not an address of this machine'), '', 0);
-    else if (options.all === true) callback(null, ours);
-    else callback(null, first.address, first.family);
-  });
-};
+/** What is wrong with an address that a host leads to. */
+type Judge = (address: string) => string | null;
 
-function readAll(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
+function judgeOf(hostname: string, { isPlain, reach }: { isPlain: boolean; reach: Reach | undefined }): Judge {
+  // `localhost` may lead elsewhere, and what goes there in clear text must not.
+  if (isPlain || (reach !== undefined && isLoopbackHost(hostname)))
+    return (address) => (isLoopbackAddress(address) ? null : 'leads to an address that is not of this machine');
+  return (address) => (reach === undefined ? null : reachFault(address, reach));
+}
+
+function judgedLookup(faultOf: Judge): LookupFunction {
+  return (hostname, options, callback) => {
+    systemLookup(hostname, { ...options, all: true }, (error, found) => {
+      if (error !== null) {
+        callback(error, '', 0);
+        return;
+      }
+      const allowed = found.filter(({ address }) => faultOf(address) === null);
+      const [first] = allowed;
+      const fault = found.map(({ address }) => faultOf(address)).find((one) => one !== null);
+      if (first === undefined) callback(new OutgoingError(fault ?? 'leads nowhere'), '', 0);
+      else if (options.all === true) callback(null, allowed);
+      else callback(null, first.address, first.family);
+    });
+  };
+}
+
+function readAll(response: IncomingMessage, maxBytes: number, take: (chunk: Buffer) => void): Promise<void> {
   let size = 0;
   return new Promise((resolve, reject) => {
     response.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size > maxBytes) reject(new OutgoingError(`answers with more than ${String(maxBytes)} bytes`));
-      else chunks.push(chunk);
+      if (size > maxBytes) reject(tooMuch(maxBytes));
+      else take(chunk);
     });
-    response.once('end', () => {
-      resolve(Buffer.concat(chunks));
-    });
+    response.once('end', resolve);
     response.once('error', reject);
   });
 }
 
-function isTimeout(error: unknown): boolean {
-  return error instanceof Error && (error.name === 'TimeoutError' || isTimeout(error.cause));
+function tooMuch(maxBytes: number): OutgoingError {
+  return new OutgoingError(`answers with more than ${String(maxBytes)} bytes`);
 }

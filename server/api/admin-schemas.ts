@@ -34,7 +34,7 @@ export const STATUS_SCHEMA = Object.freeze({
     source: {
       type: 'object',
       required: ['kind'],
-      properties: { kind: { enum: ['folder', 'file', 'directory', 'stdin', 'memory'] }, path: text },
+      properties: { kind: { enum: ['folder', 'file', 'directory', 'url', 'stdin', 'memory'] }, path: text, url: text },
       additionalProperties: false,
     },
     loadedAt: instant,

@@ -6,6 +6,7 @@ import type { PolicyFault } from '../policy/policy-fault.js';
 import { makeDirectorySource } from '../policy/sources/directory-source.js';
 import { makePathSource } from '../policy/sources/path-source.js';
 import type { Source } from '../policy/sources/source.js';
+import { makeUrlSource } from '../policy/sources/url-source.js';
 import { verifyOffer } from '../policy/verify-offer.js';
 import { systemClock } from '../ports.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
@@ -27,13 +28,22 @@ export interface PolicyAtStart {
 export async function policyAtStart(io: CliIo, config: Config, typed: string | undefined): Promise<PolicyAtStart> {
   // As it was typed, so that a refusal names what the user knows.
   if (config.policy !== null) return pathAtStart(io, { path: config.policy, shown: typed ?? config.policy }, config);
-  const { directory } = config.snapshot.source;
-  if (directory !== null) return offeredAtStart(makeDirectorySource(directory), config);
+  const source = sourceOf(config);
+  if (source !== null) return offeredAtStart(source, config);
   throw new CliFailure(
     EXIT.usage,
     { code: 'serve.policy', message: 'there is no policy to serve' },
     { help: 'name a policy folder or a snapshot with --policy' },
   );
+}
+
+/** The one that is followed in place of a path; null where none is set. */
+function sourceOf({ snapshot }: Config): Source | null {
+  const { directory, url, caFile, privateNetwork } = snapshot.source;
+  if (directory !== null) return makeDirectorySource(directory);
+  if (url === null) return null;
+  const statements = snapshot.requireSignature ? 'required' : 'ignored';
+  return makeUrlSource({ url, caFile, reach: privateNetwork ? 'private' : 'public', statements });
 }
 
 interface NamedPath {

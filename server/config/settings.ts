@@ -26,6 +26,7 @@ import {
   NETWORKS,
   oneOf,
   ORIGINS,
+  OUTGOING_URL,
   PATH,
   PATH_OR_NONE,
 } from './value-types.js';
@@ -139,13 +140,31 @@ export const SETTINGS = Object.freeze({
     expandedRows: later(),
   }),
   snapshot: group('which policy may be served, and for how long', {
-    source: group('what the policy is taken from and followed at, in place of `policy`', {
+    source: group('where the policy comes from, unless `policy` names a path', {
       directory: setting(PATH, {
         default: null,
         flag: '--policy-directory <folder>',
         choice: 'policy',
-        doc: 'directory store that `bailiwick publish --to` fills',
+        doc: 'directory store that `bailiwick publish --to` writes',
         example: '/srv/policies',
+      }),
+      url: setting(OUTGOING_URL, {
+        default: null,
+        flag: '--policy-url <url>',
+        choice: 'policy',
+        doc: 'address of a snapshot; the address of its statement has `.dsse.json` added to the path',
+        example: 'https://policies.example.org/snapshot.json',
+      }),
+      caFile: setting(PATH, {
+        default: null,
+        needs: 'snapshot.source.url',
+        doc: 'PEM file with the certificates of the authorities that are trusted for this address (default: those of Node)',
+        example: '/etc/bailiwick/policies-ca.crt',
+      }),
+      privateNetwork: setting(FLAG, {
+        default: false,
+        needs: 'snapshot.source.url',
+        doc: 'whether the address may be in a private network, such as 10.0.0.0/8',
       }),
     }),
     poll: setting(DURATION, {

@@ -10,7 +10,9 @@ enablePatches();
 
 /** Where a policy was read; `memory` is one that this process made. */
 export type PolicySource =
-  { readonly kind: 'folder' | 'file' | 'directory'; readonly path: string } | { readonly kind: 'stdin' | 'memory' };
+  | { readonly kind: 'folder' | 'file' | 'directory'; readonly path: string }
+  | { readonly kind: 'url'; readonly url: string }
+  | { readonly kind: 'stdin' | 'memory' };
 
 /** A verified policy that may become the active one. */
 export interface Candidate {

@@ -71,6 +71,10 @@ function perform<Answer>(task: SnapshotTask, how: 'awaited' | 'beside', signal?:
     const end = (): void => void worker.terminate();
     signal?.addEventListener('abort', end, { once: true });
     worker.once('exit', () => signal?.removeEventListener('abort', end));
-    worker.postMessage(task);
+    const parts = task.kind === 'open' && task.content.kind === 'parts' ? task.content.parts : [];
+    worker.postMessage(
+      task,
+      parts.map(({ buffer }) => buffer),
+    );
   });
 }

@@ -2,7 +2,9 @@
 // one out, and it ends.
 import { parentPort } from 'node:worker_threads';
 import { loadSnapshot, packSnapshot, verifyDecisions } from '../../engine/index.js';
+import type { NotRead } from './open-policy.js';
 import type { OpenedThere, SnapshotTask } from './snapshot-thread.js';
+import type { Content } from './sources/source.js';
 
 async function perform(task: SnapshotTask): Promise<unknown> {
   if (task.kind === 'open') return open(task);
@@ -12,16 +14,14 @@ async function perform(task: SnapshotTask): Promise<unknown> {
 }
 
 async function open({ content, signed }: Extract<SnapshotTask, { kind: 'open' }>): Promise<OpenedThere> {
-  const [{ compileFolder, readSnapshotFile, sha256Of }, { faultOfRead, faultOfSnapshot, oneLine }] = await Promise.all([
+  const [{ sha256Of }, { faultOfRead, faultOfSnapshot, oneLine }] = await Promise.all([
     import('./open-policy.js'),
     import('./policy-fault.js'),
   ]);
-  const { kind, path } = content;
-  const read = await (kind === 'folder' ? compileFolder(path, 'serve') : readSnapshotFile(path));
-  if (read.kind !== 'read') return { kind: 'refused', fault: faultOfRead(read) };
-  const { bytes } = read;
+  const bytes = await bytesOf(content);
+  if ('kind' in bytes) return { kind: 'refused', fault: faultOfRead(bytes) };
   const digest = sha256Of(bytes);
-  if (kind === 'file' && (content.digest ?? digest) !== digest) {
+  if (content.kind === 'file' && (content.digest ?? digest) !== digest) {
     return { kind: 'refused', fault: oneLine('snapshot.digest', `its bytes are another snapshot (${digest})`) };
   }
   if ((signed ?? digest) !== digest) {
@@ -32,6 +32,16 @@ async function open({ content, signed }: Extract<SnapshotTask, { kind: 'open' }>
   return { kind: 'opened', packed: packed.packed, bytes };
 }
 
+async function bytesOf(content: Content): Promise<Uint8Array | NotRead> {
+  if (content.kind === 'parts') return Buffer.concat(content.parts);
+  const { compileFolder, readSnapshotFile } = await import('./open-policy.js');
+  const { kind, path } = content;
+  const read = await (kind === 'folder' ? compileFolder(path, 'serve') : readSnapshotFile(path));
+  return read.kind === 'read' ? read.bytes : read;
+}
+
 parentPort?.once('message', (task: SnapshotTask) => {
-  void perform(task).then((answer) => parentPort?.postMessage(answer));
+  void perform(task).then((answer) => {
+    parentPort?.postMessage(answer);
+  });
 });

@@ -1,4 +1,5 @@
 // Every kind of source, with a hand that puts at its place whatever somebody could put there who may write to it.
+import { afterAll } from '@jest/globals';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { encodePointer, pointerPath, snapshotPath, statementPath } from '../../server/policy/directory-store.js';
@@ -6,8 +7,13 @@ import { sha256Of } from '../../server/policy/open-policy.js';
 import { makeDirectorySource } from '../../server/policy/sources/directory-source.js';
 import { makePathSource } from '../../server/policy/sources/path-source.js';
 import type { Source } from '../../server/policy/sources/source.js';
+import { makeUrlSource } from '../../server/policy/sources/url-source.js';
 import type { Made } from './followed-policy.js';
+import { type PolicyServer, startPolicyServer } from './policy-server.js';
 import { makeFolder } from './temp-folder.js';
+
+const servers: PolicyServer[] = [];
+afterAll(() => Promise.all(servers.map(({ stop }) => stop())));
 
 export interface PublishedSource {
   readonly source: Source;
@@ -21,6 +27,7 @@ export const SOURCE_KINDS: readonly (readonly [
 ])[] = [
   ['a file', openFile],
   ['a directory store', openDirectory],
+  ['an address', openAddress],
 ];
 
 async function openFile(first: Made, statement: string): Promise<PublishedSource> {
@@ -33,6 +40,21 @@ async function openFile(first: Made, statement: string): Promise<PublishedSource
   };
   await put(first, statement);
   return { source: await makePathSource(path), put };
+}
+
+async function openAddress(first: Made, statement: string): Promise<PublishedSource> {
+  const server = await startPolicyServer();
+  servers.push(server);
+  const put = (made: Made, text: string | null): Promise<void> => {
+    server.put('/snapshot.json', made.bytes);
+    server.put('/snapshot.json.dsse.json', text === null ? null : Buffer.from(text));
+    return Promise.resolve();
+  };
+  await put(first, statement);
+  const url = `http://127.0.0.1:${String(server.port)}/snapshot.json`;
+  const source = makeUrlSource({ url, caFile: null, reach: 'public', statements: 'required' });
+  await source.look('poll', new AbortController().signal);
+  return { source, put };
 }
 
 async function openDirectory(first: Made, statement: string): Promise<PublishedSource> {

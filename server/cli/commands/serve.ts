@@ -28,6 +28,7 @@ export function defineServe(command: Command, io: CliIo): void {
     'config',
     'policy',
     'policyDirectory',
+    'policyUrl',
     'dataDir',
     'databaseUrl',
     'listen',

@@ -67,7 +67,7 @@ const ROWS: readonly (readonly [name: string, text: (body: Body) => string])[] =
   ['snapshot', (body) => textOf(body.get('snapshot'))],
   ['decisions', (body) => `${textOf(body.get('decisions'))} (${textOf(body.get('labels'))})`],
   ['generation', (body) => textOf(body.get('generation'))],
-  ['source', (body) => memberText(body.get('source'), ['kind', 'path'])],
+  ['source', (body) => memberText(body.get('source'), ['kind', 'path', 'url'])],
   ['loaded', (body) => textOf(body.get('loadedAt'))],
   ['confirmed', (body) => `${textOf(body.get('ageSeconds'))} seconds ago${AGES.get(textOf(body.get('stale'))) ?? ''}`],
   ['last error', (body) => errorText(body.get('lastError'))],

@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { statementBeside, statementPathOf } from '../../signing/statement-file.js';
 import { pathFaultOf } from '../path-fault.js';
 import { faultOfPath, oneLine, type PolicyFault } from '../policy-fault.js';
-import type { Content, Found, Source } from './source.js';
+import type { Found, Source } from './source.js';
 import { sourceState } from './source-state.js';
 
 /** What is at the absolute `path` now counts as offered: make the source before that is opened, so that no change is lost. */
@@ -36,7 +36,7 @@ async function offerAt(path: string): Promise<Found> {
   return { kind: 'offer', offer: { content: { kind, path }, statement, from: { kind, path } } };
 }
 
-async function kindAt(path: string): Promise<Content['kind'] | PolicyFault> {
+async function kindAt(path: string): Promise<'folder' | 'file' | PolicyFault> {
   try {
     const facts = await stat(path);
     if (facts.isDirectory()) return 'folder';

@@ -17,7 +17,9 @@ export interface Offer {
 export type Content =
   | { readonly kind: 'folder'; readonly path: string }
   /** A snapshot; with a digest it has to be the one of that digest. */
-  | { readonly kind: 'file'; readonly path: string; readonly digest?: string };
+  | { readonly kind: 'file'; readonly path: string; readonly digest?: string }
+  /** A snapshot that arrived in parts, which belong to whoever opens it. */
+  | { readonly kind: 'parts'; readonly parts: readonly Uint8Array<ArrayBuffer>[] };
 
 export type Found =
   | { readonly kind: 'offer'; readonly offer: Offer }

@@ -26,7 +26,7 @@ async function faultsOf(sources: Partial<ConfigSources> & { readonly file?: stri
 }
 
 const SNAPSHOT = {
-  source: { directory: null },
+  source: { directory: null, url: null, caFile: null, privateNetwork: false },
   poll: 2_000,
   requireSignature: false,
   keyringFile: null,
@@ -118,6 +118,7 @@ test('the whole file', async () => {
     },
     audit: { folder: null, queries: 'all', onFailure: 'refuse' },
     snapshot: SNAPSHOT,
+    shutdown: { notice: null, deadline: 20_000 },
     tls: { certFile: join(cwd, 'etc/tls.crt'), keyFile: '/run/tls.key' },
   });
   expect(storeOf(config)).toEqual({ kind: 'external', url: 'postgres://localhost/bailiwick' });
