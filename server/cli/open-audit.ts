@@ -1,4 +1,5 @@
-// The audit log as a gateway opens it: with the snapshot that decides kept beside it, and failures told with an exit status.
+// The audit log as a gateway opens it: with the snapshot that decides kept beside it, and failures reported with an
+// exit status.
 import type { AuditTrail } from '../audit/trail.js';
 import type { GatewayMode } from '../compose.js';
 import { auditFolderOf, type Config } from '../config/index.js';
@@ -12,7 +13,7 @@ interface Opening {
   readonly db: Database;
   readonly log: Logger;
   readonly mode: GatewayMode;
-  /** Of the snapshot that decides; null where none does. */
+  /** Of the snapshot that decides; null if none does. */
   readonly bytes: Uint8Array | null;
 }
 

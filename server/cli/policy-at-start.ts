@@ -20,7 +20,7 @@ export interface PolicyAtStart {
   readonly candidate: Candidate;
   /** Of the snapshot that decides. */
   readonly bytes: Uint8Array;
-  /** Null where it cannot change. */
+  /** Null if it cannot change. */
   readonly source: Source | null;
 }
 
@@ -61,7 +61,7 @@ async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config
   const candidate: Candidate = {
     policy,
     source: from,
-    // What was compiled just now states what was worked out just now.
+    // What was compiled just now states what was computed just now.
     labels: source === 'folder' ? 'verified' : 'unverified',
     ...(statement === null ? {} : { statement }),
   };

@@ -14,7 +14,7 @@ import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { asFailure } from './statement-flags.js';
 
-/** Null where nobody has to have signed. */
+/** Null if nobody has to have signed. */
 export function publicationRule({ snapshot }: Config): PublicationRule | null {
   const { requireSignature, keyringFile, environment } = snapshot;
   if (!requireSignature || keyringFile === null) return null;
@@ -29,7 +29,7 @@ interface Opened {
   readonly path: string;
 }
 
-/** The statement under which it was published; null where none is asked for. Throws `CliFailure` 2, 6, 8 or 9, as `verify` does. */
+/** The statement under which it was published; null if none is asked for. Throws `CliFailure` 2, 6, 8 or 9, as `verify` does. */
 export async function requirePublication(opened: Opened, config: Config): Promise<PublicationStatement | null> {
   const rule = publicationRule(config);
   if (rule === null) return null;

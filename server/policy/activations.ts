@@ -9,7 +9,7 @@ import { rowsOf, sql } from '../db/sql.js';
 export interface Activations {
   /** The generation of an activation. Where the last one of all was of the same policy, it is that one: another gateway, or a restart. */
   readonly record: (activation: NewActivation) => Promise<number>;
-  /** The newest statement that was accepted for a policy and an environment; null where there was none. */
+  /** The newest statement that was accepted for a policy and an environment; null if there was none. */
   readonly accepted: (policy: string, environment: string) => Promise<Accepted | null>;
 }
 

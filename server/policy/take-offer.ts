@@ -24,7 +24,7 @@ export interface TakeOptions extends Pick<Judge, 'rule' | 'clock'> {
 /** The store may be back soon, while the source has nothing new then. */
 export const STORE_FAULT = 'store.unavailable';
 
-/** Makes the offer the policy in force, unless it is that already. Says why it cannot be; null where it is. */
+/** Makes the offer the policy in force, unless it is that already. Says why it cannot be; null if it is. */
 export async function takeOffer(offer: Offer, options: TakeOptions, signal: AbortSignal): Promise<PolicyFault | null> {
   const { source, policies, log } = options;
   try {
@@ -74,7 +74,7 @@ async function replace(
 ): Promise<void> {
   const { source, policies, activations, clock, log } = options;
   const before = policies.current();
-  // Signed anew, it stays the same handle, and all that is remembered of it.
+  // Signed again, it stays the same handle, and all that is remembered of it.
   const isRenewal = policy.digest === before.policy.digest;
   const candidate: Candidate = {
     policy: isRenewal ? before.policy : policy,

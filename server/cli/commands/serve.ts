@@ -65,7 +65,7 @@ export function defineLocal(command: Command, io: CliIo): void {
 
 type Options = SettingFlags & { readonly format: Format };
 
-/** Resolves when the gateway has ended in order. Throws `CliFailure` where it cannot start. */
+/** Resolves when the gateway has ended in order. Throws `CliFailure` if it cannot start. */
 async function serve(io: CliIo, options: Options): Promise<void> {
   const config = await configOf(io, options);
   const { keys, oidc, introspection, mtls } = config.authentication;
@@ -124,7 +124,7 @@ interface RunOptions {
   readonly mode: GatewayMode;
   /** Of the snapshot that decides. */
   readonly bytes: Uint8Array | null;
-  /** Where the policy comes from; null where it cannot change. */
+  /** Where the policy comes from; null if it cannot change. */
   readonly source: Source | null;
   readonly format: Format;
 }
