@@ -41,6 +41,7 @@ export type Operation =
   | 'gateway.stop'
   | 'policy.activate'
   | 'audit.cut'
+  | 'audit.release'
   | 'audit.lost';
 
 export interface EventActor {
