@@ -78,6 +78,8 @@ export const DATABASE_LIMITS = Object.freeze({
   maxConnections: 8,
   maxWriters: 4,
   maxVital: 2,
+  /** How old what a replica answers may be. */
+  replicaLag: 1_000,
   statementTimeout: 3_000,
   idleInTransaction: 10_000,
   /** How long a new connection may take to come about. */
@@ -101,6 +103,8 @@ export const POOL_LIMITS = Object.freeze({
   /** A listener asks so often whether its connection is still there, and waits so long before it makes another one. */
   listenPulse: 15_000,
   listenRetry: 500,
+  /** How often the age of a replica is measured at most; else four times within the age that it may have. */
+  replicaPulse: 50,
   /** Wait before a transaction that the store gave up is begun again, about; twice as long each time. */
   transactionRetry: 10,
 });

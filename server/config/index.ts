@@ -25,10 +25,12 @@ export async function readConfig(sources: ConfigSources): Promise<ConfigReading>
 /** The store that a configuration names. */
 export function storeOf(
   config: Config,
-): { readonly kind: 'embedded'; readonly dataDir: string } | { readonly kind: 'external'; readonly url: string } {
+):
+  | { readonly kind: 'embedded'; readonly dataDir: string }
+  | { readonly kind: 'external'; readonly url: string; readonly readUrl: string | null } {
   return config.databaseUrl === null
     ? { kind: 'embedded', dataDir: config.dataDir }
-    : { kind: 'external', url: config.databaseUrl };
+    : { kind: 'external', url: config.databaseUrl, readUrl: config.databaseReadUrl };
 }
 
 /** The Unix socket for admins; null if there is to be none. */

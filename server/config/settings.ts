@@ -51,6 +51,15 @@ export const SETTINGS = Object.freeze({
     doc: 'an external PostgreSQL instead of the embedded store; a variable or a file keeps its password out of `ps`',
     example: 'postgres://bailiwick@db.example.org/bailiwick',
   }),
+  databaseReadUrl: setting(DATABASE_URL, {
+    default: null,
+    env: ['DATABASE_READ_URL'],
+    secret: true,
+    secretFile: true,
+    needs: 'databaseUrl',
+    doc: 'a streaming replica of that PostgreSQL, for pages and counts while it is no older than `database.replicaLag`',
+    example: 'postgres://bailiwick@replica.example.org/bailiwick',
+  }),
   policy: setting(PATH, {
     default: null,
     flag: '--policy <path>',
@@ -98,6 +107,10 @@ export const SETTINGS = Object.freeze({
     maxVital: setting(CONNECTIONS, {
       default: DATABASE_LIMITS.maxVital,
       doc: 'connections for keys and health, which queries cannot take',
+    }),
+    replicaLag: setting(DURATION, {
+      default: inSeconds(DATABASE_LIMITS.replicaLag),
+      doc: 'how old what a replica answers may be; while it is older, or nobody knows, the primary answers',
     }),
     statementTimeout: setting(DURATION, {
       default: inSeconds(DATABASE_LIMITS.statementTimeout),

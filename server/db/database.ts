@@ -10,13 +10,19 @@ import { externalSource, probeExternal } from './external.js';
 import { makeListener, type NotificationHandler, type Subscription } from './listen.js';
 import { type ConnectionSource, StorePool } from './connections.js';
 import { makeReader, makeTurns, type Reader } from './prepared.js';
+import { openReplica, type ReplicaOptions, type ReplicaState } from './replica.js';
 import { inTransaction, type TransactionOptions } from './transaction.js';
 
 export type DatabaseConfig =
   /** `dataDir` is the folder of the gateway's data; the store is in `store/` below it. */
   | ({ readonly kind: 'embedded'; readonly dataDir: string } & Limits)
   /** `url` is postgres://user:password@host/database, with the parameters that pg takes. */
-  | ({ readonly kind: 'external'; readonly url: string } & Limits);
+  | ({ readonly kind: 'external'; readonly url: string } & Limits & {
+        /** A replica that queries may read from; null for none. */
+        readonly readUrl?: string | null;
+        /** How old what it answers may be, in milliseconds. */
+        readonly replicaLag?: number;
+      });
 
 /** Told once, in a line, if the store of the folder is another process's and does not answer within two seconds. */
 export type OnWait = (message: string) => void;
@@ -57,6 +63,10 @@ export interface Database {
   readonly knex: Knex;
   /** Rows for requests: prepared where statements come again, stopped by a signal. */
   readonly read: Reader;
+  /** As `read`, from a replica while there is one that is no older than was allowed. */
+  readonly readReplica: Reader;
+  /** Of the replica; null where there is none. */
+  readonly replica: (() => ReplicaState) | null;
   /** Milliseconds after which a query has to end itself, where the store cannot stop it and all others wait for it; else null. */
   readonly longestQuery: number | null;
   /** As `read`, on connections that queries cannot take: for keys and health alone. */
@@ -93,9 +103,11 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
   const sizes = { maxConnections, maxWriters, maxVital };
   if (config.kind === 'external') {
     const source = externalSource({ url: config.url, ...limits });
+    const { readUrl = null, replicaLag = usual.replicaLag } = config;
+    const replica = readUrl === null ? null : { source: externalSource({ url: readUrl, ...limits }), lag: replicaLag };
     await probeExternal(source);
     const closeStore = (): Promise<void> => Promise.resolve();
-    return database(config.kind, { source, ...sizes, longestQuery: null, closeStore });
+    return database(config.kind, { source, replica, ...sizes, longestQuery: null, closeStore });
   }
   const { onWait } = config;
   const embedded = embeddedSource({ dataDir: config.dataDir, ...limits, ...(onWait === undefined ? {} : { onWait }) });
@@ -103,11 +115,12 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
   const longestQuery =
     limits.statementTimeout === 0 ? null : Math.ceil(limits.statementTimeout * EMBEDDED_LIMITS.queryShare);
   const { source, close: closeStore } = embedded;
-  return database(config.kind, { source, ...sizes, longestQuery, closeStore });
+  return database(config.kind, { source, replica: null, ...sizes, longestQuery, closeStore });
 }
 
 interface Parts {
   readonly source: ConnectionSource;
+  readonly replica: Pick<ReplicaOptions, 'source' | 'lag'> | null;
   readonly maxConnections: number;
   readonly maxWriters: number;
   readonly maxVital: number;
@@ -128,9 +141,14 @@ function database(kind: Database['kind'], parts: Parts): Database {
     log: { warn: ignoreNoise, error: warn, deprecate: warn },
   });
   const listener = makeListener(source);
+  const read = makeReader(readers, kind === 'embedded' ? makeTurns() : null);
+  const vital = makeReader(vitals);
+  const replica =
+    parts.replica === null ? null : openReplica({ ...parts.replica, maxConnections, primary: { read, vital } });
   let closing: Promise<void> | null = null;
   const close = async (): Promise<void> => {
     await listener.close();
+    await Promise.race([replica?.close(), patience()]);
     await db.destroy();
     await Promise.race([Promise.all([readers, writers, vitals].map((pool) => pool.end())), patience()]);
     await closeStore();
@@ -139,8 +157,10 @@ function database(kind: Database['kind'], parts: Parts): Database {
     kind,
     longestQuery,
     knex: db,
-    read: makeReader(readers, kind === 'embedded' ? makeTurns() : null),
-    vital: makeReader(vitals),
+    read,
+    readReplica: replica?.read ?? read,
+    replica: replica?.state ?? null,
+    vital,
     transaction: (work, options) => inTransaction(db, work, options),
     listen: (channel, handler) => listener.listen(channel, handler),
     pools: () => [

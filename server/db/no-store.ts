@@ -9,6 +9,8 @@ export function noStore(): Database {
     // Without a connection to make.
     knex: knex({ client: 'pg', version: '15' }),
     read: refuse,
+    readReplica: refuse,
+    replica: null,
     longestQuery: null,
     vital: refuse,
     transaction: refuse,

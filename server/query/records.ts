@@ -69,13 +69,13 @@ async function readPage(db: Database, request: ListRequest, after: Position | nu
 /** Most pages are small, and most of what a page of large records costs is to write them. */
 async function readRows(db: Database, wanted: Wanted, options: ReadOptions): Promise<readonly PageRow[]> {
   const request = endedInTime(db, ordered(wanted));
-  const rows = await db.read<PageRow>(
+  const rows = await db.readReplica<PageRow>(
     isEverything(request.plan.where) ? knownPage(wanted) : pageStatement(request),
     options,
   );
   if (!isTooLarge(rows)) return rows;
   // Whatever is gathered has been read so already.
-  return request.order === null ? rows : db.read<PageRow>(largePageStatement(request), options);
+  return request.order === null ? rows : db.readReplica<PageRow>(largePageStatement(request), options);
 }
 
 function positionOf(json: string, { orderBy }: QueryPlan): Position {
@@ -112,7 +112,7 @@ function countOf(db: Database, wanted: Wanted): Fragment {
 
 /** How many visible records the plan's conditions hold for. */
 export async function countRecords(db: Database, { predicate, plan, ...options }: CountRequest): Promise<number> {
-  const rows = await db.read<{ readonly count: string }>(countOf(db, { predicate, plan, after: null }), options);
+  const rows = await db.readReplica<{ readonly count: string }>(countOf(db, { predicate, plan, after: null }), options);
   return Number(rows[0]?.count ?? 0);
 }
 

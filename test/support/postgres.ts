@@ -20,6 +20,8 @@ export interface TestPostgres {
   /** Starts it again and waits until it answers. */
   start(): Promise<void>;
   restart(): Promise<void>;
+  /** A server of its own that follows this one by streaming, and answers queries. */
+  startReplica(): Promise<TestPostgres>;
 }
 
 interface Account {
@@ -52,16 +54,26 @@ export async function startPostgres(settings: readonly string[] = []): Promise<T
   const bin = findPostgres();
   const account = process.getuid?.() === 0 ? unprivilegedAccount() : null;
   if (bin === null || account === 'none') return null;
+  const make = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync'];
+  return startServer({ bin, account, settings, make: ['initdb', ...make] });
+}
+
+interface ServerOptions {
+  readonly bin: string;
+  readonly account: Account | null;
+  readonly settings: readonly string[];
+  /** What makes the data folder, without that folder. */
+  readonly make: readonly [program: string, ...parameters: string[]];
+}
+
+async function startServer({ bin, account, settings, make }: ServerOptions): Promise<TestPostgres> {
+  const [program, ...makeParameters] = make;
   const folder = mkdtempSync(join(tmpdir(), 'bailiwick-pg-'));
   if (account !== null) chownSync(folder, account.uid, account.gid);
   const data = join(folder, 'data');
   const as = account === null ? {} : { uid: account.uid, gid: account.gid };
   const options = { cwd: folder, env: { ...process.env, LC_ALL: 'C.UTF-8', HOME: folder }, ...as };
-  await promisify(execFile)(
-    join(bin, 'initdb'),
-    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync'],
-    options,
-  );
+  await promisify(execFile)(join(bin, program), ['-D', data, ...makeParameters], options);
 
   let stopServer = run();
   const killAtExit = (): void => {
@@ -90,6 +102,11 @@ export async function startPostgres(settings: readonly string[] = []): Promise<T
       await server.crash();
       await server.start();
     },
+    startReplica: () => {
+      const from = ['-h', folder, '-p', port, '-U', 'postgres'];
+      const copy = ['--write-recovery-conf', '--wal-method=stream', '--checkpoint=fast', '--no-sync'];
+      return startServer({ bin, account, settings, make: ['pg_basebackup', ...from, ...copy] });
+    },
   };
   await ready(server.url);
   return server;
@@ -109,7 +126,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<T
       'shared_buffers=64MB',
       ...settings.flatMap((setting) => ['-c', setting]),
     ];
-    const child = spawn(join(bin ?? '', 'postgres'), parameters, { ...options, stdio: 'ignore' });
+    const child = spawn(join(bin, 'postgres'), parameters, { ...options, stdio: 'ignore' });
     const gone = new Promise<void>((resolve) => {
       child.once('exit', () => {
         resolve();

@@ -41,6 +41,7 @@ test('defaults', async () => {
     file: null,
     dataDir: join(cwd, '.bailiwick'),
     databaseUrl: null,
+    databaseReadUrl: null,
     policy: null,
     listen: { host: '127.0.0.1', port: 8080 },
     adminListen: { host: '127.0.0.1', port: 8081 },
@@ -76,6 +77,7 @@ test('the whole file', async () => {
   const cwd = await makeFolder({
     'etc/settings.yaml': [
       'databaseUrl: postgres://localhost/bailiwick',
+      'databaseReadUrl: postgres://replica/bailiwick',
       'policy: ../policies',
       'listen: "[::1]:9000"',
       'adminListen: none',
@@ -86,6 +88,7 @@ test('the whole file', async () => {
       'database: { maxConnections: 20, statementTimeout: 1m }',
       'limits:',
       '  rate: { unauthenticated: 5 }',
+      'shutdown: { notice: 5s }',
       'tls: { certFile: tls.crt, keyFile: /run/tls.key }',
     ].join('\n'),
   });
@@ -94,6 +97,7 @@ test('the whole file', async () => {
     file: join(cwd, 'etc/settings.yaml'),
     dataDir: join(cwd, '.bailiwick'),
     databaseUrl: 'postgres://localhost/bailiwick',
+    databaseReadUrl: 'postgres://replica/bailiwick',
     policy: join(cwd, 'policies'),
     listen: { host: '::1', port: 9000 },
     adminListen: null,
@@ -105,6 +109,7 @@ test('the whole file', async () => {
       maxConnections: 20,
       maxWriters: 4,
       maxVital: 2,
+      replicaLag: 1_000,
       statementTimeout: 60_000,
       idleInTransaction: 10_000,
       connectTimeout: 5_000,
@@ -118,10 +123,11 @@ test('the whole file', async () => {
     },
     audit: { folder: null, queries: 'all', onFailure: 'refuse' },
     snapshot: SNAPSHOT,
-    shutdown: { notice: null, deadline: 20_000 },
+    shutdown: { notice: 5_000, deadline: 20_000 },
     tls: { certFile: join(cwd, 'etc/tls.crt'), keyFile: '/run/tls.key' },
   });
-  expect(storeOf(config)).toEqual({ kind: 'external', url: 'postgres://localhost/bailiwick' });
+  const readUrl = 'postgres://replica/bailiwick';
+  expect(storeOf(config)).toEqual({ kind: 'external', url: 'postgres://localhost/bailiwick', readUrl });
 });
 
 describe('the store is one choice', () => {
@@ -135,7 +141,11 @@ describe('the store is one choice', () => {
       { flags: { dataDir: '/d' }, env: { DATABASE_URL: URL } },
       { kind: 'embedded', dataDir: '/d' },
     ],
-    ['a server in a variable', { env: { DATABASE_URL: URL }, file: 'dataDir: d\n' }, { kind: 'external', url: URL }],
+    [
+      'a server in a variable',
+      { env: { DATABASE_URL: URL }, file: 'dataDir: d\n' },
+      { kind: 'external', url: URL, readUrl: null },
+    ],
     [
       'a folder on the command line, over what another program meant by the variable',
       { flags: { dataDir: '/d' }, env: { DATABASE_URL: 'mysql://x' } },

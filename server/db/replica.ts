@@ -1,0 +1,140 @@
+// Reads from a replica of the external store, while what it answers is known to be no older than was allowed. Its age is measured: what
+// the primary had written at an instant of this process, the replica has replayed. So a primary that writes nothing is no lag, no clock
+// of a server counts, and a replica that nobody feeds any more is told from one that has nothing to do.
+import { POOL_LIMITS } from '../limits.js';
+import { type Watch, watchEvery } from '../watch.js';
+import { type ConnectionSource, StorePool } from './connections.js';
+import { storeFailure } from './failures.js';
+import { makeReader, type Reader } from './prepared.js';
+import { sql } from './sql.js';
+
+export interface Replica {
+  /** As the primary's reader, and from there whenever the replica is too old, away, or gives up. */
+  readonly read: Reader;
+  readonly state: () => ReplicaState;
+  readonly close: () => Promise<void>;
+}
+
+export interface ReplicaState {
+  /** Whether the next read goes there. */
+  readonly isUsed: boolean;
+  /** How old what it answers may be, in milliseconds; null where that is not known. */
+  readonly age: number | null;
+  /** Why it cannot be used, whatever its age; null where nothing is in the way. */
+  readonly fault: ReplicaFault | null;
+}
+
+export type ReplicaFault = 'away' | 'primary_away' | 'not_a_replica' | 'other_cluster';
+
+export interface ReplicaOptions {
+  readonly source: ConnectionSource;
+  readonly maxConnections: number;
+  /** Milliseconds. */
+  readonly lag: number;
+  /** Readers of the primary: of queries, and of what they cannot keep waiting. */
+  readonly primary: { readonly read: Reader; readonly vital: Reader };
+}
+
+/** Where a server is in its log, and whose log that is. */
+interface Position {
+  readonly lsn: bigint;
+  /** The cluster and its timeline: places of two logs cannot be compared. */
+  readonly log: string;
+}
+
+interface Mark extends Position {
+  readonly tick: number;
+}
+
+export function openReplica({ source, maxConnections, lag, primary }: ReplicaOptions): Replica {
+  const [readers, watchers] = [new StorePool(source, { max: maxConnections }), new StorePool(source, { max: 1 })];
+  const [fromReplica, ask] = [makeReader(readers), makeReader(watchers)];
+  /** What the primary had written when, as far as the replica has not been seen to have replayed it. */
+  let marks: readonly Mark[] = [];
+  /** What the replica answers is no older than this. */
+  let asOf = -Infinity;
+  let fault: ReplicaFault | null = null;
+
+  const look = async (): Promise<ReplicaFault | null> => {
+    const tick = performance.now();
+    const written = await positionOf(primary.vital, WRITTEN).catch(() => null);
+    if (written === null) return 'primary_away';
+    marks = [...marks.filter((mark) => tick - mark.tick <= lag), { ...written, tick }];
+    const replayed = await positionOf(ask, REPLAYED).catch(() => 'away' as const);
+    if (replayed === 'away') return 'away';
+    if (replayed === null) return 'not_a_replica';
+    if (replayed.log !== written.log) return 'other_cluster';
+    const reached = marks.findLast(({ lsn, log }) => log === replayed.log && lsn <= replayed.lsn);
+    asOf = Math.max(asOf, reached?.tick ?? -Infinity);
+    return null;
+  };
+  const begin = (): Watch => {
+    const begun = watchEvery(Math.max(lag / LOOKS, POOL_LIMITS.replicaPulse), async () => {
+      const before = fault;
+      fault = await look();
+      if (fault === 'not_a_replica' || fault === 'other_cluster') asOf = -Infinity;
+      if (fault !== before && fault !== null) warn(fault);
+    });
+    void begun.hurry();
+    return begun;
+  };
+  /** Since somebody reads: whoever only writes, as commands do, has no use for it. */
+  let watch: Watch | null = null;
+
+  const age = (): number => performance.now() - asOf;
+  return {
+    read: async (statement, options) => {
+      watch ??= begin();
+      if (age() > lag) return primary.read(statement, options);
+      try {
+        return await fromReplica(statement, options);
+      } catch (error) {
+        // A time limit holds on both; what is no failure of the store would fail there, too.
+        if (options?.signal?.aborted === true || storeFailure(error) !== 'unavailable') throw error;
+        // It may have been stopped for the sake of what it replays. Where it is away, the next look says more.
+        asOf = -Infinity;
+        return primary.read(statement, options);
+      }
+    },
+    state: () => ({ isUsed: age() <= lag, age: Number.isFinite(asOf) ? Math.ceil(age()) : null, fault }),
+    close: async () => {
+      await watch?.stop();
+      await Promise.all([readers.end(), watchers.end()]);
+    },
+  };
+}
+
+/** Looks within the time that a replica may be behind. */
+const LOOKS = 4;
+
+interface Row {
+  readonly lsn: string | null;
+  readonly cluster: string;
+  readonly timeline: number;
+}
+
+/** Of the timeline that the server's last checkpoint was on: after a failover a replica counts again once it has one of the new. */
+const OWN_LOG = sql`(SELECT system_identifier::text FROM pg_control_system()) AS cluster,
+  (SELECT timeline_id FROM pg_control_checkpoint()) AS timeline`;
+const WRITTEN = sql`SELECT pg_current_wal_lsn()::text AS lsn, ${OWN_LOG} WHERE ${true}::boolean`;
+const REPLAYED = sql`SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()::text END AS lsn, ${OWN_LOG}
+  WHERE ${true}::boolean`;
+
+/** Null for a server that replays nothing. */
+async function positionOf(reader: Reader, statement: typeof WRITTEN): Promise<Position | null> {
+  const [row] = await reader<Row>(statement);
+  if (row === undefined || row.lsn === null) return null;
+  const [high = '', low = ''] = row.lsn.split('/');
+  return { lsn: (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`), log: `${row.cluster} ${String(row.timeline)}` };
+}
+
+const WARNINGS: Readonly<Record<ReplicaFault, string>> = {
+  away: 'the replica cannot be reached',
+  primary_away: 'the primary cannot be reached, so nobody knows how old the replica is',
+  not_a_replica: '`databaseReadUrl` names a server that is no replica, or is one no longer',
+  other_cluster: '`databaseReadUrl` names a replica of another server than `databaseUrl`, or of another timeline of it',
+};
+
+function warn(fault: ReplicaFault): void {
+  process.emitWarning(`${WARNINGS[fault]}: queries go to the primary`, { code: 'BAILIWICK_STORE_REPLICA' });
+}

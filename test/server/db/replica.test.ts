@@ -1,0 +1,137 @@
+// Reads from a streaming replica: while it is fresh enough, and never otherwise.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Database, openDatabase } from '../../../server/db/database.js';
+import { migrate } from '../../../server/db/migrate.js';
+import { sql } from '../../../server/db/sql.js';
+import { takeDatabase } from '../../support/one-postgres.js';
+import { findPostgres, runSql, startPostgres, type TestPostgres } from '../../support/postgres.js';
+
+const LAG = 1_000;
+/** For the answer itself, on a busy machine. */
+const GRACE = 500;
+
+const withPostgres = findPostgres() === null ? describe.skip : describe;
+
+withPostgres('reads from a replica', () => {
+  let primary: TestPostgres;
+  let replica: TestPostgres;
+  let db: Database;
+  beforeAll(async () => {
+    const started = await startPostgres();
+    if (started === null) throw new Error('there is no account to run PostgreSQL as');
+    primary = started;
+    replica = await primary.startReplica();
+    const admin = await openDatabase({ kind: 'external', url: primary.url });
+    await migrate(admin);
+    await admin.close();
+    await runSql(primary.url, 'CREATE TABLE ticks (at double precision)', 'INSERT INTO ticks VALUES (0)');
+    db = await openDatabase({ kind: 'external', url: primary.url, readUrl: replica.url, replicaLag: LAG });
+  }, 60_000);
+  afterAll(async () => {
+    await db.close();
+    await replica.stop();
+    await primary.stop();
+  });
+
+  const isReplica = async (from = db): Promise<boolean> => {
+    const [row] = await from.readReplica<{ readonly is: boolean }>(
+      sql`SELECT pg_is_in_recovery() AS is WHERE ${true}::boolean`,
+    );
+    return row?.is === true;
+  };
+  const until = async (where: 'primary' | 'replica'): Promise<void> => {
+    while ((await isReplica()) !== (where === 'replica')) await sleep(20);
+  };
+
+  it('begins with the primary, goes on with the replica, and stays there while the primary has nothing to write', async () => {
+    await until('replica');
+    const from = performance.now();
+    while (performance.now() - from < 3 * LAG) {
+      expect(await isReplica()).toBe(true);
+      await sleep(100);
+    }
+    expect(db.replica?.()).toMatchObject({ isUsed: true, fault: null });
+    // Everything else is the primary's.
+    const [row] = await db.read<{ readonly is: boolean }>(sql`SELECT pg_is_in_recovery() AS is WHERE ${true}::boolean`);
+    expect(row?.is).toBe(false);
+  });
+
+  it('never answers what is older than the lag, whether the replica keeps up or not', async () => {
+    const writer = await openDatabase({ kind: 'external', url: primary.url });
+    let isOver = false;
+    let replicated = 0;
+    let oldest = 0;
+    const write = async (): Promise<void> => {
+      while (!isOver) {
+        await writer.knex.raw('UPDATE public.ticks SET at = ?', [performance.now()]);
+        await sleep(20);
+      }
+    };
+    const read = async (): Promise<void> => {
+      while (!isOver) {
+        const asked = performance.now();
+        const [row] = await db.readReplica<{ readonly at: number; readonly is: boolean }>(
+          sql`SELECT at, pg_is_in_recovery() AS is FROM public.ticks WHERE ${true}::boolean`,
+        );
+        if (row?.is === true) replicated += 1;
+        oldest = Math.max(oldest, asked - (row?.at ?? 0));
+        await sleep(10);
+      }
+    };
+    await runSql(primary.url, `UPDATE ticks SET at = ${String(performance.now())}`);
+    await until('replica');
+    const working = Promise.all([write(), read()]);
+    for (let round = 0; round < 2; round += 1) {
+      await sleep(500);
+      await runSql(replica.url, 'SELECT pg_wal_replay_pause()');
+      await until('primary');
+      await runSql(replica.url, 'SELECT pg_wal_replay_resume()');
+      await until('replica');
+    }
+    isOver = true;
+    await working;
+    await writer.close();
+    expect(replicated).toBeGreaterThan(50);
+    expect(oldest).toBeLessThan(LAG + GRACE);
+  });
+
+  it('fails nobody while the replica crashes, and returns to it', async () => {
+    await until('replica');
+    const over = new AbortController();
+    const reading = (async (): Promise<void> => {
+      while (!over.signal.aborted) await isReplica();
+    })();
+    await replica.crash();
+    await until('primary');
+    await replica.start();
+    await until('replica');
+    over.abort();
+    await reading;
+  });
+
+  it('leaves a replica of another server alone, and one that is one no longer', async () => {
+    const other = await takeDatabase('migrated');
+    const strange = await openDatabase({ kind: 'external', url: other.url, readUrl: replica.url, replicaLag: LAG });
+    while (strange.replica?.().fault === null) {
+      expect(await isReplica(strange)).toBe(false);
+      await sleep(20);
+    }
+    expect(strange.replica?.()).toMatchObject({ isUsed: false, fault: 'other_cluster' });
+    await strange.close();
+    await other.drop();
+
+    await until('replica');
+    await runSql(replica.url, 'SELECT pg_promote()');
+    while (db.replica?.().fault !== 'not_a_replica') {
+      await isReplica();
+      await sleep(20);
+    }
+    // It has what the primary had; what is written there from now on is another history.
+    await runSql(replica.url, 'UPDATE ticks SET at = -1');
+    const [row] = await db.readReplica<{ readonly at: number }>(
+      sql`SELECT at FROM public.ticks WHERE ${true}::boolean`,
+    );
+    expect(row?.at).toBeGreaterThan(0);
+  });
+});
