@@ -1,0 +1,370 @@
+// The files of deploy/ beside what the program says of itself: flags, settings, routes, ports and times are those that there are. Whatever can
+// judge them is asked where it is installed: systemd, nginx, Caddy.
+import { describe, expect, it, test } from '@jest/globals';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { parse, parseAllDocuments } from 'yaml';
+import { declaredAdminRoutes } from '../support/api-description.js';
+import { makeAuthority } from '../support/certificates.js';
+import { findProgram } from '../support/programs.js';
+import { fromRoot } from '../support/root.js';
+import { runCli } from '../support/run-cli.js';
+import { makeFolder } from '../support/temp-folder.js';
+
+const run = promisify(execFile);
+const read = (path: string): string => readFileSync(fromRoot(`deploy/${path}`), 'utf8');
+
+/** Seconds for the store, as docs/serving.md has it, behind notice and deadline. */
+const STORE_SECONDS = 20;
+
+/** Without a failure, and with the settings that it has. */
+async function checkedSettings(text: string): Promise<ReadonlyMap<string, unknown>> {
+  const folder = await makeFolder();
+  const path = join(folder, 'bailiwick.yaml');
+  writeFileSync(path, text);
+  const { status, stdout, stderr } = await runCli(['config', 'check', '--config', path, '--format', 'json']);
+  expect([status, stderr]).toEqual([0, '']);
+  const { settings } = JSON.parse(stdout) as {
+    readonly settings: readonly { readonly key: string; readonly value: unknown }[];
+  };
+  return new Map(settings.map(({ key, value }) => [key, value]));
+}
+
+describe('systemd', () => {
+  const unit = read('systemd/bailiwick.service');
+  const lines = unit.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  const all = (key: string): readonly string[] =>
+    lines.flatMap((line) => (line.startsWith(`${key}=`) ? [line.slice(key.length + 1)] : []));
+
+  it('starts what there is, with settings that hold, and waits for it to end', async () => {
+    expect(all('ExecStart')).toEqual(['/usr/local/bin/bailiwick serve']);
+    expect(all('Environment').join(' ')).toContain('BAILIWICK_CONFIG=/etc/bailiwick/bailiwick.yaml');
+    const settings = await checkedSettings(read('systemd/bailiwick.yaml'));
+    const seconds = secondsToStop(settings);
+    expect(Number(all('TimeoutStopSec')[0])).toBeGreaterThanOrEqual(seconds);
+    // What it writes is below the two folders that the unit makes.
+    for (const key of ['dataDir', 'audit.folder', 'adminSocket']) {
+      expect([key, settings.get(key)]).toEqual([key, expect.stringMatching(/^\/(?:var\/lib|run)\/bailiwick(?:\/|$)/)]);
+    }
+  });
+
+  it('allows what V8 needs and forbids what nothing here does', () => {
+    for (const key of [
+      'NoNewPrivileges',
+      'ProtectHome',
+      'PrivateTmp',
+      'PrivateDevices',
+      'RestrictNamespaces',
+      'LockPersonality',
+    ]) {
+      expect([key, all(key)]).toEqual([key, ['yes']]);
+    }
+    expect(all('ProtectSystem')).toEqual(['strict']);
+    expect(all('CapabilityBoundingSet')).toEqual(['']);
+    expect(all('MemoryDenyWriteExecute')).toEqual(['no']);
+    expect(all('User')).toEqual(['bailiwick']);
+  });
+
+  const analyze = findProgram('systemd-analyze');
+  (analyze === null ? it.skip : it)(
+    'is a unit in which systemd finds no fault, and little that is exposed',
+    async () => {
+      const folder = await makeFolder();
+      const path = join(folder, 'bailiwick.service');
+      writeFileSync(path, unit.replace('/usr/local/bin/bailiwick', process.execPath));
+      const { stdout, stderr } = await run(analyze ?? '', ['verify', '--man=no', path]);
+      expect(stdout + stderr).toBe('');
+      const judged = await run(analyze ?? '', ['security', '--offline=true', '--no-pager', path]);
+      expect(Number(/exposure level for .*: ([\d.]+)/.exec(judged.stdout)?.[1])).toBeLessThan(2);
+    },
+  );
+});
+
+function secondsToStop(settings: ReadonlyMap<string, unknown>): number {
+  const [notice, deadline] = ['shutdown.notice', 'shutdown.deadline'].map((key) => {
+    const value = settings.get(key);
+    const [, count = '', unit = ''] = /^(\d+)(ms|s|m)$/.exec(typeof value === 'string' ? value : '0s') ?? [];
+    return Number(count) * ({ ms: 0.001, s: 1, m: 60 }[unit] ?? NaN);
+  });
+  return (notice ?? NaN) + (deadline ?? NaN) + STORE_SECONDS;
+}
+
+/** Of the admin listener, without a credential. */
+const HEALTH = declaredAdminRoutes()
+  .filter(({ access }) => access === 'public')
+  .map(({ path }) => path);
+
+describe('the container', () => {
+  const text = read('container/Containerfile').replaceAll('\\\n', ' ');
+  const steps = text.split('\n').filter((line) => /^[A-Z]/.test(line));
+  const last = steps.slice(steps.findLastIndex((line) => line.startsWith('FROM ')));
+  const env = new Map(
+    [...(last.find((line) => line.startsWith('ENV ')) ?? '').matchAll(/(\w+)=(\S+)/g)].map(
+      ([, name = '', value = '']) => [name, value],
+    ),
+  );
+
+  it('begins the program as nobody, with what it writes in two folders', () => {
+    expect(last).toContain('USER 10001:10001');
+    expect(last).toContain('ENTRYPOINT ["bailiwick"]');
+    expect(last).toContain('CMD ["serve", "--policy", "/etc/bailiwick/snapshot.json"]');
+    const { bin } = JSON.parse(readFileSync(fromRoot('package.json'), 'utf8')) as {
+      readonly bin: { readonly bailiwick: string };
+    };
+    expect(last.join('\n')).toContain(`ln -s /opt/bailiwick/${bin.bailiwick} /usr/local/bin/bailiwick`);
+    expect(last).toContain('EXPOSE 8080 8081');
+    expect(env.get('BAILIWICK_ADMIN_SOCKET')).toBe('/run/bailiwick/admin.sock');
+    // The socket of the embedded store.
+    expect(env.get('TMPDIR')).toBe('/run/bailiwick');
+  });
+
+  it('sets what there is to set', async () => {
+    const settings = Object.fromEntries([...env].filter(([name]) => name.startsWith('BAILIWICK_')));
+    const { status } = await runCli(['config', 'check'], { env: settings, cwd: await makeFolder() });
+    expect([status, Object.keys(settings).length]).toEqual([0, 3]);
+  });
+
+  test.each([
+    [200, 0],
+    [503, 1],
+  ])('is healthy where /readyz says so: %d is %d', async (status, expected) => {
+    const [, check = ''] = /CMD (\["node".*\])/.exec(last.find((line) => line.startsWith('HEALTHCHECK ')) ?? '') ?? [];
+    const [, ...args] = JSON.parse(check) as readonly string[];
+    const server = createServer((request, response) => {
+      response.writeHead(HEALTH.includes(request.url ?? '') ? status : 404).end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const asked = args.map((arg) => arg.replace(':8081/', `:${String(port)}/`));
+    const child = spawn(process.execPath, asked, { stdio: 'ignore' });
+    await once(child, 'exit');
+    server.close();
+    expect(child.exitCode).toBe(expected);
+  });
+});
+
+interface ComposeService {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly secrets?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly networks?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, unknown>>;
+  readonly read_only?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly security_opt?: readonly string[];
+  readonly stop_grace_period?: string;
+  readonly tmpfs?: readonly string[];
+  readonly ports?: readonly string[];
+  readonly build?: { readonly context: string; readonly dockerfile: string };
+}
+
+describe('compose', () => {
+  const file = parse(read('compose/compose.yaml')) as Readonly<
+    Record<'services', Readonly<Record<string, ComposeService>>> &
+      Record<'networks' | 'volumes' | 'secrets', Readonly<Record<string, unknown>>>
+  >;
+  const services = Object.entries(file.services);
+
+  it('names networks, volumes, secrets and services that it has, and files that are there', () => {
+    for (const [name, { networks = [], secrets = [], volumes = [], depends_on = {} }] of services) {
+      for (const network of networks)
+        expect([name, Object.keys(file.networks)]).toEqual([name, expect.arrayContaining([network])]);
+      for (const secret of secrets)
+        expect([name, Object.keys(file.secrets)]).toEqual([name, expect.arrayContaining([secret])]);
+      for (const service of Object.keys(depends_on)) expect(Object.keys(file.services)).toContain(service);
+      for (const volume of volumes) {
+        const [from = ''] = volume.split(':');
+        // The snapshot is made by whoever starts it, as the file says.
+        if (from.startsWith('.'))
+          expect([from, from === './snapshot.json' || existsSync(fromRoot(`deploy/compose/${from}`))]).toEqual([
+            from,
+            true,
+          ]);
+        else expect(Object.keys(file.volumes)).toContain(from);
+      }
+    }
+  });
+
+  test.each(['bailiwick', 'migrate'])('%s has a read-only root, no capability and its secret in a file', (name) => {
+    const service = file.services[name];
+    expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] });
+    expect(service?.environment).toEqual({ DATABASE_URL_FILE: '/run/secrets/database-url' });
+    expect(existsSync(fromRoot(service?.build?.dockerfile ?? ''))).toBe(true);
+    expect(join('deploy/compose', service?.build?.context ?? '')).toBe('.');
+  });
+
+  it('shows nothing beyond this machine, gives the gateway time to end and a place for its sockets', () => {
+    for (const [, { ports = [] }] of services) for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
+    expect(file.services['bailiwick']?.stop_grace_period).toBe('60s');
+    expect(file.services['bailiwick']?.tmpfs?.[0]).toMatch(/^\/run\/bailiwick:.*uid=10001/);
+    expect(file.services['postgres']?.networks).toEqual(['store']);
+  });
+});
+
+interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace: string };
+  readonly data?: Readonly<Record<string, string>>;
+  readonly spec?: unknown;
+}
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string };
+}
+interface Container {
+  readonly name: string;
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly securityContext: unknown;
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+  readonly startupProbe?: Probe;
+  readonly readinessProbe?: Probe;
+  readonly livenessProbe?: Probe;
+}
+interface PodSpec {
+  readonly terminationGracePeriodSeconds: number;
+  readonly securityContext: Readonly<Record<string, unknown>>;
+  readonly automountServiceAccountToken: boolean;
+  readonly initContainers: readonly Container[];
+  readonly containers: readonly Container[];
+  readonly volumes: readonly { readonly name: string }[];
+}
+interface SetSpec {
+  readonly serviceName: string;
+  readonly selector: { readonly matchLabels: object };
+  readonly template: { readonly metadata: { readonly labels: object }; readonly spec: PodSpec };
+  readonly volumeClaimTemplates: readonly { readonly metadata: { readonly name: string } }[];
+}
+
+describe('Kubernetes', () => {
+  const manifests = parseAllDocuments(read('kubernetes/bailiwick.yaml')).map((one) => one.toJS() as Manifest);
+  const set = manifests.find(({ kind }) => kind === 'StatefulSet')?.spec as SetSpec;
+  const pod = set.template.spec;
+  const containers = [...pod.initContainers, ...pod.containers];
+
+  it('has one of each, all in one namespace', () => {
+    expect(manifests.map(({ apiVersion, kind, metadata: { name } }) => `${apiVersion} ${kind} ${name}`)).toEqual([
+      'v1 ConfigMap bailiwick',
+      'v1 ServiceAccount bailiwick',
+      'apps/v1 StatefulSet bailiwick',
+      'v1 Service bailiwick',
+      'v1 Service bailiwick-pods',
+      'policy/v1 PodDisruptionBudget bailiwick',
+      'networking.k8s.io/v1 NetworkPolicy bailiwick',
+    ]);
+    expect(new Set(manifests.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['bailiwick']));
+    expect(manifests.map(({ metadata }) => metadata.name)).toContain(set.serviceName);
+    expect(set.template.metadata.labels).toEqual(set.selector.matchLabels);
+  });
+
+  it('runs without privileges, on a root that nothing writes to', () => {
+    expect(pod.securityContext).toMatchObject({
+      runAsNonRoot: true,
+      runAsUser: 10_001,
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+    expect(pod.automountServiceAccountToken).toBe(false);
+    for (const { securityContext } of containers) {
+      expect(securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+    }
+  });
+
+  it('has settings that hold, mounts what they name, and gives it time to end', async () => {
+    const secret = join(await makeFolder({ 'database-url': 'postgres://bailiwick@db/bailiwick' }), 'database-url');
+    const text = manifests[0]?.data?.['bailiwick.yaml'] ?? '';
+    const settings = await checkedSettings(text.replace('/etc/bailiwick/secrets/database-url', secret));
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(secondsToStop(settings));
+    const mounted = pod.containers.flatMap(({ volumeMounts }) => volumeMounts.map(({ mountPath }) => mountPath));
+    for (const key of ['policy', 'adminSocket', 'audit.folder']) {
+      const path = String(settings.get(key));
+      expect([path, mounted.some((folder) => path.startsWith(`${folder}/`))]).toEqual([path, true]);
+    }
+    expect(text).toContain('databaseUrlFile: /etc/bailiwick/secrets/database-url');
+    expect(mounted).toContain('/etc/bailiwick/secrets');
+    const volumes = [...pod.volumes, ...set.volumeClaimTemplates.map(({ metadata }) => metadata)].map(
+      ({ name }) => name,
+    );
+    for (const { volumeMounts } of containers) for (const { name } of volumeMounts) expect(volumes).toContain(name);
+  });
+
+  it('is asked for its health where it tells it', () => {
+    const probes = pod.containers.flatMap(({ startupProbe, readinessProbe, livenessProbe }) => [
+      startupProbe,
+      readinessProbe,
+      livenessProbe,
+    ]);
+    expect(probes.map((probe) => probe?.httpGet)).toEqual([
+      { path: '/readyz', port: 'admin' },
+      { path: '/readyz', port: 'admin' },
+      { path: '/livez', port: 'admin' },
+    ]);
+    for (const probe of probes) expect(HEALTH).toContain(probe?.httpGet.path);
+  });
+
+  it('asks for verbs and flags that there are', async () => {
+    for (const { args } of containers) {
+      const { status, stdout } = await runCli([args[0] ?? '', '--help']);
+      expect(status).toBe(0);
+      for (const flag of args.filter((arg) => arg.startsWith('--'))) expect(stdout).toContain(flag);
+    }
+  });
+});
+
+describe('proxies', () => {
+  const nginx = findProgram('nginx');
+  (nginx === null ? it.skip : it)('nginx takes its file', async () => {
+    const folder = await makeFolder();
+    const { certFile, keyFile } = await makeAuthority(folder);
+    const conf = read('proxy/nginx.conf')
+      .replace('/etc/nginx/tls/gateway.example.org.crt', certFile)
+      .replace('/etc/nginx/tls/gateway.example.org.key', keyFile);
+    writeFileSync(join(folder, 'bailiwick.conf'), conf);
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+      .map((one) => `${one}_temp_path ${folder}/${one};`)
+      .join(' ');
+    writeFileSync(
+      join(folder, 'nginx.conf'),
+      `pid ${folder}/pid; events {} http { access_log off; ${temporary} include bailiwick.conf; }`,
+    );
+    const { stderr } = await run(nginx ?? '', [
+      '-t',
+      '-e',
+      join(folder, 'error'),
+      '-p',
+      folder,
+      '-c',
+      join(folder, 'nginx.conf'),
+    ]);
+    expect(stderr).toContain('test is successful');
+    expect(stderr).not.toMatch(/warn|emerg|deprecated/);
+  });
+
+  const caddy = findProgram('caddy');
+  (caddy === null ? it.skip : it)('Caddy takes its file, formatted as it formats it', async () => {
+    const folder = await makeFolder({ Caddyfile: read('proxy/Caddyfile') });
+    const env = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+    const validated = await run(
+      caddy ?? '',
+      ['validate', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile')],
+      { env },
+    );
+    expect(validated.stdout + validated.stderr).toContain('Valid configuration');
+    const { stdout } = await run(caddy ?? '', ['fmt', join(folder, 'Caddyfile')], { env });
+    expect(stdout).toBe(read('proxy/Caddyfile'));
+  });
+
+  it('believe nobody else about where requests come from', () => {
+    expect(read('proxy/nginx.conf')).toContain('proxy_set_header X-Forwarded-For $remote_addr;');
+    expect(read('proxy/Caddyfile')).toContain('header_up X-Forwarded-For {remote_host}');
+    expect(read('systemd/bailiwick.yaml')).toContain("trustProxy: [127.0.0.1, '::1']");
+  });
+});

@@ -1,0 +1,34 @@
+// Every series that a gateway can have, by its name, as it describes itself: for what speaks of them elsewhere.
+import { noStore } from '../../server/db/no-store.js';
+import { processMetrics } from '../../server/metrics/process-metrics.js';
+import { makeRequestMetrics } from '../../server/metrics/request-metrics.js';
+import { makeRegistry, type Series } from '../../server/metrics/series.js';
+import {
+  countReloads,
+  publishAudit,
+  publishIssuers,
+  publishPolicy,
+  publishReadiness,
+  publishStore,
+} from '../../server/metrics/state-metrics.js';
+import { makeActivePolicy } from '../../server/policy/active-policy.js';
+import { NO_AGE_LIMITS } from '../../server/policy/staleness.js';
+import { systemClock } from '../../server/ports.js';
+import { SILENT } from './audit-log.js';
+import { policyOf } from './gateway.js';
+
+export async function everySeries(): Promise<ReadonlyMap<string, Series>> {
+  const registry = makeRegistry();
+  const active = makeActivePolicy({ policy: policyOf([]) }, { clock: systemClock, log: SILENT });
+  const policies = countReloads(registry, active);
+  makeRequestMetrics(registry);
+  publishPolicy(registry, { policies, ages: NO_AGE_LIMITS, clock: systemClock });
+  publishStore(registry, noStore());
+  publishAudit(registry, { counts: () => ({ written: 0, lost: 0 }), lag: () => 0 });
+  publishReadiness(registry, () =>
+    Promise.resolve({ isReady: true, checks: { listener: 'ok', policy: 'ok', store: 'ok' } }),
+  );
+  publishIssuers(registry, []);
+  const series = [...(await registry.read()), ...(await processMetrics().read())];
+  return new Map(series.map((one) => [one.name, one]));
+}
