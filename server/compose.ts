@@ -48,8 +48,10 @@ import { makeRegistry as makeMetrics } from './metrics/series.js';
 import { makeRoutes } from './http/routes.js';
 import { makeShares } from './http/shares.js';
 import { type ActivePolicy, type Candidate, makeActivePolicy } from './policy/active-policy.js';
-import { storedActivations } from './policy/activations.js';
+import { type Activator, type Keep, makeActivator } from './policy/activator.js';
+import { followActivations, type FollowActivationsOptions } from './policy/follow-activations.js';
 import { type AgeLimits, NO_AGE_LIMITS } from './policy/staleness.js';
+import type { PublicationRule } from './policy/verify-offer.js';
 import { type Clock, type Logger, makeIdSource, systemClock } from './ports.js';
 import { makeUnrecordedSpans } from './trace.js';
 import type { Watch } from './watch.js';
@@ -60,7 +62,12 @@ export { urlOf } from './http/listen-at.js';
 export { openTlsIdentity, TlsFileError, type TlsIdentity, watchTlsFiles } from './http/tls-files.js';
 
 /** `serve`: every request is authenticated and decided by `policy`. `local`: one unrestricted user, on loopback only. */
-export type GatewayMode = ({ readonly kind: 'serve' } & Candidate) | { readonly kind: 'local' };
+export type GatewayMode =
+  | ({ readonly kind: 'serve' } & Candidate & {
+        /** Of the activation that it begins with; 1 unless given. */
+        readonly generation?: number;
+      })
+  | { readonly kind: 'local' };
 
 export interface ServicesOptions {
   readonly mode: GatewayMode;
@@ -70,12 +77,18 @@ export interface ServicesOptions {
   readonly concurrency: ConcurrencyLimits;
   /** No limits unless given. */
   readonly ages?: AgeLimits;
-  /** Milliseconds for which answers are kept under their Idempotency-Keys; a day unless given. */
+  /** Who must have published what is served; nobody unless given. */
+  readonly rule?: PublicationRule | null;
+  /** A source unless said. */
+  readonly confirmedBy?: FollowActivationsOptions['confirmedBy'];
+  /** Keeps the bytes of what is about to decide. Nothing is kept unless given. */
+  readonly keep?: Keep;
+  /** Milliseconds for which answers are kept under their Idempotency-Keys; a day unless said. */
   readonly idempotency?: number;
   readonly log: Logger;
-  /** How callers of `serve` prove who they are; with API keys alone unless given. */
+  /** How callers of `serve` prove who they are; with API keys alone unless said. */
   readonly authentication?: AuthenticationSettings;
-  /** Proxies that are believed where requests come from; none unless given. */
+  /** Proxies that are believed where requests come from; none unless said. */
   readonly trustProxy?: readonly string[] | null;
   readonly clock?: Clock;
   /** Whether the gateway is about to end; never unless given. */
@@ -99,8 +112,12 @@ export interface GatewayServices extends Services {
   readonly adminRoutes: readonly Route[];
   /** Who administers through the gateway's own Unix socket. */
   readonly socketAdmins: Services['admins'];
-  /** Of the file that revokes credentials; null if there is none. */
+  /** Of the file that revokes credentials; null where there is none. */
   readonly revocations: Watch | null;
+  /** The one way to change the policy in force. */
+  readonly activator: Activator;
+  /** Of the store's activations; null in local mode, which has none. */
+  readonly activations: Watch | null;
   /** Once no listener uses them any more. */
   readonly close: () => Promise<void>;
 }
@@ -117,8 +134,10 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     metrics,
     mode.kind === 'local'
       ? makeActivePolicy({ policy: unrestrictedPolicy() }, { clock, log })
-      : makeActivePolicy(mode, { clock, log, generation: await generationAtStart(mode, { db, clock }) }),
+      : makeActivePolicy(mode, { clock, log, generation: mode.generation ?? 1 }),
   );
+  const { rule = null, confirmedBy = 'source', keep } = options;
+  const activator = makeActivator({ db, policies, rule, clock, log, ...(keep === undefined ? {} : { keep }) });
   const revocations = await openRevocations(mode.kind === 'local' ? KEYS_ALONE : authentication, log);
   const isRevoked = revocations?.has ?? ((): boolean => false);
   const actors = makeRegistry(
@@ -147,6 +166,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   publishIssuers(metrics, actors.issuers);
   if (options.audit !== undefined) publishAudit(metrics, options.audit);
   const stopped = options.audit === undefined ? () => undefined : recordLife(options.audit, policies);
+  const activations = mode.kind === 'local' ? null : followActivations({ db, activator, policies, log, confirmedBy });
   return {
     actors,
     admins,
@@ -174,20 +194,15 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
       startedAt: clock.now(),
     }),
     revocations,
+    activator,
+    activations,
     close: async () => {
+      await activations?.stop();
       await revocations?.stop();
       await Promise.all([actors.close(), admins.close()]);
       stopped();
     },
   };
-}
-
-/** That of a restart where nothing has changed. */
-function generationAtStart(
-  { policy, statement }: Candidate,
-  { db, clock }: { readonly db: Database; readonly clock: Clock },
-): Promise<number> {
-  return storedActivations(db).record({ policy, statement: statement ?? null, reason: 'start', at: clock.now() });
 }
 
 export interface ListenerOptions<Where extends At> {
@@ -248,6 +263,8 @@ export interface Gateway {
   readonly url: string;
   readonly address: Address;
   readonly policies: ActivePolicy;
+  readonly activator: Activator;
+  readonly activations: Watch | null;
   readonly revocations: Watch | null;
   /** Refuses what comes, ends what is in flight, then closes; safe to call twice. */
   readonly close: (ending?: Ending) => Promise<void>;
@@ -281,14 +298,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await Promise.all(admins.map((one) => one.close(deadline)));
       await services.close();
     };
-    const { policies, revocations } = services;
-    return {
-      url: listener.url,
-      address: bound.at,
-      policies,
-      revocations,
-      close: (ending) => (closing ??= close(ending)),
-    };
+    const { policies, activator, activations, revocations } = services;
+    const parts = { policies, activator, activations, revocations };
+    return { url: listener.url, address: bound.at, ...parts, close: (ending) => (closing ??= close(ending)) };
   } catch (error) {
     await Promise.all([bound.close(), doors.tcp?.close(), doors.socket?.close()]);
     throw error;

@@ -43,10 +43,7 @@ export const HTTP_LIMITS = Object.freeze({
   /** How much of a refused body is read, and for how long, so that the client can read its answer. */
   discardBytes: 4 * 1024 * 1024,
   discardTimeout: 2_000,
-  /**
-   * How long a shutdown waits for requests in flight unless the settings say otherwise, and for clients that have
-   * connected but sent nothing.
-   */
+  /** How long a shutdown waits for requests in flight unless the settings say otherwise, and for who has connected and not asked yet. */
   drainTimeout: 20_000,
   drainSilence: 1_000,
 });
@@ -179,7 +176,7 @@ export const SHARE_LIMITS = Object.freeze({
   connectionUnreadBytes: 16 * 1024 * 1024,
   unreadBytes: 32 * 1024 * 1024,
   totalUnreadBytes: 256 * 1024 * 1024,
-  /** Seconds that a refused client is told to wait. */
+  /** Seconds, that who is refused is told to wait. */
   retryAfter: 1,
 });
 
@@ -211,7 +208,7 @@ export const POLICY_LIMITS = Object.freeze({
   folderDepth: 32,
   /** Bytes of a snapshot file, as the engine has it: more are not even read. */
   snapshotBytes: 400 * 1024 * 1024,
-  /** Bytes that are read, checked and verified within a second anywhere: for fewer no progress is shown. */
+  /** Bytes that are read, checked and verified within a second anywhere: of fewer no progress is told. */
   quietBytes: 2 * 1024 * 1024,
   /** Activations that are remembered. */
   history: 100,
@@ -233,6 +230,20 @@ export const SOURCE_LIMITS = Object.freeze({
   partBytes: 1024 * 1024,
 });
 
+/** Of snapshots in the store, and of what follows its activations. Times are milliseconds. */
+export const STORED_LIMITS = Object.freeze({
+  /** Of a snapshot in one row, before it is compressed: little enough that the embedded store has time for others in between. */
+  partBytes: 1024 * 1024,
+  /** Snapshots that are kept, those that were used last; what is in force is one of them. */
+  kept: 30,
+  /** Parts without a snapshot are swept when nobody can be writing them any more. */
+  unfinished: 3_600_000,
+  /** How often the newest activation is looked for where nothing was announced. */
+  poll: 500,
+  /** What could not be put in force is tried again after so long: a keyring may have changed. */
+  retry: 30_000,
+});
+
 /** Of the files that publication works with; those of statements and keyrings are the engine's. */
 export const SIGNING_LIMITS = Object.freeze({
   /** Bytes of a private key's file. */
@@ -250,7 +261,7 @@ export const QUERY_LIMITS = Object.freeze({
   defaultPageSize: 50,
   orderKeys: 16,
   selectFields: 100,
-  /** That one answer lists. */
+  /** That one answer tells. */
   errors: 32,
   /**
    * Bytes of JSON that the items of a page may have, about: a page ends before the records that would exceed it, but always has
@@ -289,7 +300,7 @@ export const LOAD_LIMITS = Object.freeze({
   knownTemplates: 1_000,
   /** So many records at once make it worth to tidy the store. */
   tidyFrom: 10_000,
-  /** Faults that a report keeps; all of them are counted, and shown as they are found. */
+  /** Faults that a report keeps; all of them are counted and told as they are found. */
   keptFaults: 1_000,
 });
 
@@ -320,7 +331,7 @@ export const TEMPLATE_LIMITS = Object.freeze({
   checks: 10_000_000,
   /** Arrays and objects inside one another in a value, as in a body. */
   valueDepth: 32,
-  /** Faults of a value that are reported; for a larger value only the first one. */
+  /** Faults of a value that are reported; a larger value is told its first one only. */
   faults: 32,
   partsWithAllFaults: 1_000,
 });

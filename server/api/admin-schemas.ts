@@ -31,10 +31,15 @@ export const STATUS_SCHEMA = Object.freeze({
       enum: ['unverified', 'verified', 'false'],
     },
     generation: { description: 'Rises with each activation.', type: 'integer', minimum: 1 },
+    reason: { description: 'Why that activation was made.', type: 'string' },
     source: {
       type: 'object',
       required: ['kind'],
-      properties: { kind: { enum: ['folder', 'file', 'directory', 'url', 'stdin', 'memory'] }, path: text, url: text },
+      properties: {
+        kind: { enum: ['folder', 'file', 'directory', 'url', 'stdin', 'memory', 'store'] },
+        path: text,
+        url: text,
+      },
       additionalProperties: false,
     },
     loadedAt: instant,

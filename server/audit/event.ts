@@ -41,12 +41,11 @@ export type Operation =
   | 'gateway.stop'
   | 'policy.activate'
   | 'audit.cut'
-  | 'audit.release'
   | 'audit.lost';
 
 export interface EventActor {
   readonly credentialScopes: readonly ScopeName[];
-  /** Null if there was no credential. */
+  /** Null where there was no credential. */
   readonly fingerprint: string | null;
   readonly id: string;
   readonly identities: readonly string[];
@@ -94,9 +93,9 @@ export interface AuditEvent {
   readonly outcome: Outcome;
   readonly records?: readonly string[];
   readonly requestId: string;
-  /** Digest of the snapshot that decided; null if none did. */
+  /** Digest of the snapshot that decided; null where none did. */
   readonly snapshot: string | null;
-  /** Of the HTTP answer; null if there was none. */
+  /** Of the HTTP answer; null where there was none. */
   readonly status: number | null;
   readonly step?: Step;
   /** The instant of the decision. */
@@ -113,7 +112,7 @@ export interface EventParts {
   readonly actor: EventActor;
   readonly operation: Operation;
   readonly outcome: Outcome;
-  /** None unless given, as all below. */
+  /** None unless said, as all below. */
   readonly access?: AccessAsked | CopyAsked;
   readonly status?: number;
   /** As the engine gave it. */

@@ -15,9 +15,9 @@ export interface OwnedLog {
   readonly folder: string;
   readonly log: string;
   readonly head: Head;
-  /** The file that it ends in, and its length; null if there is none. */
+  /** The file that it ends in, and its length; null where there is none. */
   readonly last: { readonly path: string; readonly bytes: number } | null;
-  /** Where a half line was kept; null if there was none. */
+  /** Where a half line was kept; null where there was none. */
   readonly torn: string | null;
   readonly isOwner: () => boolean;
   readonly release: () => void;
@@ -64,18 +64,16 @@ async function takeLog(folder: string): Promise<TakenLog> {
   // Logs that have begun come first, whatever else was ever locked here.
   const known = new Set([...(await listLogs(folder)).keys(), ...locks.sort()]);
   for (const log of known) {
-    const lock = lockLog(folder, log);
+    const lock = takeIfFree(join(folder, `${log}.lock`));
     if (lock !== null) return { log, lock };
   }
   const log = newName();
-  const lock = lockLog(folder, log);
+  const lock = takeIfFree(join(folder, `${log}.lock`));
   if (lock === null) throw new AuditError('audit.folder', `the audit folder ${folder} cannot be locked`);
   return { log, lock };
 }
 
-/** Null where a process has it. */
-export function lockLog(folder: string, log: string): HeldLock | null {
-  const path = join(folder, `${log}.lock`);
+function takeIfFree(path: string): HeldLock | null {
   createLockFolder(path);
   const state = readLock(path);
   return state.kind === 'held' ? null : takeLock(path, state.next, '');

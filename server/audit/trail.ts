@@ -28,9 +28,9 @@ export interface AuditTrail {
   readonly record: (parts: NewEvent) => void;
   /** As `record`, of what the gateway does by itself. */
   readonly recordOwn: (operation: OwnOperation, more?: Pick<EventParts, 'items' | 'snapshot'>) => void;
-  /** Throws `audit.unavailable` if a query cannot be recorded and the settings refuse it then. */
+  /** Throws `audit.unavailable` where a query cannot be recorded and the settings refuse it then. */
   readonly checkQueries: () => void;
-  /** Throws `audit.unavailable` if commands cannot have been recorded for `limits.auditLag`. */
+  /** Throws `audit.unavailable` where commands cannot have been recorded for `limits.auditLag`. */
   readonly checkCommands: () => void;
   /** A transaction has written into the outbox. */
   readonly wake: () => void;
@@ -56,10 +56,9 @@ export interface TrailOptions extends AuditSettings {
   readonly files?: FileLayer;
   readonly fileBytes?: number;
   readonly retryDelay?: number;
-  readonly headInterval?: number;
 }
 
-/** Throws `AuditError` if the log cannot be continued. */
+/** Throws `AuditError` where the log cannot be continued. */
 export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
   const { db, folder, queries, onFailure, lag: longest, clock, nextId, log: logger } = options;
   const { files = systemFiles, ...rest } = options;
@@ -68,7 +67,7 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
   try {
     await checkNoted(db, owned);
     const writer = makeWriter({ ...rest, ...owned, files, logger });
-    const drainer = await makeDrainer({ ...rest, db, folder, log, writer, logger });
+    const drainer = await makeDrainer({ db, folder, log, writer, logger });
     const begun = writer.head().seq;
     let lost = 0;
     let lostEver = 0;

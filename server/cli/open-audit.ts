@@ -1,10 +1,9 @@
-// The audit log as a gateway opens it: with the snapshot that decides kept beside it, and failures reported with an
-// exit status.
+// The audit log as a gateway opens it: with the snapshot that decides kept beside it, and failures told with an exit status.
 import type { AuditTrail } from '../audit/trail.js';
-import type { GatewayMode } from '../compose.js';
 import { auditFolderOf, type Config } from '../config/index.js';
 import type { Database } from '../db/database.js';
 import { type Logger, makeIdSource, systemClock } from '../ports.js';
+import type { Started } from '../policy/start-policy.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 
@@ -12,9 +11,8 @@ interface Opening {
   readonly config: Config;
   readonly db: Database;
   readonly log: Logger;
-  readonly mode: GatewayMode;
-  /** Of the snapshot that decides; null if none does. */
-  readonly bytes: Uint8Array | null;
+  /** What decides; null where no snapshot does. */
+  readonly start: Pick<Started, 'candidate' | 'bytes'> | null;
 }
 
 export interface OpenAudit {
@@ -24,7 +22,7 @@ export interface OpenAudit {
 }
 
 /** Throws `CliFailure`: 6 where the folder cannot be used, 8 where the log is damaged or has lost its end. */
-export async function openAudit({ config, db, log, mode, bytes }: Opening): Promise<OpenAudit> {
+export async function openAudit({ config, db, log, start }: Opening): Promise<OpenAudit> {
   const [{ openTrail }, { keepSnapshot }, { AuditError }] = await Promise.all([
     import('../audit/trail.js'),
     import('../audit/snapshots.js'),
@@ -37,7 +35,7 @@ export async function openAudit({ config, db, log, mode, bytes }: Opening): Prom
     const ports = { db, clock: systemClock, nextId: makeIdSource(), log };
     const trail = await openTrail({ ...ports, folder, queries, onFailure, lag: config.limits.auditLag });
     try {
-      if (mode.kind === 'serve' && bytes !== null) await keep(mode.policy.digest, bytes);
+      if (start !== null) await keep(start.candidate.policy.digest, start.bytes);
       return { trail, keep };
     } catch (error) {
       await trail.close();

@@ -1,8 +1,11 @@
 // The policy that `serve` begins with, and the source that it follows from then on. What cannot be served at the start is told with its
 // exit status.
-import type { Config } from '../config/index.js';
-import type { Candidate, PolicySource } from '../policy/active-policy.js';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Config, storeOf } from '../config/index.js';
+import type { PolicySource } from '../policy/active-policy.js';
 import type { PolicyFault } from '../policy/policy-fault.js';
+import type { StartOffer } from '../policy/start-policy.js';
 import { makeDirectorySource } from '../policy/sources/directory-source.js';
 import { makePathSource } from '../policy/sources/path-source.js';
 import type { Source } from '../policy/sources/source.js';
@@ -17,11 +20,14 @@ import { publicationRule, requirePublication } from './publication.js';
 import { escapeText } from './render/escape.js';
 
 export interface PolicyAtStart {
-  readonly candidate: Candidate;
-  /** Of the snapshot that decides. */
-  readonly bytes: Uint8Array;
-  /** Null if it cannot change. */
+  /** Null where there is none, or none that could be served. */
+  readonly offered: StartOffer | null;
+  /** Null where nothing follows it but what the store has. */
   readonly source: Source | null;
+  /** Whether the store is where policies come from. */
+  readonly isInStore: boolean;
+  /** Why nothing is offered: what to say where the store has no policy either. */
+  readonly without: CliFailure | null;
 }
 
 /** `typed`: what `--policy` was given, as it was typed. Throws `CliFailure`. */
@@ -30,7 +36,14 @@ export async function policyAtStart(io: CliIo, config: Config, typed: string | u
   if (config.policy !== null) return pathAtStart(io, { path: config.policy, shown: typed ?? config.policy }, config);
   const source = sourceOf(config);
   if (source !== null) return offeredAtStart(source, config);
-  throw new CliFailure(
+  const store = storeOf(config);
+  // None is made to find out that it has no policy.
+  if (store.kind === 'embedded' && !existsSync(join(store.dataDir, 'store'))) throw noPolicy();
+  return { offered: null, source: null, isInStore: true, without: noPolicy() };
+}
+
+function noPolicy(): CliFailure {
+  return new CliFailure(
     EXIT.usage,
     { code: 'serve.policy', message: 'there is no policy to serve' },
     { help: 'name a policy folder or a snapshot with --policy' },
@@ -58,31 +71,24 @@ async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config
   const { policy, bytes, source } = await openPolicy(io, shown, 'serve');
   const statement = await requirePublication({ policy, source, shown, path }, config);
   const from: PolicySource = source === 'stdin' ? { kind: source } : { kind: source, path };
-  const candidate: Candidate = {
-    policy,
-    source: from,
-    // What was compiled just now states what was computed just now.
-    labels: source === 'folder' ? 'verified' : 'unverified',
-    ...(statement === null ? {} : { statement }),
-  };
-  return { candidate, bytes, source: followed };
+  // What was compiled just now states what was worked out just now.
+  const labels = source === 'folder' ? 'verified' : 'unverified';
+  const offered = { policy, bytes, statement, labels, from } as const;
+  return { offered, source: followed, isInStore: false, without: null };
 }
 
+/** What cannot be had from a source now does not keep a gateway from beginning with what was in force last. */
 async function offeredAtStart(source: Source, config: Config): Promise<PolicyAtStart> {
   const { signal } = new AbortController();
   const found = await source.look('hurry', signal);
-  if (found.kind !== 'offer') throw notServed(source, found.kind === 'fault' ? found.fault : UNSETTLED);
-  const { offer } = found;
-  const verified = await verifyOffer(offer, { rule: publicationRule(config), clock: systemClock }, signal);
-  if (verified.kind === 'refused') throw notServed(source, verified.fault);
-  const { policy, bytes, statement } = verified;
-  const candidate: Candidate = {
-    policy,
-    source: offer.from,
-    labels: offer.content.kind === 'folder' ? 'verified' : 'unverified',
-    ...(statement === null ? {} : { statement }),
-  };
-  return { candidate, bytes, source };
+  const start = { source, isInStore: false, offered: null };
+  if (found.kind !== 'offer')
+    return { ...start, without: notServed(source, found.kind === 'fault' ? found.fault : UNSETTLED) };
+  const { content, from } = found.offer;
+  const verified = await verifyOffer(found.offer, { rule: publicationRule(config), clock: systemClock }, signal);
+  if (verified.kind === 'refused') return { ...start, without: notServed(source, verified.fault) };
+  const offered = { ...verified, labels: content.kind === 'folder' ? 'verified' : 'unverified', from } as const;
+  return { ...start, offered, without: null };
 }
 
 const UNSETTLED: PolicyFault = Object.freeze({

@@ -1,20 +1,17 @@
 // What `serve` asks of a snapshot before it is served: that it was published. While it runs, the same is asked of what follows.
-import type { Policy, PublicationStatement } from '../../engine/index.js';
+import type { Policy } from '../../engine/index.js';
 import type { Config } from '../config/index.js';
-import type { Database } from '../db/database.js';
-import type { Candidate } from '../policy/active-policy.js';
-import { isRollback, rollbackText, storedActivations } from '../policy/activations.js';
 import type { PublicationRule } from '../policy/verify-offer.js';
 import { systemClock } from '../ports.js';
 import { readKeyring } from '../signing/keyring-file.js';
 import { statementBeside } from '../signing/statement-file.js';
-import { verifyPublication } from '../policy/verify-publication.js';
+import { type SignedStatement, verifyPublication } from '../policy/verify-publication.js';
 import { statusOfFaults } from './commands/verify.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { asFailure } from './statement-flags.js';
 
-/** Null if nobody has to have signed. */
+/** Null where nobody has to have signed. */
 export function publicationRule({ snapshot }: Config): PublicationRule | null {
   const { requireSignature, keyringFile, environment } = snapshot;
   if (!requireSignature || keyringFile === null) return null;
@@ -29,8 +26,8 @@ interface Opened {
   readonly path: string;
 }
 
-/** The statement under which it was published; null if none is asked for. Throws `CliFailure` 2, 6, 8 or 9, as `verify` does. */
-export async function requirePublication(opened: Opened, config: Config): Promise<PublicationStatement | null> {
+/** The statement under which it was published; null where none is asked for. Throws `CliFailure` 2, 6, 8 or 9, as `verify` does. */
+export async function requirePublication(opened: Opened, config: Config): Promise<SignedStatement | null> {
   const rule = publicationRule(config);
   if (rule === null) return null;
   const { policy, source, shown, path } = opened;
@@ -45,7 +42,7 @@ export async function requirePublication(opened: Opened, config: Config): Promis
     );
   }
   const keyring = await asFailure(readKeyring(rule.keyring));
-  const { faults, statement } = await asFailure(
+  const { faults, signed } = await asFailure(
     verifyPublication(policy, statementBeside({ path, shown }), {
       keyring,
       at: systemClock.now(),
@@ -53,25 +50,14 @@ export async function requirePublication(opened: Opened, config: Config): Promis
       minimumGeneration: null,
     }),
   );
-  const [first] = faults;
-  if (first === undefined) return statement;
+  if (signed !== null) return signed;
+  const [{ code, message } = { code: 'signature.missing', message: 'it has no statement' }] = faults;
   throw new CliFailure(
     statusOfFaults(faults),
-    { code: first.code, message: `\`${shown}\` is not served: ${first.message}` },
+    { code, message: `\`${shown}\` is not served: ${message}` },
     {
       help: `see \`bailiwick verify ${shown} --keyring ${rule.keyring.shown}\``,
       report: { snapshot: policy.digest, faults },
     },
   );
-}
-
-/** A restart must not bring back what was replaced. Throws `CliFailure` 6. */
-export async function refuseRollback(db: Database, { policy, statement }: Candidate): Promise<void> {
-  if (statement === undefined) return;
-  const accepted = await storedActivations(db).accepted(policy.name, statement.environment);
-  if (!isRollback(statement, accepted)) return;
-  throw new CliFailure(EXIT.precondition, {
-    code: 'snapshot.rollback_refused',
-    message: `the snapshot is not served: ${rollbackText(statement, accepted)}`,
-  });
 }

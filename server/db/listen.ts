@@ -84,6 +84,8 @@ async function subscribe(
   return {
     close: async () => {
       closing.abort();
+      // Somebody waits for its end, and it alone may keep the process alive for that.
+      client?.ref();
       await client?.end();
     },
   };

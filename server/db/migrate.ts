@@ -12,6 +12,7 @@ import { ownSchema } from './migrations/0005-own-schema.js';
 import { keptAnswers } from './migrations/0006-kept-answers.js';
 import { auditOutbox } from './migrations/0007-audit-outbox.js';
 import { activations } from './migrations/0009-activations.js';
+import { storedSnapshots } from './migrations/0010-stored-snapshots.js';
 import { SCHEMA } from './session-settings.js';
 import { type Fragment, rowsOf, sql } from './sql.js';
 
@@ -30,6 +31,7 @@ export const MIGRATIONS: readonly StoreMigration[] = Object.freeze([
   { name: '0006-kept-answers', up: keptAnswers },
   { name: '0007-audit-outbox', up: auditOutbox },
   { name: '0009-activations', up: activations },
+  { name: '0010-stored-snapshots', up: storedSnapshots },
 ]);
 
 const TABLE = 'schema_migrations';

@@ -5,6 +5,8 @@ import type { Knex } from 'knex';
 import { POOL_LIMITS } from '../limits.js';
 import { sqlStateOf, StoreError } from './failures.js';
 
+export type Transaction = Knex.Transaction;
+
 export interface TransactionOptions {
   /** How many times it is begun again where the store gave it up for the sake of another; `work` must bear that. None unless said. */
   readonly retry?: number;

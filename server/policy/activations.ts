@@ -1,24 +1,67 @@
-// The policies that became active, in the store: one count of generations for all gateways that share it and for all their restarts,
-// and the newest statement that was ever accepted (docs/serving.md "Generations").
-import type { Instant, Policy, PublicationStatement } from '../../engine/index.js';
+// The policies that became active, in the store: the newest row is what should be in force, for all gateways that share it and for all
+// their restarts (docs/serving.md "Generations"). Nobody else decides that; a gateway only follows it (follow-activations.ts).
+import { formatInstant, type Instant, instantOf, type Policy, type PublicationStatement } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { sqlStateOf } from '../db/failures.js';
 import { rowsOf, sql } from '../db/sql.js';
+import type { Transaction } from '../db/transaction.js';
+import type { Labels } from './active-policy.js';
+import type { SignedStatement } from './verify-publication.js';
 
-/** What a gateway asks of the history that it shares with others, before it makes a policy the active one. */
-export interface Activations {
-  /** The generation of an activation. Where the last one of all was of the same policy, it is that one: another gateway, or a restart. */
-  readonly record: (activation: NewActivation) => Promise<number>;
-  /** The newest statement that was accepted for a policy and an environment; null if there was none. */
-  readonly accepted: (policy: string, environment: string) => Promise<Accepted | null>;
-}
+/** By a source, by somebody who chose it, or by somebody (or a gateway) that returned to it. */
+export type ActivationKind = 'offered' | 'activated' | 'rolled_back';
 
 export interface NewActivation {
+  readonly kind: ActivationKind;
   readonly policy: Pick<Policy, 'name' | 'digest' | 'decisions'>;
-  readonly statement: PublicationStatement | null;
+  readonly statement: SignedStatement | null;
+  /** For people, as is who asked. */
   readonly reason: string;
+  readonly askedBy: string;
   readonly at: Instant;
+  /** Only while none is newer than this generation; whatever is the newest unless given. */
+  readonly after?: number;
 }
+
+export type Recorded =
+  | {
+      /** `in_force`: the newest activation is that already: of another gateway, or from before a restart. */
+      readonly kind: 'recorded' | 'in_force';
+      readonly generation: number;
+    }
+  /** It was offered last and something else was chosen since: it is not taken again before another one is offered. */
+  | { readonly kind: 'held'; readonly newest: StoredActivation }
+  /** Another one became the newest. */
+  | { readonly kind: 'superseded' }
+  /** Its statement is older than one that was accepted. */
+  | { readonly kind: 'rollback'; readonly text: string };
+
+export interface StoredActivation {
+  readonly generation: number;
+  readonly kind: ActivationKind;
+  readonly policy: string;
+  readonly snapshot: string;
+  readonly decisions: string;
+  readonly envelope: string | null;
+  readonly reason: string;
+  readonly askedBy: string;
+  readonly at: Instant;
+  /** What is known of the snapshot; null where it is not stored. */
+  readonly labels: Labels | null;
+}
+
+export interface Activations {
+  /** Writes the next one, in one transaction with `beside`. Several who write at once never make the same generation. */
+  readonly record: (activation: NewActivation, beside?: Beside) => Promise<Recorded>;
+  readonly newest: () => Promise<StoredActivation | null>;
+  /** The newest statement that was accepted for a policy and an environment; null where there was none. */
+  readonly accepted: (policy: string, environment: string) => Promise<Accepted | null>;
+  /** Newest first. */
+  readonly list: (most: number) => Promise<readonly StoredActivation[]>;
+}
+
+/** What is written with an activation, or not at all. */
+export type Beside = (transaction: Transaction, generation: number) => Promise<void>;
 
 export interface Accepted {
   readonly generation: number;
@@ -28,51 +71,123 @@ export interface Accepted {
 interface Row {
   /** Of a bigint. */
   readonly generation: string;
+  readonly kind: ActivationKind;
+  readonly policy: string;
   readonly snapshot: string;
-  readonly statement_generation: string | null;
+  readonly decisions: string;
+  readonly statement: string | null;
+  readonly reason: string;
+  readonly asked_by: string;
+  readonly activated_at: Date;
+  readonly labels: Labels | null;
 }
+
+/** Where each new generation is announced. */
+export const ACTIVATIONS_CHANNEL = 'bailiwick_activations';
 
 const UNIQUE_VIOLATION = '23505';
 const TRIES = 10;
 
+const NEWEST_FIRST = sql`SELECT a.generation, a.kind, a.policy, a.snapshot, a.decisions, a.statement, a.reason, a.asked_by,
+    a.activated_at, s.labels
+  FROM activations AS a LEFT JOIN snapshots AS s ON s.snapshot = a.snapshot ORDER BY a.generation DESC`;
+
 /** The store must be migrated. */
-export function storedActivations({ knex }: Pick<Database, 'knex'>): Activations {
-  const record = async (activation: NewActivation, tries: number): Promise<number> => {
-    const { policy, statement, reason, at } = activation;
-    const [last] = await rowsOf<Row>(
-      knex,
-      sql`SELECT generation, snapshot, statement_generation FROM activations ORDER BY generation DESC LIMIT ${1}`,
-    );
-    const own = statement === null ? null : String(statement.generation);
-    if (last?.snapshot === policy.digest && last.statement_generation === own) return Number(last.generation);
-    const next = Number(last?.generation ?? 0) + 1;
+export function storedActivations({
+  knex,
+  transaction,
+  vital,
+}: Pick<Database, 'knex' | 'transaction' | 'vital'>): Activations {
+  const attempt = (activation: NewActivation, beside: Beside | undefined): Promise<Recorded> =>
+    transaction(async (within) => {
+      const [newest = null] = (await rowsOf<Row>(within, sql`${NEWEST_FIRST} LIMIT ${1}::integer`)).map(toStored);
+      const refusal = await refusalOf(within, activation, newest);
+      if (refusal !== null) return refusal;
+      const generation = (newest?.generation ?? 0) + 1;
+      await insert(within, activation, generation);
+      await beside?.(within, generation);
+      await rowsOf(within, sql`SELECT pg_notify(${ACTIVATIONS_CHANNEL}, ${String(generation)})`);
+      return { kind: 'recorded', generation };
+    });
+  const record = async (activation: NewActivation, beside: Beside | undefined, tries: number): Promise<Recorded> => {
     try {
-      await rowsOf(
-        knex,
-        sql`INSERT INTO activations
-          (generation, policy, snapshot, decisions, environment, statement_generation, reason, activated_at)
-          VALUES (${next}, ${policy.name}, ${policy.digest}, ${policy.decisions}, ${statement?.environment ?? null},
-            ${own}::bigint, ${reason}, ${new Date(at).toISOString()}::timestamptz)`,
-      );
-      return next;
+      return await attempt(activation, beside);
     } catch (error) {
       // Another gateway was first: what it made active may be the same.
       if (sqlStateOf(error) !== UNIQUE_VIOLATION || tries <= 1) throw error;
-      return record(activation, tries - 1);
+      return record(activation, beside, tries - 1);
     }
   };
   return {
-    record: (activation) => record(activation, TRIES),
-    accepted: async (policy, environment) => {
-      const [row] = await rowsOf<{ readonly generation: string; readonly snapshot: string }>(
-        knex,
-        sql`SELECT statement_generation AS generation, snapshot FROM activations
-          WHERE policy = ${policy} AND environment = ${environment}
-          ORDER BY statement_generation DESC LIMIT 1`,
-      );
-      return row === undefined ? null : { generation: Number(row.generation), snapshot: row.snapshot };
+    record: (activation, beside) => record(activation, beside, TRIES),
+    newest: async () => {
+      const [row] = await vital<Row>(sql`${NEWEST_FIRST} LIMIT ${1}::integer`);
+      return row === undefined ? null : toStored(row);
     },
+    accepted: (policy, environment) => lastAccepted(knex, { policy, environment }),
+    list: async (most) => (await rowsOf<Row>(knex, sql`${NEWEST_FIRST} LIMIT ${most}::integer`)).map(toStored),
   };
+}
+
+/** Why nothing is to be written; null where the next generation is this activation. */
+async function refusalOf(
+  within: Transaction,
+  activation: NewActivation,
+  newest: StoredActivation | null,
+): Promise<Recorded | null> {
+  const { kind, policy, statement, after } = activation;
+  const isNewest = newest?.snapshot === policy.digest && payloadOf(newest.envelope) === payloadOf(statement?.envelope);
+  const isOffered = kind === 'offered';
+  if (newest !== null && isOffered) {
+    const lastOffered = await lastOffer(within);
+    if (lastOffered === policy.digest && isNewest) return { kind: 'in_force', generation: newest.generation };
+    if (lastOffered === policy.digest && newest.snapshot !== policy.digest) return { kind: 'held', newest };
+  } else if (newest !== null && isNewest) return { kind: 'in_force', generation: newest.generation };
+  if (after !== undefined && after < (newest?.generation ?? 0)) return { kind: 'superseded' };
+  if (statement === null || kind === 'rolled_back') return null;
+  const accepted = await lastAccepted(within, statement.says);
+  return isRollback(statement.says, accepted)
+    ? { kind: 'rollback', text: rollbackText(statement.says, accepted) }
+    : null;
+}
+
+async function lastOffer(within: Transaction): Promise<string | null> {
+  const [row] = await rowsOf<{ readonly snapshot: string }>(
+    within,
+    sql`SELECT snapshot FROM activations WHERE kind = ${'offered'} ORDER BY generation DESC LIMIT 1`,
+  );
+  return row?.snapshot ?? null;
+}
+
+async function lastAccepted(
+  within: Database['knex'],
+  { policy, environment }: Pick<PublicationStatement, 'policy' | 'environment'>,
+): Promise<Accepted | null> {
+  const [row] = await rowsOf<{ readonly generation: string; readonly snapshot: string }>(
+    within,
+    sql`SELECT statement_generation AS generation, snapshot FROM activations
+      WHERE policy = ${policy} AND environment = ${environment}
+      ORDER BY statement_generation DESC LIMIT 1`,
+  );
+  return row === undefined ? null : { generation: Number(row.generation), snapshot: row.snapshot };
+}
+
+/** The snapshot counts as used now, so that it is the last to make room for others. */
+async function insert(within: Transaction, activation: NewActivation, generation: number): Promise<void> {
+  const { kind, policy, statement, reason, askedBy, at } = activation;
+  const own = statement === null ? null : String(statement.says.generation);
+  const when = sql`${formatInstant(at)}::timestamptz`;
+  await rowsOf(
+    within,
+    sql`INSERT INTO activations
+      (generation, kind, policy, snapshot, decisions, environment, statement_generation, statement, reason, asked_by, activated_at)
+      VALUES (${generation}, ${kind}, ${policy.name}, ${policy.digest}, ${policy.decisions},
+        ${statement?.says.environment ?? null}, ${own}::bigint, ${statement?.envelope ?? null}, ${reason}, ${askedBy}, ${when})`,
+  );
+  await rowsOf(
+    within,
+    sql`UPDATE snapshots SET used_at = GREATEST(used_at, ${when}) WHERE snapshot = ${policy.digest}`,
+  );
 }
 
 /** Whether a statement is older than what was accepted before, or says something else under the same generation. */
@@ -84,4 +199,22 @@ export function isRollback({ generation, snapshot }: PublicationStatement, accep
 export function rollbackText({ generation }: PublicationStatement, accepted: Accepted | null): string {
   const before = String(accepted?.generation ?? 0);
   return `its statement has generation ${String(generation)}, and ${before} was accepted before: publish it with a later one`;
+}
+
+/** What was signed; other signatures under it make no other statement. */
+function payloadOf(envelope: string | null | undefined): string | null {
+  if (envelope === null || envelope === undefined) return null;
+  const parsed: unknown = JSON.parse(envelope);
+  const payload: unknown = typeof parsed === 'object' && parsed !== null ? Reflect.get(parsed, 'payload') : null;
+  return typeof payload === 'string' ? payload : null;
+}
+
+function toStored({ statement, asked_by, activated_at, generation, ...row }: Row): StoredActivation {
+  return {
+    ...row,
+    generation: Number(generation),
+    envelope: statement,
+    askedBy: asked_by,
+    at: instantOf(activated_at.getTime()),
+  };
 }

@@ -8,24 +8,24 @@ import type { PolicyFault } from './policy-fault.js';
 
 enablePatches();
 
-/** Where a policy was read; `memory` is one that this process made. */
+/** Where a policy was read; `store` has what others activated, `memory` is one that this process made. */
 export type PolicySource =
   | { readonly kind: 'folder' | 'file' | 'directory'; readonly path: string }
   | { readonly kind: 'url'; readonly url: string }
-  | { readonly kind: 'stdin' | 'memory' };
+  | { readonly kind: 'stdin' | 'memory' | 'store' };
 
 /** A verified policy that may become the active one. */
 export interface Candidate {
   readonly policy: Policy;
-  /** `memory` unless given. */
+  /** `memory` unless said. */
   readonly source?: PolicySource;
-  /** The signed statement under which it was accepted; none unless given. */
+  /** The signed statement under which it was accepted; none unless said. */
   readonly statement?: PublicationStatement;
-  /** `verified` unless given: what this process compiled states what it computed. */
+  /** `verified` unless said: what this process compiled states what it worked out. */
   readonly labels?: Labels;
 }
 
-/** Whether the digests that a snapshot states of its decisions have been computed: no decision reads them. */
+/** Whether the digests that a snapshot states of its decisions have been worked out: no decision reads them. */
 export type Labels = 'unverified' | 'verified' | 'false';
 
 /** The policy that decides. Frozen: whoever pinned it keeps it while others become active. */
@@ -58,6 +58,8 @@ export interface PolicyState {
   readonly confirmedTick: number;
   /** Why what the source offers is not served, while that is so. */
   readonly refusal: Refusal | null;
+  /** Why the newest activation is not in force here, while that is so. */
+  readonly lag: Refusal | null;
 }
 
 export interface Refusal extends PolicyFault {
@@ -82,6 +84,8 @@ export interface ActivePolicy {
   readonly confirm: () => void;
   /** The source offers something else, which cannot be served; the active one stays. */
   readonly refuse: (fault: PolicyFault) => void;
+  /** The newest activation cannot be served; the active one stays. Null: it is served. */
+  readonly fallBehind: (fault: PolicyFault | null) => void;
   /** What was found out about the labels of this generation; said too late, it is dropped. */
   readonly noteLabels: (generation: number, labels: Labels) => void;
   /** Calls `listener` after each activation, in order; gives the way to end that. */
@@ -100,7 +104,14 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
   const listeners = new Set<PolicyListener>();
   const initial = activeOf(first, { generation: options.generation ?? 1, since: clock.now() });
   let state: PolicyState = produceWithPatches<PolicyState>(
-    { active: initial, history: {}, confirmedAt: initial.since, confirmedTick: performance.now(), refusal: null },
+    {
+      active: initial,
+      history: {},
+      confirmedAt: initial.since,
+      confirmedTick: performance.now(),
+      refusal: null,
+      lag: null,
+    },
     (draft) => {
       draft.history[initial.generation] = castDraft(activationOf(initial, 'start'));
     },
@@ -116,6 +127,7 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
         draft.confirmedAt = to.since;
         draft.confirmedTick = performance.now();
         draft.refusal = null;
+        draft.lag = null;
         draft.history[to.generation] = castDraft(activationOf(to, reason));
         // One key more than before, so that one at most is too many.
         const [oldest, ...others] = Object.keys(draft.history);
@@ -135,6 +147,12 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
     refuse: (fault) => {
       state = produce(state, (draft) => {
         draft.refusal = castDraft({ ...fault, at: clock.now() });
+      });
+    },
+    fallBehind: (fault) => {
+      if (fault === null && state.lag === null) return;
+      state = produce(state, (draft) => {
+        draft.lag = fault === null ? null : castDraft({ ...fault, at: clock.now() });
       });
     },
     noteLabels: (generation, labels) => {

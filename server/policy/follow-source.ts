@@ -1,23 +1,29 @@
 // A gateway follows the source of its policy (docs/serving.md): it looks from time to time, takes what is offered, and keeps the last
 // good policy in force whatever is wrong with the source or with what it offers.
 import { type Watch, watchEvery } from '../watch.js';
+import type { ActivePolicy } from './active-policy.js';
+import type { Activator } from './activator.js';
 import { oneLine, type PolicyFault } from './policy-fault.js';
 import type { Found, Source, Why } from './sources/source.js';
 import { ageOf, type AgeLimits, type Staleness, stalenessOf } from './staleness.js';
 import { STORE_FAULT, takeOffer, type TakeOptions } from './take-offer.js';
 
-export interface FollowOptions extends Omit<TakeOptions, 'onReturned' | 'source'> {
+export interface FollowOptions extends Omit<TakeOptions, 'after' | 'onReturned' | 'source' | 'policies' | 'activator'> {
   readonly source: Source;
+  readonly policies: ActivePolicy;
+  readonly activator: Pick<Activator, 'activations' | 'newest' | 'offer'>;
   readonly ages: AgeLimits;
   /** Milliseconds between two looks. */
   readonly interval: number;
 }
 
 export function followSource(options: FollowOptions): Watch {
-  const { source, policies, log } = options;
+  const { source, policies, activator, log } = options;
   // Why what was offered last is not served, and why the source could not be asked.
   let refused: PolicyFault | null = null;
   let outage: PolicyFault | null = null;
+  // Whether what was offered last is to be offered once more.
+  let again = false;
   const tell = (fault: PolicyFault): void => {
     policies.refuse(fault);
     log.error(
@@ -25,24 +31,32 @@ export function followSource(options: FollowOptions): Watch {
       'what the source offers is not taken, and the policy in force stays',
     );
   };
+  /** What was said of the source holds, whatever somebody else has activated since. */
+  const recall = (fault: PolicyFault): void => {
+    if (!isSame(fault, policies.state().refusal)) policies.refuse(fault);
+  };
   const onReturned = (fault: PolicyFault): void => {
     refused = fault;
     policies.refuse(fault);
   };
-  const use = async (found: Found, signal: AbortSignal): Promise<void> => {
+  const use = async (found: Found, after: number, signal: AbortSignal): Promise<void> => {
     if (found.kind === 'unsettled') return;
     const before = outage;
     outage = found.kind === 'fault' ? found.fault : null;
     if (outage !== null) {
       // Said once, however long it lasts.
       if (!isSame(outage, before)) tell(outage);
+      else recall(outage);
       return;
     }
     if (found.kind === 'offer') {
-      refused = await takeOffer(found.offer, { ...options, onReturned }, signal);
+      const taken = await takeOffer(found.offer, { ...options, after, onReturned }, signal);
       if (signal.aborted) return;
+      refused = taken.kind === 'refused' ? taken.fault : null;
+      again = taken.kind === 'again' || refused?.code === STORE_FAULT;
+      if (taken.kind === 'again') return;
       if (refused !== null) tell(refused);
-    } else if (before !== null && refused !== null) policies.refuse(refused);
+    } else if (refused !== null) recall(refused);
     if (refused === null) policies.confirm();
   };
   const ask = async (why: Why, signal: AbortSignal): Promise<Found> => {
@@ -55,11 +69,12 @@ export function followSource(options: FollowOptions): Watch {
   };
   const tellAge = makeAgeTeller(options);
   return watchEvery(options.interval, async (why, signal) => {
-    // Nothing has changed at the source when the store is back.
-    const found = await ask(refused?.code === STORE_FAULT ? 'hurry' : why, signal);
+    const after = activator.newest();
+    // Nothing has changed at the source when the store is back, or somebody else was first.
+    const found = await ask(again ? 'hurry' : why, signal);
     if (signal.aborted) return;
     if (why === 'hurry') outage = null;
-    await use(found, signal);
+    await use(found, after, signal);
     tellAge();
   });
 }

@@ -21,7 +21,7 @@ async function open({ content, signed }: Extract<SnapshotTask, { kind: 'open' }>
   const bytes = await bytesOf(content);
   if ('kind' in bytes) return { kind: 'refused', fault: faultOfRead(bytes) };
   const digest = sha256Of(bytes);
-  if (content.kind === 'file' && (content.digest ?? digest) !== digest) {
+  if (content.kind !== 'folder' && (content.digest ?? digest) !== digest) {
     return { kind: 'refused', fault: oneLine('snapshot.digest', `its bytes are another snapshot (${digest})`) };
   }
   if ((signed ?? digest) !== digest) {

@@ -8,7 +8,7 @@ import { SigningError } from '../signing/signing-error.js';
 import { oneLine, type PolicyFault } from './policy-fault.js';
 import { openInThread } from './snapshot-thread.js';
 import type { Offer } from './sources/source.js';
-import { verifyPublication } from './verify-publication.js';
+import { type SignedStatement, verifyPublication } from './verify-publication.js';
 
 /** Who must have published what is served, and for what. The keyring is read with each offer, so that keys can be replaced. */
 export interface PublicationRule {
@@ -29,7 +29,8 @@ export interface Verified {
   readonly policy: Policy;
   /** The snapshot's exact bytes. */
   readonly bytes: Uint8Array;
-  readonly statement: PublicationStatement | null;
+  /** Null where nobody has to have signed. */
+  readonly statement: SignedStatement | null;
 }
 
 interface Refused {
@@ -40,35 +41,40 @@ interface Refused {
 /** Of what has to be signed nothing is opened before enough keys have signed it. Rejects once `signal` is aborted. */
 export async function verifyOffer(offer: Offer, judge: Judge, signal: AbortSignal): Promise<Verified | Refused> {
   const { rule, clock, refuseToFollow } = judge;
-  const statement = rule === null ? null : await statementOf(offer, { rule, clock });
+  const statement = await statementOf(offer, { rule, clock });
   if (statement !== null && 'kind' in statement) return statement;
-  const fault = statement === null ? null : await refuseToFollow?.(statement);
+  const fault = statement === null ? null : await refuseToFollow?.(statement.says);
   if (fault !== null && fault !== undefined) return refused(fault);
-  const opened = await openInThread(offer.content, { signed: statement?.snapshot ?? null, signal });
+  const opened = await openInThread(offer.content, { signed: statement?.says.snapshot ?? null, signal });
   if (opened.kind === 'refused') return opened;
   const { policy, bytes } = opened;
-  if (statement === null || statement.policy === policy.name) return { kind: 'verified', policy, bytes, statement };
+  if (statement === null || statement.says.policy === policy.name)
+    return { kind: 'verified', policy, bytes, statement };
   return refused(oneLine('statement.policy', 'the statement is about a policy with another name'));
 }
 
-async function statementOf(
-  { content, statement: text }: Offer,
-  { rule, clock }: Judge & { readonly rule: PublicationRule },
-): Promise<PublicationStatement | Refused> {
+/** The statement under which it was published, whatever that is about; null where nobody has to have signed. */
+export async function statementOf(
+  { content, statement: text }: Pick<Offer, 'content' | 'statement'>,
+  { rule, clock }: Pick<Judge, 'rule' | 'clock'>,
+): Promise<SignedStatement | Refused | null> {
+  if (rule === null) return null;
   if (content.kind === 'folder')
     return refused(oneLine('signature.missing', 'a folder cannot be signed: serve a snapshot'));
   try {
     const keyring = await readKeyring(rule.keyring);
     const expected = { keyring, at: clock.now(), environment: rule.environment, minimumGeneration: null };
-    const { statement, faults } = await verifyPublication('as stated', text, expected);
-    const [first] = faults;
-    if (first !== undefined) return refused({ ...first, problems: faults.slice(1).map(({ message }) => message) });
-    return statement ?? refused(oneLine('signature.missing', 'it has no statement that can be read'));
+    const { signed, faults } = await verifyPublication('as stated', text, expected);
+    if (signed !== null) return signed;
+    const [{ code, message } = UNREAD, ...others] = faults;
+    return refused({ code, message, problems: others.map((other) => other.message) });
   } catch (error) {
     if (!(error instanceof SigningError)) throw error;
     return refused({ code: error.code, message: error.message, problems: error.faults });
   }
 }
+
+const UNREAD = oneLine('signature.missing', 'it has no statement that can be read');
 
 function refused(fault: PolicyFault): Refused {
   return { kind: 'refused', fault };

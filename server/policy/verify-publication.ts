@@ -6,6 +6,7 @@ import {
   judgeStatement,
   type Keyring,
   type Policy,
+  type PublicationStatement,
   type StatementFault,
   type StatementReport,
 } from '../../engine/index.js';
@@ -30,7 +31,15 @@ export interface PublicationFault {
 /** It is published where there are no faults. */
 export type Publication = Pick<StatementReport, 'signatures' | 'statement'> & {
   readonly faults: readonly PublicationFault[];
+  /** Null exactly where there are faults. */
+  readonly signed: SignedStatement | null;
 };
+
+/** A statement that was verified, and the envelope that holds it, as JSON. */
+export interface SignedStatement {
+  readonly says: PublicationStatement;
+  readonly envelope: string;
+}
 
 /** `subject`: the policy at hand; or none yet, and whoever opens it compares. Rejects with `SigningError` where the statement cannot be read. */
 export async function verifyPublication(
@@ -52,7 +61,10 @@ export async function verifyPublication(
       ...(environment === null ? {} : { environment }),
       ...(minimumGeneration === null ? {} : { minimumGeneration }),
     };
-    return judgeStatement(envelope, { keyring, verify: verifyEd25519 }, expected);
+    const report = judgeStatement(envelope, { keyring, verify: verifyEd25519 }, expected);
+    const { statement: says, faults } = report;
+    const isGood = says !== null && faults.length === 0;
+    return { ...report, signed: isGood ? { says, envelope: Buffer.from(bytes).toString('utf8') } : null };
   } catch (error) {
     if (!(error instanceof SigningError)) throw error;
     if (error.code !== 'statement.invalid' && error.code !== 'file.too_large') throw error;
@@ -61,5 +73,5 @@ export async function verifyPublication(
 }
 
 function refused(code: PublicationFault['code'], message: string): Publication {
-  return { signatures: [], statement: null, faults: [{ code, message }] };
+  return { signatures: [], statement: null, faults: [{ code, message }], signed: null };
 }

@@ -121,7 +121,7 @@ it('follows a directory store: what is published there is served within a look, 
     expect((await runCli(['compile', folder, '-o', at(name)])).status).toBe(0);
   };
   const publish = (name: string): ReturnType<typeof runCli> => runCli(['publish', at(name), '--to', at('store')]);
-  const none = await bailiwick('serve', '--policy-directory', at('store'));
+  const none = await runCli(['serve', '--policy-directory', at('store'), '--data-dir', await newDataDir()]);
   expect(none).toMatchObject({ status: 6, stderr: expect.stringContaining('there is no such directory') });
   await compileAs('.one.json', 'namespace:read');
   await compileAs('.two.json', 'resource:read');

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -58,7 +60,10 @@ describe('serve', () => {
   });
 
   it('needs a policy that can be used', async () => {
-    expect(await bailiwick('serve')).toMatchObject({ status: 2, stderr: expect.stringContaining('--policy') });
+    const none = join(await makeFolder(), 'data');
+    const bare = await spawnCli(['serve', '--data-dir', none]);
+    expect(bare).toMatchObject({ status: 2, stderr: expect.stringContaining('--policy') });
+    expect(existsSync(none)).toBe(false);
     expect(await bailiwick('serve', '--policy', '/nowhere')).toMatchObject({ status: 2 });
     const bad = await makeFolder({ ...POLICY, 'grants.yaml': 'grants: 7\n' });
     expect(await bailiwick('serve', '--policy', bad)).toMatchObject({ status: 3, stdout: '' });

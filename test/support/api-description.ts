@@ -26,7 +26,7 @@ export function declaredAdminRoutes(): readonly Route[] {
     db: noStore(),
     fingerprint: unasked,
     nextId: unasked,
-    policies: { ...policies, noteLabels: unasked, subscribe: unasked },
+    policies: { ...policies, fallBehind: unasked, noteLabels: unasked, subscribe: unasked },
     ages: NO_AGE_LIMITS,
     readiness: unasked,
     metrics: [],

@@ -3,14 +3,16 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Instant, instantOf, type PublicationStatement } from '../../engine/index.js';
+import { type Instant, instantOf } from '../../engine/index.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
 import { type ActivePolicy, makeActivePolicy } from '../../server/policy/active-policy.js';
-import { type Activations, storedActivations } from '../../server/policy/activations.js';
+import { storedActivations } from '../../server/policy/activations.js';
+import { type Activator, makeActivator } from '../../server/policy/activator.js';
 import { type FollowOptions, followSource } from '../../server/policy/follow-source.js';
 import { makePathSource } from '../../server/policy/sources/path-source.js';
 import { NO_AGE_LIMITS } from '../../server/policy/staleness.js';
 import type { Source } from '../../server/policy/sources/source.js';
+import type { SignedStatement } from '../../server/policy/verify-publication.js';
 import type { Watch } from '../../server/watch.js';
 import { snapshotOf } from './gateway.js';
 import { newDataDir } from './stores.js';
@@ -36,6 +38,7 @@ interface Line {
 
 export interface Followed {
   readonly policies: ActivePolicy;
+  readonly activator: Activator;
   readonly watch: Watch;
   readonly path: string;
   readonly lines: readonly Line[];
@@ -46,10 +49,8 @@ export interface Followed {
 }
 
 export let db: Database;
-export let activations: Activations;
 beforeAll(async () => {
   db = await openDatabase({ kind: 'embedded', dataDir: await newDataDir() });
-  activations = storedActivations(db);
 });
 beforeEach(() => db.knex('activations').del());
 afterAll(() => db.close());
@@ -59,7 +60,7 @@ afterEach(() => Promise.all(watches.splice(0).map(({ stop }) => stop())));
 
 export async function follow(
   options: Partial<Pick<FollowOptions, 'rule' | 'ages' | 'interval'>> & {
-    readonly statement?: PublicationStatement;
+    readonly statement?: SignedStatement;
     readonly folder?: string;
     /** In place of the file. */
     readonly source?: Source;
@@ -81,21 +82,20 @@ export async function follow(
   const candidate = {
     policy: A.policy,
     source: { kind: 'file', path },
-    ...(options.statement && { statement: options.statement }),
+    ...(options.statement && { statement: options.statement.says }),
   } as const;
   const policies = makeActivePolicy(candidate, { clock, log });
-  await activations.record({
-    policy: A.policy,
-    statement: options.statement ?? null,
-    reason: 'start',
+  await storedActivations(db).record({
+    ...{ kind: 'offered', policy: A.policy, statement: options.statement ?? null, reason: 'start', askedBy: 'test' },
     at: clock.now(),
-  });
+  } as const);
   const { rule = null, ages = NO_AGE_LIMITS, interval = NEVER } = options;
+  const activator = makeActivator({ db, policies, rule, clock, log });
   const watch = followSource({
     source: options.source ?? (await makePathSource(path)),
     rule,
     policies,
-    activations,
+    activator,
     ages,
     clock,
     log,
@@ -104,6 +104,7 @@ export async function follow(
   watches.push(watch);
   return {
     policies,
+    activator,
     watch,
     path,
     lines,

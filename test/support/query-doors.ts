@@ -19,7 +19,7 @@ export interface Asker {
   readonly actor: Actor;
   readonly at: Instant;
   readonly policy: Policy;
-  /** `anna` unless given. */
+  /** `anna` unless said. */
   readonly id?: string;
 }
 

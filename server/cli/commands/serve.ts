@@ -8,19 +8,17 @@ import { openTls, takeAddresses, takeAdminSocket } from '../gateway-addresses.js
 import { type CliIo, write, writeJson } from '../io.js';
 import { type OpenAudit, openAudit } from '../open-audit.js';
 import { openStore } from '../open-store.js';
-import { policyAtStart } from '../policy-at-start.js';
+import { type PolicyAtStart, policyAtStart } from '../policy-at-start.js';
 import { escapeText } from '../render/escape.js';
 import { onReload, onTermination } from '../signals.js';
 import type { AdminDoors, AuthenticationError, Gateway, GatewayMode } from '../../compose.js';
 import { type Config, storeOf, type SettingFlags } from '../../config/index.js';
 import { isLoopbackName } from '../../http/host-guard.js';
 import { nodeWarning } from '../../node-support.js';
-import { systemClock } from '../../ports.js';
+import { systemClock as clock } from '../../ports.js';
 import { followSource } from '../../policy/follow-source.js';
-import type { Source } from '../../policy/sources/source.js';
-import { storedActivations } from '../../policy/activations.js';
-import { publicationRule, refuseRollback } from '../publication.js';
-import { checkLabels } from '../../policy/check-labels.js';
+import { publicationRule } from '../publication.js';
+import { startServing } from '../start-serving.js';
 
 export function defineServe(command: Command, io: CliIo): void {
   command.addOption(formatOption()).action((options: Options) => serve(io, options));
@@ -65,7 +63,7 @@ export function defineLocal(command: Command, io: CliIo): void {
 
 type Options = SettingFlags & { readonly format: Format };
 
-/** Resolves when the gateway has ended in order. Throws `CliFailure` if it cannot start. */
+/** Resolves when the gateway has ended in order. Throws `CliFailure` where it cannot start. */
 async function serve(io: CliIo, options: Options): Promise<void> {
   const config = await configOf(io, options);
   const { keys, oidc, introspection, mtls } = config.authentication;
@@ -79,9 +77,9 @@ async function serve(io: CliIo, options: Options): Promise<void> {
       { help: 'set `authentication.keys.enabled: true`, or name an issuer of tokens in `authentication.oidc`' },
     );
   }
-  const { candidate, bytes, source } = await policyAtStart(io, config, options.policy);
+  const found = await policyAtStart(io, config, options.policy);
   await warnOfNetwork(io, config);
-  await run(io, { config, mode: { kind: 'serve', ...candidate }, bytes, source, format: options.format });
+  await run(io, { config, found, format: options.format });
 }
 
 async function warnOfNetwork(io: CliIo, { listen, adminListen, tls }: Config): Promise<void> {
@@ -110,27 +108,19 @@ async function local(io: CliIo, options: Options): Promise<void> {
       { help: 'use --listen 127.0.0.1:8080, or `bailiwick serve` for a network' },
     );
   }
-  await run(io, {
-    config,
-    mode: { kind: 'local' },
-    bytes: null,
-    source: null,
-    format: options.format,
-  });
+  await run(io, { config, found: null, format: options.format });
 }
 
 interface RunOptions {
   readonly config: Config;
-  readonly mode: GatewayMode;
-  /** Of the snapshot that decides. */
-  readonly bytes: Uint8Array | null;
-  /** Where the policy comes from; null if it cannot change. */
-  readonly source: Source | null;
+  /** What there is to serve; null in local mode. */
+  readonly found: PolicyAtStart | null;
   readonly format: Format;
 }
 
 async function run(io: CliIo, options: RunOptions): Promise<void> {
-  const { config, mode } = options;
+  const { config, found } = options;
+  const isLocal = found === null;
   const [{ startGateway, watchTlsFiles, AuthenticationError }, { makeLogger }] = await Promise.all([
     import('../../compose.js'),
     import('../../log.js'),
@@ -143,7 +133,7 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
   const reload = onReload(log);
   try {
     // Before the store is made or migrated: an address that is taken leaves nothing behind.
-    const taken = mode.kind === 'local' ? { ...config, adminListen: null } : config;
+    const taken = isLocal ? { ...config, adminListen: null } : config;
     const addresses = await takeAddresses(taken, tls);
     const closeAddresses = async (error: unknown): Promise<never> => {
       await addresses.close();
@@ -152,19 +142,23 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
     const db = await openStore(io, config).catch(closeAddresses);
     let audit: OpenAudit | null = null;
     try {
-      if (mode.kind === 'serve') await refuseRollback(db, mode).catch(closeAddresses);
+      const rule = publicationRule(config);
+      const start = isLocal ? null : await startServing({ db, found, rule, clock, log }).catch(closeAddresses);
+      const mode: GatewayMode =
+        start === null ? { kind: 'local' } : { kind: 'serve', ...start.candidate, generation: start.generation };
       const { rate, concurrency, idempotency } = config.limits;
-      audit = await openAudit({ config, db, log, mode, bytes: options.bytes }).catch(closeAddresses);
+      audit = await openAudit({ config, db, log, start }).catch(closeAddresses);
       const { trail, keep } = audit;
-      const socket = mode.kind === 'local' ? null : await takeAdminSocket(io, config).catch(closeAddresses);
+      const socket = isLocal ? null : await takeAdminSocket(io, config).catch(closeAddresses);
       const admin = { tcp: addresses.admin, socket };
       const started = startGateway({
         ...{ mode, db, listen: addresses.api, admin, rate, concurrency, idempotency, log, audit: trail },
         authentication: config.authentication,
         trustProxy: config.trustProxy,
         // In local mode the guard of hosts refuses other origins.
-        origins: mode.kind === 'local' ? null : config.cors.origins,
+        origins: isLocal ? null : config.cors.origins,
         ages: config.snapshot,
+        ...{ rule, keep, confirmedBy: found?.isInStore === true ? 'store' : 'source' },
       });
       const gateway = await started.catch((error: unknown) => {
         throw error instanceof AuthenticationError ? authenticationFailure(error) : error;
@@ -172,16 +166,16 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
       await announce(io, gateway, { ...options, admin });
       if (gateway.revocations !== null) reload.add(gateway.revocations);
       if (tls !== null) reload.add(watchTlsFiles(tls, { log }));
-      const { policies } = gateway;
-      if (options.source !== null) {
+      const { policies, activator } = gateway;
+      if (gateway.activations !== null) reload.add(gateway.activations);
+      const source = found?.source ?? null;
+      if (source !== null) {
         const { poll: interval, ...ages } = config.snapshot;
-        const { source } = options;
-        const [rule, activations, clock] = [publicationRule(config), storedActivations(db), systemClock];
-        reload.add(followSource({ source, rule, policies, activations, ages, keep, clock, log, interval }));
+        reload.add(followSource({ source, rule, policies, activator, ages, clock, log, interval }));
       }
-      const { bytes } = options;
-      if (bytes !== null && policies.current().labels === 'unverified')
-        void checkLabels(policies.current(), bytes, { policies, log });
+      const active = policies.current();
+      if (start !== null && active.labels === 'unverified')
+        void activator.confirmLabels({ active, bytes: start.bytes });
       const signal = await termination.requested;
       log.info({ signal }, 'shutting down');
       await gateway.close(config.shutdown);
@@ -209,17 +203,18 @@ function authenticationFailure({ message, faults, cause }: AuthenticationError):
 async function announce(
   io: CliIo,
   gateway: Gateway,
-  { config, mode, format, admin }: RunOptions & { readonly admin: AdminDoors },
+  { config, found, format, admin }: RunOptions & { readonly admin: AdminDoors },
 ): Promise<void> {
   const { urlOf } = await import('../../compose.js');
   const adminUrls = [admin.tcp, admin.socket].flatMap((bound) => (bound === null ? [] : [urlOf(bound.at)]));
   const policy = gateway.policies.current().policy;
+  const mode: GatewayMode['kind'] = found === null ? 'local' : 'serve';
   const store = storeOf(config);
   if (format === 'json') {
     await writeJson(io, {
       url: gateway.url,
-      ...(mode.kind === 'local' ? {} : { admin: adminUrls }),
-      mode: mode.kind,
+      ...(found === null ? {} : { admin: adminUrls }),
+      mode,
       policy: policy.name,
       snapshot: policy.digest,
       decisions: policy.decisions,
@@ -228,12 +223,12 @@ async function announce(
     return;
   }
   const lines = [
-    `bailiwick ${mode.kind}: listening on ${gateway.url}`,
+    `bailiwick ${mode}: listening on ${gateway.url}`,
     `  policy    ${policy.name}`,
     `  snapshot  ${policy.digest}`,
     `  store     ${store.kind === 'embedded' ? `embedded, in ${store.dataDir}` : 'external PostgreSQL'}`,
     ...adminUrls.map((url) => `  admin     ${url}`),
-    ...(mode.kind === 'local'
+    ...(found === null
       ? ['  no credential is needed: every user of this machine is served and may see everything']
       : []),
   ];

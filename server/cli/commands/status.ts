@@ -25,7 +25,7 @@ export function defineStatus(command: Command, io: CliIo): void {
     ],
   ]);
   withJson(command, [
-    '{"version","startedAt","ready","policy","snapshot","decisions","labels","generation","source","loadedAt","issuedAt",',
+    '{"version","startedAt","ready","policy","snapshot","decisions","labels","generation","reason","source","loadedAt","issuedAt",',
     ' "ageSeconds","stale","store":{"kind","ok"},"lastError","shadow","peers"}',
   ]);
 }
@@ -66,7 +66,7 @@ const ROWS: readonly (readonly [name: string, text: (body: Body) => string])[] =
   ['policy', (body) => textOf(body.get('policy'))],
   ['snapshot', (body) => textOf(body.get('snapshot'))],
   ['decisions', (body) => `${textOf(body.get('decisions'))} (${textOf(body.get('labels'))})`],
-  ['generation', (body) => textOf(body.get('generation'))],
+  ['generation', (body) => `${textOf(body.get('generation'))} (${textOf(body.get('reason'))})`],
   ['source', (body) => memberText(body.get('source'), ['kind', 'path', 'url'])],
   ['loaded', (body) => textOf(body.get('loadedAt'))],
   ['confirmed', (body) => `${textOf(body.get('ageSeconds'))} seconds ago${AGES.get(textOf(body.get('stale'))) ?? ''}`],

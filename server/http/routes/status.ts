@@ -46,7 +46,8 @@ export function makeStatusRoute({ startedAt, db, policies, ages, readiness }: St
   };
 }
 
-function policyFacts({ active, refusal }: PolicyState): object {
+function policyFacts({ active, refusal, lag, history }: PolicyState): object {
+  const fault = refusal === null || (lag !== null && lag.at > refusal.at) ? lag : refusal;
   const { policy, generation, source, statement, since, labels } = active;
   return {
     policy: policy.name,
@@ -54,9 +55,10 @@ function policyFacts({ active, refusal }: PolicyState): object {
     decisions: policy.decisions,
     labels,
     generation,
+    reason: history[generation]?.reason ?? '',
     source,
     loadedAt: formatInstant(since),
     issuedAt: statement === null ? null : formatInstant(statement.issued),
-    lastError: refusal === null ? null : { ...refusal, at: formatInstant(refusal.at) },
+    lastError: fault === null ? null : { ...fault, at: formatInstant(fault.at) },
   };
 }

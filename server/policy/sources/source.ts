@@ -19,7 +19,7 @@ export type Content =
   /** A snapshot; with a digest it has to be the one of that digest. */
   | { readonly kind: 'file'; readonly path: string; readonly digest?: string }
   /** A snapshot that arrived in parts, which belong to whoever opens it. */
-  | { readonly kind: 'parts'; readonly parts: readonly Uint8Array<ArrayBuffer>[] };
+  | { readonly kind: 'parts'; readonly parts: readonly Uint8Array<ArrayBuffer>[]; readonly digest?: string };
 
 export type Found =
   | { readonly kind: 'offer'; readonly offer: Offer }

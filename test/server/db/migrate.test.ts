@@ -16,6 +16,7 @@ const ALL = [
   '0006-kept-answers',
   '0007-audit-outbox',
   '0009-activations',
+  '0010-stored-snapshots',
 ];
 
 // One store from its first start on: each test goes on where the one before it stopped.

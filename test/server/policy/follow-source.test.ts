@@ -9,7 +9,9 @@ import { makeActivePolicy } from '../../../server/policy/active-policy.js';
 import { followSource } from '../../../server/policy/follow-source.js';
 import { makePathSource } from '../../../server/policy/sources/path-source.js';
 import { NO_AGE_LIMITS, stalenessOf } from '../../../server/policy/staleness.js';
-import { A, activations, B, C, db, follow, HOUR, NEVER, NOON, watches } from '../../support/followed-policy.js';
+import { storedActivations } from '../../../server/policy/activations.js';
+import { makeActivator } from '../../../server/policy/activator.js';
+import { A, B, C, db, follow, HOUR, NEVER, NOON, watches } from '../../support/followed-policy.js';
 import { makeFolder } from '../../support/temp-folder.js';
 
 describe('a snapshot file that is followed', () => {
@@ -115,12 +117,14 @@ describe('a policy folder that is followed', () => {
     const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
     const clock = { now: (): Instant => instantOf(NOON) };
     const policies = makeActivePolicy({ policy: A.policy }, { clock, log });
-    await activations.record({ policy: A.policy, statement: null, reason: 'start', at: clock.now() });
+    const start = { kind: 'offered', policy: A.policy, statement: null, reason: 'start', askedBy: 'test' } as const;
+    await storedActivations(db).record({ ...start, at: clock.now() });
+    const activator = makeActivator({ db, policies, rule: null, clock, log });
     const watch = followSource({
       source: await makePathSource(folder),
       rule: null,
       policies,
-      activations,
+      activator,
       ages: NO_AGE_LIMITS,
       clock,
       log,

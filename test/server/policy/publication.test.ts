@@ -4,25 +4,17 @@ import { describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { instantOf, type PublicationStatement } from '../../../engine/index.js';
-import { isRollback, storedActivations } from '../../../server/policy/activations.js';
+import { type NewActivation, type Recorded, storedActivations } from '../../../server/policy/activations.js';
 import { NO_AGE_LIMITS, stalenessOf } from '../../../server/policy/staleness.js';
-import {
-  A,
-  activations,
-  B,
-  C,
-  db,
-  follow,
-  type Followed,
-  HOUR,
-  type Made,
-  NOON,
-} from '../../support/followed-policy.js';
+import { A, B, C, db, follow, type Followed, HOUR, type Made, NOON } from '../../support/followed-policy.js';
 import { makeSigner, ruleIn, signedBy, statementOf } from '../../support/publisher.js';
+import type { SignedStatement } from '../../../server/policy/verify-publication.js';
 import { makeFolder } from '../../support/temp-folder.js';
 
 describe('a snapshot that must be published', () => {
   const [ana, ben] = [makeSigner(), makeSigner()];
+
+  const signed = (says: PublicationStatement): SignedStatement => ({ says, envelope: signedBy(says, [ana]) });
 
   async function published(
     ages = NO_AGE_LIMITS,
@@ -31,7 +23,7 @@ describe('a snapshot that must be published', () => {
   > {
     const folder = await makeFolder();
     const rule = ruleIn(folder, [ana]);
-    const followed = await follow({ folder, rule, ages, statement: statementOf(A) });
+    const followed = await follow({ folder, rule, ages, statement: signed(statementOf(A)) });
     const sign = (statement: PublicationStatement, by = ana): void => {
       writeFileSync(`${followed.path}.dsse.json`, signedBy(statement, [by]));
     };
@@ -54,12 +46,13 @@ describe('a snapshot that must be published', () => {
     sign(statementOf(B, { generation: 8 }));
     expect((await look())[0]).toBe(B.policy.digest);
     // A new process that was given the old file, with its old and genuine statement.
-    const restarted = await storedActivations(db).accepted(A.policy.name, 'production');
-    expect(isRollback(statementOf(A), restarted)).toBe(true);
-    expect(isRollback(statementOf(A, { generation: 8 }), restarted)).toBe(true);
-    expect(isRollback(statementOf(B, { generation: 8 }), restarted)).toBe(false);
-    expect(isRollback(statementOf(A, { generation: 9 }), restarted)).toBe(false);
-    expect(await storedActivations(db).accepted(A.policy.name, 'staging')).toBeNull();
+    const kindOf = async (of: Made, fields: Partial<PublicationStatement> = {}): Promise<Recorded['kind']> =>
+      (await record(of, { kind: 'activated', statement: signed(statementOf(of, fields)) })).kind;
+    expect(await kindOf(A)).toBe('rollback');
+    expect(await kindOf(A, { generation: 8 })).toBe('rollback');
+    expect(await kindOf(B, { generation: 8 })).toBe('in_force');
+    expect(await kindOf(A, { environment: 'staging' })).toBe('recorded');
+    expect(await kindOf(A, { generation: 9 })).toBe('recorded');
   });
 
   it('is refused as a folder, which nobody can sign', async () => {
@@ -101,24 +94,55 @@ describe('a snapshot that must be published', () => {
   });
 });
 
+function record(of: Made, more: Partial<NewActivation> = {}): Promise<Recorded> {
+  const activation = {
+    kind: 'offered',
+    policy: of.policy,
+    statement: null,
+    reason: 'changed',
+    askedBy: 'test',
+  } as const;
+  return storedActivations(db).record({ ...activation, at: instantOf(NOON), ...more });
+}
+
 describe('generations', () => {
-  const at = instantOf(NOON);
-  const record = (of: Made, reason = 'changed'): Promise<number> =>
-    activations.record({ policy: of.policy, statement: null, reason, at });
+  const generationOf = async (of: Made, more: Partial<NewActivation> = {}): Promise<number | string> => {
+    const recorded = await record(of, more);
+    return 'generation' in recorded ? recorded.generation : recorded.kind;
+  };
 
   it('go on over restarts, of which one that changes nothing is none', async () => {
-    expect(await record(A)).toBe(1);
-    expect(await record(A, 'start')).toBe(1);
-    expect(await record(B)).toBe(2);
-    expect(await record(A)).toBe(3);
+    expect(await generationOf(A)).toBe(1);
+    expect(await generationOf(A, { reason: 'start' })).toBe(1);
+    expect(await generationOf(B)).toBe(2);
+    expect(await generationOf(A)).toBe(3);
   });
 
   it('are those of all gateways on one store, which may be told of a policy at once', async () => {
     await record(A);
-    expect(new Set(await Promise.all(Array.from({ length: 12 }, () => record(B))))).toEqual(new Set([2]));
-    const mixed = await Promise.all([A, B, C, A, B, C].map((made) => record(made)));
+    expect(new Set(await Promise.all(Array.from({ length: 12 }, () => generationOf(B))))).toEqual(new Set([2]));
+    const mixed = await Promise.all([A, B, C, A, B, C].map((made) => generationOf(made)));
     const rows = await db.knex('activations').select('generation', 'snapshot').orderBy('generation');
     expect(rows.map(({ generation }) => Number(generation))).toEqual(rows.map((_, index) => index + 1));
-    expect(Math.max(...mixed)).toBe(rows.length);
+    expect(Math.max(...mixed.map(Number))).toBe(rows.length);
+  });
+
+  it('rise with a rollback, which the source undoes only after it has offered another', async () => {
+    await record(A);
+    await record(B);
+    expect(await generationOf(A, { kind: 'rolled_back' })).toBe(3);
+    expect(await generationOf(B)).toBe('held');
+    expect(await generationOf(B, { kind: 'activated' })).toBe(4);
+    expect(await generationOf(A, { kind: 'rolled_back' })).toBe(5);
+    expect(await generationOf(C)).toBe(6);
+    expect(await generationOf(B)).toBe(7);
+  });
+
+  it('are not made by who looked before another one was', async () => {
+    await record(A);
+    await record(B);
+    expect(await generationOf(C, { after: 1 })).toBe('superseded');
+    expect(await generationOf(C, { after: 2 })).toBe(3);
+    expect(await generationOf(C, { after: 1 })).toBe(3);
   });
 });

@@ -2,17 +2,7 @@
 // those that The Update Framework names, tried on every kind of source.
 import { describe, expect, it } from '@jest/globals';
 import { instantOf, type PublicationStatement } from '../../../engine/index.js';
-import {
-  A,
-  activations,
-  B,
-  follow,
-  type Followed,
-  HOUR,
-  type Made,
-  make,
-  NOON,
-} from '../../support/followed-policy.js';
+import { A, B, follow, type Followed, HOUR, type Made, make, NOON } from '../../support/followed-policy.js';
 import { type PublishedSource, SOURCE_KINDS } from '../../support/published-sources.js';
 import { makeSigner, ruleIn, signedBy, type Signer, statementOf } from '../../support/publisher.js';
 import { makeFolder } from '../../support/temp-folder.js';
@@ -22,10 +12,10 @@ const ELSEWHERE = make('/b', 'elsewhere');
 
 interface Attack {
   readonly puts: Made;
-  /** About what the statement is; about what is put unless given. Null: there is none. */
+  /** About what the statement is; about what is put unless said. Null: there is none. */
   readonly about?: Made | null;
   readonly fields?: Partial<PublicationStatement>;
-  /** Ana and Ben unless given. */
+  /** Ana and Ben unless said. */
   readonly by?: readonly Signer[];
   readonly code: string;
 }
@@ -65,15 +55,16 @@ describe.each(SOURCE_KINDS)('%s', (_, open) => {
   async function published(): Promise<Omit<Followed, 'put'> & PublishedSource> {
     const opened = await open(A, signedBy(statementOf(A), [ANA, BEN]));
     const rule = ruleIn(await makeFolder(), [ANA, BEN], 2);
-    return { ...(await follow({ rule, statement: statementOf(A), source: opened.source })), ...opened };
+    const statement = { says: statementOf(A), envelope: signedBy(statementOf(A), [ANA, BEN]) };
+    return { ...(await follow({ rule, statement, source: opened.source })), ...opened };
   }
 
   it('is followed: what was published after is served', async () => {
-    const { look, put, policies } = await published();
+    const { look, put, policies, activator } = await published();
     await put(B, signedBy(statementOf(B, NEXT), [ANA, BEN]));
     expect(await look()).toEqual([B.policy.digest, null]);
     expect(policies.current()).toMatchObject({ generation: 2, statement: NEXT });
-    expect(await activations.accepted('followed', 'production')).toMatchObject(NEXT);
+    expect(await activator.activations.accepted('followed', 'production')).toMatchObject(NEXT);
   });
 
   it.each(ATTACKS)('is not taken in by %s', async (_name, { puts, about = puts, fields, by = [ANA, BEN], code }) => {

@@ -72,11 +72,9 @@ describe('a snapshot at an address', () => {
     const ana = makeSigner();
     const rule = ruleIn(await makeFolder(), [ana]);
     const beside = `${PATH}.dsse.json`;
-    server.put(beside, Buffer.from(signedBy(statementOf(A), [ana])));
-    const { policies, look } = await followed(
-      { statements: 'required' },
-      { rule, statement: statementOf(A), interval: 20 },
-    );
+    const statement = { says: statementOf(A), envelope: signedBy(statementOf(A), [ana]) };
+    server.put(beside, Buffer.from(statement.envelope));
+    const { policies, look } = await followed({ statements: 'required' }, { rule, statement, interval: 20 });
     const until = async (digest: string, code: string | null): Promise<void> => {
       const isSo = (): boolean =>
         policies.current().policy.digest === digest && (policies.state().refusal?.code ?? null) === code;

@@ -22,7 +22,7 @@ export interface Asked {
   readonly visible: Visible;
   readonly body?: Json;
   readonly after?: Position;
-  /** Where an index has the order it is merged unless given. */
+  /** Where an index has the order it is merged unless said. */
   readonly shape?: 'gather';
 }
 

@@ -1,0 +1,248 @@
+// The one way in which the policy in force changes in this process: what a source offers or an admin chooses is stored, recorded as the
+// newest activation, and put in force; what others recorded is opened from the store. One thing at a time, so that none overtakes another.
+import type { Policy } from '../../engine/index.js';
+import type { Database } from '../db/database.js';
+import { STORED_LIMITS } from '../limits.js';
+import type { Clock, Logger } from '../ports.js';
+import type { Active, ActivePolicy, Candidate, Labels, PolicySource } from './active-policy.js';
+import {
+  type Activations,
+  type Beside,
+  type NewActivation,
+  storedActivations,
+  type StoredActivation,
+} from './activations.js';
+import { checkLabels } from './check-labels.js';
+import { type OpenedStored, openStored } from './open-stored.js';
+import { oneLine, type PolicyFault } from './policy-fault.js';
+import { type Snapshots, storedSnapshots } from './stored-snapshots.js';
+import type { PublicationRule, Verified } from './verify-offer.js';
+
+export interface ActivatorOptions {
+  readonly db: Database;
+  readonly policies: ActivePolicy;
+  /** Null: nobody has to have signed. */
+  readonly rule: PublicationRule | null;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Keeps the bytes of what is about to decide, for whoever asks later what it decided by. Nothing is kept unless given. */
+  readonly keep?: Keep;
+}
+
+export type Keep = (digest: string, bytes: Uint8Array) => Promise<void>;
+
+/** A verified offer of a source. */
+export interface Offered {
+  readonly verified: Verified;
+  readonly labels: Labels;
+  readonly from: PolicySource;
+  /** `newest()` from before the source was asked. */
+  readonly after: number;
+  /** Told why what was taken does not serve any more. */
+  readonly onReturned: (fault: PolicyFault) => void;
+}
+
+export type Taken =
+  /** It is in force now, or it was once, and stays out until the source offers another. */
+  | { readonly kind: 'taken' }
+  /** Somebody else was first: the source is to be asked again. */
+  | { readonly kind: 'again' }
+  | { readonly kind: 'refused'; readonly fault: PolicyFault };
+
+/** A stored snapshot that somebody puts in force. */
+export interface Choice extends Pick<NewActivation, 'reason' | 'askedBy'> {
+  readonly kind: 'activated' | 'rolled_back';
+  readonly snapshot: string;
+  readonly beside?: Beside;
+}
+
+export type Chosen =
+  { readonly kind: 'chosen'; readonly active: Active } | { readonly kind: 'refused'; readonly fault: PolicyFault };
+
+/** All but `newest` reject where the store fails: what is not written down is not done. */
+export interface Activator {
+  readonly snapshots: Snapshots;
+  readonly activations: Activations;
+  /** The newest generation that this process knows of. */
+  readonly newest: () => number;
+  readonly offer: (offered: Offered) => Promise<Taken>;
+  readonly choose: (choice: Choice) => Promise<Chosen>;
+  /** Makes the newest activation the one in force here. Says why it cannot be; null where it is. */
+  readonly catchUp: (why: 'poll' | 'hurry', signal: AbortSignal) => Promise<PolicyFault | null>;
+  /** Works out the labels of what is in force. What says something false of itself makes way for `before`, if that is given. */
+  readonly confirmLabels: (checked: Checked) => Promise<void>;
+}
+
+interface Checked extends Partial<Pick<Offered, 'onReturned'>> {
+  readonly active: Active;
+  readonly bytes: Uint8Array;
+  readonly before?: Active;
+}
+
+const FALSE_LABEL = oneLine('snapshot.label', 'it carries a false label');
+
+export function makeActivator(options: ActivatorOptions): Activator {
+  const { db, policies, rule, clock, log, keep = () => Promise.resolve() } = options;
+  const [snapshots, activations] = [storedSnapshots(db), storedActivations(db)];
+  const inTurn = makeQueue();
+  let newest = policies.current().generation;
+  let failed: { readonly generation: number; readonly tick: number; readonly fault: PolicyFault } | null = null;
+
+  const open = (
+    snapshot: string,
+    { envelope = null, signal }: { readonly envelope?: string | null; readonly signal?: AbortSignal } = {},
+  ): Promise<OpenedStored> =>
+    openStored(snapshot, { snapshots, rule, clock, envelope, inForce: policies.current().policy, signal });
+
+  const install = (
+    next: Candidate,
+    { generation, reason }: Pick<StoredActivation, 'generation' | 'reason'>,
+  ): Active => {
+    const before = policies.current();
+    // Recorded once more, it stays the same handle, and all that is remembered of it.
+    const isSame = next.policy.digest === before.policy.digest;
+    const after = policies.activate(isSame ? { ...next, ...kept(before, next) } : next, reason, generation);
+    newest = Math.max(newest, generation);
+    const { digest: snapshot, decisions } = after.policy;
+    const facts = { source: after.source, snapshot, decisions, generation, reason, before: before.policy.digest };
+    log.info(facts, 'the policy was replaced');
+    return after;
+  };
+
+  const goBack = (bad: Active, before: Active): Promise<void> =>
+    inTurn(async () => {
+      if (policies.current().generation !== bad.generation) return;
+      const reason = 'the snapshot that took its place carries a false label';
+      const { policy, statement, ...rest } = before;
+      const activation = { kind: 'rolled_back', policy, statement: null, reason, askedBy: 'gateway' } as const;
+      // It returns whether the store can be told or not.
+      const recorded = await activations
+        .record({ ...activation, at: clock.now(), after: bad.generation })
+        .catch(() => null);
+      if (recorded?.kind === 'superseded') return;
+      const generation = recorded !== null && 'generation' in recorded ? recorded.generation : bad.generation + 1;
+      install({ policy, ...rest, ...(statement === null ? {} : { statement }) }, { generation, reason });
+    });
+
+  const confirmLabels = async ({ active, bytes, before, onReturned }: Checked): Promise<void> => {
+    await checkLabels(active, bytes, { policies, log });
+    const labels = policies.state().history[active.generation]?.labels;
+    if (labels === undefined || labels === 'unverified') return;
+    await snapshots.noteLabels(active.policy.digest, labels).catch((error: unknown) => {
+      log.warn({ snapshot: active.policy.digest, error }, 'the store could not be told of the labels of a snapshot');
+    });
+    if (labels === 'verified' || before === undefined) return;
+    await goBack(active, before);
+    onReturned?.(FALSE_LABEL);
+  };
+
+  return {
+    snapshots,
+    activations,
+    newest: () => newest,
+    offer: ({ verified: { policy, bytes, statement }, labels, from, after, onReturned }) =>
+      inTurn(async () => {
+        const at = clock.now();
+        const before = policies.current();
+        await keep(policy.digest, bytes);
+        const known = await snapshots.keep({ policy, bytes, labels, statement: statement?.envelope ?? null, at });
+        if (known === 'false') return { kind: 'refused', fault: FALSE_LABEL };
+        const isRenewal = policy.digest === before.policy.digest;
+        const reason = isRenewal ? 'published anew' : 'changed at its source';
+        const recorded = await activations.record({
+          ...{ kind: 'offered', policy, statement, reason, askedBy: Object.values(from).join(' '), at, after },
+        } as const);
+        switch (recorded.kind) {
+          case 'held':
+            return { kind: 'taken' };
+          case 'superseded':
+            return { kind: 'again' };
+          case 'rollback':
+            return { kind: 'refused', fault: oneLine('snapshot.rollback_refused', recorded.text) };
+          case 'in_force':
+          case 'recorded': {
+            if (isActive(before, policy, recorded.generation)) return { kind: 'taken' };
+            const candidate = candidateOf({ policy, statement, labels: known }, from);
+            const active = install(candidate, { generation: recorded.generation, reason });
+            if (active.labels === 'unverified') void confirmLabels({ active, bytes, before, onReturned });
+            return { kind: 'taken' };
+          }
+        }
+      }),
+    choose: ({ kind, snapshot, reason, askedBy, beside }) =>
+      inTurn(async () => {
+        const before = policies.current();
+        const opened = await open(snapshot);
+        if (opened.kind === 'refused') return opened;
+        const { policy, bytes, statement, labels } = opened;
+        if (labels === 'false') return { kind: 'refused', fault: FALSE_LABEL };
+        if (bytes !== null) await keep(policy.digest, bytes);
+        const activation = { kind, policy, statement, reason, askedBy, at: clock.now() };
+        const recorded = await activations.record(activation, beside);
+        if (recorded.kind === 'rollback')
+          return { kind: 'refused', fault: oneLine('snapshot.rollback_refused', recorded.text) };
+        if (!('generation' in recorded)) throw new TypeError('a choice waits for nobody');
+        const { generation } = recorded;
+        if (isActive(before, policy, generation)) return { kind: 'chosen', active: before };
+        const active = install(candidateOf(opened, { kind: 'store' }), { generation, reason });
+        if (active.labels === 'unverified' && bytes !== null) void confirmLabels({ active, bytes, before });
+        return { kind: 'chosen', active };
+      }),
+    catchUp: (why, signal) =>
+      inTurn(async () => {
+        const last = await activations.newest();
+        if (last === null) return null;
+        newest = Math.max(newest, last.generation);
+        const active = policies.current();
+        if (isActive(active, { digest: last.snapshot }, last.generation)) {
+          if (active.labels === 'unverified' && last.labels !== null) policies.noteLabels(last.generation, last.labels);
+          return null;
+        }
+        // A store that was restored from a copy takes nobody back by itself.
+        if (last.generation < active.generation && last.at <= active.since) return LOST;
+        if (failed?.generation === last.generation && why === 'poll' && isRecent(failed.tick)) return failed.fault;
+        const opened = await open(last.snapshot, { envelope: last.envelope, signal });
+        const fault = opened.kind === 'refused' ? opened.fault : opened.labels === 'false' ? FALSE_LABEL : null;
+        failed = fault === null ? null : { generation: last.generation, tick: performance.now(), fault };
+        if (opened.kind === 'refused' || fault !== null) return fault;
+        if (opened.bytes !== null) await keep(last.snapshot, opened.bytes);
+        install(candidateOf(opened, { kind: 'store' }), last);
+        return null;
+      }),
+    confirmLabels,
+  };
+}
+
+const LOST = oneLine(
+  'activation.lost',
+  'the store does not know the activation of what is in force here any more: activate or publish what is to be in force',
+);
+
+function isActive({ policy, generation }: Active, { digest }: Pick<Policy, 'digest'>, recorded: number): boolean {
+  return policy.digest === digest && generation === recorded;
+}
+
+function isRecent(tick: number): boolean {
+  return performance.now() - tick < STORED_LIMITS.retry;
+}
+
+function kept({ policy, labels }: Active, next: Candidate): Partial<Candidate> {
+  return { policy, ...(labels === 'unverified' && next.labels !== undefined ? {} : { labels }) };
+}
+
+function candidateOf(
+  { policy, statement, labels }: Pick<Extract<OpenedStored, { kind: 'opened' }>, 'policy' | 'statement' | 'labels'>,
+  source: PolicySource,
+): Candidate {
+  return { policy, source, labels, ...(statement === null ? {} : { statement: statement.says }) };
+}
+
+/** What is asked for while something else is done waits for its turn. */
+function makeQueue(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const done = last.then(work);
+    last = done.catch(() => undefined);
+    return done;
+  };
+}

@@ -1,0 +1,54 @@
+// Every gateway of a store follows its newest activation: at once when it is announced, and by looking where no announcement came through.
+import type { Database } from '../db/database.js';
+import { storeFailure } from '../db/failures.js';
+import { STORED_LIMITS } from '../limits.js';
+import type { Logger } from '../ports.js';
+import { type Watch, watchEvery } from '../watch.js';
+import { ACTIVATIONS_CHANNEL } from './activations.js';
+import type { ActivePolicy } from './active-policy.js';
+import type { Activator } from './activator.js';
+import type { PolicyFault } from './policy-fault.js';
+
+export interface FollowActivationsOptions {
+  readonly db: Pick<Database, 'listen'>;
+  readonly activator: Pick<Activator, 'catchUp'>;
+  readonly policies: Pick<ActivePolicy, 'confirm' | 'current' | 'fallBehind'>;
+  readonly log: Logger;
+  /** Who has to say that what is in force is still the one to serve: the store, where there is no other source. */
+  readonly confirmedBy: 'store' | 'source';
+}
+
+export function followActivations({ db, activator, policies, log, confirmedBy }: FollowActivationsOptions): Watch {
+  let told: PolicyFault | null = null;
+  const tell = (fault: PolicyFault | null): void => {
+    policies.fallBehind(fault);
+    if (fault !== null && (fault.code !== told?.code || fault.message !== told.message)) {
+      const { digest: snapshot } = policies.current().policy;
+      log.error({ snapshot, ...fault }, 'the newest activation is not taken, and the policy in force stays');
+    }
+    told = fault;
+  };
+  const watch = watchEvery(STORED_LIMITS.poll, async (why, signal) => {
+    try {
+      const fault = await activator.catchUp(why, signal);
+      tell(fault);
+      if (fault === null && confirmedBy === 'store') policies.confirm();
+    } catch (error) {
+      // While the store is away nobody can have activated anything, and who asks for health is told.
+      if (!signal.aborted && storeFailure(error) === null) log.error({ error }, 'looking for a new activation failed');
+    }
+  });
+  const listening = db
+    .listen(ACTIVATIONS_CHANNEL, () => void watch.hurry())
+    .catch((error: unknown) => {
+      log.warn({ error }, 'the store announces no activations: they are looked for');
+      return null;
+    });
+  return {
+    hurry: watch.hurry,
+    stop: async () => {
+      await (await listening)?.close();
+      await watch.stop();
+    },
+  };
+}

@@ -1,0 +1,168 @@
+// Snapshots in the store, each once, under the digest of its bytes (docs/serving.md "Stored snapshots"). They stand in parts of one size,
+// compressed by themselves, so that a writer who was killed, or two at once, leave nothing but what others write in the same way.
+import { promisify } from 'node:util';
+import { deflateRaw, inflateRaw } from 'node:zlib';
+import { formatInstant, type Instant, instantOf, type Policy } from '../../engine/index.js';
+import type { Database } from '../db/database.js';
+import { rowsOf, sql } from '../db/sql.js';
+import { POLICY_LIMITS, STORED_LIMITS } from '../limits.js';
+import type { Labels } from './active-policy.js';
+
+export interface NewSnapshot {
+  readonly policy: Pick<Policy, 'name' | 'digest' | 'decisions'>;
+  readonly bytes: Uint8Array;
+  readonly labels: Labels;
+  /** The signed envelope as JSON, believed by nobody yet. */
+  readonly statement: string | null;
+  readonly at: Instant;
+}
+
+export interface StoredSnapshot {
+  readonly snapshot: string;
+  readonly policy: string;
+  readonly decisions: string;
+  readonly bytes: number;
+  readonly labels: Labels;
+  readonly statement: string | null;
+  readonly storedAt: Instant;
+}
+
+export interface Snapshots {
+  /** Stores it unless it is there; of one that is there, the statement. What was used longest ago makes room. Gives what is known of its labels. */
+  readonly keep: (snapshot: NewSnapshot) => Promise<Labels>;
+  /** As `keep`, and writes the bytes again, so that a damaged copy is mended. */
+  readonly put: (snapshot: NewSnapshot) => Promise<Labels>;
+  readonly find: (snapshot: string) => Promise<StoredSnapshot | null>;
+  /** Last used first. */
+  readonly list: () => Promise<readonly StoredSnapshot[]>;
+  /** As they were stored, and verified by nobody; null where a part is gone or damaged. */
+  readonly read: (stored: StoredSnapshot) => Promise<readonly Uint8Array<ArrayBuffer>[] | null>;
+  /** What was found out about the labels of one. */
+  readonly noteLabels: (snapshot: string, labels: Labels) => Promise<void>;
+}
+
+interface Row {
+  readonly snapshot: string;
+  readonly policy: string;
+  readonly decisions: string;
+  /** Of a bigint. */
+  readonly bytes: string;
+  readonly labels: Labels;
+  readonly statement: string | null;
+  readonly stored_at: Date;
+}
+
+const COLUMNS = sql`snapshot, policy, decisions, bytes, labels, statement, stored_at`;
+
+/** The store must be migrated. */
+export function storedSnapshots({ knex }: Pick<Database, 'knex'>): Snapshots {
+  const find = async (snapshot: string): Promise<StoredSnapshot | null> => {
+    const [row] = await rowsOf<Row>(knex, sql`SELECT ${COLUMNS} FROM snapshots WHERE snapshot = ${snapshot}`);
+    return row === undefined ? null : toStored(row);
+  };
+  const put = async (kept: NewSnapshot): Promise<Labels> => {
+    const { policy, bytes, at } = kept;
+    const writtenAt = formatInstant(at);
+    // Each by itself: on the embedded store a transaction keeps everybody waiting.
+    for (let part = 0; part * STORED_LIMITS.partBytes < bytes.length; part += 1) {
+      const packed = await deflate(sliceOf(bytes, part), { level: 1 });
+      await rowsOf(
+        knex,
+        sql`INSERT INTO snapshot_parts AS p (snapshot, part, bytes, written_at)
+          VALUES (${policy.digest}, ${part}, decode(${packed.toString('base64')}, 'base64'), ${writtenAt}::timestamptz)
+          ON CONFLICT (snapshot, part) DO UPDATE SET bytes = EXCLUDED.bytes, written_at = EXCLUDED.written_at`,
+      );
+    }
+    const known = await enter(kept);
+    await makeRoom(policy.digest, writtenAt);
+    return known;
+  };
+  /** Only now it is there. */
+  const enter = async ({ policy, bytes, labels, statement, at }: NewSnapshot): Promise<Labels> => {
+    const storedAt = formatInstant(at);
+    const [row] = await rowsOf<Pick<Row, 'labels'>>(
+      knex,
+      sql`INSERT INTO snapshots AS s (snapshot, policy, decisions, bytes, labels, statement, stored_at, used_at)
+        VALUES (${policy.digest}, ${policy.name}, ${policy.decisions}, ${bytes.length}, ${labels}, ${statement},
+          ${storedAt}::timestamptz, ${storedAt}::timestamptz)
+        ON CONFLICT (snapshot) DO UPDATE SET statement = COALESCE(EXCLUDED.statement, s.statement),
+          labels = CASE WHEN s.labels = 'unverified' THEN EXCLUDED.labels ELSE s.labels END,
+          used_at = GREATEST(s.used_at, EXCLUDED.used_at)
+        RETURNING labels`,
+    );
+    return row?.labels ?? labels;
+  };
+  /** What is in force stays, and parts that somebody may still be writing. */
+  const makeRoom = async (just: string, now: string): Promise<void> => {
+    const last = sql`SELECT used_at FROM snapshots ORDER BY used_at DESC OFFSET ${STORED_LIMITS.kept - 1}::integer LIMIT 1`;
+    await rowsOf(
+      knex,
+      sql`WITH gone AS (
+          DELETE FROM snapshots WHERE used_at < (${last}) AND snapshot <> ${just}
+            AND snapshot <> COALESCE((SELECT snapshot FROM activations ORDER BY generation DESC LIMIT 1), '')
+          RETURNING snapshot)
+        DELETE FROM snapshot_parts WHERE snapshot IN (SELECT snapshot FROM gone)`,
+    );
+    await rowsOf(
+      knex,
+      sql`DELETE FROM snapshot_parts AS p WHERE NOT EXISTS (SELECT 1 FROM snapshots AS s WHERE s.snapshot = p.snapshot)
+        AND p.written_at < ${now}::timestamptz - make_interval(secs => ${STORED_LIMITS.unfinished / 1000}::integer)`,
+    );
+  };
+  return {
+    keep: async (kept) => {
+      const known = await find(kept.policy.digest);
+      if (known === null) return put(kept);
+      const isNews = kept.statement !== null && kept.statement !== known.statement;
+      return isNews || known.labels !== kept.labels ? enter(kept) : known.labels;
+    },
+    put,
+    find,
+    list: async () => {
+      const rows = await rowsOf<Row>(
+        knex,
+        sql`SELECT ${COLUMNS} FROM snapshots ORDER BY used_at DESC, snapshot LIMIT ${STORED_LIMITS.kept + 1}::integer`,
+      );
+      return rows.map(toStored);
+    },
+    read: async ({ snapshot, bytes }) => {
+      if (bytes > POLICY_LIMITS.snapshotBytes) return null;
+      const parts: Uint8Array<ArrayBuffer>[] = [];
+      for (let part = 0; part * STORED_LIMITS.partBytes < bytes; part += 1) {
+        const [row] = await rowsOf<{ readonly bytes: Buffer }>(
+          knex,
+          sql`SELECT bytes FROM snapshot_parts WHERE snapshot = ${snapshot} AND part = ${part}`,
+        );
+        const due = Math.min(STORED_LIMITS.partBytes, bytes - part * STORED_LIMITS.partBytes);
+        const found = row === undefined ? null : await inflateTo(row.bytes, due);
+        if (found === null) return null;
+        parts.push(Uint8Array.from(found));
+      }
+      return parts;
+    },
+    noteLabels: async (snapshot, labels) => {
+      await rowsOf(knex, sql`UPDATE snapshots SET labels = ${labels} WHERE snapshot = ${snapshot}`);
+    },
+  };
+}
+
+const deflate = promisify<Uint8Array, { readonly level: number }, Buffer>(deflateRaw);
+const inflate = promisify<Uint8Array, { readonly maxOutputLength: number }, Buffer>(inflateRaw);
+
+function sliceOf(bytes: Uint8Array, part: number): Uint8Array {
+  return bytes.subarray(part * STORED_LIMITS.partBytes, (part + 1) * STORED_LIMITS.partBytes);
+}
+
+/** Null where it is not what was packed. */
+async function inflateTo(packed: Buffer, due: number): Promise<Buffer | null> {
+  try {
+    const bytes = await inflate(packed, { maxOutputLength: due });
+    return bytes.length === due ? bytes : null;
+  } catch {
+    return null;
+  }
+}
+
+function toStored({ stored_at, bytes, ...row }: Row): StoredSnapshot {
+  return { ...row, bytes: Number(bytes), storedAt: instantOf(stored_at.getTime()) };
+}

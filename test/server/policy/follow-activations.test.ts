@@ -1,0 +1,185 @@
+// Gateways of one store follow its newest activation, whoever recorded it: a source, an admin, another gateway. What cannot be served
+// stays out and is told, and what was in force before stays.
+import { afterEach, expect, it } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Instant, instantOf } from '../../../engine/index.js';
+import { type Database, openDatabase } from '../../../server/db/database.js';
+import { type ActivePolicy, makeActivePolicy } from '../../../server/policy/active-policy.js';
+import { type Activator, makeActivator } from '../../../server/policy/activator.js';
+import { followActivations } from '../../../server/policy/follow-activations.js';
+import { startPolicy, type Start } from '../../../server/policy/start-policy.js';
+import type { Watch } from '../../../server/watch.js';
+import { A, B, C, type Made } from '../../support/followed-policy.js';
+import { describeOnStores } from '../../support/stores.js';
+
+const clock = { now: (): Instant => instantOf(Date.now()) };
+const FILE = { kind: 'file', path: '/srv/snapshot.json' } as const;
+
+interface TestGateway {
+  readonly policies: ActivePolicy;
+  readonly activator: Activator;
+  readonly follower: Watch;
+  readonly lines: readonly string[];
+  readonly kept: ReadonlySet<string>;
+  readonly offer: (made: Made) => ReturnType<Activator['offer']>;
+  readonly digest: () => string;
+}
+
+describeOnStores('gateways', (store) => {
+  const opened: { readonly db: Database; readonly gateway: TestGateway }[] = [];
+  afterEach(async () => {
+    for (const { db, gateway } of opened.splice(0)) {
+      await gateway.follower.stop();
+      await db.close();
+    }
+    for (const table of ['activations', 'snapshots', 'snapshot_parts']) await store.db.knex(table).del();
+  });
+
+  function start(db: Database, offered: Made | null): Promise<Start> {
+    const offer = offered && { ...offered, statement: null, labels: 'verified' as const, from: FILE };
+    return startPolicy({ db, offered: offer, rule: null, clock });
+  }
+
+  /** A process of its own to the store. */
+  async function open(offered: Made | null = A): Promise<TestGateway> {
+    const db = await openDatabase(store.config);
+    const started = await start(db, offered);
+    if (started.kind !== 'ready') throw new Error(started.kind);
+    const lines: string[] = [];
+    const line = (fields: Readonly<Record<string, unknown>>, message: string): void =>
+      void lines.push(`${typeof fields['code'] === 'string' ? fields['code'] : ''} ${message}`.trim());
+    const log = { info: () => undefined, warn: line, error: line };
+    const kept = new Set<string>();
+    const keep = (digest: string): Promise<void> => Promise.resolve(void kept.add(digest));
+    const policies = makeActivePolicy(started.candidate, { clock, log, generation: started.generation });
+    const activator = makeActivator({ db, policies, rule: null, clock, log, keep });
+    const follower = followActivations({ db, activator, policies, log, confirmedBy: 'source' });
+    const offer: TestGateway['offer'] = (made) =>
+      activator.offer({
+        verified: { kind: 'verified', ...made, statement: null },
+        ...{ labels: 'verified', from: FILE, after: activator.newest(), onReturned: () => undefined },
+      });
+    const gateway = {
+      policies,
+      activator,
+      follower,
+      lines,
+      kept,
+      offer,
+      digest: () => policies.current().policy.digest,
+    };
+    opened.push({ db, gateway });
+    return gateway;
+  }
+
+  async function until(isSo: () => boolean, most = 5_000): Promise<number> {
+    const from = performance.now();
+    while (!isSo() && performance.now() - from < most) await sleep(5);
+    expect(isSo()).toBe(true);
+    return performance.now() - from;
+  }
+
+  it('serve what one of them was offered within a second, opened from the store, under the same generation', async () => {
+    const [one, two, three] = [await open(), await open(), await open()];
+    await sleep(300);
+    expect(await one.offer(B)).toEqual({ kind: 'taken' });
+    expect(one.digest()).toBe(B.policy.digest);
+    expect(await until(() => [two, three].every(({ digest }) => digest() === B.policy.digest))).toBeLessThan(1_000);
+    for (const { policies, kept } of [two, three]) {
+      expect(policies.current()).toMatchObject({ generation: 2, source: { kind: 'store' }, labels: 'verified' });
+      expect(policies.state().history[2]?.reason).toBe('changed at its source');
+      expect([...kept]).toEqual([B.policy.digest]);
+    }
+  });
+
+  it('roll back together, and no source undoes it before it has offered another; a restart does neither', async () => {
+    const [one, two] = [await open(), await open()];
+    await one.offer(B);
+    const back = {
+      kind: 'rolled_back',
+      snapshot: A.policy.digest,
+      reason: 'the labs complain',
+      askedBy: 'ana',
+    } as const;
+    expect(await two.activator.choose(back)).toMatchObject({ kind: 'chosen', active: { generation: 3 } });
+    await until(() => one.digest() === A.policy.digest);
+    for (const gateway of [one, two]) expect(await gateway.offer(B)).toEqual({ kind: 'taken' });
+    expect([one, two].map(({ digest }) => digest())).toEqual([A.policy.digest, A.policy.digest]);
+    const restarted = await open(B);
+    expect([restarted.digest(), restarted.policies.current().generation]).toEqual([A.policy.digest, 3]);
+    await two.offer(C);
+    await until(() => [one, two, restarted].every(({ digest }) => digest() === C.policy.digest));
+    expect(await one.offer(B)).toEqual({ kind: 'taken' });
+    expect(one.policies.current()).toMatchObject({ generation: 5, policy: { digest: B.policy.digest } });
+  });
+
+  it('converge where all are offered something else at once', async () => {
+    const gateways = [await open(), await open(), await open()];
+    const offers = [B, C, A, C, B, C];
+    await Promise.all(offers.flatMap((made, index) => gateways[index % 3]?.offer(made) ?? []));
+    const newest = await gateways[0]?.activator.activations.newest();
+    await until(() => gateways.every(({ digest }) => digest() === newest?.snapshot));
+    const generations = gateways.map(({ policies }) => policies.current().generation);
+    expect(generations).toEqual(generations.map(() => newest?.generation));
+  });
+
+  it('find a new activation without any announcement, too', async () => {
+    const [one, two] = [await open(), await open()];
+    await sleep(300);
+    const { generation } = two.policies.current();
+    await one.activator.snapshots.put({ ...B, labels: 'verified', statement: null, at: clock.now() });
+    await store.db.knex('activations').insert({
+      ...{ generation: generation + 1, kind: 'activated', policy: 'followed', snapshot: B.policy.digest },
+      ...{ decisions: B.policy.decisions, reason: 'written by hand', asked_by: 'test', activated_at: new Date() },
+    });
+    expect(await until(() => two.digest() === B.policy.digest)).toBeLessThan(1_000);
+  });
+
+  it('keep what they have where the newest cannot be opened, tell why once, and take the next', async () => {
+    const [one, two] = [await open(), await open()];
+    await one.offer(B);
+    await until(() => two.digest() === B.policy.digest);
+    await one.activator.snapshots.put({ ...C, labels: 'verified', statement: null, at: clock.now() });
+    await store.db
+      .knex('snapshot_parts')
+      .where({ snapshot: C.policy.digest })
+      .update({ bytes: randomBytes(200) });
+    await expect(one.offer(C)).resolves.toEqual({ kind: 'taken' });
+    await until(() => two.policies.state().lag !== null);
+    expect(two.policies.state().lag).toMatchObject({ code: 'snapshot.damaged' });
+    await two.follower.hurry();
+    expect(two.digest()).toBe(B.policy.digest);
+    expect(two.lines).toEqual([expect.stringMatching(/^snapshot\.damaged the newest activation is not taken/)]);
+    await one.activator.snapshots.put({ ...C, labels: 'verified', statement: null, at: clock.now() });
+    await two.follower.hurry();
+    expect([two.digest(), two.policies.state().lag]).toEqual([C.policy.digest, null]);
+  });
+
+  it('are not taken back by a store that was restored from an older copy', async () => {
+    const one = await open();
+    await one.offer(B);
+    await store.db.knex('activations').where({ generation: 2 }).del();
+    await one.follower.hurry();
+    expect([one.digest(), one.policies.state().lag?.code]).toEqual([B.policy.digest, 'activation.lost']);
+    await one.activator.snapshots.put({ ...C, labels: 'verified', statement: null, at: clock.now() });
+    const choice = { kind: 'activated', snapshot: C.policy.digest, reason: 'again', askedBy: 'ana' } as const;
+    expect(await one.activator.choose(choice)).toMatchObject({ kind: 'chosen' });
+    expect([one.digest(), one.policies.state().lag]).toEqual([C.policy.digest, null]);
+  });
+
+  it('begin with the newest activation where no policy is named, and with nothing where there is none', async () => {
+    expect(await start(store.db, null)).toEqual({ kind: 'none' });
+    const one = await open();
+    await one.offer(B);
+    const two = await open(null);
+    expect(two.policies.current()).toMatchObject({
+      ...{ generation: 2, source: { kind: 'store' }, policy: { digest: B.policy.digest } },
+    });
+    await store.db.knex('snapshot_parts').where({ snapshot: B.policy.digest }).del();
+    expect(await start(store.db, null)).toMatchObject({
+      kind: 'refused',
+      fault: { code: 'snapshot.damaged', message: expect.stringContaining('generation 2') },
+    });
+  });
+});
