@@ -55,11 +55,13 @@ export async function makeDrainer({ db, folder, log, writer, logger }: DrainerOp
     return claimed;
   };
 
+  /** All that is there when it begins. */
   const drain = async (): Promise<void> => {
-    for (;;) {
+    for (let isMore = true; isMore || pending.length > 0;) {
       if (pending.length === 0) {
         isWoken = false;
         pending = (await claim()).map((one) => ({ ...one, isAdded: false }));
+        isMore = pending.length >= AUDIT_LIMITS.drained;
         if (pending.length === 0) return;
       }
       for (const one of pending) one.isAdded ||= writer.add(one.event);
@@ -91,8 +93,7 @@ export async function makeDrainer({ db, folder, log, writer, logger }: DrainerOp
 
   const work = async (): Promise<void> => {
     try {
-      do await drain();
-      while (isWoken);
+      await drain();
       await tidy();
       if (performance.now() - notedAt >= AUDIT_LIMITS.headInterval) await note();
       failing = null;
@@ -102,24 +103,35 @@ export async function makeDrainer({ db, folder, log, writer, logger }: DrainerOp
     }
   };
 
+  let soon: NodeJS.Timeout | null = null;
+
   const run = (): Promise<void> => {
+    if (soon !== null) clearTimeout(soon);
+    soon = null;
     working ??= work().finally(() => {
       working = null;
+      if (isWoken) runSoon();
     });
     return working;
+  };
+
+  /** What comes within a moment is carried together: each time takes two transactions and an fsync. */
+  const runSoon = (): void => {
+    if (failing === null && working === null) soon ??= setTimeout(() => void run(), AUDIT_LIMITS.groupDelay).unref();
   };
 
   const timer = setInterval(() => void run(), AUDIT_LIMITS.retryDelay).unref();
   return {
     wake: () => {
       isWoken = true;
-      if (failing === null) void run();
+      runSoon();
     },
     failingSince: () => failing,
     close: async () => {
       clearInterval(timer);
       await working;
       await run();
+      if (soon !== null) clearTimeout(soon);
       // Also what no outbox had.
       await writer
         .sync()
