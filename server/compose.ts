@@ -33,6 +33,7 @@ import { makeRateLimiter } from './http/rate-limit.js';
 import { makeRequestLog } from './http/request-log.js';
 import { makeReadiness } from './http/readiness.js';
 import type { Route } from './http/route.js';
+import { endSpans } from './http/span-ends.js';
 import { toldToEach } from './http/request-observer.js';
 import { processMetrics } from './metrics/process-metrics.js';
 import { makeRequestMetrics } from './metrics/request-metrics.js';
@@ -53,7 +54,7 @@ import { followActivations, type FollowActivationsOptions } from './policy/follo
 import { type AgeLimits, NO_AGE_LIMITS } from './policy/staleness.js';
 import type { PublicationRule } from './policy/verify-offer.js';
 import { type Clock, type Logger, makeIdSource, systemClock } from './ports.js';
-import { makeUnrecordedSpans } from './trace.js';
+import { type BeginSpan, makeUnrecordedSpans } from './trace.js';
 import type { Watch } from './watch.js';
 
 export { AuthenticationError } from './auth/authenticators.js';
@@ -95,6 +96,8 @@ export interface ServicesOptions {
   readonly isLeaving?: () => boolean;
   /** Where it records what it does; nothing is recorded without. Closed by whoever opened it, after the services. */
   readonly audit?: AuditTrail;
+  /** Nobody records the spans of requests unless given. */
+  readonly beginSpan?: BeginSpan;
 }
 
 const KEYS_ALONE: AuthenticationSettings = Object.freeze({
@@ -185,8 +188,8 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     shares: makeShares({ concurrency: concurrency.perActor }),
     clock,
     nextId,
-    beginSpan: makeUnrecordedSpans(),
-    observer: toldToEach([makeRequestLog(log), makeRequestMetrics(metrics)]),
+    beginSpan: options.beginSpan ?? makeUnrecordedSpans(),
+    observer: toldToEach([makeRequestLog(log), makeRequestMetrics(metrics), endSpans()]),
     audit: options.audit === undefined ? NO_AUDIT : makeRequestAudit(options.audit),
     routes: makeRoutes({ db, cursorKey: secrets.cursor, ...(idempotency === undefined ? {} : { idempotency }) }),
     adminRoutes: makeAdminRoutes({

@@ -10,6 +10,23 @@ export interface Span {
   readonly spanId: string;
   /** Goes with every request that is sent because of it. */
   readonly headers: TraceHeaders;
+  /** To be called once, when it is over. */
+  readonly end: (result: SpanResult) => void;
+}
+
+/** What came of a request: names of ours, and nothing of what it asked for. */
+export interface SpanResult {
+  /** `other` where it is none of the route's. */
+  readonly method: string;
+  /** As it is declared. */
+  readonly route: string | null;
+  /** Null where the client went away before its answer. */
+  readonly status: number | null;
+  readonly requestId: string;
+  readonly snapshot: string | null;
+  /** Of the problem. */
+  readonly code: string | null;
+  readonly step: string | null;
 }
 
 export type TraceHeaders = Readonly<Partial<Record<'traceparent' | 'tracestate', string>>>;
@@ -56,6 +73,8 @@ function readState(text = ''): string {
 /** Begins the gateway's own part of a trace. */
 export type BeginSpan = (parent: TraceParent | null) => Span;
 
+const unrecorded = (): void => undefined;
+
 const TRACE_BYTES = 16;
 const SPAN_BYTES = 8;
 const POOL_SPANS = 256;
@@ -78,6 +97,11 @@ export function makeUnrecordedSpans(): BeginSpan {
     const spanId = hex(SPAN_BYTES);
     const traceparent = `00-${traceId}-${spanId}-${parent?.flags ?? NOT_SAMPLED}`;
     const state = parent?.state ?? '';
-    return { traceId, spanId, headers: { traceparent, ...(state === '' ? {} : { tracestate: state }) } };
+    return {
+      traceId,
+      spanId,
+      headers: { traceparent, ...(state === '' ? {} : { tracestate: state }) },
+      end: unrecorded,
+    };
   };
 }

@@ -121,9 +121,10 @@ interface RunOptions {
 async function run(io: CliIo, options: RunOptions): Promise<void> {
   const { config, found } = options;
   const isLocal = found === null;
-  const [{ startGateway, watchTlsFiles, AuthenticationError }, { makeLogger }] = await Promise.all([
+  const [{ startGateway, watchTlsFiles, AuthenticationError }, { makeLogger }, { openTracing }] = await Promise.all([
     import('../../compose.js'),
     import('../../log.js'),
+    import('../../tracing.js'),
   ]);
   const tls = await openTls(io, config);
   // From here on a signal means an orderly end, also while the store is still opening.
@@ -131,6 +132,7 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
   // The process's own standard error is written beside the event loop, so that a slow reader of the log stops no request.
   const log = makeLogger(io.stderr === process.stderr ? {} : { destination: io.stderr });
   const reload = onReload(log);
+  const tracing = await openTracing(io.env, log);
   try {
     // Before the store is made or migrated: an address that is taken leaves nothing behind.
     const taken = isLocal ? { ...config, adminListen: null } : config;
@@ -159,6 +161,7 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
         origins: isLocal ? null : config.cors.origins,
         ages: config.snapshot,
         ...{ rule, keep, confirmedBy: found?.isInStore === true ? 'store' : 'source' },
+        ...(tracing === null ? {} : { beginSpan: tracing.beginSpan }),
       });
       const gateway = await started.catch((error: unknown) => {
         throw error instanceof AuthenticationError ? authenticationFailure(error) : error;
@@ -187,6 +190,7 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
     }
   } finally {
     await reload.stop();
+    await tracing?.close();
     await log.flush();
     termination.stop();
   }

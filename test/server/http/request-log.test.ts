@@ -43,7 +43,7 @@ function refuse(code: ProblemCode, address: string): void {
     headers: new Map(),
     requestId: `id-${String(made)}`,
     clientId: null,
-    span: { traceId: '', spanId: '', headers: {} },
+    span: { traceId: '', spanId: '', headers: {}, end: () => undefined },
     at: instantOf(0),
     startedAt: performance.now(),
     actor: adminOfKey({ id: 'ada', credentialFingerprint: '' }),
