@@ -322,18 +322,26 @@ export const COMMAND_LIMITS = Object.freeze({
 
 /** Of the JSON Schemas of templates, and of the values that they judge. */
 export const TEMPLATE_LIMITS = Object.freeze({
-  /** Characters of a schema as JSON, and schemas in it. */
+  /** Characters of a schema as JSON, and schemas in it with the words that check something. */
   schemaCharacters: 256 * 1024,
   schemaParts: 2_000,
+  /** A longer list of required members is compiled to a loop. */
+  loopRequired: 20,
   /** Schemas that may be applied on the way to one part of a value. */
   checksPerPart: 500,
-  /** Checks of a whole value: its parts times those. */
+  /** Checks of a whole value: its parts times those. So many characters count as a part, and with a pattern a check counts as several. */
   checks: 10_000_000,
+  charactersPerPart: 8,
+  patternCost: 10,
+  /** Of all patterns of a schema, with counted repetitions written out. */
+  patternParts: 10_000,
   /** Arrays and objects inside one another in a value, as in a body. */
   valueDepth: 32,
-  /** Faults of a value that are reported; a larger value is told its first one only. */
+  /** Faults of a value that are reported; a larger value, or one of a larger schema, is told its first one only. */
   faults: 32,
   partsWithAllFaults: 1_000,
+  /** Its parts times the characters of the schema: each may be a member that is required and not there. */
+  workWithAllFaults: 1_000_000,
 });
 
 export const KEY_LIMITS = Object.freeze({

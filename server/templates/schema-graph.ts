@@ -2,6 +2,7 @@
 // value can make, before any value is seen: a schema of a few hundred bytes can ask for 2^32 checks of one number.
 import { pointerTo } from '../json.js';
 import { TEMPLATE_LIMITS } from '../limits.js';
+import { patternSize } from './pattern-size.js';
 
 export interface SchemaFault {
   /** RFC 6901, into the schema. */
@@ -35,13 +36,23 @@ function applied(to: Applied['to'], holds: Holds, names: readonly string[]): (re
 /** Words of which only one schema of the map or list applies to one part. */
 const EXCLUSIVE: ReadonlySet<string> = new Set(['properties', 'prefixItems']);
 
-/** What cannot be bounded, or would leave this document. */
+/** Words that check a value themselves. Each takes its own piece of what a schema is compiled to. */
+const CHECKS: ReadonlySet<string> = new Set([
+  ...['type', 'const', 'enum', '$ref', 'multipleOf', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
+  ...['minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', 'uniqueItems', 'minContains', 'maxContains'],
+  ...['minProperties', 'maxProperties', 'required', 'dependentRequired'],
+]);
+
+/** What cannot be bounded, would leave this document, or means something to ajv and nothing to the standard. */
 const REFUSED: ReadonlyMap<string, string> = new Map([
   ['$dynamicRef', 'is not supported: use `$ref`'],
   ['$dynamicAnchor', 'is not supported: use `$anchor`'],
   ['$recursiveRef', 'is not supported: use `$ref`'],
   ['$recursiveAnchor', 'is not supported: use `$anchor`'],
   ['$vocabulary', 'is not supported'],
+  ['$async', 'is not supported'],
+  ['dependencies', 'is not a keyword of this draft: use `dependentRequired` or `dependentSchemas`'],
+  ['nullable', 'is not a keyword of JSON Schema: add `null` to `type`'],
 ]);
 
 const DRAFT = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
@@ -70,6 +81,10 @@ interface Reading {
   readonly nodes: Map<string, Node>;
   readonly anchors: Map<string, Node>;
   readonly references: { readonly from: Node; readonly target: string }[];
+  /** Schemas and the words in them. */
+  parts: number;
+  /** Parts of all patterns. */
+  patternParts: number;
 }
 
 class Refused extends Error {
@@ -86,10 +101,11 @@ export function costOf(
   schema: object,
 ): { readonly ok: true; readonly cost: number } | { readonly ok: false; readonly fault: SchemaFault } {
   try {
-    const reading: Reading = { nodes: new Map(), anchors: new Map(), references: [] };
+    const reading: Reading = { nodes: new Map(), anchors: new Map(), references: [], parts: 0, patternParts: 0 };
     const root = read(schema, '', reading);
     for (const { from, target } of reading.references) from.here.push(resolve(from, target, reading));
-    return { ok: true, cost: measure(root, { depth: TEMPLATE_LIMITS.valueDepth, steps: 0 }) };
+    const checks = measure(root, { depth: TEMPLATE_LIMITS.valueDepth, steps: 0 });
+    return { ok: true, cost: reading.patternParts === 0 ? checks : checks * TEMPLATE_LIMITS.patternCost };
   } catch (error) {
     if (error instanceof Refused) return { ok: false, fault: error.fault };
     throw error;
@@ -99,9 +115,7 @@ export function costOf(
 function read(schema: unknown, pointer: string, reading: Reading): Node {
   const node: Node = { pointer, here: [], members: [], elements: [], costs: [], open: new Set() };
   reading.nodes.set(pointer, node);
-  if (reading.nodes.size > TEMPLATE_LIMITS.schemaParts) {
-    throw refused(pointer, `has more than ${String(TEMPLATE_LIMITS.schemaParts)} parts`);
-  }
+  countParts(reading, 1, pointer);
   // What is neither an object nor a boolean is for the meta-schema to refuse.
   if (!isObject(schema)) return node;
   for (const [name, value] of Object.entries(schema)) readKeyword({ node, name, value }, reading);
@@ -116,6 +130,7 @@ interface Keyword {
 
 function readKeyword({ node, name, value }: Keyword, reading: Reading): void {
   const at = below(node.pointer, name);
+  if (CHECKS.has(name) || APPLIED.has(name)) countParts(reading, partsOf(name, value), at);
   const why = REFUSED.get(name);
   if (why !== undefined) throw refused(at, why);
   if (name === '$schema' && (typeof value !== 'string' || !DRAFT.test(value))) {
@@ -123,6 +138,10 @@ function readKeyword({ node, name, value }: Keyword, reading: Reading): void {
   }
   if (name === '$id' && node.pointer !== '') throw refused(at, 'may appear at the top only');
   if (name === '$ref') readReference(node, value, reading);
+  if (name === 'pattern' && typeof value === 'string') readPattern(value, at, reading);
+  if (name === 'patternProperties' && isObject(value)) {
+    for (const pattern of Object.keys(value)) readPattern(pattern, below(at, pattern), reading);
+  }
   if (name === '$anchor' && typeof value === 'string') reading.anchors.set(value, node);
   const keyword = APPLIED.get(name);
   if (keyword === undefined) return;
@@ -131,6 +150,33 @@ function readKeyword({ node, name, value }: Keyword, reading: Reading): void {
   if (keyword.to === 'value') node.here.push(...schemas);
   else if (keyword.to === 'member') node.members.push(word);
   else if (keyword.to === 'element') node.elements.push(word);
+}
+
+/** Compiling takes longer than in proportion to them. */
+function countParts(reading: Reading, more: number, at: string): void {
+  reading.parts += more;
+  const { schemaParts } = TEMPLATE_LIMITS;
+  if (reading.parts > schemaParts)
+    throw refused(at, `has more than ${String(schemaParts)} parts: schemas and words in them`);
+}
+
+/** Names of required members are written out, up to where a loop is. */
+function partsOf(name: string, value: unknown): number {
+  if (name === 'required' && Array.isArray(value)) return Math.min(value.length, TEMPLATE_LIMITS.loopRequired);
+  if (name !== 'dependentRequired' || !isObject(value)) return 1;
+  return Object.values(value).reduce<number>((sum, list) => sum + 1 + (Array.isArray(list) ? list.length : 0), 0);
+}
+
+function readPattern(pattern: string, at: string, reading: Reading): void {
+  reading.patternParts += patternSize(pattern);
+  if (reading.patternParts <= TEMPLATE_LIMITS.patternParts) return;
+  if (reading.patternParts === Infinity)
+    throw refused(at, 'has a pattern that is not supported: no `\\Q`, no `[:` in a class');
+  const most = String(TEMPLATE_LIMITS.patternParts);
+  throw refused(
+    at,
+    `is too large: the patterns of a schema may have ${most} parts, with their repetitions written out`,
+  );
 }
 
 function readReference(node: Node, target: unknown, reading: Reading): void {

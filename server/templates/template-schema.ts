@@ -1,7 +1,7 @@
 // A template's JSON Schema (2020-12) as something that judges values: the properties of a resource, the parameters of a run.
 // The schema is a user's, so it is bounded before it is compiled: no other document, no pattern that backtracks, no more
 // work than its size and the value's allow. `load` and commands judge by this one.
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import { _, Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { RE2JS } from 're2js';
 import { toShapeFault, type ShapeFault } from '../api/shape-fault.js';
 import { pointerTo } from '../json.js';
@@ -20,7 +20,8 @@ export type TemplateResult =
 
 /** Reads a schema, or says the first thing that is wrong with it. Total: every object gives an answer. */
 export function readTemplate(schema: object): TemplateResult {
-  if (JSON.stringify(schema).length > TEMPLATE_LIMITS.schemaCharacters) {
+  const characters = JSON.stringify(schema).length;
+  if (characters > TEMPLATE_LIMITS.schemaCharacters) {
     return refuse('', `has more than ${String(TEMPLATE_LIMITS.schemaCharacters)} characters`);
   }
   const measured = costOf(schema);
@@ -28,7 +29,7 @@ export function readTemplate(schema: object): TemplateResult {
   if (META_SCHEMA.validateSchema(schema) !== true) return refuseShape(META_SCHEMA.errors?.[0]);
   try {
     const first = makeAjv('first').compile(schema);
-    return { ok: true, template: { check: makeCheck(schema, { cost: measured.cost, first }) } };
+    return { ok: true, template: { check: makeCheck(schema, { cost: measured.cost, characters, first }) } };
   } catch (error) {
     if (error instanceof PatternError) return refuse('', error.message);
     if (!(error instanceof Error)) throw error;
@@ -39,23 +40,35 @@ export function readTemplate(schema: object): TemplateResult {
 
 interface Judge {
   readonly cost: number;
+  /** Of the schema. */
+  readonly characters: number;
   readonly first: ValidateFunction;
 }
 
-function makeCheck(schema: object, { cost, first }: Judge): Template['check'] {
+function makeCheck(schema: object, { cost, characters, first }: Judge): Template['check'] {
   let all: ValidateFunction | null = null;
   return (value) => {
     const parts = countParts(value);
-    if (parts * cost > TEMPLATE_LIMITS.checks) {
-      return [{ place: [], message: 'is too large to be checked against the schema of its template' }];
+    const work = parts + countCharacters(value) / TEMPLATE_LIMITS.charactersPerPart;
+    if (work * cost > TEMPLATE_LIMITS.checks) return TOO_LARGE;
+    try {
+      if (first(value)) return [];
+      const isLarge = parts * characters > TEMPLATE_LIMITS.workWithAllFaults;
+      if (isLarge || parts > TEMPLATE_LIMITS.partsWithAllFaults) return faultsOf(first);
+      all ??= makeAjv('all').compile(schema);
+      all(value);
+      return faultsOf(all);
+    } catch (error) {
+      // A schema of many words takes much of the stack at each level of a value.
+      if (error instanceof RangeError) return TOO_LARGE;
+      throw error;
     }
-    if (first(value)) return [];
-    if (parts > TEMPLATE_LIMITS.partsWithAllFaults) return faultsOf(first);
-    all ??= makeAjv('all').compile(schema);
-    all(value);
-    return faultsOf(all);
   };
 }
+
+const TOO_LARGE: readonly ShapeFault[] = Object.freeze([
+  { place: [], message: 'is too large to be checked against the schema of its template' },
+]);
 
 function faultsOf({ errors }: ValidateFunction): readonly ShapeFault[] {
   return (errors ?? []).slice(0, TEMPLATE_LIMITS.faults).map((error) => toShapeFault(error, []));
@@ -65,6 +78,13 @@ function faultsOf({ errors }: ValidateFunction): readonly ShapeFault[] {
 function countParts(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 1;
   return Object.values(value).reduce<number>((sum, part) => sum + countParts(part), 1);
+}
+
+/** Of texts and names in it. */
+function countCharacters(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.entries(value).reduce((sum, [name, part]) => sum + name.length + countCharacters(part), 0);
 }
 
 /** Judges schemas; has none of its own. */
@@ -82,9 +102,25 @@ function makeAjv(faults: 'first' | 'all'): Ajv2020 {
     inlineRefs: false,
     // Names such as `toString` are members only where the value has them itself.
     ownProperties: true,
+    loopRequired: TEMPLATE_LIMITS.loopRequired,
     multipleOfPrecision: 9,
     logger: false,
-    code: { regExp: makePattern },
+    // Optimizing takes longer than it saves: seconds where there are a thousand words.
+    code: { regExp: makePattern, optimize: false },
+  });
+  // Found by its text: the library's own compares with one value after the other.
+  ajv.removeKeyword('enum');
+  ajv.addKeyword({
+    keyword: 'enum',
+    schemaType: 'array',
+    error: {
+      message: 'must be equal to one of the allowed values',
+      params: ({ schemaCode }) => _`{allowedValues: ${schemaCode}}`,
+    },
+    compile: (values: readonly unknown[]) => {
+      const known = new Set(values.map(textOf));
+      return (value: unknown) => known.has(textOf(value));
+    },
   });
   // Compares by keys: the library's own compares each pair.
   ajv.removeKeyword('uniqueItems');

@@ -101,6 +101,11 @@ describeOnStores('records', (store) => {
       { namespace: '/labs', name: 't', version: '1', schema: {}, slots: [{ name: 'a' }, { name: 'a' }] },
       '400 request.schema',
     ],
+    [
+      'resource-templates',
+      { namespace: '/labs', name: 't', version: '1', schema: { $async: true, required: ['n'] } },
+      '422 record.invalid',
+    ],
     ['resources', { namespace: '/none', name: 'r' }, '404 namespace.not_found'],
     ['resources', { namespace: '/labs', name: 'r', template: ABSENT }, '422 reference.not_found'],
   ])('are not made in %s of %j: %s', async (collection, body, expected) => {

@@ -33,6 +33,9 @@ describe('a schema is accepted with', () => {
       { $defs: { ['x'.repeat(100)]: {}, [`${'x'.repeat(100)}y`]: {} }, $ref: `#/$defs/${'x'.repeat(100)}y` },
     ],
     ['a harmless pattern', { properties: { a: { pattern: '^[a-z]+(-[a-z]+)*$' } } }],
+    ['a pattern of a class with a colon', { properties: { a: { pattern: '^[:;]{2}\\\\$' } } }],
+    ['a long pattern', { properties: { a: { pattern: `^(${'([0-9a-fA-F]{1,4}:){7}|'.repeat(20)}::)$` } } }],
+    ['members that are called like words of no draft', { properties: { nullable: {}, dependencies: {}, $async: {} } }],
   ])('%s', (_, schema) => {
     expect(faultOf(schema)).toBeNull();
   });
@@ -93,7 +96,34 @@ describe('a schema is refused with', () => {
       ]),
       /more than 500 checks/,
     ],
+    // What ajv would do all the same: answer with a promise, follow what is not measured, let null pass.
+    ['a word of ajv that makes every value right', { $async: true, required: ['a'] }, /^\/\$async: is not supported/],
+    ['a word of an older draft', { dependencies: { a: { $ref: '#' } } }, /^\/dependencies: .*dependentRequired/],
+    [
+      'a word of OpenAPI',
+      { properties: { a: { type: 'number', nullable: true } } },
+      /^\/properties\/a\/nullable: .*`null`/,
+    ],
+    [
+      'a pattern that repeats much',
+      { properties: { a: { pattern: 'a{1000}'.repeat(1_000) } } },
+      /\/pattern: is too large/,
+    ],
+    ['a pattern that repeats repetitions', { patternProperties: { '((a{100}){10}){100}': {} } }, /: is too large/],
+    ['many patterns', { anyOf: Array.from({ length: 20 }, () => ({ pattern: 'a{900}' })) }, /\/pattern: is too large/],
+    ['a pattern with a quotation', { pattern: '(a\\Q)\\E){100}' }, /^\/pattern: .*not supported/],
+    ['a pattern with a class of POSIX', { pattern: '([[:alpha:](]a){100}' }, /^\/pattern: .*not supported/],
     ['too many parts', { allOf: Array.from({ length: 2_001 }, () => ({})) }, /more than 2000 parts/],
+    [
+      'too many words in few parts',
+      { allOf: Array.from({ length: 500 }, () => ({ type: 'string', minLength: 1, maxLength: 9, const: 'a' })) },
+      /^\/allOf\/\d+\/\w+: has more than 2000 parts/,
+    ],
+    [
+      'too many names written out',
+      { dependentRequired: { a: Array.from({ length: 2_000 }, (_, i) => String(i)) } },
+      /^\/dependentRequired: has more than 2000 parts/,
+    ],
     ['too many characters', { description: 'x'.repeat(300_000) }, /more than 262144 characters/],
   ])('%s', (_, schema, message) => {
     const started = performance.now();
@@ -160,6 +190,71 @@ describe('a value', () => {
   it('takes a multiple in decimals', () => {
     expect(checked({ multipleOf: 0.01 }, 0.07)).toEqual([]);
     expect(checked({ multipleOf: 0.01 }, 0.075)).toHaveLength(1);
+  });
+
+  it('is too large, and nothing worse, where checking it would take the whole stack', () => {
+    const many = Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`p${String(i)}`, { type: 'number' }]));
+    const schema = { properties: { ...many, kid: { $ref: '#' } } };
+    const nested = Array.from({ length: 30 }).reduce<object>((kid) => ({ kid }), {});
+    expect(['', '/ is too large to be checked against the schema of its template']).toContain(
+      checked(schema, nested).join(),
+    );
+    expect(checked(schema, { kid: { p7: 'x' } })).toEqual(['/kid/p7 must be a number']);
+  });
+
+  it('is compared with many words soon', () => {
+    const words = { type: 'string', minLength: 1, maxLength: 1_000, enum: ['a', 'b'], minimum: 3, required: ['x'] };
+    const properties = Object.fromEntries(Array.from({ length: 280 }, (_, i) => [`p${String(i)}`, words]));
+    const started = performance.now();
+    expect(checked({ properties }, { p1: 1 })).toHaveLength(3);
+    expect(performance.now() - started).toBeLessThan(3_000);
+  });
+
+  it.each<[string, Json, unknown, number]>([
+    [
+      'many values of a long enumeration',
+      { items: { enum: Array.from({ length: 20_000 }, (_, i) => i) } },
+      Array.from({ length: 200_000 }, () => 19_999),
+      0,
+    ],
+    [
+      'a long list of what is required, many times not there',
+      { items: { required: Array.from({ length: 20_000 }, (_, i) => String(i)) } },
+      Array.from({ length: 500 }, () => ({})),
+      1,
+    ],
+    [
+      'a long text that is looked at often',
+      { properties: { a: { allOf: Array.from({ length: 450 }, () => ({ minLength: 1 })) } } },
+      { a: 'a'.repeat(1_000_000) },
+      1,
+    ],
+    [
+      'many names that are looked at often',
+      { patternProperties: Object.fromEntries(Array.from({ length: 450 }, (_, i) => [`^a${String(i)}$`, {}])) },
+      Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`b${String(i)}`, 1])),
+      1,
+    ],
+  ])('is judged in bounded time: %s', (_, schema, value, faults) => {
+    const result = readTemplate(schema);
+    if (!result.ok) throw new Error(result.fault.message);
+    const started = performance.now();
+    expect(result.template.check(value)).toHaveLength(faults);
+    expect(performance.now() - started).toBeLessThan(1_500);
+  });
+
+  it.each<[unknown, boolean]>([
+    ['b', true],
+    ['c', false],
+    [{ y: [1], x: null }, true],
+    [{ x: null }, false],
+    [-0, true],
+    ['0', false],
+    [null, false],
+  ])('%j is one of an enumeration: %j', (value, isOne) => {
+    const schema = { enum: ['a', 'b', { x: null, y: [1.0] }, 0] };
+    expect(checked(schema, value)).toHaveLength(isOne ? 0 : 1);
+    expect(checked({ properties: { a: { enum: ['p', 2] } } }, { a: 'x' })).toEqual(['/a must be one of p, 2']);
   });
 
   it('is judged in bounded time', () => {

@@ -1,0 +1,59 @@
+// How large a pattern becomes when it is compiled: RE2 writes counted repetitions out, so `(a{100}){10}` has a thousand parts, and a
+// few kilobytes of such text take gigabytes. The count is made before anything is compiled; RE2's own is at most twice as high.
+
+const REPEAT = /\{(\d+)(?:,(\d*))?\}/y;
+const ESCAPE = /\\(?:[pPux]\{[^}]*\}|[^])/y;
+
+/** Parts of the pattern with all repetitions written out; infinitely many where that cannot be said. */
+export function patternSize(pattern: string): number {
+  const outer: number[] = [];
+  let size = 1;
+  /** Of what a repetition here would repeat. */
+  let last = 0;
+  let at = 0;
+  while (at < pattern.length) {
+    const repeat = match(REPEAT, pattern, at);
+    const character = pattern[at];
+    if (repeat !== null) {
+      const times = Math.max(Number(repeat[1]), Number(repeat[2] ?? 0)) + 1;
+      size += last * times;
+      last *= times + 1;
+      at += repeat[0].length;
+      continue;
+    }
+    if (character === '(') {
+      outer.push(size);
+      size = 1;
+      last = 0;
+    } else if (character === ')') {
+      last = size + 1;
+      size = (outer.pop() ?? 0) + last;
+    } else if (character === '*' || character === '+' || character === '?') {
+      size += 1;
+      last += 1;
+    } else {
+      size += 1;
+      last = 1;
+    }
+    at = endOfAtom(pattern, at);
+  }
+  return at === Infinity ? Infinity : outer.reduce((sum, part) => sum + part, size);
+}
+
+/** Infinity where RE2 reads on by rules that ECMAScript does not have (`\Q`, `[[:alpha:]]`): the two would see two structures. */
+function endOfAtom(pattern: string, at: number): number {
+  if (pattern.startsWith('\\Q', at)) return Infinity;
+  if (pattern[at] === '\\') return at + (match(ESCAPE, pattern, at)?.[0].length ?? 1);
+  if (pattern[at] !== '[') return at + 1;
+  for (let end = at + 1; end < pattern.length; end += 1) {
+    if (pattern.startsWith('[:', end)) return Infinity;
+    if (pattern[end] === '\\') end += 1;
+    else if (pattern[end] === ']') return end + 1;
+  }
+  return pattern.length;
+}
+
+function match(expression: RegExp, text: string, at: number): RegExpExecArray | null {
+  expression.lastIndex = at;
+  return expression.exec(text);
+}
