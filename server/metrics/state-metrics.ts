@@ -101,7 +101,8 @@ export function publishPolicy({ gauge }: Registry, { policies, ages, clock }: Po
   );
 }
 
-export function publishStore({ gauge }: Registry, { pools }: Pick<Database, 'pools'>): void {
+export function publishStore(registry: Registry, { pools, replica }: Pick<Database, 'pools' | 'replica'>): void {
+  const { gauge } = registry;
   const ofEach =
     (readings: (pool: PoolFacts) => readonly Reading[]): (() => readonly Reading[]) =>
     () =>
@@ -124,6 +125,29 @@ export function publishStore({ gauge }: Registry, { pools }: Pick<Database, 'poo
   gauge(
     { name: 'bailiwick_db_waiting', help: 'Requests that wait for a connection to the store.', labels: ['pool'] },
     ofEach(({ name, waiting }) => [[waiting, name]]),
+  );
+  publishReplica(registry, () => replica?.() ?? null);
+}
+
+type ReplicaState = ReturnType<NonNullable<Database['replica']>>;
+
+function publishReplica({ gauge }: Registry, state: () => ReplicaState | null): void {
+  gauge(
+    { name: 'bailiwick_replica_used', help: '1 while queries are read from the replica, else 0; absent without one.' },
+    () => {
+      const now = state();
+      return now === null ? [] : [[now.isUsed ? 1 : 0]];
+    },
+  );
+  gauge(
+    {
+      name: 'bailiwick_replica_age_seconds',
+      help: 'How old what the replica answers may be; absent while nobody knows.',
+    },
+    () => {
+      const age = state()?.age ?? null;
+      return age === null ? [] : [[age / 1000]];
+    },
   );
 }
 

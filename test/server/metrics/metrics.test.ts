@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { FAMILIES } from '../../../engine/index.js';
 import type { AuditTrail } from '../../../server/audit/trail.js';
 import { formatSeries, makeRegistry } from '../../../server/metrics/series.js';
-import { publishAudit, publishIssuers } from '../../../server/metrics/state-metrics.js';
+import { publishAudit, publishIssuers, publishStore } from '../../../server/metrics/state-metrics.js';
 import { PROBLEMS } from '../../../server/problem.js';
 import { declaredAdminRoutes, declaredRoutes } from '../../support/api-description.js';
 import { type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
@@ -103,6 +103,8 @@ describe('what is exposed', () => {
       'bailiwick_query_duration_seconds histogram',
       'bailiwick_rate_limited_total counter',
       'bailiwick_ready gauge',
+      'bailiwick_replica_age_seconds gauge',
+      'bailiwick_replica_used gauge',
       'bailiwick_snapshot_activation_timestamp_seconds gauge',
       'bailiwick_snapshot_age_seconds gauge',
       'bailiwick_snapshot_expires_timestamp_seconds gauge',
@@ -310,6 +312,14 @@ describe('of parts that not every gateway has', () => {
     expect(valueOf(series, 'bailiwick_audit_records_total')).toBe(17);
     expect(valueOf(series, 'bailiwick_audit_dropped_total')).toBe(2);
     expect(valueOf(series, 'bailiwick_audit_lag_seconds')).toBe(1.5);
+  });
+
+  test('a replica: whether it is read from, and how old it is', async () => {
+    const registry = makeRegistry();
+    publishStore(registry, { pools: () => [], replica: () => ({ isUsed: true, age: 250, fault: null }) });
+    const series = readExposition(formatSeries(await registry.read()));
+    expect(valueOf(series, 'bailiwick_replica_used')).toBe(1);
+    expect(valueOf(series, 'bailiwick_replica_age_seconds')).toBe(0.25);
   });
 
   test('issuers by their place in the settings', async () => {
