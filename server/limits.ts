@@ -314,8 +314,9 @@ export const COMMAND_LIMITS = Object.freeze({
   swept: 10,
   /** How often a command is begun again that the store gave up for another's sake, or whose record was moved meanwhile. */
   retry: 4,
-  /** Templates whose compiled schemas are remembered. */
+  /** Templates whose compiled schemas are remembered, and characters of their schemas: each takes up to 350 bytes. */
   knownTemplates: 1_000,
+  knownTemplateCharacters: 1_000_000,
   /** Slots of one process template, and resources of one process run. */
   slots: 1_000,
 });

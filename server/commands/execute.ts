@@ -73,7 +73,10 @@ export interface ExecutorOptions {
 }
 
 export function makeExecutor({ db, keepFor }: ExecutorOptions): Executor {
-  const templates = makeRecent<TemplateResult | null>(Infinity, COMMAND_LIMITS.knownTemplates);
+  const templates = makeRecent<TemplateResult | null>(
+    COMMAND_LIMITS.knownTemplateCharacters,
+    COMMAND_LIMITS.knownTemplates,
+  );
   const tools: Tools = { db, keepFor, templates, nextId: makeIdSource() };
   return async (asking, order) => {
     for (let times = 0; ; times += 1) {

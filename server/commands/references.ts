@@ -91,7 +91,7 @@ async function templateOf(session: Session, { id, revision }: Found): Promise<Te
   );
   const schema = row?.schema ?? null;
   const template = schema === null ? null : readTemplate(schema);
-  session.templates.put(name, template, 0);
+  session.templates.put(name, template, schema === null ? 0 : JSON.stringify(schema).length);
   return template;
 }
 
