@@ -228,6 +228,15 @@ export const SOURCE_LIMITS = Object.freeze({
   fetchTimeout: 60_000,
   /** Bytes that arrive are gathered in pieces of so many, which a thread takes over as they are. */
   partBytes: 1024 * 1024,
+  /** How long one run of git may take, in milliseconds. */
+  gitTimeout: 30_000,
+  /** Bytes of an answer of git that is a name or two; and of the list of a tree's files, how many there may be, and how they are read. */
+  gitAnswerBytes: 64 * 1024,
+  treeBytes: 16 * 1024 * 1024,
+  treeFiles: 40_000,
+  batchBytes: 16 * 1024 * 1024,
+  /** Characters of a path that a message quotes. */
+  shownPath: 200,
 });
 
 /** Of snapshots in the store, and of what follows its activations. Times are milliseconds. */

@@ -36,9 +36,12 @@ export const STATUS_SCHEMA = Object.freeze({
       type: 'object',
       required: ['kind'],
       properties: {
-        kind: { enum: ['folder', 'file', 'directory', 'url', 'stdin', 'memory', 'store'] },
+        kind: { enum: ['folder', 'file', 'directory', 'url', 'git', 'stdin', 'memory', 'store'] },
         path: text,
         url: text,
+        repository: text,
+        ref: text,
+        commit: text,
       },
       additionalProperties: false,
     },

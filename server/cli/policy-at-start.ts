@@ -7,6 +7,7 @@ import type { PolicySource } from '../policy/active-policy.js';
 import type { PolicyFault } from '../policy/policy-fault.js';
 import type { StartOffer } from '../policy/start-policy.js';
 import { makeDirectorySource } from '../policy/sources/directory-source.js';
+import { makeGitSource } from '../policy/sources/git-source.js';
 import { makePathSource } from '../policy/sources/path-source.js';
 import type { Source } from '../policy/sources/source.js';
 import { makeUrlSource } from '../policy/sources/url-source.js';
@@ -34,7 +35,7 @@ export interface PolicyAtStart {
 export async function policyAtStart(io: CliIo, config: Config, typed: string | undefined): Promise<PolicyAtStart> {
   // As it was typed, so that a refusal names what the user knows.
   if (config.policy !== null) return pathAtStart(io, { path: config.policy, shown: typed ?? config.policy }, config);
-  const source = sourceOf(config);
+  const source = sourceOf(io, config);
   if (source !== null) return offeredAtStart(source, config);
   const store = storeOf(config);
   // None is made to find out that it has no policy.
@@ -50,10 +51,20 @@ function noPolicy(): CliFailure {
   );
 }
 
+const MAIN = 'refs/heads/main';
+
 /** The one that is followed in place of a path; null where none is set. */
-function sourceOf({ snapshot }: Config): Source | null {
-  const { directory, url, caFile, privateNetwork } = snapshot.source;
+function sourceOf(io: CliIo, { snapshot }: Config): Source | null {
+  const { directory, url, caFile, privateNetwork, git, ref, path, signersFile } = snapshot.source;
   if (directory !== null) return makeDirectorySource(directory);
+  if (git !== null)
+    return makeGitSource({
+      repository: git,
+      ref: ref ?? MAIN,
+      path: path ?? '',
+      signersFile,
+      programs: io.env['PATH'] ?? '',
+    });
   if (url === null) return null;
   const statements = snapshot.requireSignature ? 'required' : 'ignored';
   return makeUrlSource({ url, caFile, reach: privateNetwork ? 'private' : 'public', statements });
@@ -87,6 +98,7 @@ async function offeredAtStart(source: Source, config: Config): Promise<PolicyAtS
   const { content, from } = found.offer;
   const verified = await verifyOffer(found.offer, { rule: publicationRule(config), clock: systemClock }, signal);
   if (verified.kind === 'refused') return { ...start, without: notServed(source, verified.fault) };
+  found.offer.onTaken?.();
   const offered = { ...verified, labels: content.kind === 'folder' ? 'verified' : 'unverified', from } as const;
   return { ...start, offered, without: null };
 }

@@ -21,6 +21,7 @@ import {
   DATABASE_URL,
   DURATION,
   FLAG,
+  GIT_REF,
   inSeconds,
   NAME,
   NETWORKS,
@@ -28,6 +29,7 @@ import {
   ORIGINS,
   OUTGOING_URL,
   PATH,
+  PATH_INSIDE,
   PATH_OR_NONE,
 } from './value-types.js';
 
@@ -178,6 +180,31 @@ export const SETTINGS = Object.freeze({
         default: false,
         needs: 'snapshot.source.url',
         doc: 'whether the address may be in a private network, such as 10.0.0.0/8',
+      }),
+      git: setting(PATH, {
+        default: null,
+        flag: '--policy-git <repository>',
+        choice: 'policy',
+        doc: 'git repository of this machine, a checkout or a bare one',
+        example: '/srv/policies.git',
+      }),
+      ref: setting(GIT_REF, {
+        default: null,
+        needs: 'snapshot.source.git',
+        doc: 'full name of the branch or tag (default: refs/heads/main)',
+        example: 'refs/heads/main',
+      }),
+      path: setting(PATH_INSIDE, {
+        default: null,
+        needs: 'snapshot.source.git',
+        doc: 'policy folder or snapshot in the repository (default: its top folder)',
+        example: 'policies',
+      }),
+      signersFile: setting(PATH, {
+        default: null,
+        needs: 'snapshot.source.git',
+        doc: 'allowed signers, in the format of `ssh-keygen`: one of them must have signed the commit, or the tag',
+        example: '/etc/bailiwick/allowed_signers',
       }),
     }),
     poll: setting(DURATION, {

@@ -49,6 +49,20 @@ export const PATH_OR_NONE: ValueType<string> = textType('a path, or `none`', (te
 /** Kept as it is. */
 export const DATABASE_URL: ValueType<string> = textType('a PostgreSQL URL', parseDatabaseUrl);
 
+/** The full name of a ref, as git allows it. */
+export const GIT_REF: ValueType<string> = textType('a branch or tag such as `refs/heads/main`', (text) =>
+  /^refs\/(?:heads|tags)\/[\w.-]+(?:\/[\w.-]+)*$/.test(text) && !/\.\.|\/\.|\.lock(?:\/|$)|\.$/.test(text)
+    ? { ok: true, value: text }
+    : fault('must be the full name of a branch or tag, such as `refs/heads/main`'),
+);
+
+/** A relative path that stays inside, with `/` between its parts. */
+export const PATH_INSIDE: ValueType<string> = textType('a path inside the repository', (text) =>
+  text.split('/').every((name) => !/^(?:|\.{1,2})$/.test(name)) && !text.includes('\0')
+    ? { ok: true, value: text }
+    : fault('must be a path inside the repository, such as `policies`'),
+);
+
 export const FLAG: ValueType<boolean> = {
   schema: { type: 'boolean' },
   words: '`true` or `false`',

@@ -12,6 +12,7 @@ enablePatches();
 export type PolicySource =
   | { readonly kind: 'folder' | 'file' | 'directory'; readonly path: string }
   | { readonly kind: 'url'; readonly url: string }
+  | { readonly kind: 'git'; readonly repository: string; readonly ref: string; readonly commit: string }
   | { readonly kind: 'stdin' | 'memory' | 'store' };
 
 /** A verified policy that may become the active one. */

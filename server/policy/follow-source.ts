@@ -55,7 +55,8 @@ export function followSource(options: FollowOptions): Watch {
       refused = taken.kind === 'refused' ? taken.fault : null;
       again = taken.kind === 'again' || refused?.code === STORE_FAULT;
       if (taken.kind === 'again') return;
-      if (refused !== null) tell(refused);
+      if (refused === null) found.offer.onTaken?.();
+      else tell(refused);
     } else if (refused !== null) recall(refused);
     if (refused === null) policies.confirm();
   };

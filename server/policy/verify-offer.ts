@@ -40,6 +40,14 @@ interface Refused {
 
 /** Of what has to be signed nothing is opened before enough keys have signed it. Rejects once `signal` is aborted. */
 export async function verifyOffer(offer: Offer, judge: Judge, signal: AbortSignal): Promise<Verified | Refused> {
+  try {
+    return await verify(offer, judge, signal);
+  } finally {
+    await offer.release?.();
+  }
+}
+
+async function verify(offer: Offer, judge: Judge, signal: AbortSignal): Promise<Verified | Refused> {
   const { rule, clock, refuseToFollow } = judge;
   const statement = await statementOf(offer, { rule, clock });
   if (statement !== null && 'kind' in statement) return statement;

@@ -5,10 +5,12 @@ import { dirname, join } from 'node:path';
 import { encodePointer, pointerPath, snapshotPath, statementPath } from '../../server/policy/directory-store.js';
 import { sha256Of } from '../../server/policy/open-policy.js';
 import { makeDirectorySource } from '../../server/policy/sources/directory-source.js';
+import { makeGitSource } from '../../server/policy/sources/git-source.js';
 import { makePathSource } from '../../server/policy/sources/path-source.js';
 import type { Source } from '../../server/policy/sources/source.js';
 import { makeUrlSource } from '../../server/policy/sources/url-source.js';
 import type { Made } from './followed-policy.js';
+import { makeRepository, PROGRAMS } from './git-repository.js';
 import { type PolicyServer, startPolicyServer } from './policy-server.js';
 import { makeFolder } from './temp-folder.js';
 
@@ -28,6 +30,7 @@ export const SOURCE_KINDS: readonly (readonly [
   ['a file', openFile],
   ['a directory store', openDirectory],
   ['an address', openAddress],
+  ['a repository', openRepository],
 ];
 
 async function openFile(first: Made, statement: string): Promise<PublishedSource> {
@@ -55,6 +58,18 @@ async function openAddress(first: Made, statement: string): Promise<PublishedSou
   const source = makeUrlSource({ url, caFile: null, reach: 'public', statements: 'required' });
   await source.look('poll', new AbortController().signal);
   return { source, put };
+}
+
+async function openRepository(first: Made, statement: string): Promise<PublishedSource> {
+  const repository = await makeRepository();
+  const put = (made: Made, text: string | null): Promise<void> => {
+    const beside = text === null ? {} : { 'snapshot.json.dsse.json': text };
+    repository.commit({ 'snapshot.json': made.bytes, ...beside });
+    return Promise.resolve();
+  };
+  await put(first, statement);
+  const at = { repository: repository.path, ref: 'refs/heads/main', path: 'snapshot.json' };
+  return { source: makeGitSource({ ...at, signersFile: null, programs: PROGRAMS }), put };
 }
 
 async function openDirectory(first: Made, statement: string): Promise<PublishedSource> {

@@ -27,6 +27,7 @@ export function defineServe(command: Command, io: CliIo): void {
     'policy',
     'policyDirectory',
     'policyUrl',
+    'policyGit',
     'dataDir',
     'databaseUrl',
     'listen',

@@ -67,7 +67,7 @@ const ROWS: readonly (readonly [name: string, text: (body: Body) => string])[] =
   ['snapshot', (body) => textOf(body.get('snapshot'))],
   ['decisions', (body) => `${textOf(body.get('decisions'))} (${textOf(body.get('labels'))})`],
   ['generation', (body) => `${textOf(body.get('generation'))} (${textOf(body.get('reason'))})`],
-  ['source', (body) => memberText(body.get('source'), ['kind', 'path', 'url'])],
+  ['source', (body) => memberText(body.get('source'), ['kind', 'path', 'url', 'repository', 'ref', 'commit'])],
   ['loaded', (body) => textOf(body.get('loadedAt'))],
   ['confirmed', (body) => `${textOf(body.get('ageSeconds'))} seconds ago${AGES.get(textOf(body.get('stale'))) ?? ''}`],
   ['last error', (body) => errorText(body.get('lastError'))],

@@ -11,6 +11,10 @@ export interface Offer {
   readonly statement: StatementText;
   /** Where it was found, for log and status. */
   readonly from: PolicySource;
+  /** Gives back what it occupies, once it has been opened or refused. */
+  readonly release?: () => Promise<void>;
+  /** Told that it is in force. */
+  readonly onTaken?: () => void;
 }
 
 /** What is to be opened; a path is absolute, and read once, in the thread that verifies it. */

@@ -26,7 +26,10 @@ async function faultsOf(sources: Partial<ConfigSources> & { readonly file?: stri
 }
 
 const SNAPSHOT = {
-  source: { directory: null, url: null, caFile: null, privateNetwork: false },
+  source: {
+    ...{ directory: null, url: null, caFile: null, privateNetwork: false },
+    ...{ git: null, ref: null, path: null, signersFile: null },
+  },
   poll: 2_000,
   requireSignature: false,
   keyringFile: null,
