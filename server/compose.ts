@@ -193,7 +193,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     audit: options.audit === undefined ? NO_AUDIT : makeRequestAudit(options.audit),
     routes: makeRoutes({ db, cursorKey: secrets.cursor, ...(idempotency === undefined ? {} : { idempotency }) }),
     adminRoutes: makeAdminRoutes({
-      ...{ db, fingerprint, nextId, policies, ages, readiness, metrics: [metrics, processMetrics()] },
+      ...{ db, fingerprint, nextId, policies, activator, ages, readiness, metrics: [metrics, processMetrics()] },
       startedAt: clock.now(),
     }),
     revocations,

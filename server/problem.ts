@@ -110,6 +110,11 @@ const KINDS = {
     title: 'There is no such key',
     help: 'Give the id of a key as `bailiwick keys list` shows it: the part between `bwk_` and the next `_`, never the key itself.',
   },
+  'snapshot.not_found': {
+    status: 404,
+    title: 'The store does not have this snapshot',
+    help: 'See `bailiwick snapshots` for the digests of those that it has. Only the snapshots that were used last are kept: publish it again.',
+  },
   'request.method': {
     status: 405,
     title: 'The route does not take this method',
@@ -159,6 +164,16 @@ const KINDS = {
     status: 409,
     title: 'The record or its namespace is archived',
     help: 'Restore it first. An archived record cannot be changed or copied, and an archived namespace takes no new records at it or below it.',
+  },
+  'snapshot.refused': {
+    status: 409,
+    title: 'The snapshot cannot be served',
+    help: '`errors` says why: its bytes, its statement or its labels. What is in force stays. Publish it again, signed as the gateways require.',
+  },
+  'snapshot.rollback_refused': {
+    status: 409,
+    title: 'The statement of the snapshot is older than one that was accepted',
+    help: 'To go back on purpose use `POST /admin/v1/rollback` or `bailiwick rollback`, with a reason. Else sign the snapshot with a later generation.',
   },
   'record.precondition': {
     status: 412,

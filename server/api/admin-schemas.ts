@@ -56,6 +56,60 @@ export const STATUS_SCHEMA = Object.freeze({
   }),
 });
 
+const reason = schema({
+  description: 'Why, for people: it is kept with the activation.',
+  type: 'string',
+  minLength: 1,
+  maxLength: 1000,
+});
+
+const stored = whole({
+  snapshot: digest,
+  policy: text,
+  decisions: digest,
+  bytes: { type: 'integer', minimum: 0 },
+  labels: { enum: ['unverified', 'verified', 'false'] },
+  state: { description: '`refused`: it carries a false label.', enum: ['active', 'stored', 'refused'] },
+  isSigned: { description: 'Whether a signed statement is stored beside it.', ...flag },
+  generation: nullable({ description: 'Of its last activation.', type: 'integer', minimum: 1 }),
+  reason: nullable({ description: 'Of that activation.', type: 'string' }),
+  askedBy: nullable({ description: 'Who asked for that activation.', type: 'string' }),
+  loadedAt: instant,
+});
+
+export const SNAPSHOTS_SCHEMA = whole({ snapshots: { type: 'array', items: { title: 'Snapshot', ...stored } } });
+
+export const ACTIVATED_SCHEMA = Object.freeze({
+  title: 'Activated',
+  ...whole({ snapshot: digest, generation: { type: 'integer', minimum: 1 } }),
+});
+
+export interface ActivateBody {
+  readonly reason?: string;
+}
+
+export const ACTIVATE_SHAPE = bodyShape<ActivateBody>(
+  schema({ title: 'Activation', type: 'object', properties: { reason }, additionalProperties: false }),
+);
+
+export interface RollbackBody {
+  readonly to?: string;
+  readonly reason: string;
+}
+
+export const ROLLBACK_SHAPE = bodyShape<RollbackBody>(
+  schema({
+    title: 'Rollback',
+    type: 'object',
+    required: ['reason'],
+    properties: {
+      to: digest,
+      reason,
+    },
+    additionalProperties: false,
+  }),
+);
+
 const scopes = schema({ type: 'array', maxItems: 100, items: { enum: scopeNames(ALL_SCOPES) } });
 
 const KEY_BODY = schema({

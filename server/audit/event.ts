@@ -34,6 +34,9 @@ export type Operation =
   | `${Family}.${'query' | 'count' | 'read' | 'create' | 'change' | 'archive' | 'restore' | 'copy'}`
   | 'key.create'
   | 'key.revoke'
+  | 'snapshot.publish'
+  | 'snapshot.activate'
+  | 'snapshot.rollback'
   | 'dataset.load'
   | 'authenticate'
   | 'request'

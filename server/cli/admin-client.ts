@@ -1,5 +1,6 @@
 // What commands ask of a running gateway: through its Unix socket, which this user's gateway alone can own, or by the URL of an admin
 // listener with an admin key. A key goes over no network in clear text, and no answer is believed that is not one of ours.
+import { type Command, Option } from 'commander';
 import { lstatSync } from 'node:fs';
 import { request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -24,8 +25,17 @@ export interface AdminAnswer {
   readonly body: ReadonlyMap<string, unknown>;
 }
 
-/** Sends one request; `path` begins with a slash. */
-export type AdminClient = (method: 'GET' | 'POST', path: string) => Promise<AdminAnswer>;
+/** Sends one request; `path` begins with a slash, and `body` is sent as JSON. */
+export type AdminClient = (method: 'GET' | 'POST', path: string, body?: object) => Promise<AdminAnswer>;
+
+/** For every verb that asks a running gateway. */
+export function withAdminFlags(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--admin-url <url>', 'admin listener of a gateway on another machine (default: the Unix socket)'),
+    )
+    .addOption(new Option('--admin-key-file <file>', 'file with an admin key, for `--admin-url`'));
+}
 
 /** Throws `CliFailure` 2 for flags that mean nothing together; the client's promises reject with `CliFailure` 6. */
 export async function adminClient(io: CliIo, flags: AdminFlags, config: Config): Promise<AdminClient> {
@@ -43,23 +53,24 @@ export async function adminClient(io: CliIo, flags: AdminFlags, config: Config):
 function overSocket(config: Config): AdminClient {
   const path = adminSocketOf(config);
   if (path === null) throw usage('the settings turn the admin socket off', 'name a listener with `--admin-url`');
-  return (method, target) => {
+  return (method, target, body) => {
     const facts = lstatSync(path, { throwIfNoEntry: false });
     if (facts === undefined) throw unreachable(path, 'there is no such socket');
     const own = process.getuid?.() ?? 0;
     // Root may ask the gateway of any user, whoever that is.
     if (!facts.isSocket() || (facts.uid !== own && own !== 0))
       throw unreachable(path, 'it is not a socket of this user');
-    return ask(httpRequest, { socketPath: path, method, path: target, headers: { host: 'localhost' } }, path);
+    const options = { socketPath: path, method, path: target, headers: { host: 'localhost' } };
+    return ask(httpRequest, options, { shown: path, body });
   };
 }
 
 function overTcp(url: URL, key: string | null): AdminClient {
   const shown = url.origin;
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
-  const headers = key === null ? {} : { authorization: `Bearer ${key}` };
-  return (method, target) =>
-    ask(send, { host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port, method, path: target, headers }, shown);
+  const headers: Target['headers'] = key === null ? {} : { authorization: `Bearer ${key}` };
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  return (method, target, body) => ask(send, { host, port: url.port, method, path: target, headers }, { shown, body });
 }
 
 function readUrl(text: string): URL {
@@ -95,7 +106,18 @@ async function readKeyFile(io: CliIo, file: string): Promise<string> {
   }
 }
 
-function ask(send: typeof httpRequest, options: RequestOptions, shown: string): Promise<AdminAnswer> {
+type Target = Omit<RequestOptions, 'headers'> & { readonly headers: Readonly<Record<string, string>> };
+
+interface Asked {
+  /** What messages call the gateway. */
+  readonly shown: string;
+  readonly body: object | undefined;
+}
+
+function ask(send: typeof httpRequest, target: Target, { shown, body }: Asked): Promise<AdminAnswer> {
+  const bytes = body === undefined ? null : Buffer.from(JSON.stringify(body));
+  const about = bytes === null ? {} : { 'content-type': 'application/json', 'content-length': bytes.length };
+  const options = { ...target, headers: { ...target.headers, ...about } };
   return new Promise((resolve, reject) => {
     const fail = (reason: string): void => {
       request.destroy();
@@ -125,7 +147,7 @@ function ask(send: typeof httpRequest, options: RequestOptions, shown: string): 
     request.on('error', (error) => {
       fail(REASONS.get(systemCodeOf(error)) ?? systemCodeOf(error));
     });
-    request.end();
+    request.end(bytes ?? undefined);
   });
 }
 

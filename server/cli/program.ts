@@ -144,8 +144,23 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
       ],
       [
         'status',
-        'show show show what a running gateway serves, since when, and whether it is ready',
+        'show what a running gateway serves, since when, and whether it is ready',
         async () => (await import('./commands/status.js')).defineStatus,
+      ],
+      [
+        'snapshots',
+        'list the snapshots that a running gateway can put in force',
+        async () => (await import('./commands/snapshots.js')).defineSnapshots,
+      ],
+      [
+        'activate',
+        'put a stored snapshot in force, on every gateway of the store',
+        async () => (await import('./commands/snapshots.js')).defineActivate,
+      ],
+      [
+        'rollback',
+        'put an earlier snapshot in force again; no source undoes it before it offers another',
+        async () => (await import('./commands/snapshots.js')).defineRollback,
       ],
       [
         'migrate',

@@ -10,7 +10,7 @@ import { makeIdSource } from '../ports.js';
 /** Records one act of this run in the transaction that does it. */
 export type OperatorRecorder = (
   transaction: Knex.Transaction,
-  act: Pick<EventParts, 'operation' | 'key' | 'items'>,
+  act: Pick<EventParts, 'operation' | 'key' | 'items' | 'snapshot'>,
 ) => Promise<void>;
 
 export function makeOperatorRecorder(at: Instant): OperatorRecorder {
@@ -26,7 +26,7 @@ export function makeOperatorRecorder(at: Instant): OperatorRecorder {
 }
 
 /** That of a container may have a number and no name. */
-function accountName(): string {
+export function accountName(): string {
   try {
     return userInfo().username;
   } catch {

@@ -5,9 +5,10 @@ import { makeHealthRoutes } from './routes/health.js';
 import { type KeyRoutesOptions, makeKeyRoutes } from './routes/keys.js';
 import { makeMetricsRoute, type MetricsOptions } from './routes/metrics.js';
 import { problemsPage } from './routes/problems.js';
+import { makeSnapshotRoutes, type SnapshotRoutesOptions } from './routes/snapshots.js';
 import { makeStatusRoute, type StatusOptions } from './routes/status.js';
 
-export type AdminRoutesOptions = KeyRoutesOptions & StatusOptions & MetricsOptions;
+export type AdminRoutesOptions = KeyRoutesOptions & SnapshotRoutesOptions & StatusOptions & MetricsOptions;
 
 export function makeAdminRoutes(options: AdminRoutesOptions): readonly Route[] {
   const { readiness } = options;
@@ -15,6 +16,7 @@ export function makeAdminRoutes(options: AdminRoutesOptions): readonly Route[] {
     ...makeHealthRoutes(readiness),
     makeStatusRoute(options),
     makeMetricsRoute(options),
+    ...makeSnapshotRoutes(options),
     ...makeKeyRoutes(options),
     problemsPage,
   ]);

@@ -102,6 +102,8 @@ export function storedActivations({
     transaction(async (within) => {
       const [newest = null] = (await rowsOf<Row>(within, sql`${NEWEST_FIRST} LIMIT ${1}::integer`)).map(toStored);
       const refusal = await refusalOf(within, activation, newest);
+      // What is asked for and is so already was asked for all the same.
+      if (refusal?.kind === 'in_force') await beside?.(within, refusal.generation);
       if (refusal !== null) return refusal;
       const generation = (newest?.generation ?? 0) + 1;
       await insert(within, activation, generation);
@@ -188,6 +190,17 @@ async function insert(within: Transaction, activation: NewActivation, generation
     within,
     sql`UPDATE snapshots SET used_at = GREATEST(used_at, ${when}) WHERE snapshot = ${policy.digest}`,
   );
+}
+
+/** The snapshot that was in force before the newest one, leaving out what was rolled back from since. `newestFirst` are all rows. */
+export function earlierThan(newestFirst: readonly Pick<StoredActivation, 'kind' | 'snapshot'>[]): string | null {
+  const left = new Set<string>();
+  for (const [index, { kind, snapshot }] of newestFirst.entries()) {
+    if (index > 0 && snapshot !== newestFirst[0]?.snapshot && !left.has(snapshot)) return snapshot;
+    const before = newestFirst[index + 1];
+    if (kind === 'rolled_back' && before !== undefined) left.add(before.snapshot);
+  }
+  return null;
 }
 
 /** Whether a statement is older than what was accepted before, or says something else under the same generation. */

@@ -13,6 +13,9 @@ if (!present) process.stderr.write('the real input is not on this machine: it is
 
 /** Of the gateway and its data; they have tests of their own. */
 const OTHER_VERBS = [
+  'activate',
+  'rollback',
+  'snapshots',
   'audit',
   'can-i',
   'completion',

@@ -1,5 +1,7 @@
 // The API's description, as a gateway would answer it, for what has no gateway at hand.
 import { instantOf } from '../../engine/index.js';
+import { storedActivations } from '../../server/policy/activations.js';
+import { storedSnapshots } from '../../server/policy/stored-snapshots.js';
 import { noStore } from '../../server/db/no-store.js';
 import { NO_AGE_LIMITS } from '../../server/policy/staleness.js';
 import { makeAdminRoutes } from '../../server/http/admin-routes.js';
@@ -22,7 +24,12 @@ export function declaredAdminRoutes(): readonly Route[] {
     throw new Error('nobody asks this route');
   };
   const policies = { current: unasked, state: unasked, activate: unasked, confirm: unasked, refuse: unasked };
+  const activator = {
+    ...{ newest: unasked, offer: unasked, choose: unasked, catchUp: unasked, confirmLabels: unasked },
+  };
+  const [snapshots, activations] = [storedSnapshots(noStore()), storedActivations(noStore())];
   return makeAdminRoutes({
+    activator: { ...activator, snapshots, activations },
     db: noStore(),
     fingerprint: unasked,
     nextId: unasked,

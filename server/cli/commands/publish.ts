@@ -1,44 +1,54 @@
-// `bailiwick publish <snapshot> --to <directory>`: a snapshot that was verified whole, with its statement, becomes what gateways that
-// follow the directory serve.
+// `bailiwick publish <snapshot>`: a snapshot that was verified whole, with its statement, becomes what gateways serve that share a store
+// or follow a directory.
 import type { Command } from 'commander';
 import { formatInstant } from '../../../engine/index.js';
 import { type CliIo, write, writeJson } from '../io.js';
-import { type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
+import { type SettingFlags, storeOf } from '../../config/index.js';
+import { configOf, type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
 import { publishToDirectory } from '../publish-to-directory.js';
-import { readPublication } from '../read-publication.js';
+import { publishToStore } from '../publish-to-store.js';
+import { type Publication, readPublication } from '../read-publication.js';
 import { escapeText } from '../render/escape.js';
 import { asFailure, statementJson } from '../statement-flags.js';
 
 export function definePublish(command: Command, io: CliIo): void {
   command
     .argument('<snapshot>', 'snapshot file; it is verified first')
-    .addOption(requiredOption('--to <folder>', 'directory store, which is made where there is none'))
+    .option('--to <folder>', 'directory store, which is made where there is none (default: the store of the gateways)')
     .option('--statement <file>', 'the signed statement (default: `<snapshot>.dsse.json`, if there is one)')
     .addOption(formatOption())
     .action((snapshot: string, options: Options) => publish(io, snapshot, options));
+  withSettings(command, ['config', 'dataDir', 'databaseUrl']);
   withExamples(command, [
+    [
+      'to every gateway on an external PostgreSQL, at once',
+      'DATABASE_URL=postgres://bailiwick@db.example.org/bailiwick bailiwick publish snapshot.json',
+    ],
     ['with the statement beside it', 'bailiwick publish snapshot.json --to /srv/policies'],
     ['what gateways follow from then on', 'bailiwick serve --policy-directory /srv/policies'],
   ]);
   withJson(command, [
-    '{"directory","policy","snapshot","change":"published"|"unchanged","statement":{…}|null}: the statement as it was signed.',
+    '{"policy","snapshot","change":"published"|"unchanged","statement":{…}|null} and "directory" with `--to`, else "generation".',
   ]);
 }
 
-interface Options {
-  readonly to: string;
+interface Options extends SettingFlags {
+  readonly to?: string;
   readonly statement?: string;
   readonly format: Format;
 }
 
 /** Throws `CliFailure`: 2 wrong flags or files, 6 what may not follow what is there, 8 what is not intact, 9 an expired statement. */
 async function publish(io: CliIo, path: string, options: Options): Promise<void> {
+  const { to } = options;
   const publication = await asFailure(readPublication(io, path, options));
-  const change = await publishToDirectory(io, options.to, publication);
+  const { place, change, ...facts } = await (to === undefined
+    ? intoStore(io, options, publication)
+    : intoDirectory(io, to, publication));
   const { policy, signed } = publication;
   if (options.format === 'json') {
     await writeJson(io, {
-      directory: options.to,
+      ...facts,
       policy: policy.name,
       snapshot: policy.digest,
       change,
@@ -47,11 +57,31 @@ async function publish(io: CliIo, path: string, options: Options): Promise<void>
     return;
   }
   const lines = [
-    `${change === 'published' ? 'published to' : 'unchanged in'} ${escapeText(options.to)}`,
+    `${change === 'published' ? 'published to' : 'unchanged in'} ${escapeText(place)}`,
     `snapshot  ${policy.digest}`,
     signed === null
       ? `policy    ${policy.name}, without a signed statement`
       : `policy    ${policy.name} for ${signed.statement.environment}, generation ${String(signed.statement.generation)}, until ${formatInstant(signed.statement.expires)}`,
   ];
   await write(io.stdout, `${lines.join('\n')}\n`);
+}
+
+interface Done {
+  /** As people know it. */
+  readonly place: string;
+  readonly change: 'published' | 'unchanged';
+  readonly directory?: string;
+  readonly generation?: number;
+}
+
+async function intoDirectory(io: CliIo, directory: string, publication: Publication): Promise<Done> {
+  return { place: directory, directory, change: await publishToDirectory(io, directory, publication) };
+}
+
+async function intoStore(io: CliIo, options: Options, publication: Publication): Promise<Done> {
+  const config = await configOf(io, options);
+  const { change, generation } = await publishToStore(io, config, publication);
+  const store = storeOf(config);
+  const name = store.kind === 'embedded' ? `the store in ${store.dataDir}` : 'the external PostgreSQL';
+  return { place: `${name}, generation ${String(generation)}`, change, generation };
 }

@@ -1,6 +1,6 @@
-// `bailiwick status`: show show show what a running gateway serves, since when, and whether it is ready.
-import { type Command, Option } from 'commander';
-import { adminClient, type AdminFlags, refusalOf } from '../admin-client.js';
+// `bailiwick status`: what a running gateway serves, since when, and whether it is ready.
+import type { Command } from 'commander';
+import { adminClient, type AdminFlags, refusalOf, withAdminFlags } from '../admin-client.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import type { SettingFlags } from '../../config/index.js';
 import { configOf, type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
@@ -9,11 +9,7 @@ import { escapeText } from '../render/escape.js';
 type Options = SettingFlags & AdminFlags & { readonly format: Format };
 
 export function defineStatus(command: Command, io: CliIo): void {
-  command
-    .addOption(
-      new Option('--admin-url <url>', 'admin listener of a gateway on another machine (default: the Unix socket)'),
-    )
-    .addOption(new Option('--admin-key-file <file>', 'file with an admin key, for `--admin-url`'))
+  withAdminFlags(command)
     .addOption(formatOption())
     .action((options: Options) => showStatus(io, options));
   withSettings(command, ['config', 'dataDir', 'adminSocket']);

@@ -52,7 +52,7 @@ export const PATH_PARTS: ReadonlyMap<string, Word> = new Map([
   [
     'id',
     {
-      description: 'The id of the record, or of the key.',
+      description: 'The id of the record or of the key, or the digest of the snapshot.',
       schema: { type: 'string', pattern: '^[^/]+$' },
       example: '01900000-0000-7000-8000-000000000000',
     },

@@ -181,6 +181,7 @@ describe.each(DOORS)('at %s', (door) => {
         [500, 405, 404].includes(status) &&
           code !== 'record.not_found' &&
           code !== 'namespace.not_found' &&
+          code !== 'snapshot.not_found' &&
           code !== 'key.not_found',
       ).toBe(false);
       if (credential === 'two credentials') expect([status, code]).toEqual([400, 'request.malformed']);

@@ -1,0 +1,107 @@
+// `bailiwick snapshots`, `activate` and `rollback`: what the store of a running gateway has, and which of it is in force.
+import type { Command } from 'commander';
+import { type AdminAnswer, adminClient, type AdminFlags, refusalOf, withAdminFlags } from '../admin-client.js';
+import { type CliIo, write, writeJson } from '../io.js';
+import type { SettingFlags } from '../../config/index.js';
+import {
+  configOf,
+  type Format,
+  formatOption,
+  requiredOption,
+  withExamples,
+  withJson,
+  withSettings,
+} from '../options.js';
+import { renderTable } from '../render/text.js';
+import { escapeText } from '../render/escape.js';
+
+type Options = SettingFlags & AdminFlags & { readonly format: Format };
+
+const DIGEST = 'sha256:0263829989b6fd954f72baaf2fc64bc2e2f01d692d4de72986ea808f6e99813f';
+
+export function defineSnapshots(command: Command, io: CliIo): void {
+  withAdminFlags(command)
+    .addOption(formatOption())
+    .action((options: Options) => listSnapshots(io, options));
+  withSettings(command, ['config', 'dataDir', 'adminSocket']);
+  withExamples(command, [['digests to go back to', 'bailiwick snapshots']]);
+  withJson(command, [
+    '{"snapshots":[{"snapshot","policy","decisions","bytes","labels","state":"active"|"stored"|"refused","isSigned","generation",',
+    ' "reason","askedBy","loadedAt"}]}, last used first; generation, reason and askedBy are of the last activation, or null.',
+  ]);
+}
+
+export function defineActivate(command: Command, io: CliIo): void {
+  withAdminFlags(command.argument('<digest>', 'snapshot that the store has, as `bailiwick snapshots` shows it'))
+    .option('--reason <text>', 'why, for people: it is kept with the activation')
+    .addOption(formatOption())
+    .action((digest: string, options: Options & { readonly reason?: string }) => {
+      const { reason } = options;
+      const path = `/admin/v1/snapshots/${encodeURIComponent(digest).replaceAll('%3A', ':')}/activate`;
+      return change(io, options, { path, body: reason === undefined ? {} : { reason } });
+    });
+  withSettings(command, ['config', 'dataDir', 'adminSocket']);
+  withExamples(command, [
+    ['on every gateway of the store', `bailiwick activate ${DIGEST} --reason 'tested in staging'`],
+  ]);
+  withJson(command, ['{"snapshot","generation"}']);
+}
+
+export function defineRollback(command: Command, io: CliIo): void {
+  withAdminFlags(command)
+    .option('--to <digest>', 'snapshot to return to (default: the one that was in force before)')
+    .addOption(requiredOption('--reason <text>', 'why, for people: it is kept with the activation'))
+    .addOption(formatOption())
+    .action((options: Options & { readonly to?: string; readonly reason: string }) => {
+      const { to, reason } = options;
+      const body = { ...(to === undefined ? {} : { to }), reason };
+      return change(io, options, { path: '/admin/v1/rollback', body });
+    });
+  withSettings(command, ['config', 'dataDir', 'adminSocket']);
+  withExamples(command, [
+    [
+      'the policy from before, on every gateway of the store',
+      "bailiwick rollback --reason 'the optics labs lost their runs'",
+    ],
+    ['a certain one', `bailiwick rollback --to ${DIGEST} --reason 'back to Friday'`],
+  ]);
+  withJson(command, ['{"snapshot","generation"}']);
+}
+
+async function listSnapshots(io: CliIo, options: Options): Promise<void> {
+  const ask = await adminClient(io, options, await configOf(io, options));
+  const answer = await ask('GET', '/admin/v1/snapshots');
+  if (answer.status !== 200) throw refusalOf(answer);
+  if (options.format === 'json') {
+    await writeJson(io, Object.fromEntries(answer.body));
+    return;
+  }
+  const listed: unknown = answer.body.get('snapshots');
+  const rows = (Array.isArray(listed) ? listed : []).map(rowOf);
+  await write(io.stdout, rows.length === 0 ? 'the store has no snapshots\n' : renderTable(HEADINGS, rows));
+}
+
+const HEADINGS = ['SNAPSHOT', 'STATE', 'GENERATION', 'STORED', 'REASON'];
+
+function rowOf(one: unknown): readonly string[] {
+  const members = new Map<string, unknown>(typeof one === 'object' && one !== null ? Object.entries(one) : []);
+  return ['snapshot', 'state', 'generation', 'loadedAt', 'reason'].map((name) => {
+    const value = members.get(name);
+    return escapeText(typeof value === 'string' || typeof value === 'number' ? String(value) : '-');
+  });
+}
+
+/** Sends what changes the policy in force, and says which is then. */
+async function change(
+  io: CliIo,
+  options: Options,
+  { path, body }: { readonly path: string; readonly body: object },
+): Promise<void> {
+  const ask = await adminClient(io, options, await configOf(io, options));
+  const answer: AdminAnswer = await ask('POST', path, body);
+  if (answer.status !== 200) throw refusalOf(answer);
+  const [snapshot, generation] = [answer.body.get('snapshot'), answer.body.get('generation')];
+  if (options.format === 'json') await writeJson(io, { snapshot, generation });
+  else
+    await write(io.stdout, `in force  ${escapeText(String(snapshot))}, generation ${escapeText(String(generation))}\n`);
+}

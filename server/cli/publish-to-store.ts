@@ -1,0 +1,56 @@
+// Publishes into the store of gateways: the snapshot once, under its digest, and the activation that all of them follow.
+import type { Config } from '../config/index.js';
+import { storedActivations } from '../policy/activations.js';
+import { storedSnapshots } from '../policy/stored-snapshots.js';
+import { systemClock } from '../ports.js';
+import { EXIT } from './exit-codes.js';
+import { CliFailure } from './failure.js';
+import type { CliIo } from './io.js';
+import { openStore } from './open-store.js';
+import type { Publication } from './read-publication.js';
+import { accountName, makeOperatorRecorder } from './record-operator.js';
+
+export interface PublishedToStore {
+  readonly change: 'published' | 'unchanged';
+  readonly generation: number;
+}
+
+/** Throws `CliFailure`: 6 what may not follow what is in force, or a store that cannot be used. */
+export async function publishToStore(
+  io: CliIo,
+  config: Config,
+  { policy, bytes, signed }: Publication,
+): Promise<PublishedToStore> {
+  const at = systemClock.now();
+  const record = makeOperatorRecorder(at);
+  const db = await openStore(io, config, { asItIs: true });
+  try {
+    const envelope = signed === null ? null : Buffer.from(signed.bytes).toString('utf8');
+    // Its labels were worked out when it was opened.
+    await storedSnapshots(db).put({ policy, bytes, labels: 'verified', statement: envelope, at });
+    const statement = signed === null || envelope === null ? null : { says: signed.statement, envelope };
+    const recorded = await storedActivations(db).record(
+      { kind: 'offered', policy, statement, reason: 'published', askedBy: `operator ${accountName()}`, at },
+      (transaction) => record(transaction, { operation: 'snapshot.publish', snapshot: policy.digest }),
+    );
+    switch (recorded.kind) {
+      case 'recorded':
+        return { change: 'published', generation: recorded.generation };
+      case 'in_force':
+        return { change: 'unchanged', generation: recorded.generation };
+      case 'held': {
+        const message = `the snapshot was published before, and generation ${String(recorded.newest.generation)} took its place since (${recorded.newest.reason})`;
+        const help = `to put it in force again, run \`bailiwick activate ${policy.digest}\` on a gateway`;
+        throw new CliFailure(EXIT.precondition, { code: 'snapshot.held', message }, { help });
+      }
+      case 'rollback': {
+        const message = `the snapshot is not published: ${recorded.text}`;
+        throw new CliFailure(EXIT.precondition, { code: 'snapshot.rollback_refused', message });
+      }
+      case 'superseded':
+        throw new TypeError('a publication waits for nobody');
+    }
+  } finally {
+    await db.close();
+  }
+}

@@ -1,0 +1,136 @@
+// /admin/v1/snapshots and /admin/v1/rollback: what the store has, and which of it is in force. What puts one in force is recorded in the
+// transaction that does it, and every gateway of the store follows.
+import { formatInstant } from '../../../engine/index.js';
+import {
+  ACTIVATE_SHAPE,
+  type ActivateBody,
+  ACTIVATED_SCHEMA,
+  ROLLBACK_SHAPE,
+  type RollbackBody,
+  SNAPSHOTS_SCHEMA,
+} from '../../api/admin-schemas.js';
+import { eventAdmin, makeEvent } from '../../audit/event.js';
+import { recordInTransaction } from '../../audit/outbox.js';
+import type { AdminActor } from '../../auth/admin-actor.js';
+import { HTTP_LIMITS, POLICY_LIMITS } from '../../limits.js';
+import { earlierThan } from '../../policy/activations.js';
+import type { ActivePolicy } from '../../policy/active-policy.js';
+import type { Activator, Choice } from '../../policy/activator.js';
+import type { IdSource } from '../../ports.js';
+import { ApiProblem, isProblemCode } from '../../problem.js';
+import type { Answer } from '../exchange.js';
+import { pathTemplate } from '../path-template.js';
+import type { AdminRoute, BodyInput, Call } from '../route.js';
+
+export interface SnapshotRoutesOptions {
+  readonly activator: Activator;
+  readonly policies: Pick<ActivePolicy, 'current'>;
+  readonly nextId: IdSource;
+}
+
+const ACTIVATE = '/admin/v1/snapshots/{id}/activate';
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+const JSON_BODY = { types: ['application/json'], maxBytes: HTTP_LIMITS.bodyBytes } as const;
+const ACTIVATE_BODY: BodyInput<ActivateBody> = {
+  ...JSON_BODY,
+  shape: ACTIVATE_SHAPE,
+  example: { reason: 'tested in staging' },
+  optional: true,
+};
+const ROLLBACK_BODY: BodyInput<RollbackBody> = {
+  ...JSON_BODY,
+  shape: ROLLBACK_SHAPE,
+  example: { reason: 'the optics labs lost their runs' },
+};
+
+export function makeSnapshotRoutes({ activator, policies, nextId }: SnapshotRoutesOptions): readonly AdminRoute[] {
+  const { snapshots, activations } = activator;
+
+  const choose = async (
+    { actor, at, requestId }: Call<AdminActor>,
+    choice: Pick<Choice, 'kind' | 'snapshot' | 'reason'>,
+  ): Promise<Answer> => {
+    const { kind, snapshot } = choice;
+    const operation = kind === 'activated' ? 'snapshot.activate' : 'snapshot.rollback';
+    const act = { operation, snapshot, kind: 'admin', outcome: 'allowed', status: 200 } as const;
+    const event = makeEvent({ ...act, at, requestId, id: nextId(), actor: eventAdmin(actor) });
+    const chosen = await activator.choose({
+      ...choice,
+      askedBy: `${actor.kind} ${actor.id}`,
+      beside: (transaction) => recordInTransaction(transaction, [event]),
+    });
+    if (chosen.kind === 'chosen') {
+      const { policy, generation } = chosen.active;
+      return { status: 200, json: JSON.stringify({ snapshot: policy.digest, generation }) };
+    }
+    const { code, message } = chosen.fault;
+    if (code === 'snapshot.not_found' || code === 'snapshot.rollback_refused') throw new ApiProblem(code);
+    const own = isProblemCode(code) ? code : 'snapshot.refused';
+    throw new ApiProblem('snapshot.refused', {
+      errors: [{ pointer: '', code: own, message: `${code}: ${message}` }],
+    });
+  };
+
+  const list: AdminRoute = {
+    method: 'GET',
+    path: '/admin/v1/snapshots',
+    access: 'admin',
+    operationId: 'listSnapshots',
+    summary: 'List the snapshots that the store has, last used first',
+    input: {},
+    output: { 200: { type: 'application/json', schema: SNAPSHOTS_SCHEMA } },
+    run: async () => {
+      const [stored, made] = await Promise.all([snapshots.list(), activations.list(POLICY_LIMITS.history)]);
+      const active = policies.current();
+      const shown = stored.map(({ snapshot, policy, decisions, bytes, labels, statement, storedAt }) => {
+        const last = made.find((activation) => activation.snapshot === snapshot);
+        const state = snapshot === active.policy.digest ? 'active' : labels === 'false' ? 'refused' : 'stored';
+        return {
+          ...{ snapshot, policy, decisions, bytes, labels, state },
+          isSigned: statement !== null,
+          generation: last?.generation ?? null,
+          reason: last?.reason ?? null,
+          askedBy: last?.askedBy ?? null,
+          loadedAt: formatInstant(storedAt),
+        };
+      });
+      return { status: 200, json: JSON.stringify({ snapshots: shown }) };
+    },
+  };
+  const activate: AdminRoute = {
+    method: 'POST',
+    path: ACTIVATE,
+    access: 'admin',
+    operationId: 'activateSnapshot',
+    summary: 'Put a stored snapshot in force, on every gateway of the store',
+    example: `sha256:${'0'.repeat(64)}`,
+    input: { body: ACTIVATE_BODY },
+    problems: ['snapshot.not_found', 'snapshot.refused', 'snapshot.rollback_refused'],
+    output: { 200: { type: 'application/json', schema: ACTIVATED_SCHEMA } },
+    run: async (call) => {
+      if (!ACTIVATE_SHAPE.isRead(call.body)) throw new TypeError('a body of another shape');
+      const snapshot = pathTemplate(ACTIVATE).partOf(call.path);
+      if (snapshot === null || !DIGEST.test(snapshot)) throw new ApiProblem('snapshot.not_found');
+      return choose(call, { kind: 'activated', snapshot, reason: call.body.reason ?? 'activated' });
+    },
+  };
+  const rollback: AdminRoute = {
+    method: 'POST',
+    path: '/admin/v1/rollback',
+    access: 'admin',
+    operationId: 'rollBack',
+    summary: 'Put an earlier snapshot in force again; no source undoes it before it offers another',
+    input: { body: ROLLBACK_BODY },
+    problems: ['snapshot.not_found', 'snapshot.refused', 'snapshot.rollback_refused'],
+    output: { 200: { type: 'application/json', schema: ACTIVATED_SCHEMA } },
+    run: async (call) => {
+      if (!ROLLBACK_SHAPE.isRead(call.body)) throw new TypeError('a body of another shape');
+      const { to, reason } = call.body;
+      const snapshot = to ?? earlierThan(await activations.list(POLICY_LIMITS.history));
+      if (snapshot === null)
+        throw new ApiProblem('snapshot.not_found', { title: 'No other snapshot was in force before' });
+      return choose(call, { kind: 'rolled_back', snapshot, reason });
+    },
+  };
+  return [list, activate, rollback];
+}
