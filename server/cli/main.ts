@@ -36,6 +36,8 @@ async function fail(error: unknown, io: CliIo, argv: readonly string[]): Promise
 /** Runs as the program `bailiwick`. */
 async function run(): Promise<void> {
   const { stdin, stdout, stderr, env } = process;
+  // By it libraries write what they do to stderr: statements with the values in them. None of them is loaded yet.
+  Reflect.deleteProperty(env, 'DEBUG');
   // A reader that goes away is no failure: what is written after that goes nowhere, and streaming verbs stop.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;

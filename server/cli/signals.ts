@@ -1,4 +1,5 @@
-// The signals of a running gateway: the first of SIGTERM and SIGINT asks it to finish, SIGHUP to look at its files again.
+// The signals of a running gateway: the first of SIGTERM and SIGINT asks it to finish, SIGHUP to look at its files again. SIGUSR1, by which
+// Node.js would open a debugger to all of the machine, does nothing.
 import type { Logger } from '../ports.js';
 import type { Watch } from '../watch.js';
 import { EXIT } from './exit-codes.js';
@@ -45,13 +46,16 @@ export function onReload(log: Logger): Reload {
     log.info({ signal: 'SIGHUP' }, watches.length === 0 ? 'there are no files to read again' : 'reading files again');
     for (const { hurry } of watches) void hurry();
   };
-  process.on('SIGHUP', onSignal);
+  const onDebugger = (): void => {
+    log.warn({ signal: 'SIGUSR1' }, 'no debugger is opened');
+  };
+  process.on('SIGHUP', onSignal).on('SIGUSR1', onDebugger);
   return {
     add: (watch) => {
       watches.push(watch);
     },
     stop: async () => {
-      process.off('SIGHUP', onSignal);
+      process.off('SIGHUP', onSignal).off('SIGUSR1', onDebugger);
       await Promise.all(watches.map(({ stop }) => stop()));
     },
   };
