@@ -2,7 +2,7 @@
 // them, each with its routes and its guard. The only place that wires store, credentials, policy, routes and sockets together.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unrestrictedPolicy } from '../engine/index.js';
-import { type AuditTrail, recordLife } from './audit/trail.js';
+import { type Recorder, recordLife } from './audit/trail.js';
 import { makeRegistry } from './auth/authenticator.js';
 import {
   type AuthenticationSettings,
@@ -29,7 +29,7 @@ import { bindTcp, type Bound } from './http/http-server.js';
 import { type At, type SocketAt, type TcpAt, urlOf } from './http/listen-at.js';
 import type { Services } from './http/pipeline.js';
 import { makeAttempts } from './http/attempts.js';
-import { makeRateLimiter } from './http/rate-limit.js';
+import { makeRateLimiter, type RateLimiter } from './http/rate-limit.js';
 import { makeRequestLog } from './http/request-log.js';
 import { makeReadiness } from './http/readiness.js';
 import type { Route } from './http/route.js';
@@ -84,6 +84,8 @@ export interface ServicesOptions {
   readonly confirmedBy?: FollowActivationsOptions['confirmedBy'];
   /** Keeps the bytes of what is about to decide. Nothing is kept unless given. */
   readonly keep?: Keep;
+  /** Makes a limiter of so many requests a second; one of this process alone unless given. */
+  readonly makeLimiter?: (limiter: string, quota: number) => RateLimiter;
   /** Milliseconds for which answers are kept under their Idempotency-Keys; a day unless said. */
   readonly idempotency?: number;
   readonly log: Logger;
@@ -95,7 +97,7 @@ export interface ServicesOptions {
   /** Whether the gateway is about to end; never unless given. */
   readonly isLeaving?: () => boolean;
   /** Where it records what it does; nothing is recorded without. Closed by whoever opened it, after the services. */
-  readonly audit?: AuditTrail;
+  readonly audit?: Recorder;
   /** Nobody records the spans of requests unless given. */
   readonly beginSpan?: BeginSpan;
 }
@@ -160,7 +162,8 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   });
   const admins = makeRegistry([keys.admins], isRevoked);
   const socketAdmins = makeRegistry([makeSocketAuthenticator(), keys.admins], isRevoked);
-  const unauthenticated = makeRateLimiter(rate.unauthenticated);
+  const { makeLimiter = (_: string, quota: number) => makeRateLimiter(quota) } = options;
+  const unauthenticated = makeLimiter('unauthenticated', rate.unauthenticated);
   const nextId = makeIdSource();
   const readiness = makeReadiness({ policies, ages, clock, ping: () => db.ping(), isLeaving });
   publishPolicy(metrics, { policies, ages, clock });
@@ -180,10 +183,10 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     resolveActor: makeActorResolver(),
     clientAddress: makeClientAddress(options.trustProxy ?? []),
     limiters: {
-      perActor: makeRateLimiter(rate.perActor),
-      perAddress: makeRateLimiter(rate.perAddress),
+      perActor: makeLimiter('actor', rate.perActor),
+      perAddress: makeLimiter('address', rate.perAddress),
       unauthenticated,
-      attempts: makeAttempts({ failures: unauthenticated, spare: makeRateLimiter(rate.unauthenticated) }),
+      attempts: makeAttempts({ failures: unauthenticated, spare: makeLimiter('spare', rate.unauthenticated) }),
     },
     shares: makeShares({ concurrency: concurrency.perActor }),
     clock,
@@ -269,6 +272,10 @@ export interface Gateway {
   readonly activator: Activator;
   readonly activations: Watch | null;
   readonly revocations: Watch | null;
+  /** Rejects when it cannot go on. */
+  readonly failed: Promise<never>;
+  /** What its workers look at; null where it has none. */
+  readonly workers: Watch | null;
   /** Refuses what comes, ends what is in flight, then closes; safe to call twice. */
   readonly close: (ending?: Ending) => Promise<void>;
 }
@@ -302,7 +309,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await services.close();
     };
     const { policies, activator, activations, revocations } = services;
-    const parts = { policies, activator, activations, revocations };
+    const failed = new Promise<never>(() => undefined);
+    const parts = { policies, activator, activations, revocations, failed, workers: null };
     return { url: listener.url, address: bound.at, ...parts, close: (ending) => (closing ??= close(ending)) };
   } catch (error) {
     await Promise.all([bound.close(), doors.tcp?.close(), doors.socket?.close()]);
@@ -311,7 +319,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 /** The Unix socket is for the gateway's own user; on loopback everybody may see what runs here, and web pages reach nothing. */
-function listenToAdmins(services: GatewayServices, { tcp, socket }: AdminDoors): readonly Listener[] {
+export function listenToAdmins(services: GatewayServices, { tcp, socket }: AdminDoors): readonly Listener[] {
   const { adminRoutes: routes, socketAdmins } = services;
   const listeners: Listener[] = [];
   if (tcp !== null) {

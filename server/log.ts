@@ -9,6 +9,8 @@ import type { Logger } from './ports.js';
 export interface LogOptions {
   /** Where lines go; standard error unless said. */
   readonly destination?: Writable;
+  /** Stand in every line; none unless given. */
+  readonly fields?: Readonly<Record<string, unknown>>;
 }
 
 export interface ClosableLogger extends Logger {
@@ -22,7 +24,7 @@ export function makeLogger(options: LogOptions = {}): ClosableLogger {
   const own = options.destination === undefined ? makeLogDestination(STDERR) : null;
   const log = pino(
     {
-      base: null,
+      base: options.fields ?? null,
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { error: describeError },

@@ -22,7 +22,16 @@ export interface AuditSettings {
   readonly onFailure: 'refuse' | 'continue';
 }
 
-export interface AuditTrail {
+/** What decides what is refused. */
+export interface TrailState {
+  /** Whether what is recorded now reaches the disk. */
+  readonly isWriting: boolean;
+  /** Whether commands cannot have been recorded for `limits.auditLag`. */
+  readonly isBehind: boolean;
+}
+
+/** What those who answer requests have of a log. */
+export interface Recorder {
   readonly queries: AuditSettings['queries'];
   /** Queues an event of what is answered; nobody waits for the disk. */
   readonly record: (parts: NewEvent) => void;
@@ -38,6 +47,14 @@ export interface AuditTrail {
   readonly counts: () => { readonly written: number; readonly lost: number };
   /** For how many milliseconds it could not be written; 0 while it can. */
   readonly lag: () => number;
+}
+
+export interface AuditTrail extends Recorder {
+  /** As `record`, of an event that another process of this gateway has made. */
+  readonly add: (event: AuditEvent) => void;
+  /** So many events found no room on their way here. */
+  readonly noteLost: (events: number) => void;
+  readonly state: () => TrailState;
   /** The log's name, and where it is on the disk. */
   readonly at: () => { readonly log: string; readonly head: Head };
   /** Once nothing is answered any more. */
@@ -71,17 +88,18 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
     const begun = writer.head().seq;
     let lost = 0;
     let lostEver = 0;
-    const lose = (): void => {
-      lost += 1;
-      lostEver += 1;
+    const lose = (events: number): void => {
+      lost += events;
+      lostEver += events;
     };
     const lag = (): number => {
       const now = performance.now();
       return now - Math.min(writer.failingSince() ?? now, drainer.failingSince() ?? now);
     };
-    const record = (parts: NewEvent): void => {
+    const state = (): TrailState => ({ isWriting: writer.failingSince() === null, isBehind: lag() > longest });
+    const add = (event: AuditEvent): void => {
       if (lost > 0 && writer.failingSince() === null && writer.add(own('audit.lost', { items: lost }))) lost = 0;
-      if (!writer.add(makeEvent({ ...parts, id: nextId() }))) lose();
+      if (!writer.add(event)) lose(1);
     };
     const own: MakeOwn = (operation, more = {}) =>
       makeEvent({
@@ -101,16 +119,16 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
     drainer.wake();
     return {
       queries,
-      record,
+      record: (parts) => {
+        add(makeEvent({ ...parts, id: nextId() }));
+      },
+      add,
+      noteLost: lose,
+      state,
       recordOwn: (operation, more) => {
-        if (!writer.add(own(operation, more))) lose();
+        if (!writer.add(own(operation, more))) lose(1);
       },
-      checkQueries: () => {
-        if (onFailure === 'refuse' && queries === 'all' && writer.failingSince() !== null) throw unavailable();
-      },
-      checkCommands: () => {
-        if (lag() > longest) throw unavailable();
-      },
+      ...makeChecks({ queries, onFailure }, state),
       counts: () => ({ written: writer.head().seq - begun, lost: lostEver }),
       lag,
       wake: drainer.wake,
@@ -127,11 +145,26 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
   }
 }
 
+/** What is refused while the log is in which state. */
+export function makeChecks(
+  { queries, onFailure }: Pick<AuditSettings, 'queries' | 'onFailure'>,
+  state: () => TrailState,
+): Pick<Recorder, 'checkQueries' | 'checkCommands'> {
+  return {
+    checkQueries: () => {
+      if (onFailure === 'refuse' && queries === 'all' && !state().isWriting) throw unavailable();
+    },
+    checkCommands: () => {
+      if (state().isBehind) throw unavailable();
+    },
+  };
+}
+
 type OwnOperation = Extract<Operation, `${'audit' | 'gateway' | 'policy'}.${string}`>;
 type MakeOwn = (operation: OwnOperation, more?: Pick<EventParts, 'items' | 'snapshot'>) => AuditEvent;
 
 /** Records that a gateway starts and which policies it decides by; gives the way to record that it stops. */
-export function recordLife(trail: AuditTrail, policies: Policies): () => void {
+export function recordLife(trail: Pick<Recorder, 'recordOwn'>, policies: Policies): () => void {
   const snapshot = (): string => policies.current().policy.digest;
   trail.recordOwn('gateway.start', { snapshot: snapshot() });
   policies.subscribe(() => {

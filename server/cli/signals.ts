@@ -25,9 +25,12 @@ export function onTermination(): Termination {
     resolve(signal);
   };
   for (const signal of SIGNALS) process.on(signal, onSignal);
+  // Connections to the store keep no process alive, and while the last of them are ended there may be nothing else.
+  const alive = setInterval(() => undefined, 2 ** 30);
   return {
     requested,
     stop: () => {
+      clearInterval(alive);
       for (const signal of SIGNALS) process.off(signal, onSignal);
     },
   };

@@ -98,7 +98,11 @@ export const SETTINGS = Object.freeze({
     }),
   }),
   secretsFile: later('BAILIWICK_SECRETS_FILE'),
-  workers: later('BAILIWICK_WORKERS'),
+  workers: setting(count(1, 64), {
+    default: 1,
+    flag: '--workers <count>',
+    doc: 'processes that answer requests; from two on, this one looks after them and does what is done once',
+  }),
   authentication: AUTHENTICATION,
   database: group('connections to the store, and their time limits', {
     maxConnections: setting(CONNECTIONS, { default: DATABASE_LIMITS.maxConnections, doc: 'connections for queries' }),

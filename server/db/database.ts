@@ -44,6 +44,8 @@ interface Limits {
   readonly acquireTimeout?: number | null;
   /** Of an embedded store. */
   readonly onWait?: OnWait;
+  /** Of an embedded store: another process is to own it, and this one waits for that as long as it takes. */
+  readonly isGuest?: true;
 }
 
 /** One pool of connections. */
@@ -106,8 +108,11 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
     const closeStore = (): Promise<void> => Promise.resolve();
     return database(config.kind, { source, replica, ...sizes, longestQuery: null, closeStore });
   }
-  const { onWait } = config;
-  const embedded = embeddedSource({ dataDir: config.dataDir, ...limits, ...(onWait === undefined ? {} : { onWait }) });
+  const { dataDir, onWait, isGuest } = config;
+  const embedded = embeddedSource({
+    ...{ dataDir, ...limits, isGuest: isGuest === true },
+    ...(onWait === undefined ? {} : { onWait }),
+  });
   await embedded.start();
   const longestQuery =
     limits.statementTimeout === 0 ? null : Math.ceil(limits.statementTimeout * EMBEDDED_LIMITS.queryShare);

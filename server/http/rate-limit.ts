@@ -10,6 +10,8 @@ export interface RateLimiter {
   readonly take: (name: string) => number;
   /** How many requests may go on now; counts nothing. */
   readonly left: (name: string) => number;
+  /** Counts requests that another process let through, as far as one second's worth can make up for. */
+  readonly charge: (name: string, requests: number) => void;
 }
 
 interface Bucket {
@@ -19,30 +21,38 @@ interface Bucket {
 
 /** `quota` 0 is no limit. `now` is in milliseconds and never goes back. */
 export function makeRateLimiter(quota: number, now: () => number = () => performance.now()): RateLimiter {
-  if (quota === 0) return { quota, take: () => 0, left: () => Infinity };
+  if (quota === 0) return { quota, take: () => 0, left: () => Infinity, charge: () => undefined };
   const capacity = Math.max(1, quota);
   const buckets = new Map<string, Bucket>();
   const tokensOf = ({ tokens, filledAt }: Bucket, at: number): number =>
     Math.min(capacity, tokens + ((at - filledAt) / 1000) * quota);
+  const bucketOf = (name: string): Bucket => {
+    const at = now();
+    const bucket = buckets.get(name) ?? { tokens: capacity, filledAt: at };
+    bucket.tokens = tokensOf(bucket, at);
+    bucket.filledAt = at;
+    // Taken out and put back, so that the map's order is that of the last use.
+    buckets.delete(name);
+    buckets.set(name, bucket);
+    if (buckets.size > RATE_LIMITS.buckets) forgetOldest(buckets);
+    return bucket;
+  };
   const waitFor = (tokens: number): number => (tokens < 1 ? Math.ceil((1 - tokens) / quota) : 0);
   return {
     quota,
     left: (name) => {
       const bucket = buckets.get(name);
-      return Math.floor(bucket === undefined ? capacity : tokensOf(bucket, now()));
+      return bucket === undefined ? Math.floor(capacity) : Math.max(0, Math.floor(tokensOf(bucket, now())));
     },
     take: (name) => {
-      const at = now();
-      const bucket = buckets.get(name) ?? { tokens: capacity, filledAt: at };
-      bucket.tokens = tokensOf(bucket, at);
-      bucket.filledAt = at;
-      // Taken out and put back, so that the map's order is that of the last use.
-      buckets.delete(name);
-      buckets.set(name, bucket);
-      if (buckets.size > RATE_LIMITS.buckets) forgetOldest(buckets);
+      const bucket = bucketOf(name);
       const wait = waitFor(bucket.tokens);
       if (wait === 0) bucket.tokens -= 1;
       return wait;
+    },
+    charge: (name, requests) => {
+      const bucket = bucketOf(name);
+      bucket.tokens = Math.max(bucket.tokens - requests, -capacity);
     },
   };
 }

@@ -2,7 +2,7 @@
 // refused. The one place that turns an exchange into events.
 import { cite, type Judged } from '../audit/cite.js';
 import { ANONYMOUS, eventActor, type EventActor, eventAdmin } from '../audit/event.js';
-import type { AuditTrail, NewEvent } from '../audit/trail.js';
+import type { Recorder, NewEvent } from '../audit/trail.js';
 import { AUDIT_LIMITS } from '../limits.js';
 import type { ApiProblem, ProblemCode } from '../problem.js';
 import { makeRecent } from '../recent.js';
@@ -35,7 +35,7 @@ const UNRECORDED: ReadonlySet<ProblemCode> = new Set([
   'shutting_down',
 ]);
 
-export function makeRequestAudit(trail: AuditTrail): RequestAudit {
+export function makeRequestAudit(trail: Recorder): RequestAudit {
   const { queries } = trail;
   const seen = makeRecent<true>(Infinity, AUDIT_LIMITS.seenCredentials);
   const noteFailure = makeFailures(trail);
@@ -82,7 +82,7 @@ export function makeRequestAudit(trail: AuditTrail): RequestAudit {
 }
 
 /** Who is not known is recorded a few times a second, and counted beyond that: nobody fills the disk without a credential. */
-function makeFailures(trail: AuditTrail): (exchange: Exchange, status: number) => void {
+function makeFailures(trail: Recorder): (exchange: Exchange, status: number) => void {
   const limiter = makeRateLimiter(AUDIT_LIMITS.failedAuthentications);
   let items = 0;
   return ({ requestId, at, address }, status) => {

@@ -54,7 +54,7 @@ describe('config check', () => {
 
   it('tells every error at once with its place, and exits 2', async () => {
     const given = {
-      file: 'listn: x\nworkers: 2\nlimits: { rate: { perActor: -1 } }\n',
+      file: 'listn: x\nsecretsFile: s\nlimits: { rate: { perActor: -1 } }\n',
       env: { BAILIWICK_DATA_DI: 'x' },
     };
     const ran = await check(given, '--policy', '');
@@ -64,7 +64,7 @@ describe('config check', () => {
         'error: the configuration has 5 errors',
         '  BAILIWICK_DATA_DI: there is no such setting; did you mean `BAILIWICK_DATA_DIR`?',
         '  bailiwick.yaml:1:1: there is no setting `listn`; did you mean `listen`?',
-        '  bailiwick.yaml:2:1: `workers` is not available in this version of bailiwick and would have no effect; remove it',
+        '  bailiwick.yaml:2:1: `secretsFile` is not available in this version of bailiwick and would have no effect; remove it',
         '  bailiwick.yaml:3:29: `limits.rate.perActor` must be a whole number from 0 to 1000000',
         '  --policy: is empty',
         '',
@@ -77,7 +77,7 @@ describe('config check', () => {
       { place: 'bailiwick.yaml:1:1', message: 'there is no setting `listn`', fix: 'did you mean `listen`?' },
       {
         place: 'bailiwick.yaml:2:1',
-        message: '`workers` is not available in this version of bailiwick and would have no effect',
+        message: '`secretsFile` is not available in this version of bailiwick and would have no effect',
         fix: 'remove it',
       },
       { place: 'bailiwick.yaml:3:29', message: '`limits.rate.perActor` must be a whole number from 0 to 1000000' },

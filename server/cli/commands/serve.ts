@@ -36,6 +36,7 @@ export function defineServe(command: Command, io: CliIo): void {
     'requireSignature',
     'keyring',
     'environment',
+    'workers',
   ]);
   withExamples(command, [
     ['a policy folder, checked and compiled first, and the embedded store', 'bailiwick serve --policy policies'],
@@ -154,21 +155,26 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
       const { trail, keep } = audit;
       const socket = isLocal ? null : await takeAdminSocket(io, config).catch(closeAddresses);
       const admin = { tcp: addresses.admin, socket };
-      const started = startGateway({
+      const gatewayOptions = {
         ...{ mode, db, listen: addresses.api, admin, rate, concurrency, idempotency, log, audit: trail },
         authentication: config.authentication,
         trustProxy: config.trustProxy,
         // In local mode the guard of hosts refuses other origins.
         origins: isLocal ? null : config.cors.origins,
         ages: config.snapshot,
-        ...{ rule, keep, confirmedBy: found?.isInStore === true ? 'store' : 'source' },
+        ...{ rule, keep, confirmedBy: found?.isInStore === true ? ('store' as const) : ('source' as const) },
         ...(tracing === null ? {} : { beginSpan: tracing.beginSpan }),
-      });
+      };
+      const hasWorkers = !isLocal && config.workers > 1;
+      const started = hasWorkers
+        ? (await import('../../workers/primary.js')).startPrimary({ ...gatewayOptions, config, env: io.env })
+        : startGateway(gatewayOptions);
       const gateway = await started.catch((error: unknown) => {
-        throw error instanceof AuthenticationError ? authenticationFailure(error) : error;
+        throw error instanceof AuthenticationError ? authenticationFailure(error) : workerFailure(error);
       });
       await announce(io, gateway, { ...options, admin });
       if (gateway.revocations !== null) reload.add(gateway.revocations);
+      if (gateway.workers !== null) reload.add(gateway.workers);
       if (tls !== null) reload.add(watchTlsFiles(tls, { log }));
       const { policies, activator } = gateway;
       if (gateway.activations !== null) reload.add(gateway.activations);
@@ -180,9 +186,10 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
       const active = policies.current();
       if (start !== null && active.labels === 'unverified')
         void activator.confirmLabels({ active, bytes: start.bytes });
-      const signal = await termination.requested;
-      log.info({ signal }, 'shutting down');
+      const ended = await Promise.race([termination.requested, gateway.failed]).catch(workerFailure);
+      log.info(typeof ended === 'string' ? { signal: ended } : { error: ended }, 'shutting down');
       await gateway.close(config.shutdown);
+      if (typeof ended !== 'string') throw ended;
     } finally {
       // Nothing that is looked at may find the store closed.
       await reload.stop();
@@ -202,6 +209,17 @@ function authenticationFailure({ message, faults, cause }: AuthenticationError):
   const report = { faults: faults.map(({ setting: place, ...fault }) => ({ place, ...fault })) };
   const text = lines.map((line) => escapeText(line)).join('\n');
   return new CliFailure(EXIT.precondition, { code: 'serve.authentication', message }, { text, report, cause });
+}
+
+/** A worker that cannot start ends the whole. */
+function workerFailure(error: unknown): unknown {
+  if (!(error instanceof Error && error.name === 'WorkerError' && 'code' in error)) return error;
+  const { code, message } = error;
+  return new CliFailure(
+    EXIT.precondition,
+    { code: String(code), message: `the workers cannot be started: ${message}` },
+    { cause: error },
+  );
 }
 
 /** Says that the gateway answers, on stdout: scripts wait for it. */
@@ -224,6 +242,7 @@ async function announce(
       snapshot: policy.digest,
       decisions: policy.decisions,
       store: { kind: store.kind },
+      ...(mode === 'local' ? {} : { workers: config.workers }),
     });
     return;
   }
@@ -232,6 +251,7 @@ async function announce(
     `  policy    ${policy.name}`,
     `  snapshot  ${policy.digest}`,
     `  store     ${store.kind === 'embedded' ? `embedded, in ${store.dataDir}` : 'external PostgreSQL'}`,
+    ...(config.workers > 1 && mode === 'serve' ? [`  workers   ${String(config.workers)}`] : []),
     ...adminUrls.map((url) => `  admin     ${url}`),
     ...(found === null
       ? ['  no credential is needed: every user of this machine is served and may see everything']

@@ -22,6 +22,8 @@ export interface EmbeddedOptions {
   /** Milliseconds, both. */
   readonly connectTimeout: number;
   readonly acquireTimeout: number;
+  /** Never owns the folder, and waits until somebody else does. */
+  readonly isGuest: boolean;
   /** Told once if a start waits for another process; what for, in a line without its end. */
   readonly onWait?: (message: string) => void;
 }
@@ -135,6 +137,7 @@ class Store {
 
   /** The folder of the owner's socket, after becoming the owner if there is none. */
   async #locate(): Promise<string> {
+    const until = performance.now() + OWNER_LIMITS.reachTimeout;
     for (;;) {
       if (this.#closed) throw new StoreError('store.closed', 'the store has been closed');
       if (this.#owner !== null) return this.#owner.socketDir;
@@ -143,6 +146,11 @@ class Store {
       const state = onFolder(dataDir, () => readLock(lockFolder));
       this.#holder = state.kind === 'held' ? state.record : null;
       if (state.kind === 'held') return state.record.socketDir;
+      if (this.#options.isGuest) {
+        if (performance.now() > until) throw new StoreError('store.locked', `nobody owns the store in ${dataDir}`);
+        await sleep(OWNER_LIMITS.reachRetry);
+        continue;
+      }
       const socketDir = createSocketDir();
       const lock = onFolder(dataDir, () => taken(lockFolder, state.next, socketDir));
       if (lock === null) {

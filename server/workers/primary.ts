@@ -1,0 +1,143 @@
+// The primary of a gateway with workers: it owns the audit log, the embedded store and the sources, serves admins, and answers no request of
+// the API itself. To whoever starts and ends it, it is a gateway like any other.
+import { isEvent } from '../audit/event-schema.js';
+import type { AuditTrail } from '../audit/trail.js';
+import {
+  type Ending,
+  type Gateway,
+  type GatewayOptions,
+  type GatewayServices,
+  listenToAdmins,
+  makeServices,
+  urlOf,
+} from '../compose.js';
+import type { Config } from '../config/index.js';
+import type { Bound } from '../http/http-server.js';
+import type { TcpAt } from '../http/listen-at.js';
+import { HTTP_LIMITS, WORKER_LIMITS } from '../limits.js';
+import type { ActivePolicy } from '../policy/active-policy.js';
+import type { ToPrimary, ToWorker, WorkerStart } from './messages.js';
+import { startTeam, type Team } from './team.js';
+
+export interface PrimaryOptions extends GatewayOptions {
+  readonly config: Config;
+  readonly env: WorkerStart['env'];
+  /** Where the workers are to listen, taken so far for them. */
+  readonly listen: Bound<TcpAt>;
+  readonly audit: AuditTrail;
+}
+
+/** Resolves when all workers serve. Throws `WorkerError`, and `AuthenticationError`. */
+export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
+  const { config, env, listen: bound, audit: trail, log, admin, rule = null } = options;
+  const { at } = bound;
+  const doors = admin ?? { tcp: null, socket: null };
+  let isLeaving = false;
+  let team: Team | null = null;
+  const isServed = (): boolean => team?.members().some(({ generation }) => generation !== null) === true;
+  let opened: GatewayServices | null = null;
+  try {
+    const services = await makeServices({ ...options, isLeaving: () => isLeaving || !isServed() });
+    opened = services;
+    // From here on it is the workers', who share it.
+    await bound.close();
+    team = startTeam({
+      size: config.workers,
+      start: () => ({
+        config: shareOf(config),
+        env,
+        rule,
+        listen: { host: at.host, port: at.port },
+        state: trail.state(),
+      }),
+      onMessage: (message, { from, answer }) => {
+        if (message.kind === 'spent') team?.tell(message, from);
+        else answer(takeEvents(message, trail));
+      },
+      log,
+    });
+    await team.ready;
+    const stopNews = tellNews(team, services.policies, trail);
+    const admins = listenToAdmins(services, doors);
+    const { tell, failed, close: closeTeam } = team;
+    let closing: Promise<void> | null = null;
+    const close = async ({
+      notice = null,
+      deadline = HTTP_LIMITS.drainTimeout,
+    }: Partial<Ending> = {}): Promise<void> => {
+      isLeaving = true;
+      await closeTeam({ notice, deadline });
+      stopNews();
+      await Promise.all(admins.map((one) => one.close(deadline)));
+      await services.close();
+    };
+    const { policies, activator, activations, revocations } = services;
+    return {
+      ...{ url: urlOf(at), address: at, policies, activator, activations, revocations, failed },
+      workers: {
+        hurry: () => {
+          tell({ kind: 'hurry' });
+          return Promise.resolve();
+        },
+        stop: () => Promise.resolve(),
+      },
+      close: (ending) => (closing ??= close(ending)),
+    };
+  } catch (error) {
+    await team?.close({ notice: null, deadline: 0 });
+    await opened?.close();
+    await Promise.all([bound.close(), doors.tcp?.close(), doors.socket?.close()]);
+    throw error;
+  }
+}
+
+/** What the settings give to the gateway, its workers share: connections to the store, and what one actor may have at work. */
+function shareOf(config: Config): Config {
+  const { workers, database, limits } = config;
+  const part = (whole: number): number => Math.ceil(whole / workers);
+  const { maxConnections, maxWriters, maxVital } = database;
+  return {
+    ...config,
+    database: {
+      ...database,
+      maxConnections: part(maxConnections),
+      maxWriters: part(maxWriters),
+      maxVital: part(maxVital),
+    },
+    limits: { ...limits, concurrency: { perActor: part(limits.concurrency.perActor) } },
+  };
+}
+
+type OfEvents = Extract<ToPrimary, { kind: 'events' | 'lost' }>;
+
+function takeEvents(message: OfEvents, trail: AuditTrail): ToWorker {
+  if (message.kind === 'lost') {
+    trail.noteLost(message.events);
+    return { kind: 'audit', taken: 0, state: trail.state() };
+  }
+  for (const text of message.events) {
+    const event: unknown = JSON.parse(text);
+    if (!isEvent(event)) throw new TypeError('a worker has handed over something that is no event');
+    trail.add(event);
+  }
+  if (message.isWoken) trail.wake();
+  return { kind: 'audit', taken: message.events.length, state: trail.state() };
+}
+
+/** The state of the log when it changes, and that the source has confirmed what is in force. Gives the way to stop. */
+function tellNews({ tell }: Team, policies: ActivePolicy, trail: AuditTrail): () => void {
+  let told = trail.state();
+  let confirmed = policies.state().confirmedTick;
+  const timer = setInterval(() => {
+    const state = trail.state();
+    if (state.isWriting !== told.isWriting || state.isBehind !== told.isBehind)
+      tell({ kind: 'audit', taken: 0, state });
+    told = state;
+    const { confirmedTick, active } = policies.state();
+    if (confirmedTick !== confirmed) tell({ kind: 'confirmed', generation: active.generation });
+    confirmed = confirmedTick;
+  }, WORKER_LIMITS.exchange);
+  return () => {
+    clearInterval(timer);
+  };
+}

@@ -1,0 +1,46 @@
+// Rate limits of one gateway, counted by several processes: each counts what comes to it, and is told from time to time what the others
+// have counted. So a limit holds for all of them together, but for what arrives within one interval.
+import { makeRateLimiter, type RateLimiter } from '../http/rate-limit.js';
+
+/** How many requests were let through: by which limiter, of which name. */
+export type Spending = readonly (readonly [limiter: string, name: string, requests: number])[];
+
+export interface RateLedger {
+  readonly makeLimiter: (limiter: string, quota: number) => RateLimiter;
+  /** What was let through here since this was last asked. */
+  readonly takeSpent: () => Spending;
+  /** Counts what was let through elsewhere. */
+  readonly charge: (spending: Spending) => void;
+}
+
+export function makeRateLedger(): RateLedger {
+  const limiters = new Map<string, RateLimiter>();
+  let spent = new Map<string, Map<string, number>>();
+  return {
+    makeLimiter: (limiter, quota) => {
+      const own = makeRateLimiter(quota);
+      if (quota === 0) return own;
+      limiters.set(limiter, own);
+      return {
+        ...own,
+        take: (name) => {
+          const wait = own.take(name);
+          if (wait > 0) return wait;
+          const counts = spent.get(limiter) ?? new Map<string, number>();
+          spent.set(limiter, counts.set(name, (counts.get(name) ?? 0) + 1));
+          return 0;
+        },
+      };
+    },
+    takeSpent: () => {
+      const all = [...spent].flatMap(([limiter, counts]) =>
+        [...counts].map(([name, requests]) => [limiter, name, requests] as const),
+      );
+      spent = new Map();
+      return all;
+    },
+    charge: (spending) => {
+      for (const [limiter, name, requests] of spending) limiters.get(limiter)?.charge(name, requests);
+    },
+  };
+}

@@ -1,0 +1,84 @@
+// The audit trail of a worker: events are handed to the primary, which owns the log. What the primary has not taken over is counted, so
+// that a log that does not keep up refuses here what it would refuse there.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { makeEvent } from '../audit/event.js';
+import { type AuditSettings, makeChecks, type Recorder, type TrailState } from '../audit/trail.js';
+import { AUDIT_LIMITS, WORKER_LIMITS } from '../limits.js';
+import type { IdSource } from '../ports.js';
+import type { ToPrimary, ToWorker } from './messages.js';
+
+export interface RemoteTrail extends Recorder {
+  readonly told: (message: Extract<ToWorker, { kind: 'audit' }>) => void;
+  /** Once nothing is answered any more. */
+  readonly close: () => Promise<void>;
+}
+
+export interface RemoteTrailOptions extends Pick<AuditSettings, 'queries' | 'onFailure'> {
+  readonly state: TrailState;
+  readonly nextId: IdSource;
+  readonly send: (message: ToPrimary) => void;
+}
+
+export function makeRemoteTrail({ queries, onFailure, nextId, send, ...options }: RemoteTrailOptions): RemoteTrail {
+  let { state } = options;
+  let waiting: string[] = [];
+  /** Handed over, and not known to be taken. */
+  let underWay = 0;
+  /** Since when the primary has not said anything, though it has something to say; by the monotonic clock. */
+  let unheardSince: number | null = null;
+  let isWoken = false;
+  let lost = 0;
+  let timer: NodeJS.Timeout | null = null;
+
+  const handOver = (): void => {
+    timer = null;
+    const events = waiting;
+    waiting = [];
+    underWay += events.length;
+    unheardSince ??= performance.now();
+    send({ kind: 'events', events, isWoken });
+    isWoken = false;
+  };
+  const schedule = (): void => {
+    timer ??= setTimeout(handOver, WORKER_LIMITS.eventDelay).unref();
+  };
+  const current = (): TrailState => {
+    const silence = unheardSince === null ? 0 : performance.now() - unheardSince;
+    return silence > WORKER_LIMITS.silence ? { ...state, isWriting: false } : state;
+  };
+  return {
+    queries,
+    record: (parts) => {
+      if (waiting.length + underWay >= AUDIT_LIMITS.queuedEvents) {
+        lost += 1;
+        return;
+      }
+      waiting.push(JSON.stringify(makeEvent({ ...parts, id: nextId() })));
+      schedule();
+    },
+    // What a gateway does by itself its primary records.
+    recordOwn: () => undefined,
+    ...makeChecks({ queries, onFailure }, current),
+    // Counted where they are written.
+    counts: () => ({ written: 0, lost: 0 }),
+    lag: () => 0,
+    wake: () => {
+      isWoken = true;
+      schedule();
+    },
+    told: (message) => {
+      ({ state } = message);
+      underWay -= message.taken;
+      unheardSince = underWay > 0 ? performance.now() : null;
+      if (lost === 0) return;
+      send({ kind: 'lost', events: lost });
+      lost = 0;
+    },
+    close: async () => {
+      if (timer !== null) clearTimeout(timer);
+      handOver();
+      const until = performance.now() + WORKER_LIMITS.silence;
+      while (underWay > 0 && performance.now() < until) await sleep(WORKER_LIMITS.eventDelay);
+    },
+  };
+}

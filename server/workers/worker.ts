@@ -1,0 +1,143 @@
+// A worker: a process that answers requests. Its primary starts it, tells it what it needs, and takes over what it has to record; it reads
+// the store itself, and follows the activations there as every gateway does. What is unexpected ends it, and the primary starts another.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { listen, makeServices, openTlsIdentity, bindTcp, type TlsIdentity, watchTlsFiles } from '../compose.js';
+import type { Ending } from '../compose.js';
+import { type Config, storeOf } from '../config/index.js';
+import { openDatabase } from '../db/database.js';
+import { toStoreError } from '../db/failures.js';
+import { anyHost } from '../http/host-guard.js';
+import { WORKER_LIMITS } from '../limits.js';
+import { makeLogger } from '../log.js';
+import { startPolicy } from '../policy/start-policy.js';
+import { makeIdSource, systemClock as clock } from '../ports.js';
+import { openTracing } from '../tracing.js';
+import type { Watch } from '../watch.js';
+import type { ToPrimary, ToWorker, WorkerFault, WorkerStart } from './messages.js';
+import { makeRateLedger } from './rate-ledger.js';
+import { makeRemoteTrail } from './remote-trail.js';
+
+/** What the primary says once the worker serves. */
+type Told = (message: ToWorker) => void;
+
+async function start({ number, env, config, rule, listen: address, state }: WorkerStart): Promise<Told> {
+  process.title = `bailiwick worker ${String(number)}`;
+  const log = makeLogger({ fields: { worker: number } });
+  const tracing = await openTracing(env, log);
+  const ledger = makeRateLedger();
+  const trail = makeRemoteTrail({ ...config.audit, state, nextId: makeIdSource(), send });
+  const tls = await openTls(config);
+  const db = await openDatabase({ ...storeOf(config), ...config.database, isGuest: true });
+  const begun = await startPolicy({ db, offered: null, rule, clock });
+  if (begun.kind !== 'ready') throw new StartError(begun.kind === 'none' ? NO_POLICY : begun.fault);
+  const { rate, concurrency, idempotency } = config.limits;
+  const services = await makeServices({
+    ...{ db, rate, concurrency, idempotency, log, rule, audit: trail, makeLimiter: ledger.makeLimiter },
+    mode: { kind: 'serve', ...begun.candidate, generation: begun.generation },
+    authentication: config.authentication,
+    trustProxy: config.trustProxy,
+    ages: config.snapshot,
+    // What has said that a policy is still the one to serve is told by the primary.
+    confirmedBy: 'source',
+    ...(tracing === null ? {} : { beginSpan: tracing.beginSpan }),
+  });
+  const { policies, routes } = services;
+  // Last of all: from here on it is sent connections.
+  const at = await bindTcp(address, { tls });
+  const listener = listen(services, { routes, guard: anyHost, origins: config.cors.origins, at });
+  policies.subscribe(({ to: { generation } }) => {
+    send({ kind: 'activated', generation });
+  });
+  const watches: Watch[] = [
+    services.activations,
+    services.revocations,
+    tls === null ? null : watchTlsFiles(tls, { log }),
+  ].filter((watch) => watch !== null);
+  const tellSpent = setInterval(() => {
+    const spending = ledger.takeSpent();
+    if (spending.length > 0) send({ kind: 'spent', spending });
+  }, WORKER_LIMITS.exchange);
+
+  const end = async ({ notice, deadline }: Ending): Promise<void> => {
+    at.leave();
+    if (notice !== null) await sleep(notice);
+    await listener.close(deadline);
+    clearInterval(tellSpent);
+    await Promise.all(watches.map((watch) => watch.stop()));
+    await services.close();
+    await trail.close();
+    await db.close();
+    await tracing?.close();
+    await log.flush();
+    process.exit(0);
+  };
+  send({ kind: 'serving', generation: policies.current().generation });
+  return (message) => {
+    switch (message.kind) {
+      case 'start':
+        throw new TypeError('a worker is started once');
+      case 'audit':
+        trail.told(message);
+        return;
+      case 'spent':
+        ledger.charge(message.spending);
+        return;
+      case 'confirmed':
+        if (policies.current().generation === message.generation) policies.confirm();
+        return;
+      case 'hurry':
+        for (const watch of watches) void watch.hurry();
+        return;
+      case 'end':
+        void end(message.ending);
+    }
+  };
+}
+
+function openTls({ tls: { certFile, keyFile }, authentication }: Config): Promise<TlsIdentity | null> {
+  if (certFile === null || keyFile === null) return Promise.resolve(null);
+  return openTlsIdentity({ certFile, keyFile, clientCaFile: authentication.mtls?.caFile ?? null });
+}
+
+class StartError extends Error {
+  override readonly name = 'StartError';
+  readonly code: string;
+
+  constructor({ code, message }: WorkerFault) {
+    super(message);
+    this.code = code;
+  }
+}
+
+const NO_POLICY: WorkerFault = { code: 'serve.policy', message: 'the store has no activation' };
+
+function send(message: ToPrimary): void {
+  process.send?.(message, undefined, undefined, () => undefined);
+}
+
+/** Says why, and ends. */
+function giveUp(error: unknown): void {
+  const known = error instanceof StartError ? error : toStoreError(error);
+  const fault = {
+    code: known?.code ?? 'serve.worker',
+    message: known?.message ?? (error instanceof Error ? error.message : 'a worker could not be started'),
+  };
+  process.send?.({ kind: 'failed', ...fault } satisfies ToPrimary, undefined, undefined, () => process.exit(1));
+}
+
+// A terminal and a supervisor send these to all processes of a group: what is to be done, the primary says.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+
+let serving: Promise<Told | null> | null = null;
+process.on('message', (message: ToWorker) => {
+  if (message.kind === 'start') {
+    serving = start(message).catch((error: unknown) => {
+      giveUp(error);
+      return null;
+    });
+    return;
+  }
+  // What is said before it serves waits until it does.
+  void serving?.then((told) => told?.(message));
+});
+send({ kind: 'here' });

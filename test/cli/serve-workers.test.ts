@@ -1,0 +1,159 @@
+// A gateway of several processes, as operators run it: one port, one log, one policy; workers that die are replaced.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { call } from '../support/gateway.js';
+import { runCli, spawnCli } from '../support/run-cli.js';
+import { type Served, startServing } from '../support/serve-process.js';
+import { newDataDir } from '../support/stores.js';
+import { makeFolder } from '../support/temp-folder.js';
+
+const POLICY = {
+  'policy.yaml': 'bailiwick: 1\nname: serve-test\nproviders:\n  orcid: {}\n',
+  'grants.yaml': 'grants:\n  - id: ada\n    identity: orcid:ada\n    namespace: /\n    scopes: [namespace:read]\n',
+};
+
+let dataDir: string;
+beforeAll(async () => {
+  dataDir = await newDataDir();
+});
+afterAll(() => rm(dataDir, { recursive: true, force: true }));
+
+type Line = Readonly<Record<string, unknown>>;
+
+function linesOf({ stderr }: Served): readonly Line[] {
+  return stderr()
+    .split('\n')
+    .filter((line) => line.startsWith('{') && line.endsWith('}'))
+    .map((line) => JSON.parse(line) as Line);
+}
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await sleep(20);
+}
+
+const said = (served: Served, msg: string): readonly Line[] => linesOf(served).filter((line) => line['msg'] === msg);
+const pidsOf = (served: Served): readonly number[] => said(served, 'a worker serves').map(({ pid }) => Number(pid));
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+function bailiwick(...args: readonly string[]): ReturnType<typeof runCli> {
+  return runCli([...args, '--data-dir', dataDir]);
+}
+
+async function makeKey(): Promise<string> {
+  return (await bailiwick('keys', 'create', '--actor', 'ada', '--identity', 'orcid:ada')).stdout.trim();
+}
+
+/** Each on a connection of its own, so that they come to all workers. */
+function ask({ port }: Served, key: string, times = 1): Promise<readonly Awaited<ReturnType<typeof call>>[]> {
+  return Promise.all(
+    Array.from({ length: times }, () => call(port, { key, body: { family: 'namespace', namespace: '/' } })),
+  );
+}
+
+describe('a gateway with two workers', () => {
+  let served: Served;
+  let folder: string;
+  let key: string;
+  beforeAll(async () => {
+    folder = await makeFolder(POLICY);
+    served = await startServing(dataDir, 'serve', '--workers', '2', '--policy', folder);
+    key = await makeKey();
+  });
+
+  it('answers on one port by all of them, from one store', async () => {
+    expect((await ask(served, key, 8)).map(({ status }) => status)).toEqual(Array(8).fill(200));
+    await until(() => said(served, 'request').length === 8);
+    expect(new Set(said(served, 'request').map(({ worker }) => worker))).toEqual(new Set([1, 2]));
+  });
+
+  it('takes a new policy over in all of them within a second', async () => {
+    await writeFile(join(folder, 'grants.yaml'), POLICY['grants.yaml'].replace('id: ada', 'id: anew'));
+    served.child.kill('SIGHUP');
+    const isReplaced = ({ msg, worker }: Line): boolean => msg === 'the policy was replaced' && worker === undefined;
+    await until(() => linesOf(served).some(isReplaced));
+    const { snapshot } = linesOf(served).find(isReplaced) ?? {};
+    await sleep(1_000);
+    const answers = await ask(served, key, 8);
+    expect(new Set(answers.map(({ headers }) => headers['bailiwick-snapshot']))).toEqual(new Set([snapshot]));
+    expect(snapshot).not.toBe(served.ready['snapshot']);
+  });
+
+  it('refuses a key in all of them from the moment that it is revoked', async () => {
+    const revoked = await makeKey();
+    expect((await ask(served, revoked, 4)).map(({ status }) => status)).toEqual(Array(4).fill(200));
+    await bailiwick('keys', 'revoke', revoked.split('_')[1] ?? '');
+    expect((await ask(served, revoked, 8)).map(({ status }) => status)).toEqual(Array(8).fill(401));
+  });
+
+  it('replaces a worker that dies, and goes on meanwhile', async () => {
+    const [first = 0, second = 0] = pidsOf(served);
+    process.kill(first, 'SIGKILL');
+    await until(() => said(served, 'a worker has died and will be replaced').length === 1);
+    expect((await ask(served, key, 4)).map(({ status }) => status)).toEqual(Array(4).fill(200));
+    await until(() => pidsOf(served).length === 3);
+    expect(said(served, 'a worker has died and will be replaced')[0]).toMatchObject({ how: 'SIGKILL', pause: 100 });
+    process.kill(second, 'SIGKILL');
+    await until(() => pidsOf(served).length === 4);
+    // The new ones alone are there, and decide by the newest policy.
+    const answers = await ask(served, key, 4);
+    expect(answers.map(({ status }) => status)).toEqual(Array(4).fill(200));
+    expect(new Set(answers.map(({ headers }) => headers['bailiwick-snapshot'])).size).toBe(1);
+  });
+
+  it('keeps one audit log, to which workers hand what they answer, and ends in order', async () => {
+    const { ready } = served;
+    served.child.kill('SIGTERM');
+    expect(await served.ended).toBe(0);
+    expect(pidsOf(served).filter(isAlive)).toEqual([]);
+    const answered = said(served, 'request').filter(({ status }) => status === 200);
+    const { stdout } = await bailiwick('audit', 'query', '--kind', 'query', '--format', 'json');
+    const events = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Line);
+    expect(events.map(({ requestId }) => requestId).sort()).toEqual(answered.map(({ requestId }) => requestId).sort());
+    expect((await bailiwick('audit', 'verify')).status).toBe(0);
+    expect((await readdir(join(dataDir, 'audit'))).filter((name) => name.endsWith('.jsonl'))).toHaveLength(1);
+    expect(ready).toMatchObject({ workers: 2 });
+  });
+});
+
+it('counts what an actor asks of all workers together', async () => {
+  const folder = await makeFolder(POLICY);
+  const settings = await makeFolder({ 'bailiwick.yaml': 'limits: { rate: { perActor: 1 } }\n' });
+  const config = ['--config', join(settings, 'bailiwick.yaml')];
+  const served = await startServing(dataDir, 'serve', '--workers', '2', '--policy', folder, ...config);
+  const key = await makeKey();
+  const statuses: number[] = [];
+  // The one after the other comes to the other worker.
+  for (const pause of [250, 0]) {
+    statuses.push(...(await ask(served, key)).map(({ status }) => status));
+    await sleep(pause);
+  }
+  expect(statuses).toEqual([200, 429]);
+  const pids = pidsOf(served);
+  served.child.kill('SIGKILL');
+  await served.ended;
+  // Workers do not outlive their primary.
+  await until(() => !pids.some(isAlive));
+});
+
+it('does not start where a worker cannot, and says why', async () => {
+  const dies = 'if (process.argv[1].endsWith("/workers/worker.js")) process.exit(7);\n';
+  const [folder, hook] = [await makeFolder(POLICY), await makeFolder({ 'dies.mjs': dies })];
+  const ran = await spawnCli(
+    ['serve', '--workers', '2', '--policy', folder, '--data-dir', dataDir, '--listen', '127.0.0.1:0'],
+    { env: { NODE_OPTIONS: `--import=${join(hook, 'dies.mjs')}` } },
+  );
+  expect(ran).toMatchObject({ status: 6, stdout: '' });
+  expect(ran.stderr).toContain('the workers cannot be started: a worker ended before it served (exit status 7)');
+});

@@ -1,0 +1,39 @@
+import { expect, it } from '@jest/globals';
+import { makeRateLimiter } from '../../../server/http/rate-limit.js';
+import { makeRateLedger } from '../../../server/workers/rate-ledger.js';
+
+it('tells what was let through, by limiter and name, and counts what others let through', () => {
+  const [here, there] = [makeRateLedger(), makeRateLedger()];
+  const [actor, address] = [here.makeLimiter('actor', 10), here.makeLimiter('address', 10)];
+  const same = there.makeLimiter('actor', 10);
+  for (let i = 0; i < 12; i += 1) actor.take('ada');
+  address.take('::1');
+  const spending = here.takeSpent();
+  expect(spending).toEqual([
+    ['actor', 'ada', 10],
+    ['address', '::1', 1],
+  ]);
+  expect(here.takeSpent()).toEqual([]);
+  there.charge(spending);
+  expect(same.left('ada')).toBe(0);
+  expect(same.take('ada')).toBeGreaterThan(0);
+  expect(same.left('bob')).toBe(10);
+  // What was charged is not told again.
+  expect(there.takeSpent()).toEqual([]);
+});
+
+it('tells nothing of what has no limit', () => {
+  const ledger = makeRateLedger();
+  expect(ledger.makeLimiter('actor', 0).take('ada')).toBe(0);
+  expect(ledger.takeSpent()).toEqual([]);
+  ledger.charge([['actor', 'ada', 5]]);
+});
+
+it('is in debt for a second at most, however much others let through', () => {
+  let now = 0;
+  const limiter = makeRateLimiter(10, () => now);
+  limiter.charge('ada', 1_000_000);
+  expect(limiter.take('ada')).toBe(2);
+  now += 1_200;
+  expect(limiter.take('ada')).toBe(0);
+});
