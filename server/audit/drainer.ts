@@ -6,7 +6,7 @@ import type { Logger } from '../ports.js';
 import { type Head, readLine } from './chain.js';
 import { isStoredEvent } from './event-schema.js';
 import { listLogs } from './log-files.js';
-import { type Claimed, claimedBefore, claimEvents, noteHead, removeEvents } from './outbox.js';
+import { type Claimed, claimedBefore, claimedByOthers, claimEvents, noteHead, removeEvents } from './outbox.js';
 import { readFiles } from './read-log.js';
 import type { Writer } from './writer.js';
 
@@ -25,6 +25,8 @@ export interface DrainerOptions {
   readonly log: string;
   readonly writer: Writer;
   readonly logger: Logger;
+  /** Milliseconds between two notes of where the log is, and two looks at what others have claimed. */
+  readonly headInterval?: number;
 }
 
 interface Pending extends Claimed {
@@ -32,14 +34,18 @@ interface Pending extends Claimed {
   isAdded: boolean;
 }
 
-export async function makeDrainer({ db, folder, log, writer, logger }: DrainerOptions): Promise<Drainer> {
-  let pending: Pending[] = await findLeft({ db, folder, log });
+export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
+  const { db, folder, log, writer, logger, headInterval = AUDIT_LIMITS.headInterval } = options;
+  let pending: readonly Pending[] = (await findLeft({ db, folder, log })).map((one) => ({ ...one, isAdded: false }));
   let failing: number | null = null;
   let working: Promise<void> | null = null;
   let isWoken = false;
   let isUnsure = false;
   let noted: Head = writer.head();
   let notedAt = performance.now();
+  let lookedAt = performance.now();
+  /** The first event of each other log when it was last looked at. */
+  let waiting = new Map<string, string>();
   let removed = 0;
 
   /** A claim whose answer was lost may have been made. */
@@ -91,11 +97,26 @@ export async function makeDrainer({ db, folder, log, writer, logger }: DrainerOp
     notedAt = performance.now();
   };
 
+  /** A gateway takes what it has claimed within a second; a log that was moved away never does. */
+  const look = async (): Promise<void> => {
+    lookedAt = performance.now();
+    const others = await claimedByOthers(db.knex, log);
+    for (const { log: other, events, first } of others) {
+      if (waiting.get(other) !== first) continue;
+      logger.warn(
+        { log: other, events },
+        'events wait for an audit log that does not take them: see `bailiwick audit release`',
+      );
+    }
+    waiting = new Map(others.map((other) => [other.log, other.first]));
+  };
+
   const work = async (): Promise<void> => {
     try {
       await drain();
       await tidy();
-      if (performance.now() - notedAt >= AUDIT_LIMITS.headInterval) await note();
+      if (performance.now() - notedAt >= headInterval) await note();
+      if (performance.now() - lookedAt >= headInterval) await look();
       failing = null;
     } catch (error) {
       if (failing === null) logger.error({ log, error }, 'events of the outbox cannot be moved to the audit log');
@@ -142,7 +163,11 @@ export async function makeDrainer({ db, folder, log, writer, logger }: DrainerOp
 }
 
 /** What an earlier process of this log had claimed and the log does not have; what it has is removed. */
-async function findLeft({ db, folder, log }: Pick<DrainerOptions, 'db' | 'folder' | 'log'>): Promise<Pending[]> {
+export async function findLeft({
+  db,
+  folder,
+  log,
+}: Pick<DrainerOptions, 'db' | 'folder' | 'log'>): Promise<readonly Claimed[]> {
   const { events, after } = await claimedBefore(db.knex, log);
   if (events.length === 0) return [];
   const wanted = new Set(events.map(({ event }) => event.id));
@@ -157,5 +182,5 @@ async function findLeft({ db, folder, log }: Pick<DrainerOptions, 'db' | 'folder
   }
   const done = events.filter(({ event }) => appended.has(event.id)).map(({ position }) => position);
   if (done.length > 0) await removeEvents(db.knex, done);
-  return events.filter(({ event }) => !appended.has(event.id)).map((one) => ({ ...one, isAdded: false }));
+  return events.filter(({ event }) => !appended.has(event.id));
 }

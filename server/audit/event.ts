@@ -44,6 +44,7 @@ export type Operation =
   | 'gateway.stop'
   | 'policy.activate'
   | 'audit.cut'
+  | 'audit.release'
   | 'audit.lost';
 
 export interface EventActor {

@@ -62,6 +62,26 @@ export async function claimedBefore(
   return { events: rows.map(toClaimed), after: Math.min(...rows.map(({ after }) => Number(after))) };
 }
 
+/** Claimed by other logs: how many each has, and the first of them. */
+export async function claimedByOthers(
+  knex: Knex,
+  log: string,
+): Promise<readonly { readonly log: string; readonly events: number; readonly first: string }[]> {
+  return rowsOf(
+    knex,
+    sql`SELECT log, count(*)::integer AS events, min(position)::text AS first FROM audit_outbox
+      WHERE log IS NOT NULL AND log <> ${log}::text GROUP BY log`,
+  );
+}
+
+/** For any log to claim: none has them. */
+export async function releaseEvents(knex: Knex, positions: readonly string[]): Promise<void> {
+  await rowsOf(
+    knex,
+    sql`UPDATE audit_outbox SET log = NULL, after = NULL WHERE position = ANY(${positions}::bigint[])`,
+  );
+}
+
 /** To be called once they are on the disk. */
 export async function removeEvents(knex: Knex, positions: readonly string[]): Promise<void> {
   await rowsOf(knex, sql`DELETE FROM audit_outbox WHERE position = ANY(${positions}::bigint[])`);

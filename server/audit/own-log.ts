@@ -64,16 +64,18 @@ async function takeLog(folder: string): Promise<TakenLog> {
   // Logs that have begun come first, whatever else was ever locked here.
   const known = new Set([...(await listLogs(folder)).keys(), ...locks.sort()]);
   for (const log of known) {
-    const lock = takeIfFree(join(folder, `${log}.lock`));
+    const lock = lockLog(folder, log);
     if (lock !== null) return { log, lock };
   }
   const log = newName();
-  const lock = takeIfFree(join(folder, `${log}.lock`));
+  const lock = lockLog(folder, log);
   if (lock === null) throw new AuditError('audit.folder', `the audit folder ${folder} cannot be locked`);
   return { log, lock };
 }
 
-function takeIfFree(path: string): HeldLock | null {
+/** Null where a process has it. */
+export function lockLog(folder: string, log: string): HeldLock | null {
+  const path = join(folder, `${log}.lock`);
   createLockFolder(path);
   const state = readLock(path);
   return state.kind === 'held' ? null : takeLock(path, state.next, '');

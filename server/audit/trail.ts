@@ -73,6 +73,7 @@ export interface TrailOptions extends AuditSettings {
   readonly files?: FileLayer;
   readonly fileBytes?: number;
   readonly retryDelay?: number;
+  readonly headInterval?: number;
 }
 
 /** Throws `AuditError` where the log cannot be continued. */
@@ -84,7 +85,7 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
   try {
     await checkNoted(db, owned);
     const writer = makeWriter({ ...rest, ...owned, files, logger });
-    const drainer = await makeDrainer({ db, folder, log, writer, logger });
+    const drainer = await makeDrainer({ ...rest, db, folder, log, writer, logger });
     const begun = writer.head().seq;
     let lost = 0;
     let lostEver = 0;

@@ -13,6 +13,7 @@ const FOLDER = 'folder of the log (default: the one of the settings)';
 export function defineAudit(command: Command, io: CliIo): void {
   defineVerify(command, io);
   defineQuery(command, io);
+  defineRelease(command, io);
   withExamples(command, [
     ['whether the log is intact', 'bailiwick audit verify'],
     [
@@ -111,6 +112,26 @@ function defineQuery(audit: Command, io: CliIo): void {
     ],
   ]);
   withJson(command, ['one event a line, as in the log']);
+}
+
+export type ReleaseFlags = SettingFlags & { readonly format: Format; readonly lost?: string };
+
+function defineRelease(audit: Command, io: CliIo): void {
+  const command = audit
+    .command('release')
+    .description('give the events that a log has claimed and will not take to the log of a running gateway')
+    .argument('[folder]', 'where the log was moved to: what it does not have is released')
+    .option('--lost <log>', 'name of a log of which nothing is left: all that it has claimed is released')
+    .addOption(formatOption())
+    .action(async (folder: string | undefined, options: ReleaseFlags) => {
+      await (await import('../release-audit.js')).releaseCommand(io, folder, options);
+    });
+  withSettings(command, ['config', 'dataDir', 'databaseUrl']);
+  withExamples(command, [
+    ['after the folder of the log was moved away', 'bailiwick audit release ./audit.damaged'],
+    ['after its disk was lost', 'bailiwick audit release --lost k3v9m2xqwe'],
+  ]);
+  withJson(command, ['{"released":[{"log","events"}]}']);
 }
 
 const HEAD = /^(\d{1,15}):(?:sha256:)?([0-9a-f]{64})$/;

@@ -6,6 +6,7 @@ import { afterEach, expect, it } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
 import { claimEvents, recordInTransaction } from '../../../server/audit/outbox.js';
 import { ownLog } from '../../../server/audit/own-log.js';
+import { releaseFolder, releaseLost } from '../../../server/audit/release.js';
 import { type AuditTrail, openTrail, type TrailOptions } from '../../../server/audit/trail.js';
 import { verifyLogs } from '../../../server/audit/verify.js';
 import { makeIdSource } from '../../../server/ports.js';
@@ -121,18 +122,58 @@ describeOnStores('the trail', (store) => {
     expect(await verifyLogs(folder)).toMatchObject({ ok: true, events: 4 });
   });
 
-  it('leaves to another log what that one has claimed', async () => {
+  it('leaves to another log what that one has claimed, and says so for as long as it is not taken', async () => {
     const [one, other] = [await makeFolder(), await makeFolder()];
     const owned = await ownLog(one);
     await put(1);
     await claimEvents(store.db.knex, { log: owned.log, after: 0, most: 10 });
     await put(2);
-    await openIn(other);
-    await sleep(200);
+    const lines: object[] = [];
+    const log = { ...SILENT, warn: (fields: object) => void lines.push(fields) };
+    const trail = await openIn(other, { headInterval: 20, log });
+    for (let n = 0; n < 4; n += 1) {
+      await sleep(60);
+      trail.wake();
+    }
+    await sleep(60);
     expect(await isEmpty()).toBe(false);
     await closeAll();
     expect(ids(other)).toEqual(['event2']);
+    expect(lines[0]).toMatchObject({ log: owned.log, events: 1 });
     owned.release();
+  });
+
+  it('takes over what a log that was moved away had claimed and does not have, once', async () => {
+    const [one, other] = [await makeFolder(), await makeFolder()];
+    const first = await ownLog(one);
+    await put(1, 2, 3);
+    const claimed = await claimEvents(store.db.knex, { log: first.log, after: 0, most: 10 });
+    const writer = writerOf(one, { ...first, files: faultyFiles(() => null) });
+    for (const { event } of claimed.slice(0, 2)) writer.add(event);
+    await writer.close();
+    const recorded: number[] = [];
+    const record = (_: unknown, events: number): Promise<void> => Promise.resolve(void recorded.push(events));
+    expect(await releaseFolder(store.db, one, record)).toBe(null);
+    first.release();
+    expect(await releaseFolder(store.db, one, record)).toEqual([{ log: first.log, events: 1 }]);
+    expect(await releaseFolder(store.db, one, record)).toEqual([{ log: first.log, events: 0 }]);
+    expect(recorded).toEqual([1]);
+    await openIn(other);
+    await untilEmpty();
+    await closeAll();
+    expect([ids(one), ids(other)]).toEqual([['event1', 'event2'], ['event3']]);
+  });
+
+  it('takes over all that a lost log had claimed', async () => {
+    const folder = await makeFolder();
+    await put(1, 2);
+    await claimEvents(store.db.knex, { log: 'lost', after: 0, most: 10 });
+    const record = (): Promise<void> => Promise.resolve();
+    expect(await releaseLost(store.db, 'lost', record)).toEqual({ log: 'lost', events: 2 });
+    await openIn(folder);
+    await untilEmpty();
+    await closeAll();
+    expect(ids(folder)).toEqual(['event1', 'event2']);
   });
 
   it('does not continue a log that has lost what the store has noted, nor one that was written anew', async () => {
