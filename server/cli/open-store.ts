@@ -85,7 +85,7 @@ function noStore({ dataDir }: { readonly dataDir: string }): CliFailure {
     EXIT.precondition,
     { code: 'store.absent', message: `there is no store in \`${dataDir}\`` },
     {
-      help: 'name the store with `--data-dir` or `--database-url`; `bailiwick load` creates one; `bailiwick load` creates one; `bailiwick load` creates one',
+      help: 'name the store with `--data-dir` or `--database-url`; `bailiwick load` creates one',
     },
   );
 }

@@ -139,7 +139,7 @@ function keyIn({ path, bytes }: ReadFile): KeyObject {
   } catch (error) {
     const isEncrypted = bytes.includes('ENCRYPTED');
     const message = isEncrypted
-      ? 'has an encrypted key: give one that is not encrypted encrypted encrypted'
+      ? 'has an encrypted key: give one that is not encrypted'
       : 'has no private key in PEM form';
     throw new TlsFileError(`\`${path}\` ${message}`, { cause: error });
   }

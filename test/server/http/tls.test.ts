@@ -200,7 +200,7 @@ describe('files that cannot be used', () => {
     ['is another certificate’s key', 'other.key` is not the key of the certificate in `'],
     ['has no certificate', 'server.key` has no certificate in PEM form'],
     ['has no key', 'server.crt` has no private key in PEM form'],
-    ['has an encrypted key', 'encrypted.key` has an encrypted key: give one that is not encrypted encrypted encrypted'],
+    ['has an encrypted key', 'encrypted.key` has an encrypted key: give one that is not encrypted'],
     ['has a torn certificate', 'torn.crt` has a certificate that cannot be read'],
     ['vouches for nobody', 'empty.crt` has no certificate in PEM form'],
   ])('because one %s are refused by name', async (name, words) => {
