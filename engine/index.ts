@@ -129,7 +129,7 @@ export function packSnapshot(bytes: Uint8Array): PackResult {
 }
 
 /**
- * Works the decision digest of a loaded policy out and compares it with the one that the file states: null where it is that.
+ * Works the decision digest of a loaded policy out and compares it with the one that the file states: null if it is that.
  * Takes several times as long as loading.
  */
 export function verifyDecisions(policy: Policy): SnapshotFault | null {

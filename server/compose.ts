@@ -89,9 +89,9 @@ export interface ServicesOptions {
   /** Milliseconds for which answers are kept under their Idempotency-Keys; a day unless said. */
   readonly idempotency?: number;
   readonly log: Logger;
-  /** How callers of `serve` prove who they are; with API keys alone unless said. */
+  /** How callers of `serve` prove who they are; with API keys alone unless given. */
   readonly authentication?: AuthenticationSettings;
-  /** Proxies that are believed where requests come from; none unless said. */
+  /** Proxies that are believed where requests come from; none unless given. */
   readonly trustProxy?: readonly string[] | null;
   readonly clock?: Clock;
   /** Whether the gateway is about to end; never unless given. */
@@ -117,7 +117,7 @@ export interface GatewayServices extends Services {
   readonly adminRoutes: readonly Route[];
   /** Who administers through the gateway's own Unix socket. */
   readonly socketAdmins: Services['admins'];
-  /** Of the file that revokes credentials; null where there is none. */
+  /** Of the file that revokes credentials; null if there is none. */
   readonly revocations: Watch | null;
   /** The one way to change the policy in force. */
   readonly activator: Activator;

@@ -58,7 +58,7 @@ export function parseStrictJson(input: string | Uint8Array, limits: JsonLimits):
       `not JSON: ${firstError(text, limits.isLine === true ? 'line' : 'document')}`,
     );
   }
-  // Bytes are valid UTF-8 and raw control characters are no JSON, so only an escape can make a text that is refused.
+  // Bytes are valid UTF-8 and raw control characters are not JSON, so only an escape can make a string that is refused.
   const checkTexts = typeof input === 'string' || text.includes('\\u');
   const walk: Walk = { members: 0, fault: null, checkTexts, mayHoldAnyText: limits.mayHoldAnyText ?? never };
   inspect(value, '', walk);
@@ -82,7 +82,7 @@ const TOO_DEEP = null;
 interface Scan {
   /** Members of all objects: the colons outside of strings. */
   readonly members: number;
-  /** Where the first integer stands whose digits would be lost; -1 where there is none. */
+  /** Where the first integer stands whose digits would be lost; -1 if there is none. */
   readonly lossy: number;
 }
 

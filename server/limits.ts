@@ -43,7 +43,10 @@ export const HTTP_LIMITS = Object.freeze({
   /** How much of a refused body is read, and for how long, so that the client can read its answer. */
   discardBytes: 4 * 1024 * 1024,
   discardTimeout: 2_000,
-  /** How long a shutdown waits for requests in flight unless the settings say otherwise, and for who has connected and not asked yet. */
+  /**
+   * How long a shutdown waits for requests in flight unless the settings say otherwise, and for clients that have
+   * connected but sent nothing.
+   */
   drainTimeout: 20_000,
   drainSilence: 1_000,
 });
@@ -195,7 +198,7 @@ export const SHARE_LIMITS = Object.freeze({
   connectionUnreadBytes: 16 * 1024 * 1024,
   unreadBytes: 32 * 1024 * 1024,
   totalUnreadBytes: 256 * 1024 * 1024,
-  /** Seconds, that who is refused is told to wait. */
+  /** Seconds that a refused client is told to wait. */
   retryAfter: 1,
 });
 
@@ -227,7 +230,7 @@ export const POLICY_LIMITS = Object.freeze({
   folderDepth: 32,
   /** Bytes of a snapshot file, as the engine has it: more are not even read. */
   snapshotBytes: 400 * 1024 * 1024,
-  /** Bytes that are read, checked and verified within a second anywhere: of fewer no progress is told. */
+  /** Bytes that are read, checked and verified within a second anywhere: for fewer no progress is shown. */
   quietBytes: 2 * 1024 * 1024,
   /** Activations that are remembered. */
   history: 100,
@@ -289,7 +292,7 @@ export const QUERY_LIMITS = Object.freeze({
   defaultPageSize: 50,
   orderKeys: 16,
   selectFields: 100,
-  /** That one answer tells. */
+  /** That one answer lists. */
   errors: 32,
   /**
    * Bytes of JSON that the items of a page may have, about: a page ends before the records that would exceed it, but always has
@@ -328,7 +331,7 @@ export const LOAD_LIMITS = Object.freeze({
   knownTemplates: 1_000,
   /** So many records at once make it worth to tidy the store. */
   tidyFrom: 10_000,
-  /** Faults that a report keeps; all of them are counted and told as they are found. */
+  /** Faults that a report keeps; all of them are counted, and shown as they are found. */
   keptFaults: 1_000,
 });
 

@@ -7,7 +7,7 @@ import { makeLogDestination } from './log-destination.js';
 import type { Logger } from './ports.js';
 
 export interface LogOptions {
-  /** Where lines go; standard error unless said. */
+  /** Where lines go; standard error unless given. */
   readonly destination?: Writable;
   /** Stand in every line; none unless given. */
   readonly fields?: Readonly<Record<string, unknown>>;
@@ -47,7 +47,7 @@ export function makeLogger(options: LogOptions = {}): ClosableLogger {
 
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 
-/** An error as the log tells it: what it is and where it arose, with its causes. */
+/** An error as the log shows it: what it is and where it arose, with its causes. */
 export function describeError(error: unknown, causes: number = LOG_LIMITS.causes): unknown {
   if (!(error instanceof Error)) return typeof error;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;

@@ -73,7 +73,7 @@ const TOO_SLOW = 'did not answer in time';
 const REDIRECTED = 'answers with a redirect, which is not followed';
 const ENCODED = 'answers with compressed data, which is not read';
 
-/** What is wrong with an address, as the end of a sentence; null where requests may be sent to it. */
+/** What is wrong with an address, as the end of a sentence; null if requests may be sent to it. */
 export function urlFault(text: string): string | null {
   if (!URL.canParse(text)) return 'must be a URL such as `https://id.example.org/`';
   const { protocol, hostname, username, password, hash } = new URL(text);

@@ -31,13 +31,13 @@ export interface SpanResult {
 
 export type TraceHeaders = Readonly<Partial<Record<'traceparent' | 'tracestate', string>>>;
 
-/** What a sender said of the trace that its request belongs to. */
+/** What a sender states about the trace that its request belongs to. */
 export interface TraceParent {
   readonly traceId: string;
   readonly spanId: string;
   /** Two hex digits, of which only what is defined is kept: whether it is sampled, and whether its id is random. */
   readonly flags: string;
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   readonly state: string;
 }
 
@@ -47,7 +47,7 @@ const MOST_MEMBERS = 32;
 const MOST_CHARACTERS = 512;
 const MEMBER = /^(?:[a-z0-9][a-z0-9_*/@-]{0,255})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 
-/** Null where the header is absent or cannot be used, and then its `tracestate` counts for nothing, too. */
+/** Null if the header is absent or cannot be used, and then its `tracestate` counts for nothing, too. */
 export function readTraceParent(header: string | undefined, state: string | undefined): TraceParent | null {
   if (header === undefined) return null;
   const [, version = 'ff', traceId = '', spanId = '', flags = '', more = ''] = PARENT.exec(header) ?? [];

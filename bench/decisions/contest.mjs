@@ -1,6 +1,6 @@
 // One contestant in a process of its own: node --expose-gc contest.mjs <folder of a workload> <contestant>. Prints one line of JSON.
 // Requests are parsed from JSON in small chunks right before they are decided, as in a server: fresh strings whose hashes nobody
-// has worked out. Parsing is not timed.
+// has computed. Parsing is not timed.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CONTESTANTS } from './contestants.mjs';

@@ -53,7 +53,7 @@ async function prepareOurs({ db, secret }, { query, after, roots, actorId }) {
   return { envelope, ours: await ourStatement(db, { query, envelope, roots, secret, actorId }) };
 }
 
-/** Each runs its statement prepared, under a name of its own: the plan is not made anew. */
+/** Each runs its statement prepared, under a name of its own: the plan is not made again. */
 export function prepared(client) {
   const name = `bench ${(statements += 1)}`;
   return (text, values) => client.query({ name, text, values });

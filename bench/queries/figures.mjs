@@ -43,7 +43,7 @@ export function loadNow() {
   return loadavg().map((value) => Math.round(value * 10) / 10);
 }
 
-/** `goal` is a text such as `<= 3`, null where there is none. */
+/** `goal` is a text such as `<= 3`, null if there is none. */
 export function figure(name, value, { goal = null, n = 1, note } = {}) {
   const reached = goal === null ? null : holds(value, goal);
   return { figure: name, goal, value, reached, n, ...(note === undefined ? {} : { note }) };

@@ -59,7 +59,7 @@ export async function loadWorld({ settings, db, server, client, figures }) {
   return { namespaces, sets: chooseVisibleSets(namespaces, counts, seed) };
 }
 
-/** Records once more by COPY alone, into a store of the same schema, constraints, indexes and triggers; rows a millisecond. */
+/** Records again by COPY alone, into a store of the same schema, constraints, indexes and triggers; rows a millisecond. */
 async function plainCopy(server, client) {
   await client.query('CREATE DATABASE bench_copy');
   const db = await openDatabase({ kind: 'external', url: server.urlOf('bench_copy'), statementTimeout: 0 });

@@ -153,7 +153,7 @@ export async function prepareBaselines(run, sets) {
   await run('ALTER TABLE records ENABLE ROW LEVEL SECURITY');
 }
 
-/** The visible records as the table `phys`, indexed for the queries: resources that are not archived unless said. */
+/** The visible records as the table `phys`, indexed for the queries: resources that are not archived unless given. */
 export async function preparePhys(run, visible, records = ACTIVE) {
   await run('DROP TABLE IF EXISTS phys');
   await run(

@@ -163,7 +163,7 @@ function placeOf(shape: ValueShape & { readonly kind: 'text' }): TextPlace {
   return shape.syntax === 'free-text' || shape.syntax === 'test-name' ? 'prose' : 'line';
 }
 
-/** In brackets on one line; null where the author wrote a block, or a comment stands inside. */
+/** In brackets on one line; null if the author wrote a block, or a comment stands inside. */
 function flowOf(element: Element, shape: ValueShape | null): string | null {
   if (element.value.kind !== 'text' && element.children.length > 0 && (!element.flow || hasInner(element))) return null;
   return inBrackets(element, shape);

@@ -75,7 +75,7 @@ export function linkGuardrails(documents: readonly PolicyDocument[], names: Name
   return guardrails;
 }
 
-/** What of a rule could be read is checked; null where that is not all of it. */
+/** What of a rule could be read is checked; null if that is not all of it. */
 function linkRule(document: PolicyDocument, rule: RuleDeclaration, names: Names): GuardrailRule | null {
   switch (rule.kind) {
     case 'never': {

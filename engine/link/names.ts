@@ -11,7 +11,7 @@ export interface DeclaredRole {
 
 export interface Names {
   readonly roles: ReadonlyMap<string, DeclaredRole>;
-  /** Null where `policy.yaml` could not be read, so that no provider can be called unknown. */
+  /** Null if `policy.yaml` could not be read, so that no provider can be called unknown. */
   readonly providers: ReadonlySet<string> | null;
   /** Whether a role that is not here may stand where a file could not be read. */
   readonly rolesMayBeMissing: boolean;

@@ -23,7 +23,7 @@ export interface LintWorld {
   readonly nodes: Int32Array;
   /** Of the members of all roles, in the order of the policy. */
   readonly memberPrincipals: Int32Array;
-  /** Null where following roles takes more rows than the limit. */
+  /** Null if following roles takes more rows than the limit. */
   readonly holders: HolderClasses | null;
 }
 

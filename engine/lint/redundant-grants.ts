@@ -120,7 +120,7 @@ interface Wanted extends Piece {
   readonly index: number;
 }
 
-/** Grants that together give every holder every cell of this one; null where there are none. */
+/** Grants that together give every holder every cell of this one; null if there are none. */
 function findCover(search: Search, wanted: Wanted): ReadonlySet<number> | null {
   const { world, everyHolder } = search;
   const principal = world.principals[wanted.index] ?? 0;

@@ -118,7 +118,7 @@ function whereText(
   return `${isAlike ? `at ${path} and below it` : `below ${path}`}${others}`;
 }
 
-/** The first time and how many more there are; empty where that is all of the grant's. */
+/** The first time and how many more there are; empty if that is all of the grant's. */
 function whenText(when: readonly Piece[], whole: Piece): string {
   const [first, ...more] = when;
   if (first === undefined || (first.from === whole.from && first.until === whole.until)) return '';

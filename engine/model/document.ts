@@ -37,7 +37,7 @@ export interface GrantDeclaration {
   readonly id: Located<string> | null;
   /** Exactly one if it is right; what it names is checked also where that is one too many. */
   readonly principals: readonly MemberReference[];
-  /** Which keys name the principal; null where they may have been lost. */
+  /** Which keys name the principal; null if they may have been lost. */
   readonly holder: 'role' | 'identity' | 'both' | null;
   readonly namespace: Located<NamespacePath> | null;
   readonly scopes: StatedScopes;
@@ -84,7 +84,7 @@ export interface AudienceDeclaration extends ExemptionDeclaration {
   readonly providers: readonly Located<string>[];
 }
 
-/** Whom a rule is about: everyone, where it was left out; null where it could not be read. */
+/** Whom a rule is about: everyone, where it was left out; null if it could not be read. */
 export interface PartiesDeclaration {
   readonly to: AudienceDeclaration | 'everyone' | null;
   readonly except: ExemptionDeclaration | null;
@@ -129,7 +129,7 @@ export interface PolicyDocument {
   /** Relative to the policy folder, with `/`. */
   readonly file: string;
   readonly lines: LineTable;
-  /** False where something could not be read at all, so that names it may declare are not reported as unknown. */
+  /** False if something could not be read at all, so that names it may declare are not reported as unknown. */
   readonly complete: boolean;
   /** Null for every file but `policy.yaml`. */
   readonly header: PolicyHeader | null;

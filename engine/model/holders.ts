@@ -13,7 +13,7 @@ export interface HolderClasses {
 }
 
 /**
- * Null where following roles, or writing a row for every class and grant of it, would exceed `limit` rows.
+ * Null if following roles, or writing a row for every class and grant of it, would exceed `limit` rows.
  */
 export function groupHolders(tables: PolicyTables, limit: number): HolderClasses | null {
   const roles = tables.roles.name.length;

@@ -25,7 +25,7 @@ export interface Cells {
   readonly below: ArrayLike<TimelineNumber>;
   /** By class, what the row just entered inherits. */
   readonly inherited: ArrayLike<TimelineNumber>;
-  /** Once. False where the visitor has ended it, or there were more intervals than the limit. */
+  /** Once. False if the visitor has ended it, or there were more intervals than the limit. */
   readonly walk: (visitor: CellVisitor) => boolean;
 }
 

@@ -13,7 +13,7 @@ export interface CellDigests {
   /** The decision digest: that of the root. */
   readonly decisions: Digest;
   /**
-   * By namespace row, the digest of what the row and those below it change beyond what they inherit; null where nothing.
+   * By namespace row, the digest of what the row and those below it change beyond what they inherit; null if nothing.
    * Rows of two policies whose parents give the same are alike, with all below them, exactly if these are equal.
    */
   readonly changes: readonly (Digest | null)[];

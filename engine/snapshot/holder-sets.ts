@@ -5,7 +5,7 @@ import type { PolicyTables } from '../model/tables.js';
 import { type Digest, digestBytesOf, digestOf } from './hash.js';
 
 export interface HolderSets {
-  /** The digest of the identities in these classes, in any order, or null once more has been hashed than the limit. */
+  /** The digest of the identities in these classes, in any order, or null again has been hashed than the limit. */
   readonly digestOf: (classes: ArrayLike<number>) => Digest | null;
 }
 

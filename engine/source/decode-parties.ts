@@ -27,7 +27,7 @@ export function readParties(context: FileContext, fields: Fields | null): Partie
 
 const TO_SOMEBODY = 'name `providers`, `roles` or `identities`, or remove it';
 
-/** `{ providers, roles, identities }`, not empty; null where none of it could be read. */
+/** `{ providers, roles, identities }`, not empty; null if none of it could be read. */
 function readAudience(context: FileContext, entry: Entry | undefined): PartiesDeclaration['to'] {
   if (entry === undefined) return EVERYONE.to;
   const fields = readWho(context, entry.value, { shape: TO, empty: '`to` names nobody', instead: TO_SOMEBODY });
@@ -42,7 +42,7 @@ function readAudience(context: FileContext, entry: Entry | undefined): PartiesDe
 
 const EXCEPT_SOMEBODY = 'name `roles` or `identities`, or remove it';
 
-/** `{ roles, identities }`, not empty; nobody where it is left out, null where none of it could be read. */
+/** `{ roles, identities }`, not empty; nobody where it is left out, null if none of it could be read. */
 function readExemption(context: FileContext, entry: Entry | undefined): ExemptionDeclaration | null {
   if (entry === undefined) return EVERYONE.except;
   const words = { shape: EXCEPT, empty: '`except` leaves out nobody', instead: EXCEPT_SOMEBODY };

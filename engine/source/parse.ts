@@ -26,7 +26,7 @@ export type ParsedYaml =
   | { readonly kind: 'tree'; readonly node: Node }
   /** A text of comments alone. */
   | { readonly kind: 'empty' }
-  /** `fault` is for the caller to report; null where a limit was met, which has been reported. */
+  /** `fault` is for the caller to report; null if a limit was met, which has been reported. */
   | { readonly kind: 'broken'; readonly fault: SourceFault | null };
 
 export function parseYaml(source: YamlSource): ParsedYaml {

@@ -20,7 +20,7 @@ interface Cursor extends QuickSource {
 /** Thrown and caught in this file alone: the text is not for this reader. */
 class NotQuick extends Error {}
 
-/** The tree, or null where the whole parser is needed. The budget is only spent when there is a tree. */
+/** The tree, or null if the whole parser is needed. The budget is only spent when there is a tree. */
 export function readQuickly(source: QuickSource): Node | null {
   const cursor: Cursor = { ...source, at: 0, budget: { left: source.budget.left } };
   try {

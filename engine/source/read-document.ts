@@ -39,7 +39,7 @@ export function readDocument(file: SourceFile, limits: EngineLimits, sink: Sink)
   return { document: isHeader ? headerDocument(context, fields) : sectionsDocument(context, fields), text };
 }
 
-/** What a file says, or what is left of it where it is refused, which is reported; null where nothing is. */
+/** What a file says, or what is left of it where it is refused, which is reported; null if nothing is. */
 function treeOf(context: FileContext, faults: readonly Span[], shape: MappingShape): Node | 'empty' | null {
   const { text, limits } = context;
   const report = (fault: SourceFault): void => {

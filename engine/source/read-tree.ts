@@ -47,7 +47,7 @@ function readBody(whole: YamlSource, pieceLength: number): ParsedYaml {
 
 type Broken = ParsedYaml & { readonly kind: 'broken' };
 
-/** Null where its key was refused, which has been reported. */
+/** Null if its key was refused, which has been reported. */
 function readEntry(whole: YamlSource, entry: EntryText): Entry | Broken | null {
   if (entry.pieces.length === 0) {
     const parsed = readPiece(partOf(whole, entry.start, entry.end));

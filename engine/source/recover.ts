@@ -27,7 +27,7 @@ interface Recovery extends DamagedText {
   hidesKeys: boolean;
 }
 
-/** `first` is the fault that ended the reading of the whole, null where it was not begun. Null if nothing is left. */
+/** `first` is the fault that ended the reading of the whole, null if it was not begun. Null if nothing is left. */
 export function recoverTree(damaged: DamagedText, first: SourceFault | null): Node | null {
   const { whole } = damaged;
   const recovery: Recovery = { ...damaged, told: 0, isLost: false, hidesKeys: false };
@@ -99,7 +99,7 @@ function refused(key: Entry['key']): Entry {
   return { key, value: { kind: 'refused', start: key.start, end: key.end } };
 }
 
-/** Null where a fault is in it. */
+/** Null if a fault is in it. */
 function readNode(recovery: Recovery, part: YamlSource): Node | 'nothing' | null {
   const start = part.offset;
   const end = start + part.text.length;

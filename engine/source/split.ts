@@ -15,7 +15,7 @@ const ENTRY = /^([A-Za-z]+):(?: .*)?$/;
 const PLAIN_KEY = /^[A-Za-z0-9][A-Za-z0-9._-]*:(?: |$)/;
 const BARE = /^[A-Za-z]+:\s*(?:#.*)?$/;
 
-/** Null where the text has anything at its left edge that is not an entry, a comment or a dash. */
+/** Null if the text has anything at its left edge that is not an entry, a comment or a dash. */
 export function splitEntries(text: string, pieceLength: number): readonly EntryText[] | null {
   const starts: number[] = [];
   for (const { start, end } of linesOf(text, { start: 0, end: text.length })) {
@@ -47,7 +47,7 @@ function splitBody(text: string, body: Span, pieceLength: number): readonly Span
   return pieces.length === 0 ? [] : [...pieces, { start, end: body.end }];
 }
 
-/** The key that a text begins with, and the list or mapping on the lines below it; null where it begins with no key. */
+/** The key that a text begins with, and the list or mapping on the lines below it; null if it begins with no key. */
 export function bodyOf(text: string, part: Span): { readonly key: Span; readonly body: Span | null } | null {
   const [line = part] = linesOf(text, part);
   const head = text.slice(line.start, line.end);

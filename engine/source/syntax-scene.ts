@@ -11,7 +11,7 @@ export interface PackageFault {
 /** A quoted text, or a list or mapping in flow style. */
 export interface Enclosure {
   readonly start: number;
-  /** Null where it is not closed. */
+  /** Null if it is not closed. */
   readonly end: number | null;
   readonly mark: string;
 }
@@ -22,7 +22,7 @@ export interface Scene {
   readonly enclosures: readonly Enclosure[];
 }
 
-/** Null where the fault is another's. */
+/** Null if the fault is another's. */
 export type Rule = (scene: Scene) => SourceFault | null;
 
 /** Never empty and never past the line, so that there is something to underline. */

@@ -11,7 +11,7 @@ export interface TextFault extends Span {
 }
 
 export interface DecodedText {
-  /** With LF line ends. Bytes that were not UTF-8 stand as replacement characters; empty where nothing is readable. */
+  /** With LF line ends. Bytes that were not UTF-8 stand as replacement characters; empty if nothing is readable. */
   readonly text: string;
   /** In order, not overlapping. */
   readonly faults: readonly TextFault[];

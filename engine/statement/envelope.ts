@@ -8,7 +8,7 @@ import { STATEMENT_LIMITS } from '../limits.js';
 const SIGNATURE_BYTES = 64;
 
 export interface EnvelopeSignature {
-  /** Whose it claims to be, which nobody has signed. Null where it does not say, or says nothing. */
+  /** Whose it claims to be, which nobody has signed. Null if it does not say, or says nothing. */
   readonly keyId: string | null;
   /** 64 bytes, or null if the string is not such a signature. */
   readonly bytes: Uint8Array | null;

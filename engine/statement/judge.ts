@@ -18,10 +18,10 @@ export type SignatureReason = 'malformed' | 'unknown_key' | 'wrong' | 'duplicate
 export interface SignatureReport {
   /** Of the key that made it; where no key of the keyring did, whose it claims to be, or null. */
   readonly keyId: string | null;
-  /** Of that key in the keyring; null where it has none such. */
+  /** Of that key in the keyring; null if it has none such. */
   readonly name: string | null;
   readonly ok: boolean;
-  /** Why it does not count; absent where it does. */
+  /** Why it does not count; absent if it does. */
   readonly reason?: SignatureReason;
 }
 

@@ -11,7 +11,7 @@ export type MergedSteps = Int32Array;
  */
 const MOST = 1024;
 
-/** Null where there is nothing to merge, or too much. */
+/** Null if there is nothing to merge, or too much. */
 export function mergeSteps(table: DecisionTable, principals: Int32Array): MergedSteps | null {
   const { stepPlace, stepRights, stepStart } = table;
   let count = 0;

@@ -25,14 +25,14 @@ export interface BodyShape<Value> {
 
 /** What one shape says otherwise than all others. */
 interface Words {
-  /** Of a member that is none of the schema's. */
+  /** Of a member that the schema does not have. */
   readonly unknown?: (name: string) => string;
   /** The code of a fault at a place. */
   readonly code?: (place: Place) => ProblemCode;
 }
 
-// A right body passes the whole schema. Of a wrong one each part is asked by itself and stops at its first fault: all parts
-// are told, and no body makes a long list.
+// A valid body passes the whole schema. For an invalid one each part is checked by itself up to its first fault, so
+// that all parts are reported and no body makes a long list.
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: false, verbose: true });
 
 export function bodyShape<Value>(schema: ObjectSchema, words: Words = {}): BodyShape<Value> {

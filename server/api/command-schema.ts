@@ -1,5 +1,6 @@
-// The shapes of the bodies of commands. What a client may give of a record is what a dataset's line may give, but for what the gateway
-// itself sets: ids, instants, who and how often. All else is refused, so no member of a body is ever without effect.
+// The shapes of the bodies of commands. A client may give what a line of a dataset may give, except what the gateway
+// itself sets: ids, instants, author and revision. Everything else is refused, so no member of a body is ever without
+// effect.
 import type { Family } from '../../engine/index.js';
 import { COMMAND_LIMITS } from '../limits.js';
 import { type BodyShape, bodyShape, type ObjectSchema } from './body-shape.js';
@@ -125,14 +126,14 @@ const commands = Object.freeze({
 
 export const BATCH_SHAPE = shapeOf<BatchBody>('Batch', { commands }, ['commands']);
 
-/** What is told of a record to whoever may not read it. */
+/** What the answer shows of a record to an actor who may not read it. */
 const WRITTEN = schema({
   title: 'Written',
   description: 'The answer for an actor who may write the record but not read it.',
   ...whole({ id: { type: 'string' }, revision: { type: 'integer', minimum: 1 } }),
 });
 
-/** Of a record that was written: to whoever may not read it no more than that. */
+/** Of a record that was written, for an actor who may not read it. */
 export interface WrittenSchema<F extends Family> extends JsonSchema {
   readonly anyOf: readonly [(typeof RECORD_SCHEMAS)[F], typeof WRITTEN];
 }
@@ -141,7 +142,7 @@ export function writtenSchema<F extends Family>(family: F): WrittenSchema<F> {
   return Object.freeze({ anyOf: [RECORD_SCHEMAS[family], WRITTEN] as const });
 }
 
-/** Of a namespace that was asked for: to whoever may not read it its path alone. */
+/** Of a namespace, for an actor who may not read it: its path alone. */
 export const PUT_SCHEMA = schema({
   anyOf: [
     RECORD_SCHEMAS.namespace,

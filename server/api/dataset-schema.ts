@@ -38,7 +38,7 @@ export interface DatasetLine extends RecordFields {
 
 export const RUN_STATES = Object.freeze(['pending', 'running', 'succeeded', 'failed', 'cancelled'] as const);
 
-/** Characters; of a name bytes, too: an index entry, which has a path beside it, holds no more. */
+/** Characters; for a name also bytes, since an index entry, which also has a path, holds no more. */
 export const TEXT_LIMITS = Object.freeze({ name: 1_024, description: 16_384, version: 255 });
 
 const uuid = Object.freeze({
@@ -58,7 +58,7 @@ function resourcesOf(id: object): object {
   };
 }
 
-/** The schemas of what a record holds, by field; bodies of requests use them, too. */
+/** The schemas of what a record holds, by field; bodies of requests use them as well. */
 export const FIELD_SCHEMAS = Object.freeze({
   name: Object.freeze({ type: 'string', minLength: 1, maxLength: TEXT_LIMITS.name }),
   nameOrNull: textOrNull(TEXT_LIMITS.name),
@@ -166,7 +166,7 @@ export function checkDatasetLine(
   return { ok: false, fault: isOwnField ? { ...fault, message: unknownField(family, String(fault.place[0])) } : fault };
 }
 
-/** Without a family nothing else can be said of a line. */
+/** Without a family nothing else of a line can be checked. */
 function familyFault(line: object, family: unknown): ShapeFault {
   const known = FAMILIES.join(', ');
   if (family === undefined) {

@@ -1,6 +1,6 @@
-// The wire shape of a query (docs/queries.md "The envelope"): one JSON Schema per part of the envelope, and what is said of
-// a body that does not have it. `where` is only known to be an object here; its fields, operators and operands are read by
-// server/query.
+// The wire shape of a query (docs/queries.md "The envelope"): one JSON Schema per part of the envelope, and the faults
+// of a body that does not have it. `where` is only known to be an object here; its fields, operators and operands are
+// read by server/query.
 import { nearest } from '../../engine/index.js';
 import { QUERY_LIMITS } from '../limits.js';
 import type { ProblemCode } from '../problem.js';

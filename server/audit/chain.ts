@@ -46,7 +46,7 @@ export interface ChainLine {
   readonly value: object;
 }
 
-/** What a line says; null where it is none that a log of ours can hold. */
+/** What a line says; null if it is none that a log of ours can hold. */
 export function readLine(line: string): ChainLine | null {
   const value = parse(line);
   // JSON of one spelling: no white space, no key twice, no other escapes, members in their order.

@@ -23,14 +23,14 @@ export interface Judged {
   readonly operation: Operation;
   /** The record that was asked for by its id. */
   readonly record?: string;
-  /** Null where there was nothing to decide about. */
+  /** Null if there was nothing to decide about. */
   readonly asked: Asked | null;
 }
 
 export interface Asked {
   readonly access: AccessAsked | CopyAsked;
   readonly resolved: ResolvedActor;
-  /** Of a query, where it is worked out already. */
+  /** Of a query, where it is computed already. */
   readonly visibility?: Visibility;
   /** That decided, where it is not the pinned one. */
   readonly snapshot?: string;
@@ -38,7 +38,7 @@ export interface Asked {
 
 export interface Cited {
   readonly decision: Decision;
-  /** Digest of the visible set; none where nothing is visible. */
+  /** Digest of the visible set; none if nothing is visible. */
   readonly visibility?: string;
 }
 

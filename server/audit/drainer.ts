@@ -15,7 +15,7 @@ export interface Drainer {
   readonly wake: () => void;
   /** Since when it cannot be emptied, by the monotonic clock; null while it can. */
   readonly failingSince: () => number | null;
-  /** Empties it once more. */
+  /** Empties it again. */
   readonly close: () => Promise<void>;
 }
 

@@ -49,7 +49,7 @@ export type Operation =
 
 export interface EventActor {
   readonly credentialScopes: readonly ScopeName[];
-  /** Null where there was no credential. */
+  /** Null if there was no credential. */
   readonly fingerprint: string | null;
   readonly id: string;
   readonly identities: readonly string[];
@@ -97,9 +97,9 @@ export interface AuditEvent {
   readonly outcome: Outcome;
   readonly records?: readonly string[];
   readonly requestId: string;
-  /** Digest of the snapshot that decided; null where none did. */
+  /** Digest of the snapshot that decided; null if none did. */
   readonly snapshot: string | null;
-  /** Of the HTTP answer; null where there was none. */
+  /** Of the HTTP answer; null if there was none. */
   readonly status: number | null;
   readonly step?: Step;
   /** The instant of the decision. */
@@ -116,7 +116,7 @@ export interface EventParts {
   readonly actor: EventActor;
   readonly operation: Operation;
   readonly outcome: Outcome;
-  /** None unless said, as all below. */
+  /** None unless given, as all below. */
   readonly access?: AccessAsked | CopyAsked;
   readonly status?: number;
   /** As the engine gave it. */

@@ -87,7 +87,7 @@ export async function removeEvents(knex: Knex, positions: readonly string[]): Pr
   await rowsOf(knex, sql`DELETE FROM audit_outbox WHERE position = ANY(${positions}::bigint[])`);
 }
 
-/** Where the log was when that was last noted; null where it never was. */
+/** Where the log was when that was last noted; null if it never was. */
 export async function notedHead(knex: Knex, log: string): Promise<Head | null> {
   const [row] = await rowsOf<{ readonly seq: string; readonly hash: string }>(
     knex,

@@ -15,9 +15,9 @@ export interface OwnedLog {
   readonly folder: string;
   readonly log: string;
   readonly head: Head;
-  /** The file that it ends in, and its length; null where there is none. */
+  /** The file that it ends in, and its length; null if there is none. */
   readonly last: { readonly path: string; readonly bytes: number } | null;
-  /** Where a half line was kept; null where there was none. */
+  /** Where a half line was kept; null if there was none. */
   readonly torn: string | null;
   readonly isOwner: () => boolean;
   readonly release: () => void;

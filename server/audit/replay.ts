@@ -39,7 +39,7 @@ export interface Decided {
 export type NotReplayed = 'authentication' | 'undecided' | 'snapshot_missing' | 'snapshot_damaged' | 'malformed';
 
 export interface Replayed {
-  /** Null where nothing was decided by a policy. */
+  /** Null if nothing was decided by a policy. */
   readonly recorded: Decided | null;
   /** On its own snapshot. */
   readonly own: Decided | null;
@@ -120,7 +120,7 @@ function makeGrounds(folder: string): (event: StoredEvent) => Promise<Ground | N
   };
 }
 
-/** Every text of the event is read again, since the file may hold anything; null where one of them is none that a gateway writes. */
+/** Every text of the event is read again, since the file may hold anything; null if one of them is none that a gateway writes. */
 function decideAgain(ground: Ground, { access, actor, time }: StoredEvent): Decided | null {
   const at = parseInstant(time);
   const resolved = resolvedIn(ground, actor);

@@ -60,7 +60,7 @@ export async function searchLogs(
   return { events, found: total, malformed };
 }
 
-/** Of a line, whatever its place in the chain; null where it is no event. */
+/** Of a line, whatever its place in the chain; null if it is no event. */
 export function readStored(line: string): StoredEvent | null {
   try {
     const value: unknown = JSON.parse(line);

@@ -37,9 +37,9 @@ export interface Recorder {
   readonly record: (parts: NewEvent) => void;
   /** As `record`, of what the gateway does by itself. */
   readonly recordOwn: (operation: OwnOperation, more?: Pick<EventParts, 'items' | 'snapshot'>) => void;
-  /** Throws `audit.unavailable` where a query cannot be recorded and the settings refuse it then. */
+  /** Throws `audit.unavailable` if a query cannot be recorded and the settings refuse it then. */
   readonly checkQueries: () => void;
-  /** Throws `audit.unavailable` where commands cannot have been recorded for `limits.auditLag`. */
+  /** Throws `audit.unavailable` if commands cannot have been recorded for `limits.auditLag`. */
   readonly checkCommands: () => void;
   /** A transaction has written into the outbox. */
   readonly wake: () => void;
@@ -76,7 +76,7 @@ export interface TrailOptions extends AuditSettings {
   readonly headInterval?: number;
 }
 
-/** Throws `AuditError` where the log cannot be continued. */
+/** Throws `AuditError` if the log cannot be continued. */
 export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
   const { db, folder, queries, onFailure, lag: longest, clock, nextId, log: logger } = options;
   const { files = systemFiles, ...rest } = options;

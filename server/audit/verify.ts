@@ -18,7 +18,7 @@ export interface Fault {
 export interface LogReport {
   readonly log: string;
   readonly events: number;
-  /** Null where there is no event. */
+  /** Null if there is no event. */
   readonly head: Head | null;
 }
 

@@ -9,7 +9,7 @@ import type { AppendFile, FileLayer } from './file-layer.js';
 import { logFilePath } from './log-files.js';
 
 export interface Writer {
-  /** Queues an event, which is on the disk within `AUDIT_LIMITS.groupDelay` and an fsync; false where there is no room for it. */
+  /** Queues an event, which is on the disk within `AUDIT_LIMITS.groupDelay` and an fsync; false if there is no room for it. */
   readonly add: (event: AuditEvent) => boolean;
   /** Resolves once all that was added is on the disk, at once; rejects if that fails now. The log goes on trying. */
   readonly sync: () => Promise<void>;
@@ -17,7 +17,7 @@ export interface Writer {
   readonly head: () => Head;
   /** Since when nothing could be written, by the monotonic clock; null while all is well. */
   readonly failingSince: () => number | null;
-  /** Tries once more to get everything onto the disk, then closes. */
+  /** Tries again to get everything onto the disk, then closes. */
   readonly close: () => Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export interface WriterOptions {
   readonly log: string;
   /** Where the log ends. */
   readonly head: Head;
-  /** The file that it ends in, and its length; null where there is none. */
+  /** The file that it ends in, and its length; null if there is none. */
   readonly last: { readonly path: string; readonly bytes: number } | null;
   readonly files: FileLayer;
   /** Whether the log is still this process's. */

@@ -1,5 +1,5 @@
-// Who administers the gateway: frozen, made here only, and of another type than whoever queries it, so that no admin can be
-// taken for an actor that a policy decides about, and no actor for an admin.
+// Who administers the gateway: frozen, made here only, and of another type than the actor of a query, so that an admin
+// is never taken for an actor that a policy decides about, nor the reverse.
 declare const minted: unique symbol;
 
 /** The brand keeps every other file from making one. */
@@ -8,7 +8,7 @@ export interface AdminActor {
   readonly kind: 'admin' | 'operator';
   /** Stable: of a key the name given with `--actor`. */
   readonly id: string;
-  /** Names the credential in the log without telling it (fingerprint.ts); null where there is none. */
+  /** Names the credential in the log without revealing it (fingerprint.ts); null if there is none. */
   readonly credentialFingerprint: string | null;
   readonly [minted]: true;
 }

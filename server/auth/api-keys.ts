@@ -81,7 +81,7 @@ export async function listKeys(db: Database): Promise<readonly ApiKey[]> {
   });
 }
 
-/** Revokes for ever; a key that was revoked before keeps its first instant. Null if there is no such key. */
+/** Revokes forever; a key that was revoked before keeps its first instant. Null if there is no such key. */
 export async function revokeKey(db: Store, id: string, now: Instant): Promise<Instant | null> {
   const rows: readonly unknown[] = await db
     .knex(TABLES.apiKeys)
@@ -91,7 +91,7 @@ export async function revokeKey(db: Store, id: string, now: Instant): Promise<In
   return rows.length === 0 ? null : instantOrNull(fieldsOf(rows[0]).get('revoked_at'));
 }
 
-/** Gives the key of an id, null if there is none; throws `KeyRowError` for a row that is no key. */
+/** Gives the key of an id, null if there is none; throws `KeyRowError` for a row that is not a key. */
 export type FoundKeys = (id: string) => StoredKey | null;
 
 /** The keys of these ids as they are stored now. */
@@ -101,7 +101,7 @@ export async function findKeys(db: Database, ids: readonly string[]): Promise<Fo
       last_used_at FROM api_keys WHERE id = ANY(${ids}::text[])`,
   );
   const byId = new Map(rows.map((row) => [row.id, row]));
-  // One that cannot be read is the fault of whoever presents it, not of those who ask beside it.
+  // One that cannot be read fails its own request, not the requests beside it.
   return (id) => {
     const row = byId.get(id);
     return row === undefined ? null : decodeKey(row);

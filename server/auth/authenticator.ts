@@ -1,4 +1,4 @@
-// What a request shows of who sends it, who can judge that, and the registry that asks the one authenticator whom it concerns.
+// The evidence that a request brings, the authenticators that judge it, and the registry that asks the one it is for.
 // Each way to authenticate is one authenticator; nothing else in the gateway knows how many there are.
 import type { X509Certificate } from 'node:crypto';
 import type { Instant } from '../../engine/index.js';
@@ -11,7 +11,7 @@ export interface Evidence {
   readonly bearer: string | null;
   /** The client's certificate once the listener has verified it. */
   readonly certificate: X509Certificate | null;
-  /** Null where there is none: a Unix socket, or no socket at all. */
+  /** Null if there is none: a Unix socket, or no socket at all. */
   readonly address: string | null;
   /** Goes with what is asked of others about the credential. */
   readonly trace?: TraceHeaders;
@@ -26,7 +26,7 @@ export interface Authenticator<Actor> {
   readonly isUnproven: (evidence: Evidence) => boolean;
   /** Throws `auth.invalid`, whatever the reason is. */
   readonly authenticate: (evidence: Evidence, at: Instant) => Promise<Actor>;
-  /** Whom it asks about credentials, and that the policy has to know; empty where it asks nobody but the store. */
+  /** Whom it asks about credentials, and that the policy has to know; empty if it asks nobody but the store. */
   readonly issuers: readonly CredentialIssuer[];
   /** Waits for what is still being noted about credentials. */
   readonly close: () => Promise<void>;
@@ -40,7 +40,7 @@ export interface CredentialIssuer {
   readonly provider: string;
   /** Asked before the first request. What asking again would not help is a fault of the settings. */
   readonly prepare: () => Promise<SetupFault | null>;
-  /** Why its credentials are refused at present; null where they are not. */
+  /** Why its credentials are refused at present; null if they are not. */
   readonly trouble: () => string | null;
 }
 

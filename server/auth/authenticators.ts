@@ -20,7 +20,7 @@ export interface AuthenticationSettings {
   readonly revocationsFile: string | null;
 }
 
-/** Beside local mode. `keys` is made elsewhere, since it opens the admin door, too. */
+/** Beside local mode. `keys` is made elsewhere, since it also opens the admin listener. */
 export function makeAuthenticators(
   settings: AuthenticationSettings,
   keys: Authenticator<RequestActor>,
@@ -38,7 +38,7 @@ export function makeAuthenticators(
   ];
 }
 
-/** Null where no file revokes credentials. Throws `AuthenticationError`. */
+/** Null if no file revokes credentials. Throws `AuthenticationError`. */
 export async function openRevocations(
   { revocationsFile }: AuthenticationSettings,
   log: Logger,
@@ -66,7 +66,10 @@ export class AuthenticationError extends Error {
   }
 }
 
-/** Throws `AuthenticationError`. An issuer that cannot be reached is none: its credentials are refused until it can. */
+/**
+ * Throws `AuthenticationError`. An issuer that cannot be reached is not an error: its credentials are refused until it
+ * can be.
+ */
 export async function prepareIssuers(issuers: readonly CredentialIssuer[], policy: Policy): Promise<void> {
   const undeclared = undeclaredProviders(issuers, policy);
   const faults = await Promise.all(issuers.map((issuer) => issuer.prepare()));
@@ -74,7 +77,7 @@ export async function prepareIssuers(issuers: readonly CredentialIssuer[], polic
   if (all.length > 0) throw new AuthenticationError(all);
 }
 
-/** Says that whoever comes from these issuers has no grant under a policy that has just come into force. */
+/** Warns that callers from these issuers have no grant under a policy that has just come into force. */
 export function warnOfUndeclared(issuers: readonly CredentialIssuer[], policy: Policy, log: Logger): void {
   for (const { setting, message } of undeclaredProviders(issuers, policy)) {
     log.warn({ setting, policy: policy.name, snapshot: policy.digest }, message);

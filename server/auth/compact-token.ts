@@ -9,7 +9,7 @@ export type Claims = ReadonlyMap<string, unknown>;
 export interface CompactToken {
   readonly algorithm: string;
   readonly keyId: string;
-  /** In lower case and without `application/`; null where the header does not say. */
+  /** In lower case and without `application/`; null if the header does not say. */
   readonly type: string | null;
   /** Not verified. */
   readonly claims: Claims;

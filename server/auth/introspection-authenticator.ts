@@ -30,7 +30,7 @@ export interface IntrospectionSettings extends ClaimNames {
   readonly cacheTime: number;
 }
 
-/** What the endpoint has said of a token that is active. */
+/** What the endpoint said about an active token. */
 interface Active {
   readonly actor: RequestActor;
   readonly boundTo: string | null;
@@ -107,7 +107,7 @@ export function makeIntrospectionAuthenticator(
     isUnproven: ({ bearer }) => answers.get(digestOf(bearer ?? '')) === undefined,
     authenticate: async ({ bearer, certificate, trace }: Evidence, at: Instant) => {
       const token = bearer ?? '';
-      // The same token in another spelling would be another one to whoever revokes it.
+      // The same token in another spelling would count as another one when it is revoked.
       if (isCompact(token)) readCompactToken(token);
       const digest = digestOf(token);
       const found = recall(digest, at) ?? (await judgeOnce(token, digest, trace));

@@ -20,7 +20,7 @@ export interface IssuerKeysOptions {
 export interface IssuerKeys {
   /** The key of this name for this algorithm, the same object for as long as the issuer has it; null where there is none. `trace` goes with what is fetched for it. */
   readonly find: (keyId: string, algorithm: string, trace?: TraceHeaders) => Promise<PublicKey | null>;
-  /** Fetches the keys; null where that went well, or why not. */
+  /** Fetches the keys; null if that went well, or why not. */
   readonly prepare: () => Promise<Failure | null>;
   readonly state: () => KeysState;
 }
@@ -29,7 +29,7 @@ export interface KeysState {
   /** Null: never. */
   readonly fetchedAt: Instant | null;
   readonly keys: number;
-  /** Why the last fetch failed; null where it did not. */
+  /** Why the last fetch failed; null if it did not. */
   readonly failure: Failure | null;
 }
 

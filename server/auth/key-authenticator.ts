@@ -1,6 +1,6 @@
-// API keys as evidence, for the two doors of the gateway: whoever may query it has one kind of key, whoever administers it the
-// other, and neither opens the other's door. Why a key is refused is told to the operator's log alone: every reason gives the
-// same answer, after the same work.
+// API keys as evidence, of two kinds: one for the API, one for the admin listener, and neither is accepted by the
+// other. Only the operator's log has the reason why a key is refused: every reason gives the same answer, after the
+// same work.
 import { timingSafeEqual } from 'node:crypto';
 import type { Instant } from '../../engine/index.js';
 import type { Database } from '../db/database.js';

@@ -14,14 +14,14 @@ interface LookUp {
 }
 
 export function makeKeyReader(db: Database): KeyReader {
-  /** Not begun: whoever asks joins it. */
+  /** Not begun: later callers join it. */
   let next: LookUp | null = null;
   /** Settles when the look-up that is under way has ended, or keeps others waiting for too long. */
   let turn: Promise<unknown> = Promise.resolve();
   let patience: number = KEY_LIMITS.lookUpPatience;
 
   const begin = (ids: ReadonlySet<string>): Promise<FoundKeys> => {
-    // Whoever asks from here on needs a statement that begins later.
+    // Callers from here on need a statement that begins later.
     next = null;
     const found = findKeys(db, [...ids]);
     let isOver = false;

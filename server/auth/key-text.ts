@@ -46,7 +46,7 @@ export function hashSecret(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
 }
 
-/** In constant time, and the same work for a key that is not there. */
+/** In constant time, and with the same work for a key that does not exist. */
 export function secretMatches(secret: string, storedHash: Uint8Array | null): boolean {
   const known = storedHash !== null && storedHash.length === NO_HASH.length;
   const equal = timingSafeEqual(hashSecret(secret), known ? storedHash : NO_HASH);

@@ -29,7 +29,7 @@ export interface KeyRequest {
 
 export interface KeyFault {
   readonly field: keyof KeyRequest;
-  /** In the list of the field; null where it is about all of it. */
+  /** In the list of the field; null if it is about all of it. */
   readonly index: number | null;
   /** Continues the name of the place. */
   readonly message: string;

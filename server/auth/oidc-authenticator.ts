@@ -148,14 +148,14 @@ function digestOf(text: string): string {
   return hash('sha256', text, 'base64');
 }
 
-/** Meant for us, issued to whom the settings allow, and a token for access to an API. */
+/** Meant for this gateway, issued to a client that the settings allow, and a token for access to an API. */
 function checkUse({ type, claims }: CompactToken, { audience, clients, tokenType }: IssuerSettings): void {
   const named = audiencesOf(claims);
   if (!named.some((one) => audience.includes(one))) throw notValid('misdirected', 'for another audience');
   const client = claims.get('azp') ?? claims.get('client_id');
   if (clients !== null && !clients.some((allowed) => allowed === client))
     throw notValid('misdirected', 'issued to another client');
-  // Whoever else it is for could use it here, unless we know the client that it was issued to.
+  // Any other audience of it could use it here, unless the client that it was issued to is known.
   if (clients === null && !named.every((one) => audience.includes(one)))
     throw notValid('misdirected', 'for other audiences too');
   const isAccess = type === 'at+jwt';

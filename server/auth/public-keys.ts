@@ -28,7 +28,7 @@ export interface PublicKey {
   readonly key: CryptoKey;
 }
 
-/** A document that is no usable key set, in fixed words. */
+/** A document that is not a usable key set, in fixed words. */
 export class KeySetError extends Error {
   override readonly name = 'KeySetError';
 }

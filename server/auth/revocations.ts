@@ -1,5 +1,5 @@
-// Credentials that count no more, whatever they are: a file of fingerprints, read again while the gateway runs. A file that cannot
-// be read any more takes nobody back in: what it last said holds.
+// Revoked credentials of every kind: a file of fingerprints, read again while the gateway runs. If the file becomes
+// unreadable, nobody is let back in: its last content stays in force.
 import { stat } from 'node:fs/promises';
 import { TOKEN_LIMITS } from '../limits.js';
 import type { Logger } from '../ports.js';

@@ -6,7 +6,7 @@ export function makeSocketAuthenticator(): Authenticator<AdminActor> {
   const actor = adminOfSocket();
   return {
     name: 'socket',
-    // A credential that is presented all the same must hold.
+    // A credential that is presented anyway must be valid.
     claims: ({ bearer, certificate }) => bearer === null && certificate === null,
     isUnproven: () => false,
     issuers: [],

@@ -1,5 +1,6 @@
-// What a token claims, whoever vouched for it (a signature or the issuer's own answer), as a holder: whose identities, which scopes,
-// where, from when until when, and bound to which certificate. An absent, empty or malformed claim never means more.
+// The claims of a token, whether a signature or the issuer's own answer vouches for them, as a holder: identities,
+// scopes, restrictions, from when until when, and the certificate that it is bound to. An absent, empty or malformed
+// claim never means more.
 import {
   canonicalize,
   formatIdentity,
@@ -17,7 +18,7 @@ import { notValid } from './authenticator.js';
 import type { Claims } from './compact-token.js';
 import type { CredentialHolder } from './request-actor.js';
 
-/** Which claims carry what; null where no claim does. */
+/** Which claims carry what; null if no claim does. */
 export interface ClaimNames {
   /** Declared in the policy; the token's `sub` is a subject of it. */
   readonly provider: string;
@@ -28,7 +29,7 @@ export interface ClaimNames {
 
 export type ClaimedHolder = Omit<CredentialHolder, 'credentialFingerprint'>;
 
-/** Throws `auth.invalid` where the claims are of no holder. */
+/** Throws `auth.invalid` if the claims are of no holder. */
 export function holderOf(claims: Claims, names: ClaimNames): ClaimedHolder {
   const { provider, scopeClaim, groupsClaim, restrictionsClaim } = names;
   const own = identityOf(provider, claims.get('sub'), '`sub`');
@@ -117,13 +118,13 @@ export function timeOf(claims: Claims, name: string): number {
 /** Of the year 9999. */
 const LAST_SECOND = 253_402_300_799;
 
-/** The thumbprint of the certificate that the token is bound to (RFC 8705); null where it is bound to nothing. */
+/** The thumbprint of the certificate that the token is bound to (RFC 8705); null if it is bound to nothing. */
 export function boundCertificate(claims: Claims): string | null {
   const confirmation = claims.get('cnf');
   if (confirmation === undefined) return null;
   const members = typeof confirmation === 'object' && confirmation !== null ? Object.entries(confirmation) : [];
   const [first, ...more] = members;
-  // Whoever is asked for another proof than this one must not get in without it.
+  // A token that requires another kind of proof is refused, since that proof cannot be checked here.
   if (first?.[0] !== 'x5t#S256' || more.length > 0 || typeof first[1] !== 'string') {
     throw notValid('misdirected', 'bound to a proof that is not supported');
   }

@@ -1,4 +1,4 @@
-// Who asks, what and where: the options by which a verb is told, and what their texts mean. What is none of these is wrong usage.
+// Who asks, what and where: the options for it, and what their strings mean. Anything else is wrong usage.
 import type { Command } from 'commander';
 import { unknownPart, unknownPlace } from '../../engine/compiler.js';
 import {
@@ -46,11 +46,11 @@ export interface AskingActor {
   readonly identities: readonly Identity[];
   /** Null is all ten. */
   readonly credentialScopes: readonly ScopeName[] | null;
-  /** As typed: whether they are namespaces is for step 1 to say. Null is none. */
+  /** As typed: step 1 decides whether they are namespaces. Null means none. */
   readonly namespaceRestrictions: readonly string[] | null;
 }
 
-/** Throws `CliFailure` with exit status 2 for what is no identity or no scope. */
+/** Throws `CliFailure` with exit status 2 for something that is not an identity or not a scope. */
 export function readActor(options: ActorOptions): AskingActor {
   const { as, credentialScopes, restrict } = options;
   return {
@@ -93,7 +93,7 @@ export function readNamespace(text: string): NamespacePath {
   );
 }
 
-/** Notes for people on what the policy does not know of these identities: answers about them are exact all the same. */
+/** Notes for people about identities that the policy does not know. Answers about them are exact nevertheless. */
 export function notesOn(policy: Policy, identities: readonly Identity[]): string {
   return identities
     .map((identity) => {

@@ -33,13 +33,14 @@ export type DecideLine =
   | { readonly ok: false; readonly id: LineId; readonly error: LineError };
 
 /**
- * Paths and scopes, which are decided on whatever they hold: `canonicalize` is total (docs/meaning.md "Namespaces"), and a path that it refuses
- * is denied at step 1, as a scope that nobody knows is denied at its own. An identity or an id that is none is no question.
+ * Paths and scopes, which are decided on whatever they hold: `canonicalize` is total (docs/meaning.md "Namespaces"),
+ * and a path that it refuses is denied at step 1, as a scope that nobody knows is denied at its own. An invalid
+ * identity or id makes the line malformed.
  */
 const JUDGED_TEXTS =
   /^\/request\/(?:scope|context|target|namespace|source|destination)$|^\/actor\/namespaceRestrictions\/\d+$/;
 
-/** `at` is null where the line names none. */
+/** `at` is null if the line names none. */
 export function parseDecideLine(bytes: Uint8Array): DecideLine {
   const mayHoldAnyText = (pointer: string): boolean => JUDGED_TEXTS.test(pointer);
   const parsed = parseStrictJson(bytes, { depth: CLI_LIMITS.requestDepth, isLine: true, mayHoldAnyText });
@@ -71,11 +72,11 @@ function idOf(value: unknown): LineId {
   return typeof id === 'string' || typeof id === 'number' ? id : null;
 }
 
-/** The id of a line that is refused for something else, so that its answer can be told from others. */
+/** The id of a line that is refused for something else, so that its answer can be recognized. */
 function refusedId(bytes: Uint8Array, pointer: string): LineId {
   if (pointer === '/id') return null;
   const id = idOf(parseLoosely(bytes));
-  // One that would itself be refused, or has lost bytes that are no UTF-8, is not the one that was sent.
+  // One that would itself be refused, or has lost bytes that are not UTF-8, is not the one that was sent.
   if (id === null || (typeof id === 'string' && id.includes('\ufffd') && !isUtf8(bytes))) return null;
   // A number beyond these may have been another one as it was written.
   if (typeof id === 'number' && Number.isInteger(id) && !Number.isSafeInteger(id)) return null;

@@ -85,7 +85,7 @@ function take(pending: Pending): Uint8Array | null {
   return line?.at(-1) === 0x0d ? line.subarray(0, -1) : line;
 }
 
-/** The bytes of the file that the user named, or of stdin for `-`. Throws `CliFailure` where it is missing or no file. */
+/** The bytes of the file that the user named, or of stdin for `-`. Throws `CliFailure` if it is missing or no file. */
 export async function openInput(io: CliIo, path: string): Promise<Readable> {
   if (path === '-') return io.stdin;
   const handle = await open(pathOf(io, path), 'r').catch((error: unknown) => {
@@ -166,7 +166,7 @@ async function placeOf(path: string, target: WriteTarget): Promise<string> {
 async function writeSynced(path: string, bytes: Uint8Array, mode: number): Promise<void> {
   const handle = await open(path, 'wx', mode);
   try {
-    // The umask has narrowed the mode: a snapshot is no secret, and the gateway may run as another user.
+    // The umask has narrowed the mode: a snapshot is not secret, and the gateway may run as another user.
     await handle.chmod(mode);
     await handle.writeFile(bytes);
     await handle.sync();

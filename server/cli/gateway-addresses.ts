@@ -11,7 +11,7 @@ import { CliFailure } from './failure.js';
 import { type CliIo, write } from './io.js';
 import { escapeText } from './render/escape.js';
 
-/** Null where the API is to be in clear text. */
+/** Null if the API is to be in clear text. */
 export async function openTls(
   io: CliIo,
   { tls: { certFile, keyFile }, authentication }: Config,
@@ -40,7 +40,7 @@ export async function openTls(
 
 export interface Addresses {
   readonly api: Bound;
-  /** Null where there is to be none. */
+  /** Null if there is to be none. */
   readonly admin: Bound | null;
   readonly close: () => Promise<void>;
 }

@@ -38,10 +38,10 @@ async function run(): Promise<void> {
   const { stdin, stdout, stderr, env } = process;
   // By it libraries write what they do to stderr: statements with the values in them. None of them is loaded yet.
   Reflect.deleteProperty(env, 'DEBUG');
-  // A reader that goes away is no failure: what is written after that goes nowhere, and streaming verbs stop.
+  // A reader that goes away is not a failure: later output goes nowhere, and streaming verbs stop.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
-    // On stderr in every format: a report of it on stdout would fail as well, for ever.
+    // On stderr in every format: a report of it on stdout would fail as well, forever.
     stderr.write(`error: the output cannot be written (${error.code ?? 'unknown reason'})\n`);
     process.exit(EXIT.usage);
   });
@@ -51,7 +51,7 @@ async function run(): Promise<void> {
   const argv = process.argv.slice(2);
   const io = { stdin, stdout, stderr, env, cwd: '/', isTerminal };
   const silent: CliIo = { ...io, setStatus: () => undefined };
-  // What nobody awaited is told like everything else.
+  // Errors that nobody awaited are reported like all others.
   process.on('uncaughtException', (error) => {
     fail(error, silent, argv).then(
       (status) => process.exit(status),

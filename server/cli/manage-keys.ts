@@ -120,7 +120,7 @@ export async function listKeysCommand(io: CliIo, options: KeysOptions): Promise<
 
 export async function revokeKeyCommand(io: CliIo, id: string, options: KeysOptions): Promise<void> {
   const help = 'see `bailiwick keys list`';
-  // What is no id may be a whole key: it is not repeated.
+  // A string that is not an id may be a whole key, so it is not repeated.
   if (!isKeyId(id))
     throw new CliFailure(
       EXIT.usage,

@@ -1,4 +1,5 @@
-// The audit log as a gateway opens it: with the snapshot that decides kept beside it, and failures told with an exit status.
+// The audit log as a gateway opens it: with the snapshot that decides kept beside it, and failures reported with an
+// exit status.
 import type { AuditTrail } from '../audit/trail.js';
 import { auditFolderOf, type Config } from '../config/index.js';
 import type { Database } from '../db/database.js';

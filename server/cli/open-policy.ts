@@ -1,5 +1,5 @@
-// Policies as verbs name them: opened or checked with progress on a terminal, and what keeps one from being used told with its
-// exit status.
+// Policies as verbs name them: opened or checked with progress on a terminal, and failures reported with an exit
+// status.
 import { dirname } from 'node:path';
 import type { PolicySet } from '../../engine/compiler.js';
 import {
@@ -33,7 +33,7 @@ export interface OpenedPolicy {
   readonly source: 'folder' | 'file' | 'stdin';
 }
 
-/** Checks the folder that the user named. Throws `CliFailure` where there is none. */
+/** Checks the folder that the user named. Throws `CliFailure` if there is none. */
 export async function checkVisibly(
   io: CliIo,
   dir: string,
@@ -82,18 +82,18 @@ export async function openPolicy(io: CliIo, path: string, purpose: Purpose = 'us
 }
 
 /**
- * The same for who states or signs digests: the decision digest of a snapshot is worked out before it is repeated. Throws
+ * The same for who states or signs digests: the decision digest of a snapshot is computed before it is repeated. Throws
  * `CliFailure` 8 where the file states another one, too.
  */
 export async function openStated(io: CliIo, path: string, purpose: Purpose = 'use'): Promise<OpenedPolicy> {
   const opened = await openPolicy(io, path, purpose);
-  // What was compiled just now states what was worked out just now.
+  // What was compiled just now states what was computed just now.
   const fault = opened.source === 'folder' ? null : verifyDecisions(opened.policy);
   if (fault === null) return opened;
   throw notWhole(path, fault, opened.policy.digest);
 }
 
-/** As `openStated`, with the digest of each namespace. The root's is the decision digest, so that nothing is worked out twice. */
+/** As `openStated`, with the digest of each namespace. The root's is the decision digest, so that nothing is computed twice. */
 export async function openListed(
   io: CliIo,
   path: string,

@@ -1,4 +1,5 @@
-// The store as commands open it: failures told with an exit status, and the schema brought up to date where that is ours to do.
+// The store as commands open it: failures reported with an exit status, and the schema brought up to date if that is
+// ours to do.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, storeOf } from '../config/index.js';
@@ -9,16 +10,16 @@ import { type CliIo, write } from './io.js';
 import { escapeText } from './render/escape.js';
 
 export interface OpenStoreOptions {
-  /** Milliseconds a statement may take; the store's own limit unless said, 0 is none. */
+  /** Milliseconds a statement may take; the store's own limit unless given, 0 is none. */
   readonly statementTimeout?: number;
-  /** A store is not made where there is none, and not brought up to date. */
+  /** No store is created, and none is brought up to date. */
   readonly asItIs?: true;
 }
 
 /**
  * Opens the store that the configuration names, at this version's schema: the embedded one is migrated, an external one
- * belongs to its operator and is refused until `bailiwick migrate` was run. A wait for the process that holds the store is
- * said on stderr. Throws `CliFailure` (2, 6 or 8).
+ * belongs to its operator and is refused until `bailiwick migrate` was run. A wait for the process that holds the store
+ * is announced on stderr. Throws `CliFailure` (2, 6 or 8).
  */
 export async function openStore(
   io: CliIo,

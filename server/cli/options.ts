@@ -52,7 +52,10 @@ export async function instantOption(text: string | undefined, flag = '--at'): Pr
   );
 }
 
-/** What a verb asks of its options beyond their values. commander refuses one mistake at a time; program.ts tells them all at once. */
+/**
+ * What a verb asks of its options beyond their values. commander refuses one mistake at a time; program.ts reports all
+ * at once.
+ */
 export class RuledOption extends Option {
   /** The verb does nothing without it; a name is that of the option which stands for it. */
   needed: 'always' | 'never' | { readonly unless: string } = 'never';
@@ -114,7 +117,7 @@ export function configFailure(faults: readonly ConfigFault[]): CliFailure {
   return new CliFailure(EXIT.usage, failure, { text, report: { faults } });
 }
 
-/** The flags by which `check` and `compile` are told how to lint. */
+/** The flags for lint of `check` and `compile`. */
 export interface LintFlags {
   readonly strict?: true;
   readonly level?: readonly string[];
@@ -125,7 +128,7 @@ export interface LintFlags {
 const LEVELS: readonly LintLevel[] = ['off', 'info', 'warning', 'error'];
 const SOON = '30d';
 
-/** Where a time comes from that no `--at` gives: `check` speaks of today, `compile` never looks at the clock. */
+/** Which time applies without `--at`: `check` takes the present, `compile` never looks at the clock. */
 export type LintClock = 'now' | 'none';
 
 export function withLint(command: Command, clock: LintClock): Command {

@@ -274,7 +274,7 @@ export function verbOf(
   return { command, path: names.join(' ') };
 }
 
-/** A missing argument is found before the hook is called: what else is missing is told with it. */
+/** A missing argument is found before the hook is called: everything else that is missing is reported with it. */
 function refuseTogether(command: Command): void {
   command.exitOverride((error) => {
     if (error.code === 'commander.missingArgument') refuseMisuse(command);
@@ -343,7 +343,9 @@ function addHelp(program: Command, io: CliIo): void {
     });
 }
 
-/** The name that was meant, or else where to look. The dashes of options are no part of a slip: with them short names are all alike. */
+/**
+ * The name that was meant, or else where to look. Dashes of options do not count: with them all short names look alike.
+ */
 export async function didYouMean(typed: string, names: readonly string[], otherwise: string): Promise<string> {
   const { nearest } = await import('../../engine/index.js');
   const near = nearest(

@@ -11,7 +11,7 @@ import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { asFailure } from './statement-flags.js';
 
-/** Null where nobody has to have signed. */
+/** Null if nobody has to have signed. */
 export function publicationRule({ snapshot }: Config): PublicationRule | null {
   const { requireSignature, keyringFile, environment } = snapshot;
   if (!requireSignature || keyringFile === null) return null;

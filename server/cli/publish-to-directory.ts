@@ -103,7 +103,7 @@ async function refuseToFollow(before: Pointer, { directory, after, statement }: 
   throw refused('snapshot.rollback_refused', rollbackText(statement, last), help);
 }
 
-/** Null where it was damaged: gateways still know what they accepted. */
+/** Null if it was damaged: gateways still know what they accepted. */
 async function lastStatement(directory: string, digest: string): Promise<PublicationStatement | null> {
   const { shown, read } = storedStatement(directory, digest);
   try {

@@ -127,7 +127,7 @@ export function placesOf({ access }: StoredEvent): readonly string[] {
   return [`${access.creates ?? access.target}${access.reach === undefined ? '' : ` (${access.reach})`}`];
 }
 
-/** Where the log is. Throws `CliFailure` where there is none. */
+/** Where the log is. Throws `CliFailure` if there is none. */
 export async function folderOf(io: CliIo, given: string | undefined, flags: SettingFlags): Promise<string> {
   const folder = given === undefined ? auditFolderOf(await configOf(io, flags)) : pathOf(io, given);
   if (existsSync(folder)) return folder;

@@ -1,4 +1,4 @@
-// What `replay` does: the log read once, each decision made again, and what differs told as text or JSON.
+// What `replay` does: the log read once, each decision repeated, and differences printed as text or JSON.
 import type { Policy } from '../../engine/index.js';
 import { groupDigits } from '../../engine/index.js';
 import { type Decided, isFlip, isReproduced, makeReplay, type NotReplayed, type Replayed } from '../audit/replay.js';

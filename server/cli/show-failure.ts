@@ -1,5 +1,5 @@
-// How a failure of any verb is shown: in one voice for people, with the verb's own fields in JSON, and as a report where a
-// report was asked for. What commander found wrong is told in our words.
+// How a failure of any verb is shown: in one voice for people, with the verb's own fields in JSON, and as a report
+// where a report was asked for. Mistakes that commander found are reported in our words.
 import { type Command, CommanderError } from 'commander';
 import { sqlStateOf } from '../db/failures.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
@@ -116,7 +116,7 @@ async function toFailure(error: unknown, verb: Asked['verb']): Promise<CliFailur
   );
 }
 
-/** The database's own words quote SQL and values, so they are said nowhere. */
+/** The database's own words quote SQL and values, so they are shown nowhere. */
 function messageOf(error: unknown): string {
   const state = sqlStateOf(error);
   if (state !== null) return `the database refused a statement (SQLSTATE ${state})`;

@@ -31,7 +31,7 @@ export interface StatementValues {
   readonly at: Instant | null;
 }
 
-/** Null where a flag is not given. Throws `CliFailure` 2. */
+/** Null if a flag is not given. Throws `CliFailure` 2. */
 export function readStatementFlags(flags: StatementFlags): StatementValues {
   const faults: string[] = [];
   const values: StatementValues = {

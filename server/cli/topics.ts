@@ -1,4 +1,4 @@
-// `bailiwick help policy|guardrails|queries`: what is no verb and has to be looked up all the same, in short.
+// `bailiwick help policy|guardrails|queries`: short references on topics that are not verbs.
 import { policyLanguage, type LanguageMapping } from '../../engine/compiler.js';
 import { WHERE_SCHEMA } from '../api/where-schema.js';
 
@@ -18,7 +18,7 @@ const TOPICS: ReadonlyMap<string, () => string> = new Map([
 
 export const TOPIC_NAMES = [...TOPICS.keys()];
 
-/** The text of a topic, or null where there is none of the name. */
+/** The text of a topic, or null if there is none of that name. */
 export function topicText(name: string): string | null {
   return TOPICS.get(name)?.() ?? null;
 }

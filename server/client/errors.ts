@@ -1,4 +1,5 @@
-// What a call can fail with, beside a signal that ended it: a refusal of the gateway, or an answer that is none of a gateway's.
+// What a call can fail with, beside a signal that ended it: a refusal of the gateway, or an answer that did not come
+// from a gateway.
 import type { PROBLEM_SCHEMA } from '../api/answer-schemas.js';
 import type { TypeOf } from '../api/schema.js';
 
@@ -34,7 +35,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** Whatever answered is no gateway, such as a proxy before it, or the answer was cut. */
+/** The answer came from something other than a gateway, such as a proxy, or was cut off. */
 export class AnswerError extends Error {
   override readonly name = 'AnswerError';
   readonly status: number;
@@ -45,7 +46,7 @@ export class AnswerError extends Error {
   }
 }
 
-/** The problem in an answer, or null where it holds none. */
+/** The problem in an answer, or null if it holds none. */
 export function problemIn(text: string): ProblemError | null {
   const value = readJson(text);
   return isProblem(value) ? new ProblemError(value) : null;

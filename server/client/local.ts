@@ -1,5 +1,5 @@
-// `bailiwick/local`: the same client on a store of this process, without a gateway, a socket or a credential: local mode. Whoever has
-// the folder may do everything in it.
+// `bailiwick/local`: the same client on a store of this process, without a gateway, a socket or a credential: local
+// mode. Anybody who can open the folder may do everything in it.
 import { makeServices } from '../compose.js';
 import { openDatabase } from '../db/database.js';
 import { type App, handle, makeApp } from '../http/app.js';

@@ -53,7 +53,7 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH'] as const;
 export type Records = { readonly [F in keyof typeof RECORD_SCHEMAS]: TypeOf<(typeof RECORD_SCHEMAS)[F]> };
 export type Family = keyof Records;
 
-/** Whoever may write a record and not read it is told its id and revision. */
+/** An actor who may write a record but not read it gets its id and revision. */
 type Written<F extends Family> = TypeOf<WrittenSchema<F>>;
 
 interface ById {

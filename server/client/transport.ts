@@ -5,7 +5,7 @@ export interface Sent {
   readonly path: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Null where there is none. */
+  /** Null if there is none. */
   readonly body: string | null;
   /** Whether it may be sent again when nobody knows what became of it. */
   readonly isRepeatable: boolean;
@@ -16,7 +16,7 @@ export interface Answered {
   readonly status: number;
   readonly type: string;
   readonly text: string;
-  /** Of `Retry-After`, in seconds; null where there is none. */
+  /** Of `Retry-After`, in seconds; null if there is none. */
   readonly retryAfter: number | null;
 }
 
@@ -45,7 +45,7 @@ export function repeating(transport: Transport, { most, first, longest }: Retrie
       const answered = await attempt(transport, sent, isLast);
       if (answered !== null && (isLast || !NOT_NOW.has(answered.status))) return answered;
       const asked = answered?.retryAfter ?? null;
-      // Who is told to wait longer than we do is told so.
+      // A longer wait than ours is passed on to the caller as an error.
       if (answered !== null && asked !== null && asked * 1000 > longest) return answered;
       const bound = Math.min(longest, first * 2 ** times);
       await wait(asked === null ? Math.random() * bound : asked * 1000 + Math.random() * first, sent.signal);
@@ -53,7 +53,7 @@ export function repeating(transport: Transport, { most, first, longest }: Retrie
   };
 }
 
-/** Null where the connection failed and it may be tried again. */
+/** Null if the connection failed and it may be tried again. */
 async function attempt(transport: Transport, sent: Sent, isLast: boolean): Promise<Answered | null> {
   try {
     return await transport(sent);

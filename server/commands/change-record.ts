@@ -97,7 +97,7 @@ function change(target: Target, { verb, apply }: Change): Command {
 }
 
 interface Sought {
-  /** Null where there is no such record. */
+  /** Null if there is no such record. */
   readonly place: Place | null;
   readonly which: Fragment;
   readonly rule: Rule;

@@ -26,7 +26,7 @@ export interface Session {
   readonly hold: (rule: Rule) => void;
   /** Of the transaction, once there is one. */
   readonly rows: <Row>(statement: Fragment) => Promise<readonly Row[]>;
-  /** Of their ids and revisions; null where a template has no schema. */
+  /** Of their ids and revisions; null if a template has no schema. */
   readonly templates: Recent<TemplateResult | null>;
 }
 
@@ -44,7 +44,7 @@ export interface Command {
 }
 
 export interface Prepared {
-  /** What the log says was asked of the policy; null where there is no record to ask about. */
+  /** What the log says was asked of the policy; null if there is no record to ask about. */
   readonly asked: AccessAsked | CopyAsked | null;
   /** Throws for what the actor may not do, and where it may not know of a record. */
   readonly rule: Rule;

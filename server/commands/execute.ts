@@ -43,7 +43,7 @@ export interface Asking {
 export interface Order {
   /** In the order in which they are done; `idOf` gives the id of what the command of that place makes. */
   readonly commands: (idOf: (index: number) => string | null) => readonly Command[];
-  /** Under which the answer is kept; null where none is. */
+  /** Under which the answer is kept; null if none is. */
   readonly key: AnswerKey | null;
 }
 

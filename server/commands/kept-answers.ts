@@ -75,7 +75,7 @@ export interface Keeping {
   readonly keepFor: number;
 }
 
-/** False where another request with the key was faster after all: nothing of this one may be committed. */
+/** False if another request with the key was faster after all: nothing of this one may be committed. */
 export async function keep(
   session: Session,
   { owner, fingerprint }: AnswerKey,

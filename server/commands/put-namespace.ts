@@ -51,7 +51,7 @@ async function put(session: Session, putting: Putting): Promise<Done> {
   return there ?? asItIs(session, namespace);
 }
 
-/** The namespace with this very content, or null where there is none. */
+/** The namespace with this very content, or null if there is none. */
 async function findPut(session: Session, { namespace, fields }: Putting): Promise<Done | null> {
   const { description, properties } = contentOf('namespace', fields);
   const [found] = await session.rows<{ readonly same: boolean }>(

@@ -53,7 +53,7 @@ export interface Judged {
   /** Of the record. */
   readonly family: Family;
   readonly value: unknown;
-  /** Where the body speaks of the template; empty where it does not. */
+  /** Where the body speaks of the template; empty if it does not. */
   readonly pointer: string;
 }
 

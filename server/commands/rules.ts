@@ -31,7 +31,7 @@ export function mustAllow(request: Request): Rule {
   };
 }
 
-/** A record that is to be changed where it is. `namespace` is null where there is none. */
+/** A record that is to be changed where it is. `namespace` is null if there is none. */
 export function mustWriteRecord(family: Family, namespace: NamespacePath | null): Rule {
   return (judge) => {
     // Decided also where there is nothing, so that it takes as long.
@@ -44,7 +44,7 @@ export function mustWriteRecord(family: Family, namespace: NamespacePath | null)
 }
 
 export interface Sides {
-  /** Null where there is no such record. */
+  /** Null if there is no such record. */
   readonly source: NamespacePath | null;
   readonly destination: NamespacePath;
 }
@@ -65,7 +65,7 @@ function causeOf(verdict: Exclude<Verdict, 'allow'>): AccessStep {
   return verdict;
 }
 
-/** Where the record of that id is, and nothing else of it; null where there is none of the family. */
+/** Where the record of that id is, and nothing else of it; null if there is none of the family. */
 export async function locate(session: Session, family: Family, id: string): Promise<NamespacePath | null> {
   if (!isRecordId(id)) throw notFound('no id');
   const [row] = await session.rows<{ readonly path: string | null }>(locateStatement({ family, id }));

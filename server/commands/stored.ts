@@ -21,7 +21,7 @@ export interface NewRecord {
   readonly copiedFrom: string | null;
 }
 
-/** Null where a namespace of that path is there. */
+/** Null if a namespace of that path is there. */
 export async function insertRecord(session: Session, record: NewRecord): Promise<Written | null> {
   const { id, family, namespace, content, copiedFrom } = record;
   const at = instant(session.at);

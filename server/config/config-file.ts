@@ -24,7 +24,7 @@ export interface Given {
 }
 
 export interface ConfigFile {
-  /** Null where there is none. */
+  /** Null if there is none. */
   readonly path: string | null;
   /** What it says, of a shape that may be wrong. */
   readonly document: unknown;
@@ -55,7 +55,7 @@ export async function readConfigFile(path: string, need: 'optional' | 'required'
   const value: unknown = document.value ?? {};
   const placeOf: PlaceOf = (pointer, part) => placeText(name, document.rangeOf(pointer, part));
   const errors = validate(value) ? [] : (validate.errors ?? []);
-  // What the schema refuses is told once, and has no value; the rest of the file is read all the same.
+  // What the schema refuses is reported once and has no value; the rest of the file is still read.
   const refused = new Set(errors.map(({ instancePath }) => dotted(instancePath)));
   const rows = rowsOf(SETTINGS, value);
   const given = rows.flatMap((row): Given[] => {

@@ -26,7 +26,7 @@ function linesOf(table: Table, indent: string): readonly string[] {
   });
 }
 
-/** What is not there unless it is set: a comment as a whole. */
+/** A part that does not exist unless it is set: commented out as a whole. */
 function unsetLines(name: string, { kind, members }: List<Table> | Optional<Table>, indent: string): readonly string[] {
   const inner = kind === 'list' ? `${indent}    ` : `${indent}  `;
   const lines = linesOf(members, inner).map((line) => commented(line, indent));

@@ -33,7 +33,7 @@ export function storeOf(
     : { kind: 'external', url: config.databaseUrl, readUrl: config.databaseReadUrl };
 }
 
-/** The Unix socket for admins; null where there is to be none. */
+/** The Unix socket for admins; null if there is to be none. */
 export function adminSocketOf({ adminSocket, dataDir }: Config): string | null {
   if (adminSocket === 'none') return null;
   return adminSocket ?? join(dataDir, 'admin.sock');

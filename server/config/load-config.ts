@@ -11,7 +11,7 @@ import { type Config, CONFIG_FILE_ROWS, ROWS, type SettingFlags, SETTINGS } from
 import type { Parsed, Written } from './value-types.js';
 
 export const DEFAULT_CONFIG_FILE = 'bailiwick.yaml';
-/** Variables of ours that are no settings. */
+/** Variables of ours that are not settings. */
 const OTHER_VARIABLES = ['BAILIWICK_DEBUG'];
 
 export interface ConfigSources {
@@ -25,7 +25,7 @@ export interface ConfigSources {
 /** One setting and where it comes from. */
 export interface ChosenSetting {
   readonly key: string;
-  /** As it was written; null where it is not set, or where it is a secret. */
+  /** As it was written; null if it is not set, or where it is a secret. */
   readonly written: Written | null;
   readonly isSecret: boolean;
   readonly level: Given['level'] | 'default';
@@ -48,7 +48,7 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
   return config;
 }
 
-/** As `loadConfig`, with everything that there is to say. */
+/** As `loadConfig`, with the source of each value and all faults. */
 export async function readConfig(sources: ConfigSources): Promise<ConfigReading> {
   const faults: ConfigFault[] = misspeltVariables(sources.env);
   const file = await openFile(sources, faults);

@@ -1,4 +1,4 @@
-// What settings ask of each other, beyond what each is by itself.
+// Rules between settings, beyond the type of each.
 import { urlFault } from '../outgoing.js';
 import type { Config } from './settings.js';
 
@@ -26,7 +26,7 @@ export function contradictionsOf({ authentication, tls }: Config): readonly Cont
       const fix = 'or set `jwksUrl`, so that its keys need no discovery';
       return fault === null ? [] : [{ key: keyOf('oidc', index, 'issuer'), message: fault, fix }];
     }),
-    // Who vouches for an identity must be one, or what one of them says would count as the other's word.
+    // One provider has one issuer: otherwise either could vouch for the other's identities.
     ...repeated(providers, 'give each its own provider, and declare it in the policy'),
     ...introspection.flatMap(({ tokenPrefix }, index) => {
       const others = introspection.filter((_, other) => other !== index).map((other) => other.tokenPrefix ?? '');

@@ -4,7 +4,10 @@ import type { ValueType, Written } from './value-types.js';
 export interface SettingFacts {
   /** As the file would write it; null: not set, and the value is null. */
   readonly default: Written | null;
-  /** As commander takes it; one without a value stands for `true`. A setting with a flag has the variable `BAILIWICK_<FLAG>`, too. */
+  /**
+   * As commander takes it; one without a value stands for `true`. A setting with a flag also has the variable
+   * `BAILIWICK_<FLAG>`.
+   */
   readonly flag?: `--${string} <${string}>` | `--${string}`;
   /** More variables, beside the one of the flag. */
   readonly env?: readonly string[];
@@ -49,7 +52,7 @@ export interface Optional<Members> {
   readonly members: Members;
 }
 
-/** Documented and not there yet: who sets it must not believe that it has an effect. */
+/** Documented but not available yet: setting it is an error, so that nobody believes it has an effect. */
 export interface Later {
   readonly kind: 'later';
   readonly env: readonly string[];
@@ -192,13 +195,13 @@ function isMapping(document: unknown): document is object {
   return typeof document === 'object' && document !== null && !Array.isArray(document);
 }
 
-/** What a document has under a name; undefined where it has nothing. */
+/** What a document has under a name; undefined if it has nothing. */
 export function memberOf(document: unknown, name: string): unknown {
   if (Array.isArray(document)) return document[Number(name)];
   return isMapping(document) ? new Map<string, unknown>(Object.entries(document)).get(name) : undefined;
 }
 
-/** Keys and variables of what is not there yet. */
+/** Keys and variables of settings that are not available yet. */
 export function laterNames(table: Table, prefix = ''): readonly string[] {
   return Object.entries(table).flatMap(([name, member]): readonly string[] => {
     const key = prefix + name;

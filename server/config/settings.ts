@@ -313,8 +313,8 @@ export type Config = ValuesOf<typeof SETTINGS> & {
 export const ROWS: readonly Row[] = rowsOf(SETTINGS, {});
 export const CONFIG_FILE_ROWS: readonly Row[] = rowsOfSetting('config', CONFIG_FILE.config);
 
-/** Requests a second; 0 is no limit. */
+/** Requests a second; 0 means no limit. */
 export type RateLimits = Config['limits']['rate'];
 
-/** Requests at once; 0 is no limit. */
+/** Requests at once; 0 means no limit. */
 export type ConcurrencyLimits = Config['limits']['concurrency'];

@@ -190,7 +190,7 @@ export const TEXTS: ValueType<readonly string[]> = {
   }),
 };
 
-/** A list of strings, each of which is right by itself; empty where it is not set. */
+/** A list of strings, each of which is right by itself; empty if it is not set. */
 function listOf(words: string, faultOf: (text: string) => string | null): ValueType<readonly string[]> {
   return {
     schema: { type: 'array', items: TEXT.schema, minItems: 1, uniqueItems: true },

@@ -21,7 +21,7 @@ interface DriverClient {
   readonly database: string | null | undefined;
   readonly port: number;
   readonly user: string | null | undefined;
-  /** Null where neither the configuration nor PGPASSWORD has one; a function is asked when the server wants one. */
+  /** Null if neither the configuration nor PGPASSWORD has one; a function is asked when the server wants one. */
   password: string | null | (() => Promise<string | undefined>);
   readonly processID: number | null;
   readonly secretKey: number | null;
@@ -44,7 +44,7 @@ export class StoreClient extends DriverClient {
   declare readonly release: (drop?: boolean) => void;
   readonly #deadline: number;
 
-  /** `deadline`: milliseconds that a statement may take; 0 is for ever. */
+  /** `deadline`: milliseconds that a statement may take; 0 is forever. */
   constructor(config: pg.ClientConfig, deadline: number) {
     super(config);
     this.#deadline = deadline;
@@ -146,7 +146,7 @@ function isTold(host: string, port: number, request: Buffer): Promise<boolean> {
 export interface ConnectionSource {
   /** Of the next connection; the embedded store's address changes with its owner. */
   readonly config: () => pg.ClientConfig;
-  /** What a new connection is told first, in SQL. */
+  /** What a new connection runs first, in SQL. */
   readonly greeting: string | null;
   /** Runs an attempt to get a connection, as often as makes sense. */
   readonly reach: <T>(attempt: () => Promise<T>) => Promise<T>;
@@ -202,7 +202,7 @@ export class StorePool extends DriverPool {
     this.on('error', () => undefined); // of an idle connection, which is gone by then
   }
 
-  /** Throws `store.busy` where too many wait already, or no connection comes in time. */
+  /** Throws `store.busy` if too many wait already, or no connection comes in time. */
   override async connect(): Promise<StoreClient> {
     // One that is idle and nobody else's is there in the next turn, without a clock.
     if (this.idleCount > this.waitingCount) return super.connect();
@@ -233,7 +233,7 @@ export class StorePool extends DriverPool {
   }
 }
 
-/** A connection that is not handed out before it has been told what each is told, and is still there. */
+/** A connection, handed out only after its first statements ran and while it is still open. */
 async function greet(client: StoreClient, greeting: string | null): Promise<void> {
   if (greeting !== null) await client.run(greeting);
   client.throwIfLost();

@@ -32,7 +32,7 @@ interface Limits {
   readonly statementTimeout?: number;
   /** Connections of this process for queries. */
   readonly maxConnections?: number;
-  /** Connections for transactions and everything else that knex runs; unless said, no more than those for queries. */
+  /** Connections for transactions and everything else that knex runs; unless given, no more than those for queries. */
   readonly maxWriters?: number;
   /** Connections for keys and health. */
   readonly maxVital?: number;
@@ -81,7 +81,10 @@ export interface Database {
   pools(): readonly PoolFacts[];
   /** Resolves if the store answers; rejects with what `storeFailure` understands. */
   ping(): Promise<void>;
-  /** Ends the connections; an embedded store that this process owns is closed cleanly and handed to whoever asks next. */
+  /**
+   * Ends the connections; an embedded store that this process owns is closed cleanly and handed to the next process
+   * that asks.
+   */
   close(): Promise<void>;
 }
 

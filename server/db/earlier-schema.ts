@@ -44,7 +44,7 @@ const MADE: ReadonlyMap<string, Made> = new Map<string, Made>([
   ],
 ]);
 
-/** The store of an earlier release that this connection would have used; null where there is none. To be called in a transaction. */
+/** The store of an earlier release that this connection would have used; null if there is none. To be called in a transaction. */
 export async function findEarlier(transaction: Knex.Transaction): Promise<EarlierStore | null> {
   const schema = await searchedFirst(transaction);
   if (schema === null || schema === SCHEMA) return null;
@@ -98,7 +98,7 @@ async function hasColumns(transaction: Knex.Transaction, schema: string, tables:
   );
 }
 
-/** Whoever has a right to one of the tables would lose it with a schema that he may not enter. */
+/** A user with a right to one of the tables would lose it without the right to use the schema. */
 async function admitReaders(transaction: Knex.Transaction, schema: string, names: readonly string[]): Promise<void> {
   const { rows } = await transaction.raw<{ rows: readonly { role: string | null }[] }>(
     `SELECT DISTINCT (SELECT r.rolname FROM pg_roles AS r WHERE r.oid = x.grantee)::text AS role

@@ -9,7 +9,7 @@ import { PLANNER_SETTINGS, SCHEMA } from './session-settings.js';
 
 export interface ExternalOptions {
   readonly url: string;
-  /** Milliseconds; 0 is no limit. */
+  /** Milliseconds; 0 means no limit. */
   readonly statementTimeout: number;
   /** Milliseconds. */
   readonly idleInTransaction: number;
@@ -35,7 +35,7 @@ const GREETING = [['search_path', SCHEMA], ...PLANNER_SETTINGS]
   .map(([name, value]) => `SET ${name} = ${value}`)
   .join('; ');
 
-/** A first connection, so that a wrong address or password is told at start and by a code of its own. */
+/** A first connection, so that a wrong address or password is reported at start with a code of its own. */
 export async function probeExternal(source: ConnectionSource): Promise<void> {
   const client = new StoreClient(source.config(), source.deadline);
   try {

@@ -90,7 +90,7 @@ const NETWORK_CODES: ReadonlySet<string> = new Set([
 const DRIVER_MESSAGES =
   /Connection terminated|connection error and is not queryable|Client was closed and is not queryable|^timeout expired$|^timeout exceeded when trying to connect$|^Cannot use a pool after calling end|Connection ended|^Unable to acquire a connection$|aborted$/;
 
-/** How the store failed; null for an error that is no failure of the store. */
+/** How the store failed; null for an error that is not a failure of the store. */
 export function storeFailure(error: unknown): StoreFailure | null {
   if (error instanceof StoreError) {
     if (error.code === 'store.not_committed') return null;

@@ -12,7 +12,7 @@ export interface Login {
   readonly user?: string | null | undefined;
 }
 
-/** The password of the first line that fits; undefined where there is none. Throws `StoreError` where it may not be used. */
+/** The password of the first line that fits; undefined if there is none. Throws `StoreError` if it may not be used. */
 export async function passwordFromFile(login: Login): Promise<string | undefined> {
   // eslint-disable-next-line no-restricted-syntax -- a variable of libpq, not a setting: the driver reads PGPASSWORD in the same way
   const named = process.env['PGPASSFILE'];
@@ -24,7 +24,7 @@ export async function passwordFromFile(login: Login): Promise<string | undefined
     .find((fields) => fits(fields, login))?.[4];
 }
 
-/** Null where nobody named the file and there is none. */
+/** Null if nobody named the file and there is none. */
 async function readPrivate(path: string, isNamed: boolean): Promise<string | null> {
   let handle;
   try {

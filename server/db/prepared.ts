@@ -129,8 +129,8 @@ function isFull(client: StoreClient, { name, text }: Query): boolean {
 type Turns = <T>(name: string, work: () => Promise<T>) => Promise<T>;
 
 /**
- * Turns at a store that runs one statement at a time: each who asks has one statement there, and the next when that has ended. So
- * whoever asks for much waits behind what it asked for itself.
+ * Turns at a store that runs one statement at a time: each caller has one statement there, and the next one when that
+ * has ended. So a caller with many statements waits behind its own.
  */
 export function makeTurns(): Turns {
   const last = new Map<string, Promise<unknown>>();

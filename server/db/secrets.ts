@@ -1,5 +1,5 @@
-// The installation's secrets: keys of credential fingerprints and of cursors (docs/credentials.md "Fingerprints"). Whoever
-// comes first makes them, everybody after reads the same ones; they never leave the processes that share the store.
+// The installation's secrets: keys of credential fingerprints and of cursors (docs/credentials.md "Fingerprints"). The
+// first process makes them, all others read the same ones; they never leave the processes that share the store.
 import { randomBytes } from 'node:crypto';
 import type { Database } from './database.js';
 

@@ -13,7 +13,7 @@ export interface Said<Value> {
   /** What stands for `{id}` or `{path}`. */
   readonly part: string;
   readonly body: Value;
-  /** Empty where the route takes none. */
+  /** Empty if the route takes none. */
   readonly ifMatch: string;
   /** For what the command makes. */
   readonly newId: string;
@@ -29,7 +29,7 @@ interface CommandRouteParts<Value> extends Told {
 
 /** A route whose commands may stand in batches. */
 export interface CommandRoute extends ActorRoute {
-  /** What the path leaves open, or null where it is another's. */
+  /** What the path leaves open, or null if it is another's. */
   readonly partOf: (path: string) => string | null;
   readonly header: NamedHeader | null;
   readonly bodySchema: ObjectSchema;

@@ -4,7 +4,7 @@
 export interface Cors {
   /** Headers of an answer to a request from this origin, or from none. */
   readonly headersFor: (origin: string | undefined) => readonly string[];
-  /** Headers of the answer to a browser that asks first; null where it does not ask, or asks for an origin that may not. */
+  /** Headers of the answer to a browser that asks first; null if it does not ask, or asks for an origin that may not. */
   readonly preflightFor: (asked: Preflight, methods: Iterable<string>) => readonly string[] | null;
 }
 

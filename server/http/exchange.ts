@@ -177,7 +177,7 @@ interface Content {
   readonly text: string;
   readonly type: string;
   readonly headers: readonly string[];
-  /** The pinned one, or the current, unless said. */
+  /** The pinned one, or the current, unless given. */
   readonly snapshot?: string | undefined;
 }
 

@@ -25,7 +25,7 @@ export interface Peer {
   readonly address: string | null;
   /** The client's certificate once the listener has verified it. */
   readonly certificate: X509Certificate | null;
-  /** Why the certificate that the client presented is none that counts; null where it presented none, or a good one. */
+  /** Why the certificate that the client presented is none that counts; null if it presented none, or a good one. */
   readonly certificateFault: string | null;
 }
 

@@ -1,11 +1,11 @@
-// Paths of routes, as the documents write them: literal, but for `{id}`, which stands for one segment, or `{path}`, which
+// Paths of routes, as the documents write them: literal, except for `{id}`, which stands for one segment, or `{path}`, which
 // stands for a namespace with the slash that it begins with. What stands there is taken as it was sent: nothing is decoded,
 // folded or resolved, so that the router, the decision and the store can never mean different things by one path.
 
 export interface PathTemplate {
   /** For the router. Captures nothing: what it captured it would decode. */
   readonly pattern: string | RegExp;
-  /** The part of a request's path that the template leaves open, or null where the path is of another form. */
+  /** The part of a request's path that the template leaves open, or null if the path is of another form. */
   readonly partOf: (path: string) => string | null;
 }
 

@@ -79,7 +79,7 @@ export interface Door {
 /** The routes of one path, by method. */
 export type RoutesOfPath = ReadonlyMap<string, Route>;
 
-/** Does one request. `routes` are those of its path; null where there is no such path. Rejects for nothing. */
+/** Does one request. `routes` are those of its path; null if there is no such path. Rejects for nothing. */
 export async function serve(door: Door, routes: RoutesOfPath | null, incoming: Incoming): Promise<Outgoing> {
   const { exchange, fault } = openExchange(door, incoming);
   try {
@@ -158,7 +158,7 @@ function openExchange({ services }: Door, incoming: Incoming): Opened {
   return { exchange, fault };
 }
 
-/** A browser that asks first; everything about it is checked as of any request, but for who asks. */
+/** A browser that asks first; everything about it is checked as of any request, except for who asks. */
 function readPreflight(door: Door, routes: RoutesOfPath | null, exchange: Exchange): readonly string[] | null {
   const { incoming, headers } = exchange;
   const asked = {

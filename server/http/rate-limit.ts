@@ -19,7 +19,7 @@ interface Bucket {
   filledAt: number;
 }
 
-/** `quota` 0 is no limit. `now` is in milliseconds and never goes back. */
+/** `quota` 0 means no limit. `now` is in milliseconds and never goes back. */
 export function makeRateLimiter(quota: number, now: () => number = () => performance.now()): RateLimiter {
   if (quota === 0) return { quota, take: () => 0, left: () => Infinity, charge: () => undefined };
   const capacity = Math.max(1, quota);

@@ -11,7 +11,7 @@ import { makeRateLimiter } from './rate-limit.js';
 import type { Route } from './route.js';
 
 export interface RequestAudit {
-  /** Throws `audit.unavailable` where what is asked for has to be recorded and cannot be. */
+  /** Throws `audit.unavailable` if what is asked for has to be recorded and cannot be. */
   readonly check: (access: Route['access']) => void;
   /** Somebody has proven who they are. */
   readonly authenticated: (exchange: Exchange) => void;

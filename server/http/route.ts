@@ -61,7 +61,7 @@ export interface BodyInput<Value = unknown> {
 export interface Input {
   readonly query?: QueryInput;
   readonly headers?: readonly NamedHeader[];
-  /** Absent where the route takes no body. */
+  /** Absent if the route takes no body. */
   readonly body?: BodyInput;
 }
 
@@ -86,7 +86,7 @@ export interface Call<Actor> {
   readonly path: string;
   readonly query: ReadonlyMap<string, string>;
   readonly headers: ReadonlyMap<NamedHeader, string>;
-  /** The body, of the shape that the route declares; null where it takes none. */
+  /** The body, of the shape that the route declares; null if it takes none. */
   readonly body: unknown;
   /** Aborted when nobody waits for the answer any more. */
   readonly gone: AbortSignal;
@@ -99,7 +99,7 @@ export interface Call<Actor> {
 export interface ActorCall extends Call<RequestActor> {
   /** The actor under the pinned policy: what decisions are asked of. */
   readonly resolve: () => ResolvedActor;
-  /** The policy that is in force when this is called, and the actor under it: what a write is decided by once more. */
+  /** The policy that is in force when this is called, and the actor under it: what a write is decided by again. */
   readonly current: () => { readonly snapshot: string; readonly resolved: ResolvedActor };
 }
 
@@ -141,7 +141,7 @@ export interface ActorRoute extends Described {
 /** Whoever administers the gateway, which no policy decides about. */
 export interface AdminRoute extends Described {
   readonly access: 'admin';
-  /** What it is called in the audit log; absent where it only shows something, or records itself in its transaction. */
+  /** What it is called in the audit log; absent if it only shows something, or records itself in its transaction. */
   readonly operation?: Operation;
   readonly run: (call: Call<AdminActor>) => Promise<Answer>;
 }
@@ -223,9 +223,9 @@ export function namespaceRoute({ answer, ...told }: NamespaceRoute): ActorRoute 
 /** With `{id}` in its path. */
 interface RecordRoute extends Told {
   readonly family: Family;
-  /** Where the record of that id is, and nothing else of it; null where there is none of the family. */
+  /** Where the record of that id is, and nothing else of it; null if there is none of the family. */
   readonly locate: (id: string, gone: AbortSignal) => Promise<NamespacePath | null>;
-  /** Null where there is none any more. */
+  /** Null if there is none any more. */
   readonly answer: (decided: Decided, id: string) => Promise<Answer | null>;
 }
 

@@ -12,7 +12,7 @@ import { permissions } from './routes/permissions.js';
 import { whoami } from './routes/whoami.js';
 
 export interface RoutesOptions extends QueryRoutesOptions {
-  /** Milliseconds for which answers are kept under their Idempotency-Keys; a day unless said. */
+  /** Milliseconds for which answers are kept under their Idempotency-Keys; a day unless given. */
   readonly idempotency?: number;
 }
 

@@ -25,7 +25,7 @@ interface Share {
 }
 
 export interface ShareOptions {
-  /** Requests at work at once; 0 is no limit. */
+  /** Requests at work at once; 0 means no limit. */
   readonly concurrency: number;
   /** Milliseconds that a request waits. */
   readonly patience?: number;

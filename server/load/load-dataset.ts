@@ -1,5 +1,5 @@
-// Loading a dataset (docs/datasets.md "A line"): lines stream through in batches, one transaction each, the next one read
-// while the last one is stored. A bad line is told and skipped; what else its batch holds is stored all the same.
+// Loading a dataset (docs/datasets.md "A line"): lines stream through in batches, one transaction each, the next one
+// read while the last one is stored. A bad line is reported and skipped; the rest of its batch is stored.
 import type { Knex } from 'knex';
 import type { Instant } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
@@ -43,11 +43,11 @@ export interface LoadOptions {
   readonly onConflict: OnConflict;
   /** The `createdAt` of records whose lines give none, and the `updatedAt` of replaced ones. */
   readonly now: Instant;
-  /** Whether templates' schemas, and the records made from them, are judged as the API judges them; they are unless said. */
+  /** Whether templates' schemas, and the records made from them, are judged as the API judges them; they are unless given. */
   readonly schemas?: 'checked' | 'unchecked';
   /** `tried`: everything is judged and nothing stored. */
   readonly effect?: 'stored' | 'tried';
-  /** When a batch is full; what suits the store unless said. */
+  /** When a batch is full; what suits the store unless given. */
   readonly batch?: BatchSize;
   /** Records a batch that stores something, in its transaction: how many records are new or replaced. */
   readonly record?: (transaction: Knex.Transaction, items: number) => Promise<void>;

@@ -65,7 +65,7 @@ interface Creation {
   readonly createdBy: string;
 }
 
-/** New records as they are stored, for rows that are no namespaces. */
+/** New records as they are stored, for rows that are not namespaces. */
 export function* recordValues(
   rows: readonly LoadRow[],
   places: readonly number[],

@@ -250,7 +250,7 @@ function conflictOf({ family, given }: LoadRow, onConflict: OnConflict): Refusal
   return { code: 'record.conflict', pointer: given ? '/id' : '', message };
 }
 
-/** Makes the namespaces of these rows and all above them, as far as they are not there. */
+/** Creates the namespaces of these rows and all above them that do not exist yet. */
 async function implyNamespaces(
   trx: Knex,
   rows: readonly LoadRow[],

@@ -38,7 +38,7 @@ export async function meantNamespaces(
   const guesses = new Set<NamespacePath>();
   for (const path of missing) {
     const lineage = lineageOf(path);
-    // The first segment of the path that is not there is the one that was misspelt.
+    // The first missing segment of the path is the one that was misspelt.
     const first = lineage.findIndex((one) => !above.has(one));
     const [parent, wrong] = [lineage[first - 1], lineage[first]];
     if (parent === undefined || wrong === undefined) continue;

@@ -17,7 +17,7 @@ export interface Trial {
   readonly remember: (outcomes: ReadonlyMap<LoadRow, Outcome>) => void;
   /** The record of this id that an earlier batch would have stored. */
   readonly find: (id: string) => Pick<Tried, 'family' | 'namespace'> | null;
-  /** JSON text of a template's schema, of earlier batches; undefined where there is no such template. */
+  /** JSON text of a template's schema, of earlier batches; undefined if there is no such template. */
   readonly schemaOf: (id: string) => string | null | undefined;
 }
 

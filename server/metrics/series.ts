@@ -20,7 +20,7 @@ export interface Histogram {
   readonly observe: (seconds: number, ...values: Values) => void;
 }
 
-/** A value that is only worked out when somebody asks. */
+/** A value that is only computed when somebody asks. */
 export type Reading = readonly [value: number, ...labels: string[]];
 
 export interface Registry {
@@ -42,7 +42,7 @@ export interface Series extends Spec {
 }
 
 export interface Sample {
-  /** What follows the name of the series: nothing, but for histograms. */
+  /** What follows the name of the series: nothing, except for histograms. */
   readonly suffix: '' | '_bucket' | '_sum' | '_count';
   readonly labels: readonly (readonly [name: string, value: string])[];
   readonly value: number;

@@ -18,15 +18,15 @@ export type PolicySource =
 /** A verified policy that may become the active one. */
 export interface Candidate {
   readonly policy: Policy;
-  /** `memory` unless said. */
+  /** `memory` unless given. */
   readonly source?: PolicySource;
-  /** The signed statement under which it was accepted; none unless said. */
+  /** The signed statement under which it was accepted; none unless given. */
   readonly statement?: PublicationStatement;
-  /** `verified` unless said: what this process compiled states what it worked out. */
+  /** `verified` unless given: what this process compiled states what it computed. */
   readonly labels?: Labels;
 }
 
-/** Whether the digests that a snapshot states of its decisions have been worked out: no decision reads them. */
+/** Whether the digests that a snapshot states of its decisions have been computed: no decision reads them. */
 export type Labels = 'unverified' | 'verified' | 'false';
 
 /** The policy that decides. Frozen: whoever pinned it keeps it while others become active. */

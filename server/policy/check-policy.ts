@@ -26,7 +26,7 @@ export type Verdict = 'ok' | 'invalid' | 'tests_failed' | 'guardrails_violated';
 
 export interface CheckReport {
   readonly verdict: Verdict;
-  /** The name of the policy, or null where it could not be read. */
+  /** The name of the policy, or null if it could not be read. */
   readonly policy: string | null;
   /** Paths of the files that were read, relative to the folder. */
   readonly files: readonly string[];
@@ -72,7 +72,7 @@ export interface CheckRequest {
 }
 
 export interface LintRequest extends Omit<LintOptions, 'stored'> {
-  /** `warnings`: a warning makes the policy invalid, but for those that depend on the clock. */
+  /** `warnings`: a warning makes the policy invalid, except for those that depend on the clock. */
   readonly failOn: 'errors' | 'warnings';
   /** Namespaces that the store has: all of these that it has, and some that may be meant. Absent: no store is asked. */
   readonly askStore?: (namespaces: readonly NamespacePath[]) => Promise<ReadonlySet<NamespacePath>>;

@@ -38,7 +38,7 @@ export function encodePointer({ policy, snapshot, statement }: Pointer): string 
   return `${JSON.stringify({ bailiwick: 1, policy, snapshot, statement })}\n`;
 }
 
-/** Null where nothing was published yet. */
+/** Null if nothing was published yet. */
 export async function readPointer(directory: string): Promise<Pointer | PolicyFault | null> {
   try {
     const { bytes } = await readSmallFile(pointerPath(directory), POLICY_LIMITS.pointerBytes);

@@ -11,7 +11,7 @@ export interface KeyDoubt {
   readonly help: string;
 }
 
-/** `policy` is the folder or snapshot that is asked, null where there is none. */
+/** `policy` is the folder or snapshot that is asked, null if there is none. */
 export async function doubtsOf(identities: readonly Identity[], policy: string | null): Promise<readonly KeyDoubt[]> {
   if (identities.length === 0) return [];
   const asked = policy === null ? NOT_ASKED : await ask(policy);
@@ -28,7 +28,7 @@ export async function doubtsOf(identities: readonly Identity[], policy: string |
 
 interface Asked {
   readonly policy: Policy | null;
-  /** Names of people by their identities as texts; null where nobody can say: a snapshot has none. */
+  /** Names of people by their identities as texts; null if nobody can say: a snapshot has none. */
   readonly people: ReadonlyMap<string, string> | null;
 }
 

@@ -3,7 +3,7 @@
 import type { Instant } from '../../engine/index.js';
 import type { PolicyState } from './active-policy.js';
 
-/** Milliseconds; null is no limit. */
+/** Milliseconds; null means no limit. */
 export interface AgeLimits {
   readonly softAge: number | null;
   readonly hardAge: number | null;

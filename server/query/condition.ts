@@ -98,7 +98,7 @@ interface Reading {
   conditions: number;
 }
 
-/** Everything is true of `{}`; a part that is wrong is told to `faults` and left out. */
+/** Everything is true of `{}`; a wrong part is added to `faults` and left out. */
 export function parseCondition(where: Readonly<Record<string, unknown>>, family: Family, faults: Faults): Condition {
   return readGroup(where, { place: ['where'], depth: 0 }, { family, faults, conditions: 0 });
 }

@@ -23,8 +23,9 @@ export interface RecordKey {
 }
 
 /**
- * The namespace of a record, archived or not; null where there is none of this family. A stored path that is none of ours is
- * taken for none: nobody can be allowed anything there (docs/meaning.md "Decisions", step 1). Says nothing about who may know.
+ * The namespace of a record, archived or not; null if there is none of this family. An invalid stored path counts as
+ * no record: nobody can be allowed anything there (docs/meaning.md "Decisions", step 1). Says nothing about who may
+ * know.
  */
 export async function namespaceOfRecord(
   db: Database,
@@ -41,7 +42,7 @@ export async function findRecord(db: Database, request: RecordRequest): Promise<
   return firstOf(db, recordStatement(request), request.signal);
 }
 
-/** The record of the namespace that the predicate opens, archived or not; null where there is none. */
+/** The record of the namespace that the predicate opens, archived or not; null if there is none. */
 export async function findNamespace(
   db: Database,
   predicate: RowPredicate,
@@ -55,7 +56,7 @@ interface RecordRequest extends RecordKey {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One row in any case: a row more or less takes time, too. Exported for its tests, like the two below. */
+/** Always one row, since one row more or less would show in the time. Exported for its tests, like the two below. */
 export function locateStatement(key: RecordKey): Fragment {
   return sql`SELECT (SELECT x.path FROM ${byPrimaryKey(key, sql`r.path`)} AS x) AS path`;
 }

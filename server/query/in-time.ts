@@ -1,5 +1,6 @@
-// A condition that ends its statement. A server stops a statement that takes too long; the embedded engine cannot be told to, as its
-// thread is busy with the statement. So there each part of a condition looks at the clock before it is evaluated.
+// A condition that ends its statement. A server stops a statement that takes too long; the embedded engine cannot be
+// stopped, as its thread is busy with the statement. So there each part of a condition looks at the clock before it is
+// evaluated.
 import { assertNever } from '../../engine/index.js';
 import { type Condition, isEverything } from './condition.js';
 
@@ -8,7 +9,7 @@ export function inTime(condition: Condition, limit: number): Condition {
   switch (condition.kind) {
     case 'and':
     case 'or':
-      // Of nothing there is one part: sort keys take time, too.
+      // An empty condition has one part, since sort keys take time as well.
       if (isEverything(condition)) return { kind: 'inTime', limit, part: condition };
       return { kind: condition.kind, parts: condition.parts.map((part) => inTime(part, limit)) };
     case 'not':

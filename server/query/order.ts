@@ -106,7 +106,7 @@ export function orderBy(columns: readonly SortColumn[]): Fragment {
   );
 }
 
-/** The exact texts of a row's sort columns; null where the row has no value. */
+/** The exact texts of a row's sort columns; null if the row has no value. */
 export type Position = readonly (string | null)[];
 
 /** Whether a text array that comes out of a cursor can be a position in this order. */

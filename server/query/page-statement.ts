@@ -20,7 +20,7 @@ export interface PageRequest {
 
 /** A row of a page: some of its records. */
 export interface PageRow {
-  /** Their JSON texts with commas between them; null where there are none to show. */
+  /** Their JSON texts with commas between them; null if there are none to show. */
   readonly records: string | null;
   /** The place of the last record of a page that is full, as a JSON list of texts; null in all other rows. */
   readonly at: string | null;

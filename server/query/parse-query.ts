@@ -1,5 +1,6 @@
-// A body of the right shape read into a `QueryPlan`: everything that docs/queries.md asks of names, operators, operands,
-// order and sizes. All faults are told; the problem bears the code of the first. Nothing here asks the store or the policy.
+// A body of the right shape read into a `QueryPlan`: everything that docs/queries.md asks of names, operators,
+// operands, order and sizes. All faults are reported; the problem has the code of the first. Nothing here asks the
+// store or the policy.
 import { hash } from 'node:crypto';
 import { canonicalize, pathFaultText, ROOT, type Family, type NamespacePath, type Reach } from '../../engine/index.js';
 import { canonicalJson } from '../canonical-json.js';

@@ -39,7 +39,7 @@ export function openPrivatePem(text: string): SigningKey | null {
   try {
     key = createPrivateKey({ key: Buffer.from(body, 'base64'), format: 'der', type: 'pkcs8' });
   } catch {
-    // The library's message may tell of the key's bytes, so nothing of it is passed on.
+    // The library's message may reveal bytes of the key, so none of it is passed on.
     return null;
   }
   if (key.asymmetricKeyType !== 'ed25519') return null;

@@ -21,7 +21,7 @@ export interface Signed {
 
 /**
  * The statement in an envelope with a signature by this key: one more where `existing` says the same, in its place where it says something
- * else. Null where it has as many signatures as it may.
+ * else. Null if it has as many signatures as it may.
  */
 export function signOnce(key: SigningKey, statement: PublicationStatement, existing: Envelope | null): Signed | null {
   const payload = encodeStatement(statement);

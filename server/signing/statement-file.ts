@@ -26,7 +26,7 @@ export function parseEnvelope(bytes: Uint8Array, shown: string): Envelope {
 export interface StatementText {
   /** What messages call it. */
   readonly shown: string;
-  /** Null where there is none. Rejects with `SigningError`. */
+  /** Null if there is none. Rejects with `SigningError`. */
   readonly read: () => Promise<Uint8Array | null>;
 }
 

@@ -18,7 +18,7 @@ export function judgedPart(family: Family): 'properties' | 'parameters' {
   return family === 'process-run' ? 'parameters' : 'properties';
 }
 
-/** `template` is null where the template has no schema, or is not known: it asks for nothing. */
+/** `template` is null if the template has no schema, or is not known: it asks for nothing. */
 export function judgePart(template: TemplateResult | null, value: unknown): Verdict {
   if (template === null) return RIGHT;
   if (!template.ok) return { kind: 'unusable', fault: template.fault };

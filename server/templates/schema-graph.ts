@@ -66,7 +66,7 @@ interface Node {
   readonly elements: Word[];
   /** By the levels of the value that can still follow. */
   readonly costs: (number | undefined)[];
-  /** The levels for which its cost is being worked out. */
+  /** The levels for which its cost is being computed. */
   readonly open: Set<number>;
 }
 

@@ -75,7 +75,7 @@ function lineOf(one: DecisionCase): string {
   return `${JSON.stringify({ id: one.id, actor: actor.local === true ? 'local' : asking, request })}\n`;
 }
 
-/** As the file says, but for what is refused by rule. */
+/** As the file says, except for what is refused by rule. */
 function answerOf(one: DecisionCase): object {
   const refusal = refusalOf(actorOf(one));
   return refusal === null ? { id: one.id, ...one.expect } : { id: one.id, error: refusal.error };

@@ -15,7 +15,7 @@ const PEOPLE = 'people: { ana: { identities: [ad:s1, vendor:s1] } }\n';
 const TESTS = 'tests: [{ name: reads, actor: { identities: [ad:s1] }, allow: ["resource:read /labs"] }]\n';
 const ALL = { 'policy.yaml': HEADER, 'a.yaml': GRANTS, 'g.yaml': GUARDRAIL, 'p.yaml': PEOPLE, 't.yaml': TESTS };
 
-/** The same with some files written anew, or taken away. */
+/** The same with some files written again, or taken away. */
 const edited = (edits: Readonly<Record<string, string | null>>): Record<string, string> => {
   const files: Record<string, string | null> = { ...ALL, ...edits };
   return Object.fromEntries(Object.entries(files).filter((file): file is [string, string] => file[1] !== null));

@@ -31,7 +31,7 @@ const canonicalization = readConformance('canonicalization.json') as {
 };
 const decisions = readNeutralDecisions();
 
-/** Null where the policy is refused. */
+/** Null if the policy is refused. */
 function loadNeutral(policy: NeutralPolicy | string): Policy | null {
   const { policy: set } = readPolicy(toPolicyFiles(policy));
   if (set === null) return null;

@@ -61,7 +61,7 @@ interface Command {
 
 interface Case {
   readonly command: Command;
-  /** Status, code, step and cause of the refusal that the policy asks for; null where it allows the command. */
+  /** Status, code, step and cause of the refusal that the policy asks for; null if it allows the command. */
   readonly refused: readonly unknown[] | null;
 }
 

@@ -34,7 +34,7 @@ export interface Sending {
   readonly body?: unknown;
   /** An entity tag, or the revision in it. */
   readonly ifMatch?: string | number;
-  /** An Idempotency-Key: a new one for each request that takes one unless said; null sends none. */
+  /** An Idempotency-Key: a new one for each request that takes one unless given; null sends none. */
   readonly key?: string | null;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly gone?: AbortSignal;

@@ -60,7 +60,7 @@ function readLabels(text: string): Readonly<Record<string, string>> {
   return Object.fromEntries(labels);
 }
 
-/** The value of the one sample with exactly these labels; 0 where there is none. */
+/** The value of the one sample with exactly these labels; 0 if there is none. */
 export function valueOf(
   series: readonly Series[],
   name: string,

@@ -192,7 +192,7 @@ export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
-  /** The body as JSON, or null where it is empty. */
+  /** The body as JSON, or null if it is empty. */
   readonly json: Readonly<Record<string, unknown>> | null;
 }
 
@@ -209,12 +209,12 @@ export interface Call {
 const checkApi = checkBy(descriptionOf(declaredRoutes()));
 const checkAdmin = checkBy(descriptionOf(declaredAdminRoutes()));
 
-/** POST /api/v1/query unless said. */
+/** POST /api/v1/query unless given. */
 export function call(port: number, { method = 'POST', path = '/api/v1/query', ...rest }: Call): Promise<Reply> {
   return exchange({ port, host: '127.0.0.1' }, { method, path, ...rest }, checkApi);
 }
 
-/** GET /admin/v1/status unless said; `at` is a port of this machine or the path of a Unix socket. */
+/** GET /admin/v1/status unless given; `at` is a port of this machine or the path of a Unix socket. */
 export function callAdmin(at: number | string, asked: Call = {}): Promise<Reply> {
   const to = typeof at === 'number' ? { port: at, host: '127.0.0.1' } : { socketPath: at };
   return exchange(to, { method: 'GET', path: '/admin/v1/status', ...asked }, checkAdmin);

@@ -47,7 +47,7 @@ export function findPostgres(): string | null {
 }
 
 /**
- * Starts a server of its own, with `name=value` settings after ours; null where none is installed, or where only root is there
+ * Starts a server of its own, with `name=value` settings after ours; null if none is installed, or where only root is there
  * to run it.
  */
 export async function startPostgres(settings: readonly string[] = []): Promise<TestPostgres | null> {

@@ -19,7 +19,7 @@ export interface Asker {
   readonly actor: Actor;
   readonly at: Instant;
   readonly policy: Policy;
-  /** `anna` unless said. */
+  /** `anna` unless given. */
   readonly id?: string;
 }
 

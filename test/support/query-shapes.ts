@@ -49,7 +49,7 @@ export interface ReadShape {
   readonly ids: readonly string[];
 }
 
-/** All ids in pages of `size`, once for each shape; none where the actor is denied. */
+/** All ids in pages of `size`, once for each shape; none if the actor is denied. */
 export async function readInShapes(
   db: Database,
   asker: Asker,

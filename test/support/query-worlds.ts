@@ -37,7 +37,7 @@ const READS = 0b0101010101 as ScopeSet;
 /** Of all but namespaces: who reads so must not learn which of them exist. */
 const OTHER_READS = 0b0101010100 as ScopeSet;
 
-/** Mostly of everything, mostly for ever, and sometimes for its own namespace alone. */
+/** Mostly of everything, mostly forever, and sometimes for its own namespace alone. */
 const generousGrant: fc.Arbitrary<Omit<PolicyGrant, 'id'>> = fc
   .record({
     grant: grantBody,

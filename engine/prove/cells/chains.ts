@@ -14,7 +14,7 @@ export interface ChainLink {
 
 /** A grant as somebody in particular holds it. */
 export interface HeldGrant extends GrantRef {
-  /** From the identity to the role of the grant, a shortest chain; absent where the grant names the identity itself. */
+  /** From the identity to the role of the grant, a shortest chain; absent if the grant names the identity itself. */
   readonly through?: readonly ChainLink[];
 }
 

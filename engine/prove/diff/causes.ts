@@ -11,7 +11,7 @@ import type { PolicyPair, Side } from './policy-pair.js';
 export type ChangeKind = 'added' | 'removed' | 'changed';
 
 interface Placed {
-  /** Where it stands: in the new policy, or in the old one for what was removed. Absent where it was built in memory. */
+  /** Where it stands: in the new policy, or in the old one for what was removed. Absent if it was built in memory. */
   readonly file?: string;
   readonly line?: number;
 }
@@ -223,7 +223,7 @@ export function principalText({ policy }: Side, principal: number): string {
 }
 
 /**
- * The edges that lead from the identities to a role and are on this side alone; none where they are in the role on the
+ * The edges that lead from the identities to a role and are on this side alone; none if they are in the role on the
  * other side too. A role that is itself on this side alone is reported as the role.
  */
 function membershipCauses(

@@ -48,7 +48,7 @@ export interface DiffReport {
  */
 export function diffPolicies(old: Policy, changed: Policy): DiffReport {
   const report = comparePolicies(prepared(old), prepared(changed));
-  // Worked out in two ways that have nothing in common but the tables.
+  // Computed in two ways that have nothing in common but the tables.
   invariant(
     report.equal === (old.decisions === changed.decisions),
     'no cell differs exactly if the decision digests are equal',

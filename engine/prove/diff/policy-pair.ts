@@ -13,11 +13,11 @@ export interface Side {
   readonly rights: Rights;
   /** Common numbers of its principals. */
   readonly principalOf: Int32Array;
-  /** Its row of each common principal; -1 where it has none. */
+  /** Its row of each common principal; -1 if it has none. */
   readonly principalRow: Int32Array;
   /** Common numbers of its identities. */
   readonly identityOf: Int32Array;
-  /** Its row of each common identity; -1 where it names none. */
+  /** Its row of each common identity; -1 if it names none. */
   readonly identityRow: Int32Array;
 }
 

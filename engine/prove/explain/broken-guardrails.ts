@@ -18,7 +18,7 @@ export interface ProvedEdit extends Edit {
   readonly breaks: readonly string[] | null;
 }
 
-/** `set` is what `policy` was compiled from; null where it is a snapshot, which does not hold its guardrails. */
+/** `set` is what `policy` was compiled from; null if it is a snapshot, which does not hold its guardrails. */
 export interface Guarded {
   readonly policy: Policy;
   readonly set: PolicySet | null;

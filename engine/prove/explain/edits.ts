@@ -96,7 +96,7 @@ function besides(cells: bigint): { readonly cells: bigint } {
   return { cells: cells - 1n };
 }
 
-/** The provider to declare before the policy may name an identity, if any; null where no declaration is enough. */
+/** The provider to declare before the policy may name an identity, if any; null if no declaration is enough. */
 function missingProvider({ identityRows }: PreparedPolicy, { provider }: Identity): { provider?: string } | null {
   const declared = provider.endsWith(GROUP_SUFFIX) ? provider.slice(0, -GROUP_SUFFIX.length) : provider;
   if (identityRows.has(provider) || identityRows.has(declared)) return {};

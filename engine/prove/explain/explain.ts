@@ -37,13 +37,13 @@ export interface ExplainedStep {
 
 export interface Explanation {
   readonly decision: 'allow' | 'deny';
-  /** The step that failed; absent where it is allowed. */
+  /** The step that failed; absent if it is allowed. */
   readonly step?: AccessStep;
   /** In order, up to the one that failed. */
   readonly steps: readonly ExplainedStep[];
   /** All that carry the scope there and then, also where a later step denies. */
   readonly grants: readonly HeldGrant[];
-  /** Ordered by how much else they open; empty where it is allowed, or where no edit helps. */
+  /** Ordered by how much else they open; empty if it is allowed, or where no edit helps. */
   readonly edits: readonly Edit[];
   /** Why no edit helps: present if access is denied and there is no edit. */
   readonly noEdit?: string;

@@ -18,7 +18,7 @@ export interface Counted {
   readonly reach: (principal: number) => Int32Array;
   /** The identities of a person that count, sorted. */
   readonly identitiesOf: (person: number) => readonly number[] | Int32Array;
-  /** The identities of a person by which `to` names them, as texts; empty where there is no `to`. */
+  /** The identities of a person by which `to` names them, as texts; empty if there is no `to`. */
   readonly namedBy: (person: number) => readonly string[];
   /** People grouped by which of some principals (1 each) they are or are in; those of none are in no group. */
   readonly groupsNear: (principals: Uint8Array) => readonly Group[];

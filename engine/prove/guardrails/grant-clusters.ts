@@ -65,7 +65,7 @@ export function clustersOf(space: ClusterSpace, concerned: Concerned): readonly 
 
 /**
  * Grants that break the rule by themselves, for those who have nothing else that meets them. Most of what is found in a policy
- * that breaks a rule everywhere, so it is not collected group by group: they are all who have the grant, but for the others.
+ * that breaks a rule everywhere, so it is not collected group by group: they are all who have the grant, except for the others.
  */
 function aloneOf(
   { nodes, under, breaks }: ClusterSpace,

@@ -22,7 +22,7 @@ export interface WitnessPerson {
   readonly person: string;
   /** Sorted by identity. */
   readonly identities: readonly WitnessPart[];
-  /** Other identities of theirs, by which `to` of the guardrail names them; absent where it names one of `identities`. */
+  /** Other identities of theirs, by which `to` of the guardrail names them; absent if it names one of `identities`. */
   readonly namedBy?: readonly string[];
 }
 

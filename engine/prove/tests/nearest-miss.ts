@@ -9,7 +9,7 @@ import { hasScope, type ScopeName, scopeNames } from '../../model/scope.js';
 import { toGrantRef } from './grant-index.js';
 
 export interface NearestMiss {
-  /** Null where what is lacking is not a matter of grants. */
+  /** Null if what is lacking is not a matter of grants. */
   readonly grant: GrantRef | null;
   /** What stands in the way, in one line. */
   readonly text: string;

@@ -122,7 +122,7 @@ async function askGateway(base: string, namespace: string, credential: string): 
   throw refused(`the gateway at \`${base}\` answers ${status}`, help);
 }
 
-/** Null where it is something else that answers. */
+/** Null if it is something else that answers. */
 function permissionsOf(value: unknown): Permissions | null {
   const { namespace, snapshot, scopes } = fieldsOf(value);
   if (typeof namespace !== 'string' || typeof snapshot !== 'string' || !Array.isArray(scopes)) return null;

@@ -1,5 +1,5 @@
-// `bailiwick load <dataset>`: records into the store, one JSON object a line; bad lines are told and skipped, the good ones
-// are in (docs/datasets.md).
+// `bailiwick load <dataset>`: records into the store, one JSON object a line; bad lines are reported and skipped, the
+// others are stored (docs/datasets.md).
 import type { Command } from 'commander';
 import { groupDigits, instantOf } from '../../../engine/index.js';
 import type { Database } from '../../db/database.js';
@@ -98,7 +98,7 @@ interface Loaded {
   readonly progress: Progress;
 }
 
-/** The records are in by now: what fails here is no failure of the load. */
+/** The records are stored by now: a failure here is not a failure of the load. */
 async function refresh(io: CliIo, { db, report, progress }: Loaded): Promise<void> {
   const [{ isWorthTidying, tidyStore }, { toStoreError }] = await Promise.all([
     import('../../load/tidy-store.js'),
@@ -125,7 +125,7 @@ function toJson(report: LoadReport & { readonly dryRun: boolean }, message: stri
   return { ok: false, ...report, error: { code: 'load.bad_lines', message } };
 }
 
-/** `size` in bytes, null where nobody knows. */
+/** `size` in bytes, null if nobody knows. */
 function loadProgressText(progress: LoadProgress, milliseconds: number, size: number | null): string {
   const rate = Math.round(progress.lines / (milliseconds / 1000));
   const bad = progress.bad === 0 ? '' : `, ${groupDigits(progress.bad)} bad`;

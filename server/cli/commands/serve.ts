@@ -65,7 +65,7 @@ export function defineLocal(command: Command, io: CliIo): void {
 
 type Options = SettingFlags & { readonly format: Format };
 
-/** Resolves when the gateway has ended in order. Throws `CliFailure` where it cannot start. */
+/** Resolves when the gateway has ended in order. Throws `CliFailure` if it cannot start. */
 async function serve(io: CliIo, options: Options): Promise<void> {
   const config = await configOf(io, options);
   const { keys, oidc, introspection, mtls } = config.authentication;

@@ -70,7 +70,7 @@ interface Options {
   readonly expires?: string;
   readonly issued?: string;
   readonly at?: string;
-  /** A statement to sign once more as it stands, instead of the four fields. */
+  /** A statement to add a signature to, instead of the four fields. */
   readonly add?: string;
   readonly replace?: true;
   readonly output?: string;
@@ -169,7 +169,7 @@ async function composed(
   const existing = output === '-' ? null : await readExisting(io, output);
   const there = existing?.payloadType === PAYLOAD_TYPE ? decodeStatement(existing.payload) : null;
   const asked = statementOf(facts, values);
-  // Whoever signs second says the same statement, its time of issue too.
+  // A second signer signs the same statement, with the same time of issue.
   const isTimed = (values.issued ?? values.at) !== null;
   const differences = there === null ? [] : differencesOf(there, isTimed ? asked : { ...asked, issued: there.issued });
   const isSame = there !== null && differences.length === 0;
@@ -220,7 +220,7 @@ function listed(differences: readonly Difference[]): { readonly text: string; re
   return { text: escapeText(lines.join('\n')), report: { differences } };
 }
 
-/** What is there, to sign it once more or to replace it; a file that is something else is left alone. */
+/** What is there, to sign it again or to replace it; a file that is something else is left alone. */
 async function readExisting(io: CliIo, output: string): Promise<Envelope | null> {
   try {
     return await readStatementFile({ path: pathOf(io, output), shown: output });

@@ -1,4 +1,4 @@
-// `bailiwick test <dir>`: the tests of a policy alone, and which grants they speak for.
+// `bailiwick test <dir>`: the tests of a policy alone, and which grants they cover.
 import { type Command, Option } from 'commander';
 import type { GrantCoverage } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/check-policy.js';

@@ -60,7 +60,7 @@ function throughText(links: readonly ChainLink[]): string {
   return `, through ${links.map(({ role, ...place }) => grantText({ id: role, ...place })).join(' in ')}`;
 }
 
-/** `asked` are the namespaces as they were typed: of step 1 it is said which of them is none. */
+/** `asked` are the namespaces as they were typed: for step 1 the invalid one is named. */
 export function renderVisible(visible: Visibility, asked: readonly string[], paint: Paint): string {
   if (visible.kind === 'none') {
     const why = visible.step === 'canonicalize' ? `: ${asked.flatMap(pathFaults).join('; ')}` : '';
@@ -152,7 +152,7 @@ export function explanationJson(explanation: Proved, request: ExplainRequest, sn
   };
 }
 
-/** What is no namespace stands as it was typed. */
+/** A string that is not a namespace is shown as typed. */
 function canonicalText(text: string): string {
   const result = canonicalize(text);
   return result.ok ? result.path : text;

@@ -16,7 +16,7 @@ export interface Compared {
 /** More of a row are counted in text; JSON lists all. */
 const SHOWN_IDENTITIES = 8;
 const SHOWN_CAUSES = 8;
-/** Up to so many rows that differ in whom they name and what they leave out alone are shown one by one. */
+/** Up to this many rows that differ only in the identities and exceptions that they name are shown one by one. */
 const SHOWN_ALIKE = 8;
 export const SHOWN_CHECKS = 8;
 

@@ -86,7 +86,7 @@ function whoText({ identities, people = [] }: Witness): string {
   return `${who.slice(0, SHOWN_IDENTITIES).join(', ')} and ${left}`;
 }
 
-/** What each identity of a person brings; of one identity it has been said. */
+/** What each identity of a person brings; not repeated if there is only one. */
 function broughtText({ person, identities, namedBy = [] }: WitnessPerson): string {
   const named =
     namedBy.length === 0

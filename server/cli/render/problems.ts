@@ -22,7 +22,7 @@ export interface Problem {
   readonly range: Range;
   /** One line. */
   readonly message: string;
-  /** More lines; empty if there is no more to say. */
+  /** More lines; may be empty. */
   readonly detail: string;
   readonly related: readonly Related[];
 }

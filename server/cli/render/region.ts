@@ -28,7 +28,7 @@ export function stretchText({ from, until }: Stretch): string {
     .join(' ');
 }
 
-/** RFC 3339, or null where it is open. */
+/** RFC 3339, or null if it is open. */
 export function instantJson(instant: Instant | null): string | null {
   return instant === null ? null : formatInstant(instant);
 }

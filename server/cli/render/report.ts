@@ -61,7 +61,7 @@ export async function renderFor(
   }
 }
 
-/** Why a report is not ok, as failures everywhere say it; null where it is. */
+/** Why a report is not ok, as failures everywhere say it; null if it is. */
 export function errorOf(report: CheckReport): { readonly code: string; readonly message: string } | null {
   switch (report.verdict) {
     case 'ok':

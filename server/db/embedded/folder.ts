@@ -1,5 +1,5 @@
-// The folder of the embedded store: what state it is in, and making a new one so that a crash at any moment leaves either
-// no store or a whole one. Only who holds the folder's lock may call this.
+// The folder of the embedded store: what state it is in, and making a new one so that a crash at any moment leaves
+// either no store or a whole one. Only the holder of the folder's lock may call this.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
@@ -94,7 +94,7 @@ export async function createStore(dataDir: string, guard: () => void): Promise<v
   syncFolder(dataDir);
 }
 
-/** Whoever still writes there keeps some of it from going now; the next start tries again. */
+/** A process that still writes there may keep some of it from being removed; the next start tries again. */
 function dropUnfinished(dataDir: string): void {
   try {
     rmSync(unfinishedFolder(dataDir), { recursive: true, force: true });

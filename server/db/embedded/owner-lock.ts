@@ -48,11 +48,11 @@ export interface HeldLock {
   readonly token: string;
   /** Says that its owner lives, to those who cannot see the process. */
   touch(): void;
-  /** Gives the folder to whoever asks next; false where that cannot be said now, and is to be said again. Never throws. */
+  /** Releases the folder; false if the release could not be written now and has to be repeated. Never throws. */
   release(): boolean;
 }
 
-/** Whoever wrote a lock that says nothing to us. */
+/** The unknown writer of a lock that cannot be read. */
 const NOBODY: LockRecord = {
   pid: 0,
   born: '',
@@ -127,7 +127,7 @@ export function takeLock(folder: string, next: number, socketDir: string): HeldL
   };
 }
 
-/** In place, which takes no room on a full disk. False where it cannot be done. */
+/** In place, which takes no room on a full disk. False if it cannot be done. */
 function overwrite(file: string, text: string): boolean {
   try {
     const open = openSync(file, 'r+');

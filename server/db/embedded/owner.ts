@@ -1,5 +1,5 @@
-// Owning the store of a folder: the worker thread, the heartbeat of the lock, and the watch over statements that never end.
-// The thread does not keep the process alive; whoever owns a store and wants it closed cleanly says so.
+// Owning the store of a folder: the worker thread, the heartbeat of the lock, and the watch over statements that never
+// end. The thread does not keep the process alive; an owner that wants a clean close has to ask for it.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -89,7 +89,7 @@ export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerO
   };
 }
 
-/** Settles when the worker serves, or says why it does not. What goes wrong later is told to the operator. */
+/** Settles when the worker serves, or rejects with the reason. Later failures go to the operator's log. */
 function readiness(worker: Worker): Promise<void> {
   return new Promise((resolve, reject) => {
     const broken = (reason: string): void => {

@@ -6,9 +6,9 @@ import { codeOf } from '../failures.js';
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Start of the process in ticks since boot; empty where the system does not say. */
+  /** Start of the process in ticks since boot; empty if the system does not say. */
   readonly born: string;
-  /** Id of this boot of this kernel together with the pid namespace; empty where the system does not say. */
+  /** Id of this boot of this kernel together with the pid namespace; empty if the system does not say. */
   readonly space: string;
   readonly host: string;
 }

@@ -133,7 +133,10 @@ export class Scheduler {
     session.send(READY_IDLE);
   }
 
-  /** One unit per turn of the event loop, so that sockets are read in between; after a long one whoever came meanwhile gets in line. */
+  /**
+   * One unit per turn of the event loop, so that sockets are read in between; after a long one, clients that came
+   * meanwhile get in line.
+   */
   #schedule(): void {
     if (this.#scheduled) return;
     if (this.#owner === null ? this.#waiting.length === 0 : this.#owner.queue.length === 0) return;

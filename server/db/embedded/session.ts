@@ -49,7 +49,7 @@ const COPY_GUARD = copyFail('COPY FROM STDIN must be sent as a statement of its 
 export class Session {
   readonly id: number;
   readonly queue: Unit[] = [];
-  /** Milliseconds that the client says it waits for a statement; 0 is for ever. */
+  /** Milliseconds that the client says it waits for a statement; 0 is forever. */
   statementTimeout = 0;
   /** Whether it goes before the others. */
   isVital = false;

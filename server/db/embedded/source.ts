@@ -1,6 +1,6 @@
-// Connections to the embedded store of a folder. Whoever needs one and finds no owner becomes the owner: it takes the lock
-// and starts the worker. Everyone, the owner too, then connects through the owner's socket, so several processes share
-// the folder, and when the owner ends, the next that asks takes over.
+// Connections to the embedded store of a folder. A process that needs one and finds no owner becomes the owner: it
+// takes the lock and starts the worker. Everyone, the owner too, then connects through the owner's socket, so several
+// processes share the folder, and when the owner ends, the next that asks takes over.
 import { mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,7 +15,7 @@ import { SOCKET_PORT, createSocketDir, removeSocketDir } from './socket-dir.js';
 
 export interface EmbeddedOptions {
   readonly dataDir: string;
-  /** Milliseconds; 0 is no limit. */
+  /** Milliseconds; 0 means no limit. */
   readonly statementTimeout: number;
   /** Milliseconds; what the process that owns the folder says holds for all its clients. */
   readonly idleInTransaction: number;
@@ -210,7 +210,7 @@ class Store {
   }
 }
 
-/** A socket's folder for which there is no lock is nobody's. */
+/** A socket's folder without a lock has no owner. */
 function taken(lockFolder: string, next: number, socketDir: string): HeldLock | null {
   try {
     return takeLock(lockFolder, next, socketDir);

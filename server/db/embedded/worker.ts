@@ -50,7 +50,7 @@ function say(message: WorkerMessage): void {
   parentPort?.postMessage(message);
 }
 
-/** The engine is in no state to go on: everyone's connection ends with the thread, and the next request starts anew. */
+/** The engine is in no state to go on: everyone's connection ends with the thread, and the next request starts again. */
 function abandon(error: unknown): never {
   say({ kind: 'broken', message: reasonOf(error) });
   process.exit(1);

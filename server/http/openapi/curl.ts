@@ -5,7 +5,7 @@ export interface Example {
   readonly method: string;
   readonly path: string;
   readonly parameters: readonly Parameter[];
-  /** Undefined where it takes no body. */
+  /** Undefined if it takes no body. */
   readonly body: unknown;
   readonly type: string | undefined;
   readonly credential: boolean;

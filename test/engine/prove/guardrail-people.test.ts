@@ -1,4 +1,4 @@
-// Guardrails over people, with `to` and `except`, against brute force: whoever a rule speaks of is worked out identity by
+// Guardrails over people, with `to` and `except`, against brute force: whoever a rule speaks of is computed identity by
 // identity as the language says it, what they hold together cell by cell, and every witness and repair is held to that.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -77,7 +77,7 @@ function isNamed(set: PolicySet, named: Exemption & Partial<Audience>, who: stri
 }
 
 interface Human {
-  /** Null where `people` does not name them. */
+  /** Null if `people` does not name them. */
   readonly name: string | null;
   readonly identities: readonly Identity[];
 }

@@ -79,7 +79,7 @@ function outcomes(set: PolicySet, limits: EngineLimits): readonly Found[] {
   });
 }
 
-/** What only a real folder can show; null where this machine or user cannot. */
+/** What only a real folder can show; null if this machine or user cannot. */
 const BUILT: ReadonlyMap<ProblemCode, (folder: string) => string | null> = new Map<
   ProblemCode,
   (folder: string) => string | null

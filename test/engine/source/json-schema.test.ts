@@ -25,7 +25,7 @@ const BEYOND_SCHEMA: readonly DiagnosticCode[] = ['VALUE_TOO_LONG', 'GRANT_WINDO
 const SHAPE_AREAS =
   /^(?:KEY_(?:UNKNOWN|MISSING|MISPLACED)|VALUE_|NAME_|IDENTITY_|INSTANT_|DURATION_|NAMESPACE_|SCOPE_|TEST_|GUARDRAIL_(?:KIND|SCOPES|SIDES)|GRANT_PRINCIPAL|POLICY_VERSION|PROVIDER_RESERVED|KEY_FORBIDDEN)/;
 
-/** Whether the reader finds the shapes of one file in order; null where it did not get so far, or says nothing. */
+/** Whether the reader finds the shapes of one file in order; null if it did not get so far, or says nothing. */
 function shapeAccepted(path: string, bytes: Uint8Array): boolean | null {
   const files = [{ path, bytes }];
   const { diagnostics } = readPolicy(files);

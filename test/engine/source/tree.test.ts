@@ -11,7 +11,7 @@ import { testRuns } from '../../support/test-runs.js';
 
 const limits = ENGINE_LIMITS;
 
-/** What the whole parser makes of a text: its tree, or null where it refuses or finds nothing. */
+/** What the whole parser makes of a text: its tree, or null if it refuses or finds nothing. */
 function wholly(text: string): Node | null {
   const faults: SourceFault[] = [];
   const parsed = parseYaml({ text, offset: 0, limits, budget: { left: 1e6 }, report: (fault) => faults.push(fault) });

@@ -101,7 +101,7 @@ for (const store of testStores()) {
       expect(length).toBeGreaterThan(1_000);
       const expected = (index: number): object => ({ n: 79_800 + 400 * index, padding: 'x'.padEnd(10) });
       const many = Math.ceil(200_000 / length);
-      // The first ones once more at the end, when they have long been closed.
+      // The first ones again at the end, when they have long been closed.
       for (const index of [...Array(many).keys(), 0, 1, 2]) {
         for (let times = 0; times < 4; times += 1) expect(await run(index)).toEqual(expected(index));
         if (index % 16 !== 0) continue;

@@ -25,7 +25,7 @@ interface Sent {
   readonly body: string | null;
 }
 
-/** What the documents say of a request: the one code that it must be refused with, or null where more has to be known. */
+/** What the documents say of a request: the one code that it must be refused with, or null if more has to be known. */
 function mustBeRefusedWith({ method, target, credential, headers, body }: Sent): string | null {
   if (target.length > 4096) return 'request.uri_too_long';
   if (!target.startsWith('/') || target.includes('#')) return 'request.malformed';

@@ -16,7 +16,7 @@ const ASKED = { postgres: AT_ONCE + SHARE_LIMITS.waiting + TOO_MANY, embedded: 3
 const STATEMENT = { postgres: 30_000, embedded: 3_000 };
 /**
  * What the modest actor waits, as a rule and at worst, with room for a slow machine. On the embedded store it waits for the statement that
- * runs, for its key and for its query, and once more for each connection that is made first.
+ * runs, for its key and for its query, and again for each connection that is made first.
  */
 const USUAL = { postgres: 1_000, embedded: 5_000 };
 const WORST = { postgres: 3_000, embedded: 9_000 };

@@ -84,7 +84,7 @@ function pathTo({ family, id }: Json): string {
   return `/${String(family)}s/${String(id)}`;
 }
 
-/** All that could tell one answer from another, but for the date and a request id of the client's. */
+/** All that could tell one answer from another, except for the date and a request id of the client's. */
 async function bytesOf(path: string, key = adaKey): Promise<unknown> {
   const { status, headers, text } = await get(path, { key, headers: { 'x-request-id': 'same' } });
   const { date: _, ...rest } = headers;

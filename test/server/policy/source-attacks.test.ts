@@ -12,10 +12,10 @@ const ELSEWHERE = make('/b', 'elsewhere');
 
 interface Attack {
   readonly puts: Made;
-  /** About what the statement is; about what is put unless said. Null: there is none. */
+  /** About what the statement is; about what is put unless given. Null: there is none. */
   readonly about?: Made | null;
   readonly fields?: Partial<PublicationStatement>;
-  /** Ana and Ben unless said. */
+  /** Ana and Ben unless given. */
   readonly by?: readonly Signer[];
   readonly code: string;
 }

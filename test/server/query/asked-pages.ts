@@ -22,7 +22,7 @@ export interface Asked {
   readonly visible: Visible;
   readonly body?: Json;
   readonly after?: Position;
-  /** Where an index has the order it is merged unless said. */
+  /** Where an index has the order it is merged unless given. */
   readonly shape?: 'gather';
 }
 

@@ -42,7 +42,7 @@ function written(tree: Tree): string {
   return typeof tree === 'object' && tree !== null && 'number' in tree ? tree.number : JSON.stringify(tree);
 }
 
-/** Slow and plain: the parts of a tree at the ends of these paths; undefined where there are none. */
+/** Slow and plain: the parts of a tree at the ends of these paths; undefined if there are none. */
 function picked(tree: Tree, paths: readonly (readonly string[])[]): Tree | undefined {
   if (paths.some((path) => path.length === 0)) return tree;
   if (!isObject(tree)) return undefined;
