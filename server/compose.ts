@@ -72,7 +72,7 @@ export type GatewayMode =
 
 export interface ServicesOptions {
   readonly mode: GatewayMode;
-  /** Open and migrated; closed by whoever opened it, after the services. */
+  /** Open and migrated; its opener closes it, after the services. */
   readonly db: Database;
   readonly rate: RateLimits;
   readonly concurrency: ConcurrencyLimits;
@@ -80,7 +80,7 @@ export interface ServicesOptions {
   readonly ages?: AgeLimits;
   /** Who must have published what is served; nobody unless given. */
   readonly rule?: PublicationRule | null;
-  /** A source unless said. */
+  /** A source unless given. */
   readonly confirmedBy?: FollowActivationsOptions['confirmedBy'];
   /** Keeps the bytes of what is about to decide. Nothing is kept unless given. */
   readonly keep?: Keep;
@@ -303,7 +303,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const close = async ({ notice, deadline }: Partial<Ending> = {}): Promise<void> => {
       bound.leave();
       if (typeof notice === 'number') await sleep(notice);
-      // Whoever watches sees the gateway end.
+      // Watchers see the gateway end.
       await listener.close(deadline);
       await Promise.all(admins.map((one) => one.close(deadline)));
       await services.close();

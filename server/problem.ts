@@ -1,5 +1,5 @@
-// Problems: refused requests as RFC 9457 describes them. One table has the status and the fixed text of every code. What the
-// client is told is decided here alone; private detail travels in `cause` and reaches only the operator's log.
+// Problems: refused requests as RFC 9457 describes them. One table has the status and the fixed text of every code.
+// This file alone decides what the client sees; private detail travels in `cause` and reaches only the operator's log.
 import type { AccessStep, Step } from '../engine/index.js';
 
 interface ProblemKind {
@@ -275,18 +275,18 @@ export interface ProblemError {
   readonly message: string;
 }
 
-/** What was wrong with a credential, for whoever counts the failures. */
+/** What was wrong with a credential, for metrics of failures. */
 export type AuthenticationFault =
   /** Not a credential of a kind that is taken here. */
   | 'unreadable'
-  /** Nobody knows it, or whoever issued it. */
+  /** It is unknown, or its issuer is. */
   | 'unknown'
   /** Its secret or its signature is wrong. */
   | 'wrong'
   /** Its time is over, or has not come. */
   | 'expired'
   | 'revoked'
-  /** It is meant for another door, audience, client or use, or for whoever has another certificate. */
+  /** It is meant for another listener, audience, client or use, or bound to another certificate. */
   | 'misdirected'
   /** What it says cannot be used. */
   | 'unusable'

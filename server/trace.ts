@@ -20,7 +20,7 @@ export interface SpanResult {
   readonly method: string;
   /** As it is declared. */
   readonly route: string | null;
-  /** Null where the client went away before its answer. */
+  /** Null if the client went away before its answer. */
   readonly status: number | null;
   readonly requestId: string;
   readonly snapshot: string | null;

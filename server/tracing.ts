@@ -16,7 +16,7 @@ export interface Tracing {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Null where no traces are to be sent, or cannot be: the log says why. */
+/** Null if no traces are to be sent, or cannot be: the log says why. */
 export async function openTracing(env: Environment, log: Logger): Promise<Tracing | null> {
   if (!isWanted(env)) return null;
   const packages = await loadPackages().catch((error: unknown) => {

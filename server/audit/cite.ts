@@ -18,7 +18,7 @@ import {
 import { AUDIT_LIMITS } from '../limits.js';
 import type { AccessAsked, CopyAsked, Operation } from './event.js';
 
-/** What a request asked of the policy, told before anything is done about it. */
+/** What a request asks of the policy, noted before anything is done about it. */
 export interface Judged {
   readonly operation: Operation;
   /** The record that was asked for by its id. */

@@ -82,7 +82,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
     }
   };
 
-  /** The embedded engine does not tidy up by itself, and would step over all that was ever in it. */
+  /** The embedded engine does not vacuum by itself, and would step over every row that was ever in it. */
   const tidy = async (): Promise<void> => {
     if (db.kind !== 'embedded' || removed < AUDIT_LIMITS.removedBeforeTidying) return;
     removed = 0;

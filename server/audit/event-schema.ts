@@ -69,7 +69,7 @@ export const EVENT_SCHEMA = Object.freeze({
   },
 });
 
-/** As a log holds it. Its texts are whatever stands there: paths and names are read again by whoever goes by them. */
+/** As a log holds it. Its strings may hold anything: paths and names are parsed again before they are used. */
 export type StoredEvent = Omit<AuditEvent, 'access' | 'operation'> & {
   readonly access: AccessAsked | CopyAsked | null;
   readonly operation: string;

@@ -57,7 +57,7 @@ export interface EventActor {
   readonly namespaceRestrictions: readonly NamespacePath[] | null;
 }
 
-/** `reach` is there for what a visibility decided. Whoever creates a namespace is decided at its parent, the `target`. */
+/** `reach` is present if a visibility decided. The creation of a namespace is decided at its parent, the `target`. */
 export interface AccessAsked {
   readonly context: NamespacePath;
   readonly creates?: NamespacePath;
@@ -204,19 +204,19 @@ export function eventActor(actor: RequestActor): EventActor {
   };
 }
 
-/** Nothing of the policy speaks of an admin. */
+/** No policy decides about an admin. */
 export function eventAdmin({ kind, id, credentialFingerprint }: AdminActor): EventActor {
   return { ...nobody(), fingerprint: credentialFingerprint, id, kind };
 }
 
-/** Whoever ran a command on the machine of the data; `user` is the name of the system's account. */
+/** Somebody who ran a command on the machine of the data; `user` is the name of the system's account. */
 export function eventOperator(user: string): EventActor {
   return { ...nobody(), id: user, kind: 'operator' };
 }
 
 /** What the gateway does by itself. */
 export const GATEWAY: EventActor = Object.freeze({ ...nobody(), id: 'gateway', kind: 'gateway' });
-/** Whoever has proven nothing. */
+/** A caller who has proven nothing. */
 export const ANONYMOUS: EventActor = Object.freeze({ ...nobody(), id: 'anonymous', kind: 'anonymous' });
 
 function nobody(): Pick<EventActor, 'credentialScopes' | 'fingerprint' | 'identities' | 'namespaceRestrictions'> {

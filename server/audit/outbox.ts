@@ -7,8 +7,8 @@ import type { AuditEvent } from './event.js';
 import { isEvent } from './event-schema.js';
 
 /**
- * Writes the events of a transaction into it. To be called after its last write: whoever changes the same records next comes later in
- * the log then.
+ * Writes the events of a transaction into it. To be called after its last write, so that the next change of the same
+ * records comes later in the log.
  */
 export async function recordInTransaction(transaction: Knex.Transaction, events: readonly AuditEvent[]): Promise<void> {
   if (events.length === 0) return;

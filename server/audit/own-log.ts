@@ -1,5 +1,5 @@
-// Takes a log of the audit folder for this process alone, by the lock that the embedded store uses: whoever comes second has a log of
-// its own. Finds where it ends, and cuts off a line that a crash has left half written.
+// Takes a log of the audit folder for this process alone, by the lock that the embedded store uses: a second process
+// has a log of its own. Finds where it ends, and cuts off a line that a crash has left half written.
 import { mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { randomInt } from 'node:crypto';
 import { dirname, join } from 'node:path';
@@ -61,7 +61,7 @@ interface TakenLog {
 
 async function takeLog(folder: string): Promise<TakenLog> {
   const locks = (await readdir(folder)).flatMap((name) => /^([0-9a-z]{1,32})\.lock$/.exec(name)?.[1] ?? []);
-  // Logs that have begun come first, whatever else was ever locked here.
+  // Logs that have begun come first, before anything else that was ever locked here.
   const known = new Set([...(await listLogs(folder)).keys(), ...locks.sort()]);
   for (const log of known) {
     const lock = lockLog(folder, log);
@@ -111,7 +111,10 @@ async function findEnd(files: readonly LogFile[]): Promise<Pick<OwnedLog, 'head'
   return { head: BEGINNING, last: null, torn };
 }
 
-/** Nothing that was acknowledged: an event is, once its line is on the disk as a whole. It is kept beside the log all the same. */
+/**
+ * Not an acknowledged event: an event is acknowledged once its whole line is on the disk. It is still kept beside the
+ * log.
+ */
 async function cutTorn(path: string, { line, at }: { readonly line: Buffer; readonly at: number }): Promise<string> {
   const kept = `${path}.${String(at)}.torn`;
   await writeFile(kept, line, { mode: 0o600, flush: true });

@@ -47,7 +47,7 @@ async function* readFile(file: LogFile): AsyncGenerator<LineGroup> {
   }
 }
 
-/** What is no UTF-8 would be read as something else that is. */
+/** Bytes that are not UTF-8 would be read as other characters. */
 function linesOf(bytes: Buffer): (string | null)[] {
   if (isUtf8(bytes)) return bytes.toString('utf8').split('\n');
   const lines: (string | null)[] = [];

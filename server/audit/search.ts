@@ -29,7 +29,7 @@ export interface FoundLine {
 export interface SearchReport {
   readonly events: number;
   readonly found: number;
-  /** Lines that are no events. */
+  /** Lines that are not events. */
   readonly malformed: number;
 }
 

@@ -37,7 +37,7 @@ export async function keepSnapshot(folder: string, digest: string, bytes: Uint8A
   await syncFolder(snapshots);
 }
 
-/** Damaged is what was changed since, too. */
+/** Damaged includes changed since. */
 export type KeptSnapshot =
   { readonly kind: 'read'; readonly policy: Policy } | { readonly kind: 'missing' | 'damaged' };
 

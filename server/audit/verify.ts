@@ -1,5 +1,5 @@
-// Whether the logs of a folder are whole: every event unchanged, in its place, and none missing, as far as what is there can say
-// (docs/audit.md "Verifying"). Whoever takes off the end is found by a head that was noted elsewhere.
+// Whether the logs of a folder are intact: every event unchanged, in its place, and none missing, as far as the logs
+// themselves show (docs/audit.md "Verifying"). A head that was noted elsewhere shows whether the end was cut off.
 import { AUDIT_LIMITS } from '../limits.js';
 import { BEGINNING, type ChainLine, type Head, readLine } from './chain.js';
 import { listLogs, type LogFile } from './log-files.js';

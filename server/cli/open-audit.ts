@@ -12,7 +12,7 @@ interface Opening {
   readonly config: Config;
   readonly db: Database;
   readonly log: Logger;
-  /** What decides; null where no snapshot does. */
+  /** What decides; null if no snapshot does. */
   readonly start: Pick<Started, 'candidate' | 'bytes'> | null;
 }
 

@@ -21,9 +21,9 @@ import { publicationRule, requirePublication } from './publication.js';
 import { escapeText } from './render/escape.js';
 
 export interface PolicyAtStart {
-  /** Null where there is none, or none that could be served. */
+  /** Null if there is none, or none that could be served. */
   readonly offered: StartOffer | null;
-  /** Null where nothing follows it but what the store has. */
+  /** Null if nothing follows it but what the store has. */
   readonly source: Source | null;
   /** Whether the store is where policies come from. */
   readonly isInStore: boolean;
@@ -82,7 +82,7 @@ async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config
   const { policy, bytes, source } = await openPolicy(io, shown, 'serve');
   const statement = await requirePublication({ policy, source, shown, path }, config);
   const from: PolicySource = source === 'stdin' ? { kind: source } : { kind: source, path };
-  // What was compiled just now states what was worked out just now.
+  // What was compiled just now states what was computed just now.
   const labels = source === 'folder' ? 'verified' : 'unverified';
   const offered = { policy, bytes, statement, labels, from } as const;
   return { offered, source: followed, isInStore: false, without: null };

@@ -26,7 +26,7 @@ interface Opened {
   readonly path: string;
 }
 
-/** The statement under which it was published; null where none is asked for. Throws `CliFailure` 2, 6, 8 or 9, as `verify` does. */
+/** The statement under which it was published; null if none is asked for. Throws `CliFailure` 2, 6, 8 or 9, as `verify` does. */
 export async function requirePublication(opened: Opened, config: Config): Promise<SignedStatement | null> {
   const rule = publicationRule(config);
   if (rule === null) return null;

@@ -86,7 +86,7 @@ function change(target: Target, { verb, apply }: Change): Command {
         const record = await lockRecord(within, which);
         if (record === null) throw absent(target);
         if (record.path !== storedPath(place.namespace)) throw new Moved();
-        // What is archived is told before what has another revision.
+        // An archived record is reported before another revision.
         if (record.archived && verb !== 'restore') throw new ApiProblem('record.archived');
         if (target.ifMatch !== `"${String(record.revision)}"`) throw new ApiProblem('record.precondition');
         return apply(within, place, record);
@@ -154,8 +154,8 @@ async function assignmentsOf(session: Session, patching: Patching): Promise<read
 }
 
 /**
- * What the patch is merged into. To whoever may not read the record it holds no properties and no parameters, which the patch then
- * replaces: what comes of a merge would tell of them.
+ * What the patch is merged into. For an actor who may not read the record it has no properties and no parameters, so
+ * the patch replaces them: the result of a merge would reveal them.
  */
 async function storedDocuments(session: Session, { place, record, patch }: Patching): Promise<Documents> {
   const { properties, parameters, resources } = patch;

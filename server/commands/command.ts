@@ -1,6 +1,7 @@
-// What a command is: a value with two halves and the decision between them. `prepare` says what is asked of the policy and learns
-// no more of the store than where a record is; what it gives back reads, checks and writes, in one transaction, once that is allowed. Whoever runs commands
-// (execute.ts) sees to the transaction, to the key under which an answer is kept, and to the second decision before COMMIT.
+// What a command is: a value with two halves and the decision between them. `prepare` says what is asked of the policy
+// and learns no more of the store than where a record is; what it gives back reads, checks and writes, in one
+// transaction, once that is allowed. The runner of commands (execute.ts) handles the transaction, to the key under
+// which an answer is kept, and to the second decision before COMMIT.
 import type { Family, Instant, NamespacePath, Request, Verdict } from '../../engine/index.js';
 import type { AccessAsked, CopyAsked } from '../audit/event.js';
 import type { RequestActor } from '../auth/request-actor.js';
@@ -52,7 +53,7 @@ export interface Prepared {
   readonly perform: (session: Session) => Promise<Done>;
 }
 
-/** What became of a command, whoever may read it: plain data, which is kept as JSON. */
+/** The result of a command, for whoever may read it: plain data, which is kept as JSON. */
 export interface Done {
   readonly status: 200 | 201;
   readonly family: Family;
@@ -61,7 +62,7 @@ export interface Done {
   readonly revision: number;
   /** The record. */
   readonly json: string;
-  /** What is told to whoever may not read the record: its id and revision, or of a namespace that was asked for its path alone. */
+  /** The answer for an actor who may not read the record: its id and revision, or for a namespace its path alone. */
   readonly untold: 'record' | 'namespace';
 }
 

@@ -1,5 +1,6 @@
-// A copy of a resource or of a process run into another namespace: what the source holds, but for what the request says, under a new
-// id. The copy is judged like any new record of its namespace: its template and, of a run, its resources have to be there for it.
+// A copy of a resource or of a process run into another namespace: what the source holds, except what the request
+// states, under a new id. The copy is judged like any new record of its namespace: it must be able to use its template
+// and, for a run, its resources.
 import { lineageOf, type NamespacePath } from '../../engine/index.js';
 import type { Json } from '../api/dataset-schema.js';
 import { storedPath } from '../db/tables.js';
@@ -82,7 +83,7 @@ async function copy(session: Session, copying: Copying & { readonly namespace: N
   return insertNew(session, { id: copying.id, family, namespace, content: contentOf(family, fields), copiedFrom });
 }
 
-/** The body does not speak of what the source refers to: it is the destination for which it is not there. */
+/** The body does not name the references of the source: it is the destination that cannot use them. */
 function toDestination(reference: Reference): Reference {
   return { ...reference, pointer: '/destination' };
 }

@@ -1,6 +1,7 @@
-// Runs the commands of one request, one or a batch, as one: decided under the policy that was pinned, done in one transaction, decided
-// again under the policy that is current before COMMIT, and told only after the store has said that it committed. With a key the
-// answer is kept in the same transaction, and given to whoever repeats the request, as far as the policy allows it by then.
+// Runs the commands of one request, one or a batch, as one: decided under the policy that was pinned, done in one
+// transaction, decided again under the policy that is current before COMMIT, and answered only after the store has said
+// that it committed. With a key the answer is kept in the same transaction, and given to a repeated request, as far as
+// the policy then allows.
 import { type Instant, judgeAs, type ResolvedActor } from '../../engine/index.js';
 import type { Judged } from '../audit/cite.js';
 import type { AuditEvent } from '../audit/event.js';
@@ -36,7 +37,7 @@ export interface Asking {
   readonly current: () => Under;
   /** Says what is asked of a policy before it is decided: the audit log has it if nothing is done. */
   readonly judged: (judged: Judged) => void;
-  /** Aborted when nobody waits for the answer any more; what has begun is done all the same. */
+  /** Aborted when nobody waits for the answer any more; what has begun is still finished. */
   readonly gone: AbortSignal;
 }
 
@@ -47,7 +48,7 @@ export interface Order {
   readonly key: AnswerKey | null;
 }
 
-/** What is told of a command. */
+/** The answer to a command. */
 export interface Shown {
   readonly status: number;
   readonly json: string;
@@ -115,7 +116,7 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
     rows: (statement) => db.read(statement, { signal: asking.gone, asker: asking.actor.id }),
     held: [],
   });
-  // Whoever is refused takes no transaction, and holds up nobody.
+  // A refused command takes no transaction and delays nobody.
   const authorized = await authorize(before, first);
   return db.transaction(
     async (trx) => {
@@ -154,7 +155,7 @@ async function run(session: Judging, { first, others, order, keepFor }: Running)
   await lockInOrder(session, [first, ...others]);
   const recorded = [await perform(session, first)];
   for (const command of others) recorded.push(await perform(session, await authorize(session, command)));
-  // After all that is told before it: nothing of this is committed.
+  // Comes after all other refusals: nothing of this is committed.
   if (kept?.kind === 'kept') throw new ApiProblem('idempotency.key_reused');
   const done = recorded.map((one) => one.done);
   const bytes = done.reduce((sum, { json }) => sum + json.length, 0);
@@ -185,7 +186,9 @@ interface Replaying extends Pick<Running, 'first' | 'order'> {
   readonly done: readonly Done[];
 }
 
-/** What was done is told again to whoever may still do it; nothing is done. The first is authorized by now. */
+/**
+ * The answer is given again to an actor who may still do the command; nothing is done. The first is authorized by now.
+ */
 async function replay(session: Judging, { first, order, done }: Replaying): Promise<Ran> {
   const [, ...others] = order.commands((index) => done[index]?.id ?? null);
   const authorized = [first];

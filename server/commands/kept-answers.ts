@@ -1,6 +1,7 @@
-// Answers under their Idempotency-Keys. A key means something only together with who sent it and where: the actor, what its
-// credential carries, the method and the path. Of several requests with one key the first to get its lock is done; what comes while it
-// is at work is told so, and what comes later gets its answer. An answer is stored in the transaction of what it tells.
+// Answers under their Idempotency-Keys. A key means something only together with who sent it and where: the actor, what
+// its credential carries, the method and the path. Of several requests with one key the first to get its lock is done;
+// a request that comes while it runs is refused, and a later one gets its answer. An answer is stored in the
+// transaction that it describes.
 import { hash } from 'node:crypto';
 import { formatInstant, instantOf, type Instant } from '../../engine/index.js';
 import type { RequestActor } from '../auth/request-actor.js';

@@ -7,7 +7,7 @@ import { storedPath } from '../db/tables.js';
 import type { Command, Session } from './command.js';
 import { access } from './rules.js';
 
-/** Whoever may not write a record holds up nobody who does; its command is refused when it comes to it. */
+/** An actor who may not write a record delays nobody who may; its command is refused when its turn comes. */
 export async function lockInOrder(session: Session, commands: readonly Command[]): Promise<void> {
   const touched = commands.flatMap(({ touches }) => (touches === undefined ? [] : [touches]));
   if (touched.length < 2) return;

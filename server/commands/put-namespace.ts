@@ -30,8 +30,8 @@ export function putNamespace(putting: Putting): Command {
 }
 
 /**
- * Whoever may not read the namespace is not told whether it was there: what stands above it is looked at first, then it is
- * made if it can be, and the answer is the same.
+ * An actor who may not read the namespace does not learn whether it existed: its parents are checked first, then it is
+ * created if possible, and the answer is the same.
  */
 async function put(session: Session, putting: Putting): Promise<Done> {
   const { id, namespace, fields } = putting;

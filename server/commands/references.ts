@@ -57,7 +57,7 @@ export interface Judged {
   readonly pointer: string;
 }
 
-/** The template has no fault to find with what is made from it. Whoever may not read the template is not told what it finds. */
+/** Throws if the record does not satisfy its template. An actor who may not read the template does not learn why. */
 export async function judgeByTemplate(
   session: Session,
   template: Found,
@@ -103,7 +103,7 @@ export function assertUsable(schema: object): void {
   throw refused('record.invalid', [{ pointer: `/schema${pointer}`, message }]);
 }
 
-/** A record is no larger than one that a dataset brings. */
+/** A record is no larger than one of a dataset may be. */
 export function assertRoom(...documents: readonly unknown[]): void {
   const bytes = Buffer.byteLength(JSON.stringify(documents));
   if (bytes > LOAD_LIMITS.lineBytes || isTooLarge(bytes, documents)) throw new ApiProblem('request.too_large');

@@ -1,5 +1,5 @@
-// What the policy has to allow, as rules that hold now and again before COMMIT. What is denied is told as the documents say: by
-// path 403 with the step, by id the same 404 as for a record that is not there to whoever may neither read nor write it.
+// What the policy has to allow, as rules that hold now and again before COMMIT. A denial is answered as documented: by
+// path 403 with the step; by id the same 404 as for a missing record, if the actor may neither read nor write it.
 import {
   type AccessStep,
   canonicalize,
@@ -73,7 +73,7 @@ export async function locate(session: Session, family: Family, id: string): Prom
   return stored.ok ? stored.path : null;
 }
 
-/** Of a command on a record that is not there, which its rule refuses. */
+/** For a command on a missing record, which its rule refuses. */
 export function nothingThere(rule: Rule): Prepared {
   return { asked: null, rule, perform: () => Promise.reject(notFound('no record of the family')) };
 }

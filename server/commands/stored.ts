@@ -1,5 +1,5 @@
-// The statements of commands on single records. What is answered of a record is its JSON as everywhere (query/projection.ts), and
-// every change raises its revision, whatever it changes.
+// The statements of commands on single records. The answer has the record's JSON as everywhere (query/projection.ts),
+// and every change raises its revision.
 import { canonicalize, type Family, formatInstant, type Instant, type NamespacePath } from '../../engine/index.js';
 import { join, sql, type Fragment } from '../db/sql.js';
 import { familyCode, storedPath } from '../db/tables.js';
@@ -123,7 +123,7 @@ export async function readGround(session: Session, { namespaces, ids }: Wanted):
   const above = new Map<NamespacePath, Found>();
   const records = new Map<string, Found>();
   for (const { path, above: isAbove, ...row } of rows) {
-    // A stored path that is none of ours is no place that anybody may refer to.
+    // An invalid stored path is not a place that anybody may refer to.
     const stored = canonicalize(path);
     if (!stored.ok) continue;
     const found = { ...row, namespace: stored.path };

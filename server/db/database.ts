@@ -67,7 +67,7 @@ export interface Database {
   readonly read: Reader;
   /** As `read`, from a replica while there is one that is no older than was allowed. */
   readonly readReplica: Reader;
-  /** Of the replica; null where there is none. */
+  /** Of the replica; null if there is none. */
   readonly replica: (() => ReplicaState) | null;
   /** Milliseconds after which a query has to end itself, where the store cannot stop it and all others wait for it; else null. */
   readonly longestQuery: number | null;

@@ -18,9 +18,9 @@ export interface Replica {
 export interface ReplicaState {
   /** Whether the next read goes there. */
   readonly isUsed: boolean;
-  /** How old what it answers may be, in milliseconds; null where that is not known. */
+  /** How old what it answers may be, in milliseconds; null if that is not known. */
   readonly age: number | null;
-  /** Why it cannot be used, whatever its age; null where nothing is in the way. */
+  /** Why it cannot be used, whatever its age; null if nothing is in the way. */
   readonly fault: ReplicaFault | null;
 }
 

@@ -42,7 +42,7 @@ export function makeApp(routes: readonly Route[], door: Door): App {
   return { express: app, take };
 }
 
-/** Does one request without a socket: whoever asked has the answer at once. */
+/** Handles one request without a socket: the caller has the answer at once. */
 export async function handle(app: App, incoming: Incoming): Promise<Outgoing> {
   const outgoing = await new Promise<Outgoing>((resolve) => {
     app.take({ ...incoming }, { deliver: resolve });

@@ -16,7 +16,7 @@ interface UnderWay {
   waiting: (() => void)[];
 }
 
-/** `spare` is asked of an address that has no failures left: a few of its credentials are looked up all the same. */
+/** `spare` is asked of an address that has no failures left: a few of its credentials are still looked up. */
 export function makeAttempts({ failures, spare }: { failures: RateLimiter; spare: RateLimiter }): Attempts {
   const addresses = new Map<string, UnderWay>();
   const enter = async (address: string): Promise<UnderWay> => {

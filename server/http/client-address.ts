@@ -17,7 +17,7 @@ export function makeClientAddress(proxies: readonly string[]): ClientAddress {
     if (last === null || !isTrusted(last)) return peer;
     for (const part of forwarded.split(',').reverse()) {
       const address = plainAddress(part.trim());
-      // What is no address says nothing, nor does what stands before it.
+      // An entry that is not an address does not count, nor does anything before it.
       if (address === null) return last;
       last = address;
       if (!isTrusted(address)) return address;
@@ -36,7 +36,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 4 ? 'ipv4' : 'ipv6';
 }
 
-/** Without a port, brackets or the zone of a link; IPv4 in IPv6 as IPv4. Null for what is no address. */
+/** Without a port, brackets or the zone of a link; IPv4 in IPv6 as IPv4. Null for anything that is not an address. */
 function plainAddress(text: string): string | null {
   const bare =
     /^\[([^\]]+)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/.exec(text)?.[1] ?? text;

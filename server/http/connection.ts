@@ -69,7 +69,7 @@ export class Connection implements Peer {
     return onTaken;
   }
 
-  /** Nothing more can be read from it: whoever reads a body is told, now or when they begin. */
+  /** Nothing more can be read from it: readers of a body are told, now or when they begin. */
   fail(problem: ApiProblem): void {
     this.#fault ??= problem;
     this.reader?.(this.#fault);

@@ -15,7 +15,7 @@ export interface Preflight {
   readonly wanted: string | undefined;
 }
 
-/** Nobody asks and nothing is said. */
+/** No origin asks, and no header is sent. */
 export const NO_CORS: Cors = Object.freeze({ headersFor: () => [], preflightFor: () => null });
 
 const SENT = 'authorization, content-type, if-match, idempotency-key, x-request-id';

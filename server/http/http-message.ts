@@ -46,7 +46,7 @@ export class GatewayResponse extends ServerResponse<GatewayRequest> implements O
   }
 }
 
-/** Born as Express's, it is none by its prototypes. */
+/** Created by Express's class, though its prototypes do not show it. */
 export function isGatewayResponse(message: unknown): message is GatewayResponse {
   return message instanceof ServerResponse && 'deliver' in message;
 }

@@ -21,7 +21,7 @@ import { type At, listenOnSocket, listenOnTcp, type SocketAt, type TcpAt } from 
 import type { Refusal, Ungreeted } from './request-observer.js';
 import type { TlsIdentity } from './tls-files.js';
 
-/** An address that is ours. Whoever connects before it is served is turned away, as if nobody listened. */
+/** An address that is ours. Clients that connect before it is served are turned away, as if nobody listened. */
 export interface Bound<Where extends At = At> {
   /** With the port that was taken. */
   readonly at: Where;
@@ -130,7 +130,8 @@ function makeTlsServer(options: MessageClasses, tls: TlsIdentity): HttpServer {
     ...options,
     ...tls.context(),
     handshakeTimeout: TLS_LIMITS.handshakeTimeout,
-    // Who presents a bad certificate is told so with an answer. Without a list of who vouches for clients the system's would count.
+    // A client with a bad certificate is told so in an answer. Without our own list of authorities, the system's would
+    // count.
     requestCert: tls.asksClients,
     rejectUnauthorized: false,
   });
@@ -178,7 +179,7 @@ function serve(server: HttpServer, classes: MessageClasses, service: OpenService
 function turnAwayUngreeted(service: HttpService, socket: Socket, { code = 'unknown' }: ClientError): void {
   const address = socket.remoteAddress ?? null;
   socket.destroy();
-  // Who only tries whether somebody listens is no news.
+  // A client that only checks whether somebody listens is not logged.
   if (code !== 'ECONNRESET') service.onUngreeted({ address, reason: code });
 }
 
@@ -206,7 +207,7 @@ function refuse(service: OpenService, socket: Duplex, problem: ApiProblem): void
   // It has ended once, and has been told so.
   if (connection === null || connection.fault !== null) return;
   const current = responseOn(socket);
-  // Nobody can be answered whose connection has broken; whoever waits for it is told by the socket itself.
+  // A client whose connection has broken cannot be answered; its waiters learn of it from the socket.
   if (socket.destroyed || !socket.writable) {
     socket.destroy();
     return;

@@ -17,7 +17,7 @@ export interface SocketAt {
 
 export type At = TcpAt | SocketAt;
 
-/** What a client is told to connect to. */
+/** The address that clients connect to. */
 export function urlOf(at: At): string {
   if (at.kind === 'socket') return `unix:${at.path}`;
   return `${at.kind === 'tls' ? 'https' : 'http'}://${at.host.includes(':') ? `[${at.host}]` : at.host}:${String(at.port)}`;

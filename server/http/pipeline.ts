@@ -197,7 +197,7 @@ async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange)
     return route.answer();
   }
   if (route.access === 'status') {
-    // Whoever shows a credential is held to it, also where none is needed.
+    // A credential that is shown must be valid, even if none is needed.
     const isBare = !headers.has('authorization') && incoming.peer.certificate === null;
     if (door.showsStatus && isBare)
       limit(services.limiters.perAddress, 'address', addressName(exchange.address), exchange);
@@ -323,7 +323,7 @@ function pinFresh({ policies, ages }: Services, at: Instant): Active {
   return state.active;
 }
 
-/** A refusal that nobody reads is made all the same, so that every request ends in one way. */
+/** A refusal is made even if nobody reads it, so that every request ends in one way. */
 function fail(door: Door, exchange: Exchange, error: unknown): Reply {
   const { observer, audit } = door.services;
   const problem = toProblem(error);
@@ -337,10 +337,10 @@ function fail(door: Door, exchange: Exchange, error: unknown): Reply {
   return withCors(door, exchange, toRefusal(exchange, problem, digestOf(door)));
 }
 
-/** Everything that is no refusal of ours, nor the store's, is a fault of ours. */
+/** Every error other than a refusal of ours or of the store is a bug of ours. */
 function toProblem(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error;
-  // Nobody gets this answer; it must be none that is told as a fault of ours.
+  // Nobody gets this answer; it must not be logged as a bug of ours.
   if (error instanceof RequestAborted) return new ApiProblem('request.malformed', { cause: error });
   return toStoreProblem(error) ?? new ApiProblem('internal', { cause: error });
 }

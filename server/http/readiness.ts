@@ -1,4 +1,5 @@
-// Whether the gateway can do its work now, for whoever sends it requests: each check says `ok` or `failed` and nothing else.
+// Whether the gateway can do its work now, for those who send it requests: each check says `ok` or `failed` and nothing
+// else.
 import type { ActivePolicy } from '../policy/active-policy.js';
 import { type AgeLimits, stalenessOf } from '../policy/staleness.js';
 import type { Clock } from '../ports.js';

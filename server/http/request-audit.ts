@@ -1,5 +1,5 @@
-// The audit log of requests (docs/audit.md "What is recorded"): what each answer was decided by, whom the gateway knew, and what it
-// refused. The one place that turns an exchange into events.
+// The audit log of requests (docs/audit.md "What is recorded"): what decided each answer, who was authenticated, and
+// what was refused. The one place that turns an exchange into events.
 import { cite, type Judged } from '../audit/cite.js';
 import { ANONYMOUS, eventActor, type EventActor, eventAdmin } from '../audit/event.js';
 import type { Recorder, NewEvent } from '../audit/trail.js';

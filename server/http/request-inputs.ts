@@ -6,7 +6,7 @@ import { malformed, misshapen } from './message.js';
 import type { Headers } from './request-head.js';
 import type { NamedHeader, QueryInput } from './route.js';
 
-/** The parameters that the route names, each at most once. A `?` where it names none is refused, too. */
+/** The parameters that the route names, each at most once. If it names none, a `?` is refused as well. */
 export function readQuery(target: string, input: QueryInput = {}): ReadonlyMap<string, string> {
   const mark = target.indexOf('?');
   const names = Object.keys(input);

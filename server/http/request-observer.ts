@@ -1,4 +1,5 @@
-// Who is told how requests end: the log and the metrics. Everything that is answered, and everything that never is, comes by here once.
+// The observers of how requests end: the log and the metrics. Everything that is answered, and everything that never
+// is, comes by here once.
 import type { ApiProblem } from '../problem.js';
 import type { Exchange } from './exchange.js';
 

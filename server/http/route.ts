@@ -103,7 +103,7 @@ export interface ActorCall extends Call<RequestActor> {
   readonly current: () => { readonly snapshot: string; readonly resolved: ResolvedActor };
 }
 
-/** What is told of a route, whatever it does. */
+/** The description of a route, whatever it does. */
 export interface Told {
   readonly method: Method;
   /** With `{id}` or `{path}` for what it leaves open. */
@@ -138,7 +138,7 @@ export interface ActorRoute extends Described {
   readonly run: (call: ActorCall) => Promise<Answer>;
 }
 
-/** Whoever administers the gateway, which no policy decides about. */
+/** The admin, about whom no policy decides. */
 export interface AdminRoute extends Described {
   readonly access: 'admin';
   /** What it is called in the audit log; absent if it only shows something, or records itself in its transaction. */
@@ -147,8 +147,8 @@ export interface AdminRoute extends Described {
 }
 
 /**
- * What runs here, for whoever watches it: shown to admins, and on a listener that only this machine reaches to everybody. It has
- * no way to the store.
+ * What runs here: shown to admins, and to everybody on a listener that only this machine reaches. It has no way to the
+ * store.
  */
 export interface StatusRoute extends Described {
   readonly access: 'status';

@@ -1,5 +1,6 @@
-// What one actor may have of the gateway at once: so many requests at work, and so many bytes of answers that its clients have
-// yet to read. Whoever asks for more waits behind its own requests, never behind those of others. All together are bounded, too.
+// What one actor may have of the gateway at once: so many requests at work, and so many bytes of answers that its
+// clients have yet to read. An actor with more waits behind its own requests, never behind those of others. All
+// together are bounded as well.
 import { SHARE_LIMITS } from '../limits.js';
 import { ApiProblem } from '../problem.js';
 import { RequestAborted } from './message.js';
@@ -20,7 +21,7 @@ export interface Shares {
 interface Share {
   working: number;
   unread: number;
-  /** In the order in which they came; each is told that it may go on. */
+  /** In the order in which they came; each learns that it may go on. */
   readonly waiting: Set<() => void>;
 }
 

@@ -1,4 +1,4 @@
-// Failures of the store as the problems that clients are told: the only place that knows both.
+// Failures of the store as problems for clients: the only place that knows both.
 import { storeFailure } from '../db/failures.js';
 import { ApiProblem } from '../problem.js';
 

@@ -66,7 +66,7 @@ const NANOSECONDS = 1e9;
 /** Milliseconds between two looks at the clock. */
 const RESOLUTION = 10;
 
-/** How much later than they were due timers have run since they were last asked about: what everybody else had to wait, too. */
+/** How late timers have run since the last reading: everything else had to wait as long. */
 function publishLoopDelay({ gauge }: Registry): void {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION });
   delays.enable();

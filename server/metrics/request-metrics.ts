@@ -72,7 +72,7 @@ export function makeRequestMetrics({ counter, histogram }: Registry): RequestObs
     if (code === 'limit.rate') limited.add(detail.limit ?? 'actor');
     if (code === 'overloaded') limited.add('overloaded');
   };
-  /** As the answer tells it: one that hides whether there is a record tells none. */
+  /** As the answer shows it: one that hides whether there is a record shows none. */
   const countDecision = ({ route, judged }: Exchange, problem: ApiProblem | undefined): void => {
     if (problem !== undefined && problem.code !== 'authz.denied') return;
     const told = [problem === undefined ? 'allow' : 'deny', problem?.detail.step ?? 'none'] as const;

@@ -46,7 +46,7 @@ export interface StoredActivation {
   readonly reason: string;
   readonly askedBy: string;
   readonly at: Instant;
-  /** What is known of the snapshot; null where it is not stored. */
+  /** What is known of the snapshot; null if it is not stored. */
   readonly labels: Labels | null;
 }
 
@@ -54,7 +54,7 @@ export interface Activations {
   /** Writes the next one, in one transaction with `beside`. Several who write at once never make the same generation. */
   readonly record: (activation: NewActivation, beside?: Beside) => Promise<Recorded>;
   readonly newest: () => Promise<StoredActivation | null>;
-  /** The newest statement that was accepted for a policy and an environment; null where there was none. */
+  /** The newest statement that was accepted for a policy and an environment; null if there was none. */
   readonly accepted: (policy: string, environment: string) => Promise<Accepted | null>;
   /** Newest first. */
   readonly list: (most: number) => Promise<readonly StoredActivation[]>;
@@ -131,7 +131,7 @@ export function storedActivations({
   };
 }
 
-/** Why nothing is to be written; null where the next generation is this activation. */
+/** Why nothing is to be written; null if the next generation is this activation. */
 async function refusalOf(
   within: Transaction,
   activation: NewActivation,

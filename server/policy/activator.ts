@@ -67,9 +67,9 @@ export interface Activator {
   readonly newest: () => number;
   readonly offer: (offered: Offered) => Promise<Taken>;
   readonly choose: (choice: Choice) => Promise<Chosen>;
-  /** Makes the newest activation the one in force here. Says why it cannot be; null where it is. */
+  /** Makes the newest activation the one in force here. Says why it cannot be; null if it is. */
   readonly catchUp: (why: 'poll' | 'hurry', signal: AbortSignal) => Promise<PolicyFault | null>;
-  /** Works out the labels of what is in force. What says something false of itself makes way for `before`, if that is given. */
+  /** Computes the labels of what is in force. What says something false of itself makes way for `before`, if that is given. */
   readonly confirmLabels: (checked: Checked) => Promise<void>;
 }
 
@@ -99,7 +99,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
     { generation, reason }: Pick<StoredActivation, 'generation' | 'reason'>,
   ): Active => {
     const before = policies.current();
-    // Recorded once more, it stays the same handle, and all that is remembered of it.
+    // Recorded again, it stays the same handle, and all that is remembered of it.
     const isSame = next.policy.digest === before.policy.digest;
     const after = policies.activate(isSame ? { ...next, ...kept(before, next) } : next, reason, generation);
     newest = Math.max(newest, generation);

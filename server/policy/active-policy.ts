@@ -1,5 +1,5 @@
-// The policy in force and what was in force before it: one reference, replaced as a whole. A request takes it once and keeps
-// it, so nothing that is in flight ever sees two. Refuses to know where policies come from and who may change them.
+// The policy in force and what was in force before it: one reference, replaced as a whole. A request takes it once and
+// keeps it, so nothing that is in flight ever sees two. Knows neither where policies come from nor who may change them.
 import { castDraft, enablePatches, type Patch, produce, produceWithPatches } from 'immer';
 import type { Instant, Policy, PublicationStatement } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits.js';
@@ -29,7 +29,7 @@ export interface Candidate {
 /** Whether the digests that a snapshot states of its decisions have been computed: no decision reads them. */
 export type Labels = 'unverified' | 'verified' | 'false';
 
-/** The policy that decides. Frozen: whoever pinned it keeps it while others become active. */
+/** The policy that decides. Frozen: a request that pinned it keeps it while others become active. */
 export interface Active {
   readonly policy: Policy;
   /** Counts activations: one more with each, also with one that returns to an earlier policy. */
@@ -87,7 +87,7 @@ export interface ActivePolicy {
   readonly refuse: (fault: PolicyFault) => void;
   /** The newest activation cannot be served; the active one stays. Null: it is served. */
   readonly fallBehind: (fault: PolicyFault | null) => void;
-  /** What was found out about the labels of this generation; said too late, it is dropped. */
+  /** The result of checking the labels of this generation. A late result for an earlier generation is dropped. */
   readonly noteLabels: (generation: number, labels: Labels) => void;
   /** Calls `listener` after each activation, in order; gives the way to end that. */
   readonly subscribe: (listener: PolicyListener) => () => void;
@@ -172,7 +172,7 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
   };
 }
 
-/** The policy decides by now: a listener that fails undoes nothing, and keeps no other from being told. */
+/** The policy already decides: a listener that fails undoes nothing, and the others are still called. */
 function tell(listeners: ReadonlySet<PolicyListener>, change: PolicyChange, log: Logger): void {
   for (const listener of [...listeners]) {
     try {

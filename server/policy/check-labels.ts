@@ -10,7 +10,7 @@ export interface LabelCheck {
   readonly verify?: typeof verifyInThread;
 }
 
-/** Resolves when it is known, and then `policies` knows, too. Never rejects. */
+/** Resolves when it is known, and `policies` then knows it as well. Never rejects. */
 export async function checkLabels(active: Active, bytes: Uint8Array, check: LabelCheck): Promise<void> {
   const { policies, log, verify = verifyInThread } = check;
   const { digest: snapshot, decisions } = active.policy;

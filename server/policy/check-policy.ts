@@ -1,5 +1,5 @@
-// All of `check`: a policy folder is read, linked, compiled in memory, loaded as a gateway would load it, and its
-// tests and guardrails are run against what was loaded. Writes nothing; whoever needs a policy from a folder comes here.
+// All of `check`: a policy folder is read, linked, compiled in memory, loaded as a gateway would load it, and its tests
+// and guardrails are run against what was loaded. Writes nothing; every use of a policy folder comes through here.
 import {
   checkGuardrails,
   type CompiledSnapshot,

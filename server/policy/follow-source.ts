@@ -22,7 +22,7 @@ export function followSource(options: FollowOptions): Watch {
   // Why what was offered last is not served, and why the source could not be asked.
   let refused: PolicyFault | null = null;
   let outage: PolicyFault | null = null;
-  // Whether what was offered last is to be offered once more.
+  // Whether what was offered last is to be offered again.
   let again = false;
   const tell = (fault: PolicyFault): void => {
     policies.refuse(fault);

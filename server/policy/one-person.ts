@@ -1,6 +1,6 @@
-// What speaks against the identities of a new key, asked of a policy: names that it does not know, and identities of several
-// people. Guardrails are proved for each person, so a key that joins two of them may do what no guardrail was asked about.
-// Refuses to decide: what it finds is for people.
+// Doubts about the identities of a new key, by a policy: names that it does not know, and identities of several people.
+// Guardrails are proved for each person, so a key that joins two of them may do what no guardrail was asked about.
+// Decides nothing: what it finds is for people.
 import { unknownPart } from '../../engine/compiler.js';
 import { formatIdentity, type Identity, type Policy } from '../../engine/index.js';
 import { checkPolicy } from './check-policy.js';

@@ -13,12 +13,12 @@ import { loadInThread } from './snapshot-thread.js';
 const READ_BYTES = 1024 * 1024;
 
 /**
- * To study a policy is to ask why its tests fail, too: then failed tests and violated guardrails do not refuse it. To serve it is to
- * decide and nothing else: it is loaded in a thread of its own, into the one buffer that decisions read.
+ * To study a policy is also to ask why its tests fail: then failed tests and violated guardrails do not refuse it. To
+ * serve it is to decide and nothing else: it is loaded in a thread of its own, into the one buffer that decisions read.
  */
 export type Purpose = 'use' | 'study' | 'serve';
 
-/** Why there is no snapshot at a path. */
+/** Why a path has no snapshot. */
 export type NotRead =
   | { readonly kind: 'refused'; readonly report: CheckReport }
   | { readonly kind: 'path'; readonly fault: PathFault }

@@ -14,7 +14,7 @@ export interface OpenStoredOptions {
   readonly clock: Clock;
   /** The statement under which it was activated; the one that is stored beside it where that is null. */
   readonly envelope: string | null;
-  /** Null where nothing is yet. It is not opened again, and a signature counts for a policy of its name alone. */
+  /** Null if nothing is yet. It is not opened again, and a signature counts for a policy of its name alone. */
   readonly inForce: Policy | null;
   readonly signal?: AbortSignal | undefined;
 }
@@ -23,7 +23,7 @@ export type OpenedStored =
   | {
       readonly kind: 'opened';
       readonly policy: Policy;
-      /** Null where it was not opened again. */
+      /** Null if it was not opened again. */
       readonly bytes: Uint8Array | null;
       readonly statement: SignedStatement | null;
       readonly labels: Labels;

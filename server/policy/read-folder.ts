@@ -103,7 +103,7 @@ async function isAside(name: string, real: string): Promise<boolean> {
   return name.startsWith('.') || (await stat(real).catch(() => null))?.isDirectory() !== true;
 }
 
-/** A hidden file is no policy unless its name and its text look like it. */
+/** A hidden file is not policy unless its name and its text look like it. */
 async function visitHidden(walk: Walk, { real, name, path }: Entry): Promise<void> {
   const refusal = hiddenRefusal(name);
   if (refusal === null) return;

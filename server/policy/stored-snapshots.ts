@@ -35,7 +35,7 @@ export interface Snapshots {
   readonly find: (snapshot: string) => Promise<StoredSnapshot | null>;
   /** Last used first. */
   readonly list: () => Promise<readonly StoredSnapshot[]>;
-  /** As they were stored, and verified by nobody; null where a part is gone or damaged. */
+  /** As they were stored, and verified by nobody; null if a part is gone or damaged. */
   readonly read: (stored: StoredSnapshot) => Promise<readonly Uint8Array<ArrayBuffer>[] | null>;
   /** What was found out about the labels of one. */
   readonly noteLabels: (snapshot: string, labels: Labels) => Promise<void>;
@@ -153,7 +153,7 @@ function sliceOf(bytes: Uint8Array, part: number): Uint8Array {
   return bytes.subarray(part * STORED_LIMITS.partBytes, (part + 1) * STORED_LIMITS.partBytes);
 }
 
-/** Null where it is not what was packed. */
+/** Null if it is not what was packed. */
 async function inflateTo(packed: Buffer, due: number): Promise<Buffer | null> {
   try {
     const bytes = await inflate(packed, { maxOutputLength: due });

@@ -32,7 +32,7 @@ export async function takeOffer(offer: Offer, options: TakeOptions, signal: Abor
       faultOfSuccession(statement, options);
     const verified = await verifyOffer(offer, { rule, clock, refuseToFollow }, signal);
     if (verified.kind === 'refused') return verified;
-    // What was compiled just now states what was worked out just now.
+    // What was compiled just now states what was computed just now.
     const labels = content.kind === 'folder' ? 'verified' : 'unverified';
     return await activator.offer({ verified, labels, from, after, onReturned });
   } catch (error) {
@@ -44,7 +44,7 @@ export async function takeOffer(offer: Offer, options: TakeOptions, signal: Abor
   }
 }
 
-/** Whoever signed for another policy, or before, has said nothing about what is to follow this one. */
+/** A signature for another policy, or an earlier one, says nothing about what may follow this one. */
 async function faultOfSuccession(
   statement: PublicationStatement,
   { policies, activator }: TakeOptions,

@@ -29,7 +29,7 @@ export interface Verified {
   readonly policy: Policy;
   /** The snapshot's exact bytes. */
   readonly bytes: Uint8Array;
-  /** Null where nobody has to have signed. */
+  /** Null if nobody has to have signed. */
   readonly statement: SignedStatement | null;
 }
 
@@ -61,7 +61,7 @@ async function verify(offer: Offer, judge: Judge, signal: AbortSignal): Promise<
   return refused(oneLine('statement.policy', 'the statement is about a policy with another name'));
 }
 
-/** The statement under which it was published, whatever that is about; null where nobody has to have signed. */
+/** The statement under which it was published, whatever that is about; null if nobody has to have signed. */
 export async function statementOf(
   { content, statement: text }: Pick<Offer, 'content' | 'statement'>,
   { rule, clock }: Pick<Judge, 'rule' | 'clock'>,

@@ -1,5 +1,5 @@
-// Whether a policy was published: what its statement says, who has signed it, and what is wrong with either. Nothing of a statement is
-// believed without a keyring.
+// Whether a policy was published: what its statement says, who has signed it, and what is wrong with either. Nothing in
+// a statement is trusted without a keyring.
 import {
   decodeStatement,
   type Instant,
@@ -41,7 +41,10 @@ export interface SignedStatement {
   readonly envelope: string;
 }
 
-/** `subject`: the policy at hand; or none yet, and whoever opens it compares. Rejects with `SigningError` where the statement cannot be read. */
+/**
+ * `subject`: the policy at hand, or none yet, and the caller compares once it is open. Rejects with `SigningError`
+ * where the statement cannot be read.
+ */
 export async function verifyPublication(
   subject: Pick<Policy, 'digest' | 'name'> | 'as stated',
   { shown, read }: StatementText,

@@ -80,7 +80,7 @@ describe('what-can', () => {
     );
   });
 
-  test('of somebody whom the policy does not name is nothing', async () => {
+  test('of somebody that the policy does not name is nothing', async () => {
     expect(await json('what-can', 'old', 'orcid:nobody', ...AT)).toMatchObject({
       identity: 'orcid:nobody',
       access: [],
@@ -148,7 +148,7 @@ describe('visible', () => {
     });
   });
 
-  test('says which text is no namespace', async () => {
+  test('says which string is not a namespace', async () => {
     expect((await run(...asking, '--namespace', '/Labs', '--restrict', '/labs,/a//b')).stdout).toBe(
       'nothing is visible: denied at canonicalize: `/Labs` is not a namespace: segments are made of `a-z`, `0-9`, `.`, `_`, `~`, `-`; did you mean `/labs`?; `/a//b` is not a namespace: it has an empty segment; did you mean `/a/b`?\n',
     );

@@ -39,7 +39,7 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-it('names grants at namespaces that are not there, as lint that a level and a comment can silence', async () => {
+it('names grants at missing namespaces, as lint that a level and a comment can silence', async () => {
   const run = await check('--store', '--data-dir', dataDir);
   expect([run.status, run.stderr]).toEqual([0, '']);
   expect(run.stdout).toMatch(
@@ -72,7 +72,7 @@ it('offers a namespace that the store has and no grant names', async () => {
   ]);
 });
 
-it('asks no store unless it is told to, and then one that is there', async () => {
+it('asks no store unless it is told to, and then one that exists', async () => {
   expect((await check()).stdout).toBe('no mistakes in 5 files, 1 test passed\n');
   const idle = await check('--data-dir', dataDir);
   expect([idle.status, idle.stderr]).toEqual([2, 'error: a store is named but not used\n  help: add `--store`\n']);

@@ -144,7 +144,7 @@ describe('check', () => {
     });
   });
 
-  test('of several exit statuses the smallest wins, and everything is told', async () => {
+  test('of several exit statuses the smallest wins, and everything is reported', async () => {
     const cwd = await makeFolder({ ...POLICY, 'guardrails.yaml': VIOLATED, 'tests.yaml': FAILING });
     const run = await runCli(['check', '.', '--format', 'json'], { cwd });
     expect(run.status).toBe(4);

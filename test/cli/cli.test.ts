@@ -167,7 +167,7 @@ describe('wrong usage is exit 2, with what was probably meant', () => {
   });
 });
 
-test('a reader that goes away is no error', async () => {
+test('a reader that goes away is not an error', async () => {
   const requests =
     '{"id":"r","actor":"local","request":{"kind":"access","scope":"resource:read","target":"/"}}\n'.repeat(20_000);
   const folder = await makeFolder({

@@ -82,7 +82,7 @@ describe('decide', () => {
     });
   });
 
-  test('decides on whatever a path or a scope holds; what is no text of the others stays an error', async () => {
+  test('decides on whatever a path or a scope holds; other fields that are not strings stay an error', async () => {
     const nul = '/labs/optics\0';
     const half = '/labs/\ud800';
     const at = (text: string): object => access('resource:read', text);
@@ -193,7 +193,7 @@ describe('decide', () => {
     expect((await decide([line])).answers).toMatchObject([{ error: { message } }]);
   });
 
-  test('a line that is no UTF-8 keeps an id that is', async () => {
+  test('a line that is not UTF-8 keeps an id that is', async () => {
     const line = (id: number, actor: number): Buffer =>
       Buffer.concat([
         Buffer.from('{"id":"'),
@@ -218,7 +218,7 @@ describe('decide', () => {
     expect(run).toEqual({ status: 0, stdout: '', stderr: '' });
   });
 
-  test('a line over the limit and a line that is no UTF-8', async () => {
+  test('a line over the limit and a line that is not UTF-8', async () => {
     const lines = Buffer.concat([Buffer.from(`"${'x'.repeat(1024 * 1024)}"\n`), Buffer.from([0x22, 0xff, 0x22, 0x0a])]);
     const run = await spawnCli(['decide', 'snapshot.json'], { cwd, stdin: lines });
     expect(run.status).toBe(2);

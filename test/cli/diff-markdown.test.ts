@@ -84,7 +84,7 @@ test('a row counts what does not fit', () => {
   );
 });
 
-test('rows that differ in whom they name and what they leave out alone are one row, which counts them', () => {
+test('rows that differ only in identities and exceptions are one row, which counts them', () => {
   const [first] = rowsOf(1, 0);
   if (first === undefined) throw new Error('one row was asked for');
   const alike = Array.from({ length: 12 }, (_, i): DiffRow => ({

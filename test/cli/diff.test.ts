@@ -105,7 +105,7 @@ describe('diff', () => {
     expect((await run('diff', 'old', 'old.json')).stdout).toContain('no access is gained or lost\n');
   });
 
-  test('refuses what is no policy as every verb does', async () => {
+  test('refuses what is not a policy, as every verb does', async () => {
     const broken = join(await mkdtemp(join(tmpdir(), 'bailiwick-')), 'broken.json');
     await writeFile(broken, '{}');
     expect([

@@ -196,7 +196,7 @@ describe('github', () => {
       expect(line).toMatch(/^::(?:error|warning|notice) file=[^:]+::[^\r\n]+$/);
   });
 
-  test('a failed test is one annotation of several lines; a failed command too is told', async () => {
+  test('a failed test is one annotation of several lines; a failed command is reported too', async () => {
     const cwd = await makeFolder({ ...POLICY, 'tests.yaml': FAILING });
     const { stdout } = await runCli(['check', '.', '--format', 'github'], { cwd });
     expect(stdout).toBe(

@@ -74,7 +74,7 @@ describe('keys create', () => {
     });
   });
 
-  it('calls the scopes of a credential by the name that `explain` has for them, too', async () => {
+  it('also takes the name that `explain` has for the scopes of a credential', async () => {
     const ran = await keys(...ADA, '--credential-scopes', 'resource:read', '--format', 'json');
     expect(ran.json()).toMatchObject({ scopes: ['resource:read'] });
   });
@@ -180,7 +180,7 @@ describe('the identities of one key', () => {
     ]);
   });
 
-  it.each(['/dev/null', '/nowhere'])('are made all the same where the policy is %s, and that is said', async (path) => {
+  it.each(['/dev/null', '/nowhere'])('are made even if the policy is %s, with a warning', async (path) => {
     const ran = await keys('create', '--actor', 'ana', '--identity', 'orcid:ana', '--policy', path);
     expect([ran.status, ...warnings(ran)]).toEqual([
       0,
@@ -230,7 +230,7 @@ describe('keys list and revoke', () => {
     );
   });
 
-  it('revokes for ever, once', async () => {
+  it('revokes forever, once', async () => {
     const { id } = (await keys(...ADA, '--format', 'json')).json();
     const first = await keys('revoke', String(id), '--format', 'json');
     expect(first.json()).toEqual({ id, revokedAt: expect.stringMatching(/Z$/) });

@@ -25,7 +25,7 @@ async function codes(
 }
 
 describe('check', () => {
-  test('a warning is told and changes nothing, unless it is raised or --strict', async () => {
+  test('a warning is reported and changes nothing, unless it is raised or --strict', async () => {
     const cwd = await makeFolder(IDLE);
     const run = await runCli(['check', '.'], { cwd });
     expect(run.status).toBe(0);
@@ -54,7 +54,7 @@ describe('check', () => {
     });
   });
 
-  test('grants that are over are told as of now or --at, and never make a policy invalid', async () => {
+  test('expired grants are reported as of now or --at, and never make a policy invalid', async () => {
     const cwd = await makeFolder(ENDING);
     expect(await codes(['check', '.', '--strict', '--at', '2027-01-01T00:00:00Z'], cwd)).toEqual({
       status: 0,

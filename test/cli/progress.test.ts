@@ -6,7 +6,7 @@ import { POLICY_LIMITS } from '../../server/limits.js';
 import { makeIo } from '../support/cli-io.js';
 import { makeFolder } from '../support/temp-folder.js';
 
-test('nothing is written where stderr is no terminal', () => {
+test('nothing is written if stderr is not a terminal', () => {
   const { io, stderr } = makeIo({ terminal: false });
   let now = 0;
   const progress = startProgress(io, () => now);

@@ -72,7 +72,7 @@ test('each page of mistakes, the examples and the policy that ships', async () =
   await expectValid(all);
 });
 
-test('nothing to say, warnings, failed tests, violated guardrails, and a file that is no YAML', async () => {
+test('no findings, warnings, failed tests, violated guardrails, and a file that is not YAML', async () => {
   const worlds: readonly Readonly<Record<string, string>>[] = [
     { ...POLICY, 'tests.yaml': PASSING },
     { ...POLICY, 'idle.yaml': 'roles:\n  idle: { members: [orcid:bo] }\n' },

@@ -170,7 +170,7 @@ describe('what cannot be read', () => {
     });
   });
 
-  test('names that would break a line of output are refused, also ones that are no Unicode', async () => {
+  test('names that would break a line of output are refused, also ones that are not Unicode', async () => {
     const folder = await makeFolder({ 'a\nb.yaml': 'x', 'e\u0301.yaml': 'y' });
     await writeFile(Buffer.concat([Buffer.from(`${folder}/`), Buffer.from([0xff]), Buffer.from('.yaml')]), 'z');
     expect(await read(folder)).toEqual({

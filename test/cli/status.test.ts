@@ -91,7 +91,7 @@ describe('status', () => {
     expect([got, stderr]).toEqual([6, expect.stringContaining('it is not a socket of this user')]);
   });
 
-  it('believes nobody who is no gateway, and shows nothing that a terminal would obey', async () => {
+  it('does not trust what is not a gateway, and shows nothing that a terminal would obey', async () => {
     const answers = ['<html>', String.raw`{"policy":"\u001b[2J","ready":true}`, '"x"'];
     let server: Server | null = null;
     const seen: string[] = [];

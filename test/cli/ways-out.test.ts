@@ -26,7 +26,7 @@ describe('a snapshot that an editor changed', () => {
     ['half of it', (text) => text.slice(0, text.length / 2), 'was reformatted or cut short'],
   ];
 
-  it.each(CHANGES)('by %s is told so by every verb', async (_, change, what) => {
+  it.each(CHANGES)('by %s is reported by every verb', async (_, change, what) => {
     await writeFile(join(cwd, 'edited.json'), change(whole.toString('utf8')));
     for (const verb of [
       ['verify', 'edited.json'],
@@ -44,7 +44,7 @@ describe('a snapshot that an editor changed', () => {
     }
   });
 
-  it('is not said of any other file', async () => {
+  it('is not reported for any other file', async () => {
     const { stderr } = await runCli(['inspect', 'policy.yaml'], { cwd });
     expect(stderr).toBe(
       'error: `policy.yaml` is not an intact snapshot: the file is not a snapshot\n' +
@@ -53,7 +53,7 @@ describe('a snapshot that an editor changed', () => {
   });
 });
 
-test('a person who breaks a rule by an identity that `to` does not name is told with the one that it names', async () => {
+test('a person who breaks a rule by an identity that `to` does not name is reported with the one that it names', async () => {
   const cwd = await makeFolder({
     'policy.yaml': 'bailiwick: 1\nname: facility\nproviders: { ad: {}, vendor: {} }\n',
     'grants.yaml': 'grants:\n  - { id: archive, identity: "ad:s1101", scopes: ["resource:*"], namespace: /archive }\n',
@@ -74,7 +74,7 @@ test('a person who breaks a rule by an identity that `to` does not name is told 
   ]);
 });
 
-test('a line for `decide` is told every field that it lacks, and what a slip was meant to be', async () => {
+test('a line for `decide` gets every missing field reported, and what a slip was meant to be', async () => {
   const cwd = await makeFolder(POLICY);
   const lines = [
     { actor: { identities: ['orcid:ana'] }, request: { kind: 'copy' } },
@@ -95,7 +95,7 @@ test('a line for `decide` is told every field that it lacks, and what a slip was
   ]);
 });
 
-test('what is no name is told what a name is', async () => {
+test('a string that is not a name is refused with what a name is', async () => {
   const cwd = await makeFolder({
     'policy.yaml': 'bailiwick: 1\nname: facility\nproviders: { ad: {} }\n',
     'roles.yaml': 'roles:\n  Staff Team: { members: ["ad:x"] }\n  "-": { members: ["ad:x"] }\n',

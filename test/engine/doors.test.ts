@@ -103,7 +103,7 @@ describe('the doors', () => {
     );
   });
 
-  it('say `canonicalize` for any text that is no path, before they look at the scope', () => {
+  it('say `canonicalize` for any string that is not a path, before they look at the scope', () => {
     const policy = load(policyOf([], []));
     const actor = { kind: 'request', identities: [], credentialScopes: null, namespaceRestrictions: null } as const;
     const at = 0 as DecideInput['at'];
@@ -202,7 +202,7 @@ describe('what only looks like a handle', () => {
     expect(() => judgeRaw(forged, { actor: { kind: 'local' }, request, at })).toThrow('a policy handle');
   });
 
-  it('is no resolved actor either', () => {
+  it('is not a resolved actor either', () => {
     const forged = { policy: null, local: true } as unknown as ResolvedActor;
     expect(() => judgeAs(forged, { request, at })).toThrow('a resolved actor comes from resolving');
     expect(() => decideAs(forged, { request, at })).toThrow('a resolved actor comes from resolving');

@@ -92,7 +92,7 @@ describe.each(DOORS)('%s', (_, right, door) => {
   });
 });
 
-test('an actor is looked at where it is resolved, and where visibility is asked, too', () => {
+test('an actor is checked when it is resolved, and when visibility is asked', () => {
   const actor = { ...CANONICAL, namespaceRestrictions: '/archive' } as never;
   const request = { family: 'resource', context: pathOf('/labs'), reach: 'exact' } as const;
   expect(() => resolveActor(policy, actor)).toThrow(RESTRICTIONS);

@@ -56,7 +56,7 @@ describe('a guardrail that asks something else', () => {
     expect(compile(one).decisions).toBe(compile(two).decisions);
   });
 
-  it('does so, too, where somebody comes into a role that it leaves out', () => {
+  it('also does so if somebody joins a role that it leaves out', () => {
     const before = withRule({ ...never, except: { roles: ['leads'], identities: [] } });
     const joined = before.roles.map((role) =>
       role.name === 'leads'

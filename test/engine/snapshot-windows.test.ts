@@ -111,7 +111,7 @@ describe('rights that change more often than the limit', () => {
     });
   });
 
-  it('are counted where they are written, too, however few of them are different', () => {
+  it('are also counted where they are written, however few of them differ', () => {
     // Two hundred namespaces beside each other where the same windows are given.
     const alike = policyOf(
       [],

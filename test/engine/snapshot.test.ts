@@ -45,7 +45,7 @@ function faultOf(result: LoadResult): string | null {
 }
 
 describe('compiling', () => {
-  it('gives the same bytes whatever the order in which things were said', () => {
+  it('gives the same bytes in whatever order things are declared', () => {
     fc.assert(
       fc.property(world, fc.nat(), (set, turn) => {
         const rotate = <T>(list: readonly T[]): readonly T[] => [

@@ -78,7 +78,7 @@ function collide(
 }
 
 describe('texts whose hashes are the same', () => {
-  it('are told apart: identities', () => {
+  it('are distinguished: identities', () => {
     const pairs = collide(
       (number) => `p${number.toString(36)}`,
       (subject) => hashIdentity('orcid', subject),
@@ -104,7 +104,7 @@ describe('texts whose hashes are the same', () => {
     }
   });
 
-  it('are told apart: paths, and what is below them', () => {
+  it('are distinguished: paths, and what is below them', () => {
     const marks = makeMarks();
     const pairs = collide(
       (number) => `/s/${number.toString(36)}`,
@@ -128,7 +128,7 @@ describe('texts whose hashes are the same', () => {
     }
   });
 
-  it('are told apart: provider and subject cut elsewhere', () => {
+  it('are distinguished: provider and subject cut elsewhere', () => {
     const identity = { provider: 'a', subject: 'b:c' };
     const policy = load({
       ...policyOf([], [grant('/x', { principal: { kind: 'identity', identity } })]),
@@ -220,7 +220,7 @@ describe('windows', () => {
     }
   });
 
-  it('hold nothing at what is no instant', () => {
+  it('hold nothing at a time that is not an instant', () => {
     const policy = load(policyOf([], [grant('/a'), grant('/b', { expires: instantOf(5) })]));
     for (const at of [NaN, Infinity]) {
       expect(ask(policy, ADA, '/a', at as Instant)).toBe('no_matching_grant');

@@ -99,7 +99,7 @@ describe('the audit of commands that are refused', () => {
     });
   });
 
-  it('says why a record that may not be known was answered as one that is not there', async () => {
+  it('says why a hidden record was answered like a missing one', async () => {
     const id = await makeResource('/labs/y');
     const hidden = await refusalOf('ben', `PATCH /api/v1/resources/${id}`, { body: {}, ifMatch: 1 });
     expect(hidden).toMatchObject({

@@ -131,7 +131,7 @@ describe('the audit of requests', () => {
     ]);
   });
 
-  it('L20 has each refusal of whom it knows; whom it does not know it records a few times and counts', async () => {
+  it('L20 has each refusal of a known caller; of unknown ones it records a few and counts the rest', async () => {
     const served = await serveAudited();
     const { text: key } = await served.key();
     const requests: readonly Call[] = [

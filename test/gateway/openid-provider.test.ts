@@ -166,7 +166,7 @@ test('settings that the provider contradicts, and a provider that the policy doe
   ]);
 });
 
-test('a policy that does not know the provider any more is said in the log', async () => {
+test('a policy that no longer declares the provider is reported in the log', async () => {
   const { policies } = open.gateway;
   policies.activate({ policy: policyOf([]) }, 'without the provider');
   expect(open.lines.at(-1)).toMatchObject({ level: 'warn', setting: 'authentication.oidc.0.provider' });

@@ -179,7 +179,7 @@ if (findPostgres() === null) {
       );
     });
 
-    it('answers 503 to a request whose backend is killed, and the next one as ever', async () => {
+    it('answers 503 to a request whose backend is killed, and the next one as usual', async () => {
       await openExternal({ statementTimeout: 20_000 });
       for (let round = 0; round < 3; round += 1) {
         const release = await lockRecords();
@@ -231,7 +231,7 @@ if (findPostgres() === null) {
       }
     });
 
-    it('is survived by the process, which ends in order when it is told to', async () => {
+    it('is survived by the process, which ends in order when it is asked to', async () => {
       await openExternal();
       const policy = await makeFolder(POLICY);
       const child = spawn(

@@ -62,7 +62,7 @@ describeOnStores('what may not be seen', (store) => {
     ],
   ];
 
-  it.each(CASES)('takes as long as what is not there: %s', async (_, status, asked) => {
+  it.each(CASES)('takes as long as for a missing record: %s', async (_, status, asked) => {
     const timed = async (kind: 'hidden' | 'absent'): Promise<number> => {
       const [id, place] = kind === 'hidden' ? [hidden, '/labs/y'] : [ABSENT, '/labs/z'];
       const [request, sending] = asked(id, place);

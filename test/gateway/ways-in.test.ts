@@ -203,7 +203,7 @@ test('C28 a fingerprint on the list ends a credential of any kind at once, and o
   expect(await Promise.all(credentials.map(async (one) => (await ask(one)).status))).toEqual([200, 200, 200, 200]);
 });
 
-test('C02 every way in gives the same bytes for every reason', async () => {
+test('C02 every method gives the same bytes for every reason', async () => {
   const revoked = await open.key();
   await revokeKey(open.db, revoked.id, Date.now() as Parameters<typeof revokeKey>[2]);
   const [good = '', payload = '', signature = ''] = (await token()).split('.');

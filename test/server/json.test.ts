@@ -54,7 +54,7 @@ describe('parseStrictJson accepts what JSON.parse accepts', () => {
   });
 });
 
-describe('what is not JSON is told with its place', () => {
+describe('input that is not JSON is reported with its place', () => {
   test.each([
     ['', 'it is empty'],
     [' \n', 'it is empty'],
@@ -179,7 +179,7 @@ it('cuts the keys in a pointer', () => {
   expect(pointerTo('/a', 'k'.repeat(100))).toBe(`/a/${'k'.repeat(64)}`);
 });
 
-it('leaves the texts at given places to who reads them, and no others', () => {
+it('leaves the strings at given places to their reader, and no others', () => {
   const mayHoldAnyText = (pointer: string): boolean => pointer === '/a/1';
   const at = (text: string): unknown => {
     const result = parseStrictJson(text, { ...LIMITS, mayHoldAnyText });

@@ -30,7 +30,7 @@ describe('describeError', () => {
     expect(JSON.stringify(describeError(error)).match(/"round"/g)).toHaveLength(5);
   });
 
-  it('says only the type of what is no error', () => {
+  it('shows only the type of a value that is not an error', () => {
     expect(describeError('canary')).toBe('string');
   });
 });

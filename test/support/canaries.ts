@@ -1,4 +1,5 @@
 // Secrets that a suite has made, and the search for them in everything that came out: answers, headers, lines of the log.
+import { inspect } from 'node:util';
 
 const secrets = new Set<string>();
 
@@ -16,11 +17,7 @@ export function assertNoSecret(output: string, where: string): void {
   }
 }
 
-/** A line of the log with all that is in it, errors and their causes as well. */
+/** A line of the log with all that is in it: errors, their causes, and what the driver hangs on them, which leads back to itself. */
 export function lineText(line: unknown): string {
-  return JSON.stringify(line, (_, value: unknown) =>
-    value instanceof Error
-      ? { text: String(value), stack: value.stack, cause: value.cause, ...Object.fromEntries(Object.entries(value)) }
-      : value,
-  );
+  return inspect(line, { depth: 8, maxArrayLength: null, maxStringLength: null, breakLength: Infinity });
 }

@@ -23,7 +23,7 @@ export function makeComponents(): SchemaComponents {
     return { $ref: PLACE + title };
   };
 
-  /** The schema without what is named in it. Its `$defs` become components, too. */
+  /** The schema without what is named in it. Its `$defs` become components as well. */
   const within = ({ $defs, ...schema }: JsonSchema, outer: ReadonlyMap<string, string>): JsonSchema => {
     const definitions = Object.entries(isSchema($defs) ? $defs : {});
     const names = new Map([...outer, ...definitions.map(([name, one]) => [`#/$defs/${name}`, titleOf(one)] as const)]);

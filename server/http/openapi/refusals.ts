@@ -26,7 +26,7 @@ const BODY: readonly ProblemCode[] = [
   'request.media_type',
 ];
 
-/** Whoever is to be known is looked up in the store. */
+/** Authentication asks the store. */
 const CREDENTIAL: readonly ProblemCode[] = ['auth.required', 'auth.invalid', 'db.unavailable', 'db.timeout'];
 const POLICY: readonly ProblemCode[] = [...CREDENTIAL, 'snapshot.unavailable', 'snapshot.expired'];
 const RECORDED: readonly ProblemCode[] = [...POLICY, 'audit.unavailable'];

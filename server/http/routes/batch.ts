@@ -109,7 +109,7 @@ function readCommand(command: BatchCommand, { routes, named, newId }: ReadingOne
   return read;
 }
 
-/** The body with ids where it refers to other records by names: what is no such name stays, and is no id. */
+/** The body with ids where it refers to other records by names: anything else stays as it is and will not be an id. */
 function withIds(body: Json, named: ReadonlyMap<string, string>): Json {
   const idOf = (text: unknown): unknown =>
     typeof text === 'string' && text.startsWith('$') ? (named.get(text.slice(1)) ?? text) : text;

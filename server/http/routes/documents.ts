@@ -1,5 +1,5 @@
-// What tells of the routes beside it, for every route of the same listener and for itself: GET /openapi.json for programs, GET /docs
-// for people.
+// The description of every route of the same listener, this one included: GET /openapi.json for programs, GET /docs for
+// people.
 import { describeApi } from '../openapi/document.js';
 import { pageOf } from '../openapi/page.js';
 import type { PublicRoute, Route } from '../route.js';

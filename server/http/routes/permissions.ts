@@ -1,5 +1,5 @@
-// GET /api/v1/permissions: what the actor may do in one namespace, and which grants say so. It tells an actor about itself, whether
-// the namespace exists or not.
+// GET /api/v1/permissions: what the actor may do in one namespace, and by which grants. It tells an actor about itself,
+// whether the namespace exists or not.
 import { canonicalize, heldScopesAs, pathFaultText } from '../../../engine/index.js';
 import { PERMISSIONS_SCHEMA } from '../../api/answer-schemas.js';
 import { ApiProblem } from '../../problem.js';

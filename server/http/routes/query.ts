@@ -25,7 +25,7 @@ const ASKED: QueryEnvelope = Object.freeze({
   where: { 'properties.kind': { eq: 'crystal' }, 'properties.resolutionA': { gte: 2.2 } },
 });
 
-/** A page's own cursor comes on top, so that whoever was given one can send it back with the query that it is of. */
+/** A page's own cursor comes on top, so that a client can send it back with its query. */
 const LIST_BODY: BodyInput<QueryEnvelope> = {
   types: ['application/json'],
   shape: QUERY_SHAPES.query,
@@ -125,7 +125,9 @@ function visibilityRequest({ family, namespace, reach }: QueryPlan): VisibilityR
   return { family, context: namespace, reach };
 }
 
-/** Who may read the namespace itself is told that there is none; to everyone else it is as if there were. */
+/**
+ * An actor who may read the namespace itself learns that there is none; everyone else gets answers as if there were.
+ */
 async function assertNamespace(db: Database, { resolved, at, gone }: Decided, { namespace }: QueryPlan): Promise<void> {
   // The root is always there.
   if (namespace === ROOT) return;

@@ -40,7 +40,7 @@ async function kindAt(path: string): Promise<'folder' | 'file' | PolicyFault> {
   try {
     const facts = await stat(path);
     if (facts.isDirectory()) return 'folder';
-    // Nobody may ever write to a pipe, and whoever waits for it would look at nothing else.
+    // A pipe may never be written to, and waiting for it would block everything else.
     return facts.isFile() ? 'file' : oneLine('source.unreadable', 'the path is neither a file nor a folder');
   } catch (error) {
     return faultOfPath(pathFaultOf(error));

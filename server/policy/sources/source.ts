@@ -1,5 +1,5 @@
-// Where policies come from. A source only offers them: it knows neither which policy is in force nor who has to have signed one, and
-// nothing that it says is believed. Whoever follows it (../follow-source.ts) verifies each offer.
+// Where policies come from. A source only offers them: it knows neither which policy is in force nor who has to have
+// signed one, and nothing that it says is trusted. Its follower (../follow-source.ts) verifies each offer.
 import type { PolicySource } from '../active-policy.js';
 import type { StatementText } from '../../signing/statement-file.js';
 import type { PolicyFault } from '../policy-fault.js';

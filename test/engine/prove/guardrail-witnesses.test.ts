@@ -68,7 +68,7 @@ it('witnesses tell the same of many places at once where there are too many name
   expect(joined).toBeGreaterThan(0);
 });
 
-it('witnesses name whoever inherits once, not once a place', () => {
+it('witnesses name each heir once, not once a place', () => {
   const people: readonly Identity[] = Array.from({ length: 40 }, (_, i) => ({
     provider: 'github',
     subject: `p${String(i)}`,
@@ -110,7 +110,7 @@ const ofCells: fc.Arbitrary<GuardrailRule> = fc.oneof(
   }),
 );
 
-it('cells that break a rule, with their grants, are the same where each set of identities is told once', () => {
+it('cells that break a rule, with their grants, are the same if each set of identities is named once', () => {
   let joined = 0;
   const property = fc.property(world, ofCells, (set, rule) => {
     const whole = checkOne(set, rule);

@@ -201,7 +201,7 @@ test('messages are one line, in lower case, without a period', () => {
   }
 });
 
-test('what is wrong is told with what to do about it', () => {
+test('every mistake is reported with what to do about it', () => {
   const silent = readdirSync(BAD).filter((code) => {
     const expected = JSON.parse(readFileSync(join(BAD, code, '.expected.json'), 'utf8')) as Expected;
     const limits = { ...ENGINE_LIMITS, ...expected.limits };

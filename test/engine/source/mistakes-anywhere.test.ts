@@ -11,7 +11,7 @@ const LAST_ROLE = '  zoo: { member: [] }\n';
 const FOUND_ROLE = 'KEY_UNKNOWN member';
 
 describe('faults of characters', () => {
-  it('are all told, up to a limit and how many more there are', () => {
+  it('are all reported, up to a limit and with the number of the others', () => {
     const text = `roles:\n${Array.from({ length: 9 }, (_, i) => `  r${String(i)}:\t{ members: [] }\n`).join('')}${LAST_ROLE}`;
     expect(summary(readExample(text))).toEqual([...Array.from({ length: 9 }, () => 'TEXT_TAB \t'), FOUND_ROLE]);
     const limited = readExample(text, { codeDiagnostics: 4 });

@@ -11,7 +11,7 @@ const FOUND = 'NAMESPACE_INVALID /Labs';
 const LAST_ROLE = '  zoo: { member: [] }\n';
 const FOUND_ROLE = 'KEY_UNKNOWN member';
 
-describe('a slip in one grant is told, and the next grant is checked all the same', () => {
+describe('a slip in one grant is reported, and the next grant is still checked', () => {
   test.each<[string, string, readonly string[]]>([
     ['indented too little', `  - id: a\n    role: staff\n   namespace: /labs\n`, ['YAML_INDENT namespace: /labs']],
     ['indented too far', `  - id: a\n      role: staff\n      namespace: /labs\n`, ['YAML_INDENT role: staff']],
@@ -102,7 +102,7 @@ describe('a slip in one grant is told, and the next grant is checked all the sam
   });
 });
 
-describe('a slip in one role is told, and the next role is checked all the same', () => {
+describe('a slip in one role is reported, and the next role is still checked', () => {
   test.each<[string, string, readonly string[]]>([
     ['a role without colon', '  optics\n    members: []\n', ['YAML_COLON_MISSING optics']],
     ['keys beside their role', '  optics:\n  members: [github:x]\n', ['YAML_INDENT members']],
@@ -273,7 +273,7 @@ describe('what is offered is what was meant', () => {
   });
 });
 
-test('many brackets that are not closed are each told, though they seem to be inside each other', () => {
+test('many unclosed brackets are each reported, though they seem to be nested', () => {
   const grants = Array.from(
     { length: 50 },
     (_, i) => `  - { id: g${String(i)}, role: staff, scopes: [x, namespace: /labs }\n`,
@@ -284,7 +284,7 @@ test('many brackets that are not closed are each told, though they seem to be in
   ]);
 });
 
-test('what is not closed is told with the place where it was opened', () => {
+test('an unclosed bracket or quote is reported with the place where it was opened', () => {
   const opened = (text: string): readonly string[] => {
     const reading = readExample(text);
     return reading.diagnostics.flatMap(({ related }) =>

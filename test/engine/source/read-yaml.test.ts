@@ -44,7 +44,7 @@ test.each<[string, unknown]>([
   expect(read(`a: ${text}\n`)).toMatchObject({ diagnostics: [], value: { a: value } });
 });
 
-test('of a file that is no YAML the first fault is told', () => {
+test('of a file that is not YAML the first fault is reported', () => {
   const { diagnostics } = read('a: [1\nb: "x\nc: {\n');
   expect(diagnostics.map(({ code }) => code)).toEqual(['YAML_UNCLOSED']);
   expect(read('a: 1\tb\n').diagnostics.map(({ code }) => code)).toEqual(['TEXT_TAB']);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fromRoot } from '../../support/root.js';
 import { readExample, readFolder, summary } from './support.js';
 
-describe('of an entry with several slips the first is told, and what is wrong with the other entries', () => {
+describe('of an entry with several slips the first is reported, and so are the mistakes of the other entries', () => {
   test.each<[string, string, readonly string[]]>([
     [
       'grants',
@@ -61,7 +61,7 @@ describe('of an entry with several slips the first is told, and what is wrong wi
   });
 });
 
-describe('one slip is told once', () => {
+describe('one slip is reported once', () => {
   const grants = Array.from({ length: 5_000 }, (_, i) => `id: g${String(i)}\nrole: staff\nnamespace: /labs\n`);
   test.each<[string, string, readonly string[]]>([
     ['a list opened and its entries at the left edge', `grants: [\n${grants.join('')}`, ['YAML_UNCLOSED [']],

@@ -46,7 +46,7 @@ describe('public keys', () => {
     expect(['one', 'two'].map((text) => verify(null, Buffer.from(text), key, constant))).toEqual([fits, fits]);
   });
 
-  it('are refused if y is not reduced, if they are no point, and in another length', () => {
+  it('are refused if y is not reduced, if they are not a point, and in another length', () => {
     expect(publicKeyFault(hex(`f1${'ff'.repeat(30)}7f`))).toBe('not_canonical');
     expect(publicKeyFault(hex('ff'.repeat(32)))).toBe('not_canonical');
     const faults = Array.from({ length: 60 }, (_, y) =>

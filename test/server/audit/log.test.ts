@@ -104,7 +104,7 @@ describe('a log', () => {
     expect(await verifyLogs(folder)).toMatchObject({ ok: false, faults: [{ kind: 'missing', seq }] });
   });
 
-  it('L03 finds a log that was written anew by a head that was noted, and only by that', async () => {
+  it('L03 finds a rewritten log by a head that was noted, and only by that', async () => {
     const { head } = await written;
     const lines = rewrite(await linesOfLog(), 7, edited);
     expect((await verifyLines(lines)).ok).toBe(true);

@@ -34,7 +34,7 @@ async function takeEvents(): Promise<readonly Readonly<Record<string, unknown>>[
 }
 
 describe('the outbox', () => {
-  it('has an event of each key that is made or revoked, and none of one that is not there', async () => {
+  it('has an event for each key that is made or revoked, and none for a key that does not exist', async () => {
     const text = await run('keys', 'create', '--actor', 'ada', '--identity', 'orcid:ada');
     const id = text.slice(4, 20);
     await run('keys', 'revoke', id);

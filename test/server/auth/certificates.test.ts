@@ -106,7 +106,7 @@ describe('a certificate', () => {
     expect(new Set(prints).size).toBe(3);
   });
 
-  it('is the credential only where there is no token', () => {
+  it('is the credential only if there is no token', () => {
     const { claims } = makeCertificateAuthenticator({ provider: 'ca', subjectFrom: 'san:uri' }, { fingerprint });
     expect(claims(evidenceOf('importer'))).toBe(true);
     expect(claims({ ...evidenceOf('importer'), bearer: 'x' })).toBe(false);

@@ -160,7 +160,7 @@ describe('a key', () => {
     expect((await whoami(other.text)).status).toBe(200);
   });
 
-  it('keeps its first revocation, and one that is not there is not revoked', async () => {
+  it('keeps its first revocation, and a key that does not exist is not revoked', async () => {
     const { id } = await open.key();
     await revokeKey(open.db, id, now);
     expect(await revokeKey(open.db, id, (now + 5_000) as Instant)).toBe(now);

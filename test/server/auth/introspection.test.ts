@@ -215,7 +215,7 @@ test('the audience counts where the settings name one', async () => {
   expect(await refusalOf(authenticator)).toBe('accepted');
 });
 
-test('which texts are for whom', async () => {
+test('which tokens are for which endpoint', async () => {
   const claims = async (bearer: string, ...settings: Parameters<typeof open>): Promise<boolean> =>
     (await open(...settings)).claims({ bearer, certificate: null, address: null });
   expect(await claims('opaque')).toBe(true);
@@ -247,7 +247,7 @@ test('a secret that cannot be read is a fault of the settings', async () => {
   }
 });
 
-test('neither the secret nor a token is ever said', () => {
+test('neither the secret nor a token is ever logged', () => {
   expect(lines.length).toBeGreaterThan(0);
   for (const secret of [SECRET, 'opaque-2']) expect(JSON.stringify(lines)).not.toContain(secret);
 });

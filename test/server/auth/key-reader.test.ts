@@ -89,7 +89,7 @@ describeOnStores('keys', (store) => {
     clearInterval(release);
   });
 
-  it('are revoked for everyone who asks after that, also while others are being answered', async () => {
+  it('are revoked for every later request, also while earlier ones are being answered', async () => {
     const id = await made('cy');
     const read = makeKeyReader(counted());
     for (let round = 0; round < 20; round += 1) expect((await read(id))?.revokedAt).toBeNull();
@@ -101,7 +101,7 @@ describeOnStores('keys', (store) => {
     expect((await read(id))?.revokedAt).toBe(NOW);
   });
 
-  it('are refused one by one where a row is no key, and all together where the store fails', async () => {
+  it('are refused one by one if a row is not a key, and all together if the store fails', async () => {
     const [good, bad] = [await made('di'), await made('ed')];
     await store.db.knex('api_keys').where({ id: bad }).update({ scopes: '["resource:delete"]' });
     const read = makeKeyReader(counted());

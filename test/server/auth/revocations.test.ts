@@ -54,7 +54,7 @@ test.each<[string, (() => Promise<void>) | string]>([
   ['capital letters', A.toUpperCase()],
   ['no file', () => rm(path)],
   ['more than there is room for', `${B}\n`.repeat(140_000)],
-])('with %s the last list holds, and that is said once', async (_name, damage) => {
+])('with %s the last list stays in force, and that is logged once', async (_name, damage) => {
   if (typeof damage === 'string') await replace(damage);
   else await damage();
   await open.hurry();
@@ -65,7 +65,7 @@ test.each<[string, (() => Promise<void>) | string]>([
   expect([open.has(A), open.has(B)]).toEqual([false, true]);
 });
 
-test('C29 without a list there is no start', async () => {
+test('C29 the gateway does not start without its list', async () => {
   await expect(watchRevocations(`${path}.nowhere`, log)).rejects.toThrow(RevocationsError);
   await writeFile(path, 'x');
   await expect(watchRevocations(path, log)).rejects.toThrow('has no fingerprint in line 1');

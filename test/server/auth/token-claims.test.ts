@@ -195,7 +195,7 @@ describe('what a token carries', () => {
     }
   });
 
-  test('D07 D10 restrictions are canonical namespaces, and a claim that is not there refuses', async () => {
+  test('D07 D10 restrictions are canonical namespaces, and a missing claim refuses the token', async () => {
     const settings = { restrictionsClaim: 'ns' };
     expect((await ask(settings, { ns: ['/labs/', 'other'] })).namespaceRestrictions).toEqual(['/labs', '/other']);
     expect((await ask(settings, { ns: [] })).namespaceRestrictions).toEqual([]);

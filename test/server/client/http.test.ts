@@ -83,7 +83,7 @@ describe('a request', () => {
     expect(sent).toHaveLength(1);
   });
 
-  it('waits as long as it is told, and not at all where that is too long', async () => {
+  it('waits as long as `Retry-After` says, and not at all if that is too long', async () => {
     const { client, sent } = clientOn([() => refused(429, { 'retry-after': '1' }), ok]);
     const begun = performance.now();
     await client.whoami();

@@ -157,7 +157,7 @@ describeOnStores('a batch', (store) => {
     expect(codeOf(await batch([one], { key: null }))).toBe('400 request.schema');
   });
 
-  it('is done once under its key, and told again to whoever may still do all of it', async () => {
+  it('is done once under its key, and answered again to actors who may still do all of it', async () => {
     const commands = [
       post('resources', { namespace: '/labs/optics', name: 'once' }, 'r'),
       { method: 'PATCH', path: '/api/v1/resources/$r', body: { description: 'd' }, ifMatch: '"1"' },
@@ -179,7 +179,7 @@ describeOnStores('a batch', (store) => {
     doors.decree({ ...policy, lab: { '/labs/optics': '*:*' } });
   });
 
-  it('tells a writer who may not read no more than each of its commands would', async () => {
+  it('shows a writer who may not read no more than each of its commands would', async () => {
     const done = await batch(
       [put('/labs/optics'), put('/labs/wes'), post('resources', { namespace: '/labs/wes', name: 'r' })],
       {},

@@ -51,7 +51,7 @@ it('shows requests that are done, one after the other, and a batch that is done 
   expect([done.status, (done.json['results'] as readonly unknown[]).length]).toEqual([200, 3]);
 });
 
-it('has every route that writes, and codes that there are', () => {
+it('has every route that writes, and only codes that exist', () => {
   const written = declaredRoutes().filter(({ access }) => access === 'command');
   expect(written.length).toBeGreaterThan(20);
   const shown = TEXT.replaceAll('`, `/restore`', '`, `{before}/restore`');

@@ -25,7 +25,7 @@ describeOnStores('writers at once', (store) => {
     await doors.close();
   });
 
-  it('change a revision once: one is told that it did, all others that they did not', async () => {
+  it('change a revision once: one succeeds, and all others are refused', async () => {
     const path = await make('raced');
     for (let revision = 1; revision <= 5; revision += 1) {
       const answers = await Promise.all(
@@ -42,7 +42,7 @@ describeOnStores('writers at once', (store) => {
     }
   });
 
-  it('lose no change: whoever reads, adds and tries again until it is done, is counted', async () => {
+  it('lose no change: every client that reads, adds and retries until it is done is counted', async () => {
     const path = await make('counted');
     const add = async (actor: string): Promise<void> => {
       for (;;) {
@@ -73,7 +73,7 @@ describeOnStores('writers at once', (store) => {
     expect(told.filter(({ status }) => status === 201).length).toBeLessThanOrEqual(1);
   });
 
-  it('in opposite order, in batches: one after the other, or one is told of the conflict', async () => {
+  it('in opposite order, in batches: one after the other, or one gets a conflict', async () => {
     const [one, two] = [await make('one'), await make('two')];
     const commandsOf = (paths: readonly string[]): readonly object[] =>
       paths.map((path) => ({ method: 'PATCH', path, body: { description: 'x' }, ifMatch: '"1"' }));
@@ -110,7 +110,7 @@ describeOnStores('writers at once', (store) => {
     return { answer, pinned, current };
   };
 
-  it('are decided by the policy that is current before the commit, too', async () => {
+  it('are also decided by the policy that is current before the commit', async () => {
     const path = await make('swapped');
     const change = (): Promise<Answered> => send(`PATCH ${path}`, { body: { name: 'changed' }, ifMatch: 1 });
     const reading = { ...ACTORS, ada: { '/': '*:read' } };

@@ -62,7 +62,7 @@ describeOnStores('copies', (store) => {
     expect(codeOf(await send(path, { body: { destination: '//' } }))).toBe('400 namespace.invalid');
   });
 
-  it('are made by whoever reads the source and writes at the destination', async () => {
+  it('are made by actors who read the source and write at the destination', async () => {
     const id = await make('resources', { namespace: '/labs/optics', name: 'r' });
     const path = `POST /api/v1/resources/${id}/copies`;
     const denied = await send(path, { body: { destination: '/labs/laser' } }, 'lab');

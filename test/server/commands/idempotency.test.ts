@@ -95,7 +95,7 @@ describeOnStores('a request', (store) => {
     expect(new Set(answers.map(({ json }) => json['id'])).size).toBe(4);
   });
 
-  it('I04: is decided anew when it is sent again', async () => {
+  it('I04: is decided again when it is sent again', async () => {
     const body = fresh();
     const first = await create({ body, key: 'i04' });
     const copying = { body: { destination: '/b' }, key: 'i04-copy' };
@@ -225,7 +225,7 @@ describeOnStores('a request', (store) => {
     expect(codeOf(hidden)).toBe('404 record.not_found');
   });
 
-  it('I12: is told nothing that it may not read', async () => {
+  it('I12: shows nothing that the actor may not read', async () => {
     const body = { ...fresh(), properties: { secret: 1 } };
     const made = await create({ body }, 'wes');
     expect(made.text).toMatch(/^\{"id":"[0-9a-f-]{36}","revision":1\}$/);

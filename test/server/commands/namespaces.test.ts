@@ -97,7 +97,7 @@ describeOnStores('namespaces', (store) => {
     expect(stepOf(await send('GET /api/v1/namespaces/labs/new', {}, 'wes'))).toBe('no_matching_grant');
   });
 
-  it('are changed by whoever names the revision that they have', async () => {
+  it('are changed by requests that name their revision', async () => {
     await put('/labs/changed', { description: 'a', properties: { keep: 1, drop: 2, deep: { x: 1, y: 2 } } });
     const path = 'PATCH /api/v1/namespaces/labs/changed';
     const body = { description: null, properties: { drop: null, deep: { y: 3 }, list: [null] } };
@@ -124,7 +124,7 @@ describeOnStores('namespaces', (store) => {
     }
   });
 
-  it('are decided before anybody is told that there is none', async () => {
+  it('are decided before a missing one is reported', async () => {
     for (const path of ['/labs', '/labs/none']) {
       expect(stepOf(await send(`PATCH /api/v1/namespaces${path}`, { body: {}, ifMatch: 1 }, 'una'))).toBe(
         'no_matching_grant',

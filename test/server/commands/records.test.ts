@@ -157,7 +157,7 @@ describeOnStores('records', (store) => {
       expect(await reasons({ namespace: '/labs', template: resource })).toEqual(missing('/template'));
     });
 
-    it('several things at once, and are told of each', async () => {
+    it('several things at once, and each is reported', async () => {
       const slots = [
         { name: 'a', template },
         { name: 'b', template: ABSENT },
@@ -254,7 +254,7 @@ describeOnStores('records', (store) => {
       ]);
     });
 
-    it('anew once it is replaced', async () => {
+    it('again once it is replaced', async () => {
       const id = await make('resource-templates', { namespace: '/labs', name: 't', version: '1', schema: SCHEMA });
       const body = { namespace: '/labs', name: 'r', template: id, properties: { n: 10 } };
       expect((await create('resources', body)).status).toBe(422);
@@ -308,7 +308,7 @@ describeOnStores('records', (store) => {
     expect(codeOf(await patch(`resources/${first}`, { state: 'running' }))).toBe('400 request.schema');
   });
 
-  it('are not told apart from what is not there, whatever is asked of them', async () => {
+  it('cannot be distinguished from missing records, whatever is asked of them', async () => {
     const id = await make('resources', { namespace: '/labs', name: 'r' });
     const requests = (of: string): readonly (readonly [string, Sending])[] => [
       [`GET /api/v1/resources/${of}`, {}],

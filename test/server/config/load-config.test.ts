@@ -177,7 +177,7 @@ describe('the store is one choice', () => {
     expect(await faultsOf(sources)).toEqual([`${expected}; set one of the two`]);
   });
 
-  test('which a file of the secret makes, too', async () => {
+  test('which a file of the secret also makes', async () => {
     const cwd = await makeFolder({ 'run/url': `${URL}\n`, 'bailiwick.yaml': 'databaseUrlFile: run/url\n' });
     expect((await loadConfig({ flags: {}, env: {}, cwd })).databaseUrl).toBe(URL);
     await writeFile(join(cwd, 'other'), `mysql://${CANARY}`);
@@ -196,7 +196,7 @@ test('a number out of its bounds is one fault', async () => {
   ]);
 });
 
-test('an empty file is no settings', async () => {
+test('an empty file sets nothing', async () => {
   expect((await load({ file: '# nothing yet\n' })).listen.port).toBe(8080);
 });
 

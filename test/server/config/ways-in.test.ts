@@ -82,7 +82,7 @@ describe('a list of groups', () => {
     ]);
   });
 
-  test('C14 is not guessed at where it is no list', async () => {
+  test('C14 is not guessed at if it is not a list', async () => {
     expect(await faultsOf({ file: 'authentication: { oidc: { issuer: x } }\n' })).toEqual([
       'bailiwick.yaml:1:25: `authentication.oidc` must be a list',
     ]);
@@ -105,7 +105,7 @@ describe('a list of groups', () => {
   });
 });
 
-test('ways in that contradict one another are told at once', async () => {
+test('methods of authentication that contradict one another are all reported at once', async () => {
   const introspection = (provider: string, prefix: string): string =>
     `    - { url: https://id.example.org/i, clientId: x, clientSecretFile: s, provider: ${provider}${prefix} }`;
   const file = [

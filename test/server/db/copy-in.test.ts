@@ -42,7 +42,7 @@ describeOnStores('COPY', (store) => {
     expect(await count()).toBe(1);
   });
 
-  it('rejects with the error of whoever gives the rows', async () => {
+  it('rejects with the error of the source of the rows', async () => {
     function* broken(): Generator<readonly CopyValue[]> {
       yield ['1', 'a'];
       throw new Error('no more rows');

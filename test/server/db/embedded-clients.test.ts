@@ -23,7 +23,7 @@ describe('a transaction that its client leaves', () => {
     expect(await store.database.knex('rows').where({ id: 200 })).toEqual([]);
   });
 
-  it('idle for too long is rolled back, and the client told', async () => {
+  it('idle for too long is rolled back, and the client is told', async () => {
     const idler = await store.client();
     const told = once(idler, 'error');
     await idler.query('begin');
@@ -166,7 +166,7 @@ describe('a statement that its client closes', () => {
   });
 });
 
-describe('bytes that are no protocol', () => {
+describe('bytes that break the protocol', () => {
   test.each([
     ['HTTP', 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'],
     ['an unknown version', '\0\0\0\x08\0\x09\0\0'],

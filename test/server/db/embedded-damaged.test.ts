@@ -80,7 +80,7 @@ describe('a store that is damaged', () => {
     await again.close();
   });
 
-  it('while it runs ends the engine, and whoever asks next starts it again', async () => {
+  it('while it runs ends the engine, and the next request starts it again', async () => {
     const writer = store.start('writer');
     await until(() => writer.acknowledged.length > 3, 'the writer to write');
     const database = await store.open();

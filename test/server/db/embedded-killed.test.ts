@@ -59,7 +59,7 @@ describe('an empty folder', () => {
     expect(existsSync(join(store.dataDir, 'store.unfinished'))).toBe(false);
   });
 
-  test.each(CREATION_KILLED)('whose creator is killed after %i ms is made anew', async (delay) => {
+  test.each(CREATION_KILLED)('whose creator is killed after %i ms is created again', async (delay) => {
     rmSync(join(store.dataDir, 'store'), { recursive: true });
     const creator = store.start('creator');
     await until(() => existsSync(join(store.dataDir, 'store.unfinished')), 'the creation to begin');

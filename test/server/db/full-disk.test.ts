@@ -124,7 +124,7 @@ it('a start that fails leaves no socket behind', async () => {
   expect(readdirSync(join(root, 'data', 'store.lock'))).toHaveLength(1);
 });
 
-it('a socket that somebody tidied away is made anew, also for other processes', async () => {
+it('a socket that somebody removed is created again, also for other processes', async () => {
   const dataDir = await newDataDir();
   const socketDir = (): string => {
     const state = readLock(join(realpathSync(dataDir), 'store.lock'));
@@ -206,7 +206,7 @@ if (!mayMount) {
       await db.close();
     }, 120_000);
 
-    it('that is full when it is to start is said in a line, with nothing left behind', async () => {
+    it('that is full at the start is reported in a line, with nothing left behind', async () => {
       fill();
       expect(await failure(openDatabase({ kind: 'embedded', dataDir: disk }))).toMatchObject({
         name: 'StoreError',
@@ -215,7 +215,7 @@ if (!mayMount) {
       expect(left()).toEqual([]);
     });
 
-    it('that is too small for a new store is said in a line, with nothing left behind', async () => {
+    it('that is too small for a new store is reported in a line, with nothing left behind', async () => {
       const small = join(root, 'small');
       mkdirSync(small);
       expect(mount(small, 'size=8m')).toBe(true);
@@ -229,7 +229,7 @@ if (!mayMount) {
       execFileSync('umount', [small]);
     }, 60_000);
 
-    it('that is read-only is said in a line, with nothing created', async () => {
+    it('that is read-only is reported in a line, with nothing created', async () => {
       execFileSync('mount', ['-o', 'remount,ro', disk]);
       const error = await failure(openDatabase({ kind: 'embedded', dataDir: disk }));
       expect(error).toMatchObject({ name: 'StoreError', code: 'store.folder' });

@@ -108,7 +108,7 @@ for (const store of testStores()) {
       await expect(readSecrets(db)).resolves.toBeDefined();
     });
 
-    it('takes the list of another application that uses knex, too, for none of ours', async () => {
+    it('does not take the list of another application that also uses knex for ours', async () => {
       await db.knex
         .raw(`CREATE TABLE public.schema_migrations (id serial, name varchar, batch int, migration_time timestamptz);
         INSERT INTO public.schema_migrations (name, batch) VALUES ('0001-songs', 1); CREATE TABLE public.records (song text)`);

@@ -96,7 +96,7 @@ for (const store of testStores()) {
 
     const run = async (index: number): Promise<unknown> => (await db.read(statement(index)))[0];
 
-    it('are closed for others, and prepared anew when they come again, with the same answers', async () => {
+    it('are closed for others, and prepared again when they come again, with the same answers', async () => {
       const length = statement(0).text.length;
       expect(length).toBeGreaterThan(1_000);
       const expected = (index: number): object => ({ n: 79_800 + 400 * index, padding: 'x'.padEnd(10) });

@@ -42,7 +42,7 @@ describeOnStores('statements of requests', (store) => {
     expect(found).toEqual(numbers.map((n) => [{ n }]));
   });
 
-  it('are not begun for somebody who has gone before', async () => {
+  it('are not begun for a client that has already gone', async () => {
     const gone = new Error('gone');
     const signal = AbortSignal.abort(gone);
     expect(await failure(store.db.read(sql`SELECT ${1}::int AS n`, { signal }))).toBe(gone);
@@ -116,7 +116,7 @@ describeOnStores('what others announce', (store) => {
     expect(heard).toEqual(expected);
   };
 
-  it('is heard from the beginning, once, whoever says it, and no more after the end', async () => {
+  it('is heard from the beginning, once, whoever sends it, and never after the end', async () => {
     const other = await openDatabase(store.config);
     const subscription = await store.db.listen('swaps', (payload) => heard.push(payload));
     await eventually([null]);

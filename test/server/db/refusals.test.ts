@@ -24,13 +24,13 @@ async function wordsOf(url: string): Promise<string> {
 }
 
 describe('before the PostgreSQL is asked', () => {
-  test('an unknown sslmode is told with those that there are', async () => {
+  test('an unknown sslmode is reported with the known ones', async () => {
     expect(await wordsOf('postgres://admin:hunter2@localhost/db?sslmode=bogus')).toBe(
       'store.tls: sslmode in the database URL is not one of disable, allow, prefer, require, verify-ca, verify-full, no-verify',
     );
   });
 
-  test('so is a CA file that is not there', async () => {
+  test('so is a missing CA file', async () => {
     expect(await wordsOf('postgres://admin:hunter2@localhost/db?sslmode=verify-full&sslrootcert=/nowhere/ca.pem')).toBe(
       'store.tls: sslrootcert=/nowhere/ca.pem in the database URL cannot be read (ENOENT)',
     );

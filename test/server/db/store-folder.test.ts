@@ -11,7 +11,7 @@ const failure = (attempt: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-describe('a folder that is no store', () => {
+describe('a folder that is not a store', () => {
   let folder: string;
   const open = (): Promise<unknown> => failure(openDatabase({ kind: 'embedded', dataDir: folder }));
   beforeAll(() => {

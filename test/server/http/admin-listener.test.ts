@@ -63,7 +63,7 @@ describe('health', () => {
 });
 
 describe('status', () => {
-  it('shows what runs here to whoever is on this machine', async () => {
+  it('shows what runs here to everybody on this machine', async () => {
     const reply = await callAdmin(port);
     expect(reply.json).toMatchObject({
       ready: true,

@@ -60,7 +60,7 @@ describe('a gateway', () => {
     expect(behind.lines.at(-1)).toMatchObject({ address: '203.0.113.10', proxy: '127.0.0.1' });
   });
 
-  it('A16 believes nobody unless it is told to', async () => {
+  it('A16 trusts no proxy by default', async () => {
     const statuses: number[] = [];
     for (let n = 0; n < 5; n += 1) statuses.push((await from(bare, `203.0.113.${String(n)}`)).status);
     expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(0);

@@ -47,7 +47,7 @@ async function preflight({
 }
 
 describe('a browser that asks first', () => {
-  it('is told what a page of a named origin may send, without a body', async () => {
+  it('answers what a page of a named origin may send, without a body', async () => {
     const answer = await preflight();
     expect(answer).toMatch(/^HTTP\/1\.1 204 /);
     for (const line of [
@@ -81,7 +81,7 @@ describe('a browser that asks first', () => {
     if (asked.origin !== undefined) expect(answer).not.toContain('Access-Control-Allow');
   });
 
-  it('is told nothing where no origin is named, nor by the listener for admins', async () => {
+  it('gets no answer if no origin is named, nor from the admin listener', async () => {
     expect(await preflight({ port: closed.port })).toMatch(/^HTTP\/1\.1 405 /);
     const admin = open.admin?.port ?? 0;
     const answer = await preflight({ port: admin, target: '/admin/v1/keys' });

@@ -93,7 +93,7 @@ describe('the page', () => {
     }
   });
 
-  it('of writes are whole: they are done, or refused for whom they are of and what is there', async () => {
+  it('of writes are complete: they are done, or refused only for their actor and the stored data', async () => {
     const FOR_A_REASON =
       /^(?:authz\.denied|(?:record|namespace|reference)\.not_found|record\.(?:archived|conflict|invalid|precondition))$/;
     const outcomes = new Set<string>();

@@ -200,7 +200,7 @@ describe.each(DOORS)('at %s', (door) => {
       }
     });
 
-    it('A10 takes no query parameter that it does not name, and tells nobody so whom it does not know', async () => {
+    it('A10 takes no query parameter that it does not name, and says so only to callers that it knows', async () => {
       const { url, ...sent } = sentOf(route);
       const more = `${url}${url.includes('?') ? '&' : '?'}access_token=x`;
       for (const credential of CREDENTIALS.slice(0, 3)) {
@@ -246,7 +246,7 @@ describe.each(DOORS)('at %s', (door) => {
     });
   });
 
-  it('there is no route of the other listener', async () => {
+  it('the routes of the other listener do not exist', async () => {
     const own = new Set(ROUTES[door].map(({ path }) => path));
     const others = ROUTES[door === 'the API' ? 'the admin socket' : 'the API'].filter(({ path }) => !own.has(path));
     expect(others.length).toBeGreaterThan(3);

@@ -88,7 +88,7 @@ interface Sending {
   readonly body: string | null;
 }
 
-/** The code that comes first, or null where more has to be known. */
+/** The code that comes first, or null if more has to be known. */
 function firstRefusal({ door, method, url, credential }: Sending): string | null {
   if (url.length > 4_096) return 'request.uri_too_long';
   const [path = '', ...query] = url.split('?');

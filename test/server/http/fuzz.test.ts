@@ -267,7 +267,7 @@ describe('any request', () => {
     expect(lines.length).toBeGreaterThanOrEqual(runs.numRuns);
   }, 3_600_000);
 
-  it('over a socket is, too', async () => {
+  it('also over a socket', async () => {
     const plain = sent.filter(({ target: path }) => /^[\x21-\x7e]+$/.test(path));
     await fc.assert(
       fc.asyncProperty(plain, (one) => judge(one, overSocket)),

@@ -51,7 +51,7 @@ function whoamiAt(socketPath: string): Promise<number> {
 }
 
 describe('an address', () => {
-  it('is taken before it is served, and whoever connects until then is turned away', async () => {
+  it('is taken before it is served, and clients that connect until then are turned away', async () => {
     const bound = await bindTcp({ host: '127.0.0.1', port: 0 });
     const early = connect({ host: '127.0.0.1', port: bound.at.port });
     expect(await readToEnd(early)).toBe('');
@@ -141,7 +141,7 @@ describe('a request that never was one', () => {
 });
 
 describe('a body', () => {
-  it('that does not end in time is 408, told with who sent it', async () => {
+  it('that does not end in time is 408, logged with its sender', async () => {
     const socket = await openSocket(hasty.port);
     const answered = readToEnd(socket);
     socket.write(`${HEAD(['Content-Type: application/json', 'Content-Length: 50'])}{"family"`);
@@ -151,7 +151,7 @@ describe('a body', () => {
     expect(line).toMatchObject({ status: 408, actor: 'ada', path: '/api/v1/query', address: '127.0.0.1' });
   });
 
-  it('whose chunks are none is 400, told once', async () => {
+  it('with malformed chunks is 400, once', async () => {
     const before = open.lines.length;
     const answer = await raw(
       open.port,
@@ -162,7 +162,7 @@ describe('a body', () => {
     expect(open.lines.slice(before).filter(({ status }) => status === 400)).toHaveLength(1);
   });
 
-  it('followed by what is no request is answered first, and is the last', async () => {
+  it('followed by something that is not a request is answered first, and is the last', async () => {
     const body = '{"family":"resource","namespace":"/"}';
     const head = HEAD(['Content-Type: application/json', `Content-Length: ${String(body.length)}`]);
     const answer = await raw(open.port, `${head}${body}no request at all\r\n\r\n`);

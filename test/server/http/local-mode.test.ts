@@ -41,7 +41,7 @@ describe('local mode', () => {
     );
   });
 
-  it('tells a namespace that is not there from an empty one', async () => {
+  it('distinguishes a missing namespace from an empty one', async () => {
     const reply = await call(open.port, { body: { family: 'resource', namespace: '/nowhere' } });
     expect([reply.status, reply.json?.['code']]).toEqual([404, 'namespace.not_found']);
   });

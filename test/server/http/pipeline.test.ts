@@ -208,7 +208,7 @@ describeOnStores('the pipeline', (store) => {
       expect((await ask({ method, url, headers, body: '{}' })).status).toBe(status);
     });
 
-    it('of a type is told with the types of the route', async () => {
+    it('of another type is refused with the types of the route', async () => {
       const headers = { ...auth, 'If-Match': '"1"', 'Idempotency-Key': 'k', 'content-type': 'text/plain' };
       const titles = ['PATCH /things/1', 'POST /things'].map(async (line) => {
         const [method = '', url = ''] = line.split(' ');
@@ -250,7 +250,7 @@ describeOnStores('the pipeline', (store) => {
       expect((await ask({ method: 'PATCH', url: '/things/1', headers, body })).status).toBe(413);
     });
 
-    it('of no body is no body', async () => {
+    it('without a body has none', async () => {
       expect((await ask({ method: 'PUT', url: '/things/1', headers: auth })).status).toBe(200);
       expect((await ask({ method: 'PUT', url: '/things/1', headers: auth, body: '{}' })).status).toBe(400);
     });

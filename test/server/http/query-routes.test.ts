@@ -114,7 +114,7 @@ describe('POST /api/v1/query', () => {
     expect((await query(adaKey, { ...on, where: { name: { ne: 'x' } } })).json?.['code']).toBe('query.cursor');
   });
 
-  it('denies with the step, the same where there is no such namespace', async () => {
+  it('denies with the step, even if there is no such namespace', async () => {
     for (const namespace of ['/labs/cryo', '/labs/nowhere']) {
       const reply = await query(adaKey, { family: 'resource', namespace });
       expect([reply.status, reply.json]).toEqual([
@@ -137,7 +137,7 @@ describe('POST /api/v1/query', () => {
     expect((await query(elsewhere, body)).json?.['step']).toBe('restriction');
   });
 
-  it('tells who may read the namespace that there is none, and nobody else', async () => {
+  it('tells only actors who may read the namespace that there is none', async () => {
     const body = { family: 'resource', namespace: '/labs/optics/typo', orderBy: [{ name: 'asc' }] };
     expect((await query(adaKey, body)).json?.['code']).toBe('namespace.not_found');
     expect(names(await query(bobKey, body))).toEqual(['lens', 'mirror']);

@@ -161,7 +161,7 @@ describe('GET of a record by its id', () => {
     });
   });
 
-  it('tells nothing to one who may only write, nor to a key that carries less', async () => {
+  it('reveals nothing to an actor who may only write, nor to a key that carries less', async () => {
     const expected = await bytesOf(`/resources/${idOf('ff')}`);
     const [, record = {}] = SHOWN;
     const noScope = (await open.key({ scopes: scopeSetOf(['process-run:read']) })).text;
@@ -204,7 +204,7 @@ describe('GET of a namespace by its path', () => {
     expect([reply.status, reply.headers['etag'], reply.json]).toEqual([200, '"7"', NAMESPACES[1]]);
   });
 
-  it('gives the root to who may read it', async () => {
+  it('gives the root to actors who may read it', async () => {
     const root = policyOf([[ada, '/', ['namespace:read']]]);
     open.gateway.policies.activate({ policy: root }, 'test');
     const reply = await get('/namespaces/');
@@ -229,7 +229,7 @@ describe('GET of a namespace by its path', () => {
     expect(await step((await open.key({ restrictions: [] })).text)).toBe('restriction');
   });
 
-  it('tells who may read it that there is none', async () => {
+  it('answers an actor who may read it that there is none', async () => {
     const reply = await get('/namespaces/labs/optics/typo');
     expect([reply.status, reply.json?.['code'], reply.json?.['step']]).toEqual([404, 'namespace.not_found', undefined]);
   });

@@ -61,7 +61,7 @@ describeOnStores('an actor that queries', (store) => {
     expect(resolved).toEqual([[LABS, 'ada']]);
   });
 
-  it('is resolved anew under each policy, and decided by that one alone', async () => {
+  it('is resolved again under each policy, and decided by that one alone', async () => {
     const key = await keyOf(null);
     expect(await query(key, '/labs')).toBe(404);
     services.policies.activate({ policy: ARCHIVE }, 'test');

@@ -81,7 +81,7 @@ async function readSlowly(socket: Socket, pause: number): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-it('keeps 60 that read nothing to a bounded memory, refuses the rest, and ends them; who reads gets everything', async () => {
+it('keeps 60 clients that read nothing to a bounded memory, refuses the rest, and ends them; clients that read get everything', async () => {
   const steady = readSlowly(await ask(), 60);
   expect(await call(port, { body: PAGE, headers: { host: `localhost:${String(port)}` } })).toMatchObject({
     status: 200,

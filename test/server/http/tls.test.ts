@@ -250,7 +250,7 @@ describe('certificates that change', () => {
     await watch.stop();
   });
 
-  it('are found without a signal, and a fault is told once', async () => {
+  it('are found without a signal, and a fault is reported once', async () => {
     const files = { ...used('polled', server), clientCaFile: null };
     const polled = await openTlsIdentity(files);
     const watch = watchTlsFiles(polled, { log, interval: 20 });

@@ -259,7 +259,7 @@ describe('what nobody may see', () => {
 });
 
 describe('the text format', () => {
-  it('escapes what would end a label, and spells what is no number', async () => {
+  it('escapes what would end a label, and spells values that are not numbers', async () => {
     const registry = makeRegistry();
     registry.gauge({ name: 'odd', help: 'Odd.', labels: ['name'] }, () => [
       [NaN, 'a "quoted" \\ one'],

@@ -84,7 +84,7 @@ describe('the active policy', () => {
 });
 
 describe('listeners', () => {
-  it('are told what changed, with patches that make the new state of the old one', () => {
+  it('learn what changed, with patches that turn the old state into the new one', () => {
     const { policies } = open();
     const before = policies.state();
     const told: PolicyChange[] = [];
@@ -106,7 +106,7 @@ describe('listeners', () => {
     expect(told).toHaveLength(1);
   });
 
-  it('that fail undo nothing, and the others are told', () => {
+  it('that fail undo nothing, and the others still hear of it', () => {
     const { policies, lines } = open();
     const told: number[] = [];
     policies.subscribe(() => {

@@ -65,7 +65,7 @@ it('stays with what was published before, wherever the writer of the next one wa
   expect(await followed.look()).toEqual([B.policy.digest, null]);
 });
 
-it('is told from what its files are named after: a swapped snapshot is refused, wherever a link leads', async () => {
+it('is recognized by the names of its files: a swapped snapshot is refused, wherever a link leads', async () => {
   keep(B, A.bytes);
   point(B);
   expect(await followed.look()).toEqual([A.policy.digest, 'snapshot.digest']);

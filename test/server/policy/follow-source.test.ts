@@ -40,7 +40,7 @@ describe('a snapshot file that is followed', () => {
     expect(policies.current().policy.digest).toBe(B.policy.digest);
   });
 
-  it('stays out where it is damaged, gone, too large or no file, says why, and comes in when it is mended', async () => {
+  it('is refused if it is damaged, gone, too large or not a file, with the reason, and taken when it is mended', async () => {
     const { policies, path, put, look, lines } = await follow();
     const damaged = Buffer.from(B.bytes);
     damaged[100] = (damaged[100] ?? 0) ^ 1;
@@ -96,7 +96,7 @@ describe('a snapshot file that is followed', () => {
     expect(lines).toEqual([]);
   });
 
-  it('is looked at by one at a time, whoever hurries', async () => {
+  it('is checked by one caller at a time', async () => {
     const { policies, put, watch } = await follow();
     put(B.bytes);
     const looks = Array.from({ length: 6 }, () => watch.hurry());
@@ -112,7 +112,7 @@ describe('a policy folder that is followed', () => {
   const grant = (namespace: string): string =>
     `grants:\n  - id: ada\n    identity: orcid:ada\n    scopes: [resource:read]\n    namespace: ${namespace}\n`;
 
-  it('is checked, compiled and tested first; what is wrong is told with its place, and the one in force stays', async () => {
+  it('is checked, compiled and tested first; mistakes are reported with their place, and the one in force stays', async () => {
     const folder = await makeFolder({ 'policy.yaml': HEADER, 'grants.yaml': grant('/a') });
     const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
     const clock = { now: (): Instant => instantOf(NOON) };

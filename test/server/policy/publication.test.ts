@@ -63,7 +63,7 @@ describe('a snapshot that must be published', () => {
     expect(policies.state().refusal?.message).toContain('folder');
   });
 
-  it('may be published anew, and stays the same handle', async () => {
+  it('may be published again, and stays the same handle', async () => {
     const { look, sign, policies } = await published();
     sign(statementOf(A, { generation: 9, expires: instantOf(NOON + 48 * HOUR) }));
     expect(await look()).toEqual([A.policy.digest, null]);
@@ -81,7 +81,7 @@ describe('a snapshot that must be published', () => {
     expect(await look()).toEqual([B.policy.digest, null]);
   });
 
-  it('decides nothing any more once its statement has expired, and again when it is published anew', async () => {
+  it('decides nothing once its statement has expired, and decides again when it is published again', async () => {
     const { look, sign, policies, advance, lines } = await published();
     const stale = (): string => stalenessOf(policies.state(), NO_AGE_LIMITS, instantOf(NOON + 25 * HOUR));
     expect(stale()).toBe('hard');
@@ -118,7 +118,7 @@ describe('generations', () => {
     expect(await generationOf(A)).toBe(3);
   });
 
-  it('are those of all gateways on one store, which may be told of a policy at once', async () => {
+  it('are those of all gateways on one store, which may learn of a policy at once', async () => {
     await record(A);
     expect(new Set(await Promise.all(Array.from({ length: 12 }, () => generationOf(B))))).toEqual(new Set([2]));
     const mixed = await Promise.all([A, B, C, A, B, C].map((made) => generationOf(made)));

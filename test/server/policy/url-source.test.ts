@@ -91,7 +91,7 @@ describe('a snapshot at an address', () => {
     await until(A.policy.digest, null);
     server.put(beside, null);
     await until(A.policy.digest, 'signature.missing');
-    // Signed anew: the snapshot alone says "not modified" then.
+    // Signed again: the snapshot alone says "not modified" then.
     server.put(beside, Buffer.from(signedBy(statementOf(A, { generation: 10 }), [ana])));
     await until(A.policy.digest, null);
     expect(policies.current().statement?.generation).toBe(10);

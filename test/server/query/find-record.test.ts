@@ -83,7 +83,7 @@ describeOnStores('finding a record', (store) => {
     ).toBeNull();
   });
 
-  it('takes a stored path that is none for no place at all', async () => {
+  it('treats an invalid stored path as no record', async () => {
     const id = '01900000-0000-7000-8000-ffffffffffff';
     await store.db.knex.raw(
       `INSERT INTO records (id, family, path, name, properties, revision, created_at, updated_at, created_by)
@@ -98,7 +98,7 @@ describeOnStores('finding a record', (store) => {
     expect(await findNamespace(store.db, only('/a/b'))).toBeNull();
   });
 
-  it('refuses what is no predicate', () => {
+  it('refuses values that are not predicates', () => {
     const forged = {} as RowPredicate;
     expect(() => namespaceStatement(forged)).toThrow(TypeError);
     const id = String(records[0]?.['id']);

@@ -364,7 +364,7 @@ describe('a query is refused', () => {
     });
   });
 
-  it('with no more than 32 faults told, and no value of the input in them', () => {
+  it('with at most 32 faults reported, and no value of the input in them', () => {
     const where = Object.fromEntries(
       Array.from({ length: 60 }, (_, index) => [`f${String(index)}`, { eq: 'SECRET-VALUE' }]),
     );

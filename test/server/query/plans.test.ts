@@ -260,7 +260,7 @@ describePostgres('the plans on a store of 80,000 records', () => {
     expect(none).toBeGreaterThan(60_000);
   });
 
-  it('plan as they are told to', async () => {
+  it('use the plans that their settings ask for', async () => {
     const { rows } = await db.knex.raw<{ rows: readonly { name: string; setting: string }[] }>(
       'SELECT name, setting FROM pg_settings WHERE name = ANY(?)',
       [[...PLANNER_SETTINGS.keys()]],
