@@ -71,7 +71,7 @@ export function makeRequestAudit(trail: Recorder): RequestAudit {
         if (status === 401) noteFailure(exchange, status);
         return;
       }
-      if (UNRECORDED.has(code) || (queries === 'none' && isQuery(exchange.judged))) return;
+      if (UNRECORDED.has(code) || (queries === 'none' && isRead(exchange.route))) return;
       // The root is refused by itself, before anything is asked.
       const refused = step === undefined ? {} : ({ decision: { decision: 'deny', step } } as const);
       const parts = { ...refused, ...partsOf(exchange, status) };
@@ -105,6 +105,11 @@ function makeFailures(trail: Recorder): (exchange: Exchange, status: number) => 
 
 function whoIs(actor: NonNullable<Exchange['actor']>): EventActor {
   return 'credentialScopes' in actor ? eventActor(actor) : eventAdmin(actor);
+}
+
+/** Whatever becomes of it: that a record is not there leaves no more than that it may not be seen. */
+function isRead(route: Route | null): boolean {
+  return route?.access === 'visibility' || route?.access === 'record';
 }
 
 function isQuery(judged: Judged | null): boolean {

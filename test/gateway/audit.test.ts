@@ -172,6 +172,12 @@ describe('the audit of requests', () => {
     const { text: key } = await served.key();
     await call(served.port, { ...query('/labs/x'), key });
     await call(served.port, { ...query('/vault'), key });
+    if (queries === 'none') {
+      for (const id of ['01900000-0000-7000-8000-00000000dead', 'no-id']) {
+        await call(served.port, { method: 'GET', path: `/api/v1/resources/${id}`, key });
+      }
+      await call(served.port, { ...query('/labs/x', { nonsense: 1 }), key });
+    }
     expect((await served.events()).map(({ kind }) => kind)).toEqual(kinds);
   });
 
