@@ -19,7 +19,7 @@ export function rewriting(db: Database, rewrite: (statement: Statement) => State
     const { rows } = await db.knex.raw<{ readonly rows: readonly Row[] }>(changed, values);
     return rows;
   };
-  return { ...db, read };
+  return { ...db, read, readReplica: read };
 }
 
 /** In bindings the end of an exact namespace is its stored path and a space; that of a subtree ends in the next character. */
