@@ -157,7 +157,8 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): Team {
     worker.on('message', (message: ToPrimary) => {
       if (slot.worker === worker) onSaid(slot, message);
     });
-    worker.once('error', (error) => {
+    // Each of them: one that nobody hears would end the primary.
+    worker.on('error', (error) => {
       log.error({ worker: slot.number, error }, 'a worker cannot be reached');
     });
     worker.once('exit', (code: number | null, signal: string | null) => {

@@ -125,8 +125,9 @@ function giveUp(error: unknown): void {
   process.send?.({ kind: 'failed', ...fault } satisfies ToPrimary, undefined, undefined, () => process.exit(1));
 }
 
-// A terminal and a supervisor send these to all processes of a group: what is to be done, the primary says.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+// A terminal and a supervisor send these to all processes of a group: what is to be done, the primary says. By SIGUSR1 Node would
+// open a debugger.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const) process.on(signal, () => undefined);
 
 let serving: Promise<Told | null> | null = null;
 process.on('message', (message: ToWorker) => {

@@ -75,6 +75,14 @@ describe('a gateway with two workers', () => {
     expect(new Set(said(served, 'request').map(({ worker }) => worker))).toEqual(new Set([1, 2]));
   });
 
+  it('O04 opens no debugger in a worker when it is told to', async () => {
+    for (const pid of pidsOf(served)) process.kill(pid, 'SIGUSR1');
+    const answers = await ask(served, key, 8);
+    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
+    expect(served.stderr()).not.toMatch(/Debugger listening/i);
+    expect(pidsOf(served).every(isAlive)).toBe(true);
+  });
+
   it('takes a new policy over in all of them within a second', async () => {
     await writeFile(join(folder, 'grants.yaml'), POLICY['grants.yaml'].replace('id: ada', 'id: anew'));
     served.child.kill('SIGHUP');
