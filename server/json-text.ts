@@ -1,6 +1,6 @@
 // Places in a JSON text, for messages: where it stops being JSON, which key stands twice, and the pointer to an offset.
 // `server/json.ts` reads the values; this only ever runs on a text that is refused.
-import { HTTP_LIMITS } from './limits.js';
+import { HTTP_LIMITS } from './limits/http.js';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;

@@ -2,7 +2,7 @@
 // disk, a reader that is gone or stuck) costs its lines and nothing else: they are counted, and the count is the first thing
 // that is written when writing works again.
 import { write } from 'node:fs';
-import { LOG_LIMITS } from './limits.js';
+import { LOG_LIMITS } from './limits/logs.js';
 
 export interface LogDestination {
   /** One line with its end. Never throws and never waits. */

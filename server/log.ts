@@ -2,7 +2,7 @@
 // the database are left out, because they quote stored and bound values, and others may read a shared log.
 import type { Writable } from 'node:stream';
 import { pino } from 'pino';
-import { LOG_LIMITS } from './limits.js';
+import { LOG_LIMITS } from './limits/logs.js';
 import { makeLogDestination } from './log-destination.js';
 import type { Logger } from './ports.js';
 

@@ -18,7 +18,7 @@ import { checkDatasetLine } from '../server/api/dataset-schema.js';
 import { TOPIC_NAMES } from '../server/cli/topics.js';
 import { parseDecideLine } from '../server/cli/decide-line.js';
 import { EXIT_MEANINGS } from '../server/cli/exit-codes.js';
-import { QUERY_LIMITS } from '../server/limits.js';
+import { QUERY_LIMITS } from '../server/limits/queries.js';
 import { PROBLEMS } from '../server/problem.js';
 import { parseQuery } from '../server/query/parse-query.js';
 import { withCommands, withLanguage, withProblems } from './support/made-pages.js';

@@ -1,6 +1,6 @@
 // What the admin listener takes and answers, as JSON Schemas: health, status and API keys.
 import { ALL_SCOPES, scopeNames } from '../../engine/index.js';
-import { KEY_LIMITS } from '../limits.js';
+import { KEY_LIMITS } from '../limits/credentials.js';
 import { digest } from './answer-schemas.js';
 import { bodyShape } from './body-shape.js';
 import { instant } from './record-schema.js';

@@ -1,6 +1,6 @@
 // What the routes answer, as JSON Schemas: the API's description shows them, and tests hold every answer to them.
 import { scopeNames, ALL_SCOPES } from '../../engine/index.js';
-import { QUERY_LIMITS } from '../limits.js';
+import { QUERY_LIMITS } from '../limits/queries.js';
 import { PROBLEMS } from '../problem.js';
 import { familyName, namespacePath, reachName, SELECTED_RECORD } from './record-schema.js';
 import { schema, whole } from './schema.js';

@@ -2,7 +2,7 @@
 // itself sets: ids, instants, author and revision. Everything else is refused, so no member of a body is ever without
 // effect.
 import type { Family } from '../../engine/index.js';
-import { COMMAND_LIMITS } from '../limits.js';
+import { COMMAND_LIMITS } from '../limits/records.js';
 import { type BodyShape, bodyShape, type ObjectSchema } from './body-shape.js';
 import { FIELD_SCHEMAS, type Json, type RecordFields } from './dataset-schema.js';
 import { namespacePath, RECORD_SCHEMAS } from './record-schema.js';

@@ -1,6 +1,6 @@
 // The shape of a dataset's line for each family (docs/datasets.md "A line"). null says the same as leaving a text,
 // reference or instant out; whatever a family does not have is refused.
-import { COMMAND_LIMITS } from '../limits.js';
+import { COMMAND_LIMITS } from '../limits/records.js';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { FAMILIES, isFamily, nearest, type Family } from '../../engine/index.js';
 import { NAME_PATTERN, toShapeFault, UUID_PATTERN, type ShapeFault } from './shape-fault.js';

@@ -1,7 +1,7 @@
 // Collecting what is wrong with a body: every fault with its place, none with a value of the input (docs/errors.md).
 import { pointerTo } from '../json.js';
 import { ApiProblem, type ProblemCode, type ProblemError } from '../problem.js';
-import { QUERY_LIMITS } from '../limits.js';
+import { QUERY_LIMITS } from '../limits/queries.js';
 
 /** The keys from the top of the body to the place. */
 export type Place = readonly (string | number)[];

@@ -2,7 +2,7 @@
 // of a body that does not have it. `where` is only known to be an object here; its fields, operators and operands are
 // read by server/query.
 import { nearest } from '../../engine/index.js';
-import { QUERY_LIMITS } from '../limits.js';
+import { QUERY_LIMITS } from '../limits/queries.js';
 import type { ProblemCode } from '../problem.js';
 import { type BodyShape, bodyShape, type ObjectSchema } from './body-shape.js';
 import type { Place } from './faults.js';

@@ -1,6 +1,6 @@
 // What may stand in `where`, as a JSON Schema for editors and for the API's description. The gateway reads conditions itself
 // (server/query/condition.ts), because it knows the fields and says better what is wrong; a test holds the two together.
-import { QUERY_LIMITS } from '../limits.js';
+import { QUERY_LIMITS } from '../limits/queries.js';
 
 const value = { type: ['number', 'string', 'boolean'] };
 const ordered = { type: ['number', 'string'] };

@@ -15,7 +15,7 @@ import {
   visibilityAs,
   visibilityDigest,
 } from '../../engine/index.js';
-import { AUDIT_LIMITS } from '../limits.js';
+import { AUDIT_LIMITS } from '../limits/logs.js';
 import type { AccessAsked, CopyAsked, Operation } from './event.js';
 
 /** What a request asks of the policy, noted before anything is done about it. */

@@ -1,7 +1,7 @@
 // Carries events from the outbox to the log: claimed, appended, on the disk, and only then removed. What was claimed stays in memory
 // until it is removed, and after a crash the log itself says what it has, so each is appended once.
 import type { Database } from '../db/database.js';
-import { AUDIT_LIMITS } from '../limits.js';
+import { AUDIT_LIMITS } from '../limits/logs.js';
 import type { Logger } from '../ports.js';
 import { type Head, readLine } from './chain.js';
 import { isStoredEvent } from './event-schema.js';

@@ -24,7 +24,7 @@ import {
 } from '../../engine/index.js';
 import type { AdminActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
-import { AUDIT_LIMITS } from '../limits.js';
+import { AUDIT_LIMITS } from '../limits/logs.js';
 
 export type EventKind = 'command' | 'query' | 'refusal' | 'authentication' | 'admin';
 export type Outcome = 'allowed' | 'denied' | 'failed';

@@ -5,7 +5,7 @@ import { randomInt } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { createLockFolder, type HeldLock, readLock, stillOwns, takeLock } from '../db/embedded/owner-lock.js';
 import { codeOf } from '../db/failures.js';
-import { OWNER_LIMITS } from '../limits.js';
+import { OWNER_LIMITS } from '../limits/store.js';
 import { AuditError } from './audit-error.js';
 import { BEGINNING, type Head, readLine } from './chain.js';
 import { syncFolder } from './file-layer.js';

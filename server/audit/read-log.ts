@@ -1,7 +1,7 @@
 // Reads logs line by line, a megabyte at a time, however long they are.
 import { isUtf8 } from 'node:buffer';
 import { open } from 'node:fs/promises';
-import { AUDIT_LIMITS } from '../limits.js';
+import { AUDIT_LIMITS } from '../limits/logs.js';
 import type { LogFile } from './log-files.js';
 
 /** Lines of a file, in groups. */

@@ -15,7 +15,7 @@ import {
   scopeSetOf,
   unrestrictedPolicy,
 } from '../../engine/index.js';
-import { AUDIT_LIMITS } from '../limits.js';
+import { AUDIT_LIMITS } from '../limits/logs.js';
 import { makeRecent, type Recent } from '../recent.js';
 import { cite } from './cite.js';
 import { type AccessAsked, citedGrants, type CopyAsked, type EventActor } from './event.js';

@@ -4,7 +4,7 @@ import { access, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promise
 import { join } from 'node:path';
 import { loadSnapshot, type Policy } from '../../engine/index.js';
 import { codeOf } from '../db/failures.js';
-import { POLICY_LIMITS } from '../limits.js';
+import { POLICY_LIMITS } from '../limits/policy.js';
 import { syncFolder } from './file-layer.js';
 
 const HEX = /^sha256:([0-9a-f]{64})$/;

@@ -1,6 +1,6 @@
 // Whether the logs of a folder are intact: every event unchanged, in its place, and none missing, as far as the logs
 // themselves show (docs/audit.md "Verifying"). A head that was noted elsewhere shows whether the end was cut off.
-import { AUDIT_LIMITS } from '../limits.js';
+import { AUDIT_LIMITS } from '../limits/logs.js';
 import { BEGINNING, type ChainLine, type Head, readLine } from './chain.js';
 import { listLogs, type LogFile } from './log-files.js';
 import { readFiles } from './read-log.js';

@@ -1,7 +1,7 @@
 // Appends events to one log: in groups, each written and synced before the next. What was given and is not on the disk yet is kept until
 // it is, whatever fails; a file whose write or fsync has failed is cut back to what is known to be on the disk and left, and the log
 // goes on in a new one.
-import { AUDIT_LIMITS } from '../limits.js';
+import { AUDIT_LIMITS } from '../limits/logs.js';
 import type { Logger } from '../ports.js';
 import { type Head, link } from './chain.js';
 import type { AuditEvent } from './event.js';

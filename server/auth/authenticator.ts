@@ -2,7 +2,7 @@
 // Each way to authenticate is one authenticator; nothing else in the gateway knows how many there are.
 import type { X509Certificate } from 'node:crypto';
 import type { Instant } from '../../engine/index.js';
-import { HTTP_LIMITS } from '../limits.js';
+import { HTTP_LIMITS } from '../limits/http.js';
 import { ApiProblem, type AuthenticationFault } from '../problem.js';
 import type { TraceHeaders } from '../trace.js';
 

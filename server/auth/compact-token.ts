@@ -1,7 +1,7 @@
 // A JSON Web Token before anything of it is believed: one spelling for each token (RFC 7515 compact, canonical base64url), strict
 // JSON without duplicate members, and of its header only what an issuer's settings can answer. What it claims is read elsewhere.
 import { parseStrictJson } from '../json.js';
-import { TOKEN_LIMITS } from '../limits.js';
+import { TOKEN_LIMITS } from '../limits/credentials.js';
 import { notValid } from './authenticator.js';
 
 export type Claims = ReadonlyMap<string, unknown>;

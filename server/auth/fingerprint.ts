@@ -1,7 +1,7 @@
 // Fingerprints: a keyed hash of what identifies a credential, never of its spelling (docs/credentials.md "Fingerprints"). The
 // key belongs to the installation and is kept in its database, so that every process and every restart gives the same.
 import { createHmac, createSecretKey } from 'node:crypto';
-import { KEY_LIMITS } from '../limits.js';
+import { KEY_LIMITS } from '../limits/credentials.js';
 import { makeRecent } from '../recent.js';
 import type { RequestActor } from './request-actor.js';
 

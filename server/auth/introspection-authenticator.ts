@@ -2,7 +2,7 @@
 // plainly is no; a token that cannot be asked about is refused.
 import { hash } from 'node:crypto';
 import type { Instant } from '../../engine/index.js';
-import { TOKEN_LIMITS } from '../limits.js';
+import { TOKEN_LIMITS } from '../limits/credentials.js';
 import { OutgoingError, send } from '../outgoing.js';
 import { makeRecent } from '../recent.js';
 import { readSmallFile, SmallFileError } from '../small-file.js';

@@ -1,7 +1,7 @@
 // The keys of one issuer over time: fetched when they are needed and when they have become old, one fetch at a time and with a
 // pause between two, so that no token makes the gateway ask often. What was fetched outlives an outage of the issuer, for a time.
 import type { Instant } from '../../engine/index.js';
-import { TOKEN_LIMITS } from '../limits.js';
+import { TOKEN_LIMITS } from '../limits/credentials.js';
 import { isLoopbackUrl, OutgoingError, send, urlFault } from '../outgoing.js';
 import type { Clock, Logger } from '../ports.js';
 import type { TraceHeaders } from '../trace.js';

@@ -4,7 +4,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Instant } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
-import { KEY_LIMITS } from '../limits.js';
+import { KEY_LIMITS } from '../limits/credentials.js';
 import type { Logger } from '../ports.js';
 import { makeRecent } from '../recent.js';
 import { adminOfKey, type AdminActor } from './admin-actor.js';

@@ -2,7 +2,7 @@
 // read before it came, so a key that was revoked is refused from that moment on, by every process. While a look-up does not end others
 // are begun beside it, each after twice the time: a connection that is lost holds nobody up, and a store that is busy is asked a few times.
 import type { Database } from '../db/database.js';
-import { KEY_LIMITS } from '../limits.js';
+import { KEY_LIMITS } from '../limits/credentials.js';
 import { findKeys, type FoundKeys, type StoredKey } from './api-keys.js';
 
 /** The key as it is stored now; null if there is none. Rejects with the store's error. */

@@ -11,7 +11,7 @@ import {
   scopeSetOf,
   subjectFault,
 } from '../../engine/index.js';
-import { KEY_LIMITS } from '../limits.js';
+import { KEY_LIMITS } from '../limits/credentials.js';
 import type { NewKey } from './api-keys.js';
 
 /** As it was written. */

@@ -4,7 +4,7 @@
 import { hash } from 'node:crypto';
 import { compactVerify } from 'jose';
 import type { Instant } from '../../engine/index.js';
-import { TOKEN_LIMITS } from '../limits.js';
+import { TOKEN_LIMITS } from '../limits/credentials.js';
 import type { Clock, Logger } from '../ports.js';
 import type { TraceHeaders } from '../trace.js';
 import { makeRecent } from '../recent.js';

@@ -2,7 +2,7 @@
 // settings name. The algorithm is the settings', also where a key does not say one; what does not fit is left out.
 import { type CryptoKey, importJWK, type JWK } from 'jose';
 import { parseStrictJson } from '../json.js';
-import { TOKEN_LIMITS } from '../limits.js';
+import { TOKEN_LIMITS } from '../limits/credentials.js';
 
 /** The algorithms that an issuer may be allowed: with a public key, each with one kind of it. */
 export const ALGORITHMS = Object.freeze({

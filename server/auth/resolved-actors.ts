@@ -2,7 +2,7 @@
 // What is kept of a policy goes with its handle, so nothing outlives a swap; and it is used only where it was made from the very
 // same identities, scopes and restrictions, so no credential that changes can make it wrong.
 import { type Policy, resolveActor, type ResolvedActor } from '../../engine/index.js';
-import { POLICY_LIMITS } from '../limits.js';
+import { POLICY_LIMITS } from '../limits/policy.js';
 import { makeRecent, type Recent } from '../recent.js';
 import type { RequestActor } from './request-actor.js';
 

@@ -1,7 +1,7 @@
 // Revoked credentials of every kind: a file of fingerprints, read again while the gateway runs. If the file becomes
 // unreadable, nobody is let back in: its last content stays in force.
 import { stat } from 'node:fs/promises';
-import { TOKEN_LIMITS } from '../limits.js';
+import { TOKEN_LIMITS } from '../limits/credentials.js';
 import type { Logger } from '../ports.js';
 import { readSmallFile, SmallFileError, systemCodeOf } from '../small-file.js';
 import { type Watch, watchEvery } from '../watch.js';

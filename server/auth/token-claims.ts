@@ -13,7 +13,7 @@ import {
   type ScopeSet,
   scopeSetOf,
 } from '../../engine/index.js';
-import { KEY_LIMITS, TOKEN_LIMITS } from '../limits.js';
+import { KEY_LIMITS, TOKEN_LIMITS } from '../limits/credentials.js';
 import { notValid } from './authenticator.js';
 import type { Claims } from './compact-token.js';
 import type { CredentialHolder } from './request-actor.js';

@@ -13,7 +13,7 @@ import {
   type RawRequest,
 } from '../../engine/index.js';
 import { parseStrictJson, pointerTo } from '../json.js';
-import { CLI_LIMITS } from '../limits.js';
+import { CLI_LIMITS } from '../limits/command-line.js';
 
 export type LineId = string | number | null;
 

@@ -11,7 +11,7 @@ import {
   type SnapshotFault,
   verifyDecisions,
 } from '../../engine/index.js';
-import { POLICY_LIMITS } from '../limits.js';
+import { POLICY_LIMITS } from '../limits/policy.js';
 import type { CheckReport, CheckRequest, Phase } from '../policy/check-policy.js';
 import type { OpenResult, Purpose } from '../policy/open-policy.js';
 import { EXIT, statusOf } from './exit-codes.js';

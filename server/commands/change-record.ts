@@ -4,7 +4,7 @@ import type { Json } from '../api/dataset-schema.js';
 import { askedOf } from '../audit/event.js';
 import { sql, type Fragment } from '../db/sql.js';
 import { storedPath } from '../db/tables.js';
-import { COMMAND_LIMITS } from '../limits.js';
+import { COMMAND_LIMITS } from '../limits/records.js';
 import { ApiProblem } from '../problem.js';
 import { referencesOf, resourcesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';

@@ -10,7 +10,7 @@ import type { RequestActor } from '../auth/request-actor.js';
 import type { Database } from '../db/database.js';
 import { sqlStateOf } from '../db/failures.js';
 import { rowsOf } from '../db/sql.js';
-import { COMMAND_LIMITS } from '../limits.js';
+import { COMMAND_LIMITS } from '../limits/records.js';
 import { type IdSource, makeIdSource } from '../ports.js';
 import { ApiProblem } from '../problem.js';
 import { makeRecent } from '../recent.js';

@@ -7,7 +7,7 @@ import { formatInstant, instantOf, type Instant } from '../../engine/index.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import { canonicalJson } from '../canonical-json.js';
 import { sql } from '../db/sql.js';
-import { COMMAND_LIMITS } from '../limits.js';
+import { COMMAND_LIMITS } from '../limits/records.js';
 import type { Done, Session } from './command.js';
 
 export interface AnswerKey {

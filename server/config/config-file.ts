@@ -5,7 +5,7 @@ import { basename, dirname } from 'node:path';
 import { Ajv, type ErrorObject } from 'ajv';
 import { type Range, readYaml } from '../../engine/compiler.js';
 import { nearest } from '../../engine/index.js';
-import { CONFIG_LIMITS } from '../limits.js';
+import { CONFIG_LIMITS } from '../limits/command-line.js';
 import type { ConfigFault } from './config-error.js';
 import { CONFIG_SCHEMA } from './config-schema.js';
 import { laterNames, memberOf, type Row, rowsOf } from './setting.js';

@@ -12,7 +12,9 @@ import {
   type SwitchNames,
   type ValuesOf,
 } from './setting.js';
-import { AUDIT_LIMITS, DATABASE_LIMITS, HTTP_LIMITS } from '../limits.js';
+import { HTTP_LIMITS } from '../limits/http.js';
+import { AUDIT_LIMITS } from '../limits/logs.js';
+import { DATABASE_LIMITS } from '../limits/store.js';
 import {
   ADDRESS,
   ADDRESS_OR_NONE,

@@ -4,7 +4,7 @@
 import { connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pg from 'pg';
-import { POOL_LIMITS } from '../limits.js';
+import { POOL_LIMITS } from '../limits/store.js';
 import { endsConnection, StoreError } from './failures.js';
 import { passwordFromFile } from './password-file.js';
 

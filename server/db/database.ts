@@ -3,7 +3,7 @@
 // There are three pools, so that none can take the connections of another: `read` for the statements of requests, knex for everything
 // that writes or takes a transaction, and `vital` for keys and health, which have to answer also while queries take all they can.
 import knex, { type Knex } from 'knex';
-import { DATABASE_LIMITS, EMBEDDED_LIMITS, POOL_LIMITS } from '../limits.js';
+import { DATABASE_LIMITS, EMBEDDED_LIMITS, POOL_LIMITS } from '../limits/store.js';
 import { VITAL } from './embedded/session.js';
 import { embeddedSource } from './embedded/source.js';
 import { externalSource, probeExternal } from './external.js';

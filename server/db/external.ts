@@ -2,7 +2,7 @@
 // object that might be printed and of every error.
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
-import { POOL_LIMITS } from '../limits.js';
+import { POOL_LIMITS } from '../limits/store.js';
 import { type ConnectionSource, StoreClient } from './connections.js';
 import { codeOf, reasonOf, StoreError } from './failures.js';
 import { PLANNER_SETTINGS, SCHEMA } from './session-settings.js';

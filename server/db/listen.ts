@@ -1,7 +1,7 @@
 // What other processes announce by NOTIFY, on a connection that does nothing else. It comes back by itself when it is lost; what was
 // announced meanwhile is not heard, so the handler is called once for each time that it has begun to listen.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { POOL_LIMITS } from '../limits.js';
+import { POOL_LIMITS } from '../limits/store.js';
 import { type ConnectionSource, StoreClient } from './connections.js';
 
 /** `payload` is null when something may have been missed: at the beginning, and after a connection was lost. */

@@ -4,7 +4,7 @@
 // their length together is what is bounded: for the names that are given, where whatever was longest unused goes first, and on each
 // connection, which is replaced when it has prepared that much.
 import pg from 'pg';
-import { MEMORY_LIMITS } from '../limits.js';
+import { MEMORY_LIMITS } from '../limits/queries.js';
 import { makeRecent } from '../recent.js';
 import type { StoreClient, StorePool } from './connections.js';
 import { type Fragment, placeholders, sharingValues } from './sql.js';

@@ -1,7 +1,7 @@
 // Reads from a replica of the external store, while what it answers is known to be no older than was allowed. Its age is measured: what
 // the primary had written at an instant of this process, the replica has replayed. So a primary that writes nothing is no lag, no clock
 // of a server counts, and a replica that nobody feeds any more is told from one that has nothing to do.
-import { POOL_LIMITS } from '../limits.js';
+import { POOL_LIMITS } from '../limits/store.js';
 import { type Watch, watchEvery } from '../watch.js';
 import { type ConnectionSource, StorePool } from './connections.js';
 import { storeFailure } from './failures.js';

@@ -2,7 +2,7 @@
 // ROLLBACK and no error, and knex calls that success (an acknowledged write would be lost): here it is an error.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
-import { POOL_LIMITS } from '../limits.js';
+import { POOL_LIMITS } from '../limits/store.js';
 import { sqlStateOf, StoreError } from './failures.js';
 
 export type Transaction = Knex.Transaction;

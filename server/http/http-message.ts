@@ -2,7 +2,7 @@
 // Also what becomes of a body that nobody wants to read.
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express } from 'express';
-import { HTTP_LIMITS } from '../limits.js';
+import { HTTP_LIMITS } from '../limits/http.js';
 import { ApiProblem } from '../problem.js';
 import { connectionOf } from './connection.js';
 import { type Incoming, type Outgoing, type Outlet, type Peer, RequestAborted } from './message.js';

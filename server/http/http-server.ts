@@ -4,7 +4,7 @@ import { createServer, type Server, STATUS_CODES } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { HTTP_LIMITS, TLS_LIMITS } from '../limits.js';
+import { HTTP_LIMITS, TLS_LIMITS } from '../limits/http.js';
 import { ApiProblem } from '../problem.js';
 import type { App } from './app.js';
 import { type ConnectionOptions, connectionOf, findConnection, openConnection } from './connection.js';

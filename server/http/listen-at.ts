@@ -1,7 +1,7 @@
 // Where a gateway listens, a TCP address (in clear text or under TLS) or a Unix socket, and how each is taken.
 import { lstatSync, rmSync } from 'node:fs';
 import { connect, type ListenOptions, type Server } from 'node:net';
-import { SYSTEM_LIMITS } from '../limits.js';
+import { SYSTEM_LIMITS } from '../limits/http.js';
 
 export interface TcpAt {
   readonly kind: 'tcp' | 'tls';

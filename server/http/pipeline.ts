@@ -28,7 +28,7 @@ import type { ClientAddress } from './client-address.js';
 import type { Cors } from './cors.js';
 import type { HostGuard } from './host-guard.js';
 import { type Incoming, type Outgoing, RequestAborted } from './message.js';
-import { SHARE_LIMITS } from '../limits.js';
+import { SHARE_LIMITS } from '../limits/http.js';
 import { addressName, type RateLimiter, tooMany } from './rate-limit.js';
 import { readJsonBody, readNoBody } from './request-body.js';
 import { checkTarget, hostOf, readHeaders } from './request-head.js';

@@ -1,6 +1,6 @@
 // Token buckets by name (an address, an actor): so many requests a second, with a second's worth in hand. Memory is bounded:
 // the name that has been quiet longest is forgotten first.
-import { RATE_LIMITS } from '../limits.js';
+import { RATE_LIMITS } from '../limits/http.js';
 import { ApiProblem, type LimitName } from '../problem.js';
 
 export interface RateLimiter {

@@ -3,7 +3,7 @@
 import type { ActivePolicy } from '../policy/active-policy.js';
 import { type AgeLimits, stalenessOf } from '../policy/staleness.js';
 import type { Clock } from '../ports.js';
-import { HEALTH_LIMITS } from '../limits.js';
+import { HEALTH_LIMITS } from '../limits/http.js';
 
 export interface ReadinessOptions {
   readonly policies: ActivePolicy;

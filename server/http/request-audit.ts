@@ -3,7 +3,7 @@
 import { cite, type Judged } from '../audit/cite.js';
 import { ANONYMOUS, eventActor, type EventActor, eventAdmin } from '../audit/event.js';
 import type { Recorder, NewEvent } from '../audit/trail.js';
-import { AUDIT_LIMITS } from '../limits.js';
+import { AUDIT_LIMITS } from '../limits/logs.js';
 import type { ApiProblem, ProblemCode } from '../problem.js';
 import { makeRecent } from '../recent.js';
 import type { Answer, Exchange, Page, PlainText } from './exchange.js';

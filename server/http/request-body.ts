@@ -1,7 +1,7 @@
 // A request's body: its framing is checked before a byte is read (identity encoding, media type, size), then the bytes, then
 // strict JSON, then the shape that the route declares. What the value means is the route's business.
 import { parseStrictJson } from '../json.js';
-import { HTTP_LIMITS } from '../limits.js';
+import { HTTP_LIMITS } from '../limits/http.js';
 import { ApiProblem } from '../problem.js';
 import { type Incoming, misshapen } from './message.js';
 import type { Headers } from './request-head.js';

@@ -1,6 +1,6 @@
 // What is wrong with a request before anybody asks who sent it: its target, and the headers that say where it goes, who it is
 // from and what it asks, where a second one would leave open which of the two counts.
-import { HTTP_LIMITS } from '../limits.js';
+import { HTTP_LIMITS } from '../limits/http.js';
 import { ApiProblem } from '../problem.js';
 import { malformed } from './message.js';
 

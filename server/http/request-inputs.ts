@@ -1,6 +1,6 @@
 // What a route takes beside its path and body: the query parameters and headers that it names. Everything else in a query
 // string is refused; every other header means nothing.
-import { HTTP_LIMITS } from '../limits.js';
+import { HTTP_LIMITS } from '../limits/http.js';
 import { ApiProblem } from '../problem.js';
 import { malformed, misshapen } from './message.js';
 import type { Headers } from './request-head.js';

@@ -1,6 +1,7 @@
 // The operator's log of requests: one line for each answer, with the caller as far as it is known. Of a flood of
 // refusals some have a line each, so that the id of an answer finds it; the others are counted, by their addresses.
-import { HTTP_LIMITS, LOG_LIMITS } from '../limits.js';
+import { HTTP_LIMITS } from '../limits/http.js';
+import { LOG_LIMITS } from '../limits/logs.js';
 import type { Logger } from '../ports.js';
 import type { ApiProblem } from '../problem.js';
 import type { Exchange } from './exchange.js';

@@ -1,6 +1,6 @@
 // Every route of the API listener. What is not in this list does not exist.
 import { makeExecutor } from '../commands/execute.js';
-import { COMMAND_LIMITS } from '../limits.js';
+import { COMMAND_LIMITS } from '../limits/records.js';
 import type { Route } from './route.js';
 import { batchRoute } from './routes/batch.js';
 import { makeCommandRoutes } from './routes/commands.js';

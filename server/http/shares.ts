@@ -1,7 +1,7 @@
 // What one actor may have of the gateway at once: so many requests at work, and so many bytes of answers that its
 // clients have yet to read. An actor with more waits behind its own requests, never behind those of others. All
 // together are bounded as well.
-import { SHARE_LIMITS } from '../limits.js';
+import { SHARE_LIMITS } from '../limits/http.js';
 import { ApiProblem } from '../problem.js';
 import { RequestAborted } from './message.js';
 import { tooMany } from './rate-limit.js';

@@ -2,7 +2,7 @@
 // the gateway runs. A pair that cannot be used never takes the place of one that can.
 import { constants, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { TLS_LIMITS } from '../limits.js';
+import { TLS_LIMITS } from '../limits/http.js';
 import type { Logger } from '../ports.js';
 import { readSmallFile, SmallFileError } from '../small-file.js';
 import { type Watch, watchEvery } from '../watch.js';

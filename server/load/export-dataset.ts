@@ -5,7 +5,7 @@ import { FAMILIES, type Family } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { rowsOf, sql } from '../db/sql.js';
 import { familyCode } from '../db/tables.js';
-import { LOAD_LIMITS } from '../limits.js';
+import { LOAD_LIMITS } from '../limits/records.js';
 
 export interface ExportReport {
   readonly records: number;

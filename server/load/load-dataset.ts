@@ -5,7 +5,7 @@ import type { Instant } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { isBlank } from '../json.js';
 import { makeDigestCounter } from './digest-counter.js';
-import { LOAD_LIMITS } from '../limits.js';
+import { LOAD_LIMITS } from '../limits/records.js';
 import { isOpening, readRecordLine, type DatasetText, type LineFault, type LoadRow } from './record-line.js';
 import type { KnownTemplates } from './template-rules.js';
 import { makeTrial, type Trial } from './trial.js';

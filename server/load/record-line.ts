@@ -7,7 +7,7 @@ import { contentFault, contentOf, type RecordContent, type Reference, references
 import { isTooLarge } from '../records/stored-bytes.js';
 import { readTemplate } from '../templates/template-schema.js';
 import type { DigestCounter } from './digest-counter.js';
-import { LOAD_LIMITS } from '../limits.js';
+import { LOAD_LIMITS } from '../limits/records.js';
 import { deriveId, nameDigest } from './record-id.js';
 
 /** A record as the store takes it; instants as RFC 3339 in UTC. */

@@ -1,7 +1,7 @@
 // Which namespaces a store has: those that were described, and those that are there because something is below them.
 import { canonicalize, lineageOf, type NamespacePath, nearest } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
-import { LOAD_LIMITS } from '../limits.js';
+import { LOAD_LIMITS } from '../limits/records.js';
 import { rowsOf, sql } from '../db/sql.js';
 import { familyCode, storedPath } from '../db/tables.js';
 

@@ -5,7 +5,7 @@ import { rowsOf, sql } from '../db/sql.js';
 import { pointerTo } from '../json.js';
 import { judgedPart, judgePart } from '../templates/judge-record.js';
 import { readTemplate, type TemplateResult } from '../templates/template-schema.js';
-import { LOAD_LIMITS } from '../limits.js';
+import { LOAD_LIMITS } from '../limits/records.js';
 import type { LoadRow } from './record-line.js';
 import type { Trial } from './trial.js';
 

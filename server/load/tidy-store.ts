@@ -1,7 +1,7 @@
 // What a store needs after many records came in at once: statistics for the planner, and the map that lets queries answer from
 // indexes alone. A server does so by itself some time later, the embedded engine never.
 import type { Database } from '../db/database.js';
-import { LOAD_LIMITS } from '../limits.js';
+import { LOAD_LIMITS } from '../limits/records.js';
 import type { LoadCounts } from './load-dataset.js';
 
 export function isWorthTidying({ loaded, replaced }: LoadCounts): boolean {

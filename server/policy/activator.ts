@@ -2,7 +2,7 @@
 // newest activation, and put in force; what others recorded is opened from the store. One thing at a time, so that none overtakes another.
 import type { Policy } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
-import { STORED_LIMITS } from '../limits.js';
+import { STORED_LIMITS } from '../limits/policy.js';
 import type { Clock, Logger } from '../ports.js';
 import type { Active, ActivePolicy, Candidate, Labels, PolicySource } from './active-policy.js';
 import {

@@ -2,7 +2,7 @@
 // keeps it, so nothing that is in flight ever sees two. Knows neither where policies come from nor who may change them.
 import { castDraft, enablePatches, type Patch, produce, produceWithPatches } from 'immer';
 import type { Instant, Policy, PublicationStatement } from '../../engine/index.js';
-import { POLICY_LIMITS } from '../limits.js';
+import { POLICY_LIMITS } from '../limits/policy.js';
 import type { Clock, Logger } from '../ports.js';
 import type { PolicyFault } from './policy-fault.js';
 

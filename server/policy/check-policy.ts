@@ -17,7 +17,7 @@ import {
   sortDiagnostics,
 } from '../../engine/compiler.js';
 import { InvariantError, type NamespacePath, type Policy } from '../../engine/index.js';
-import { POLICY_LIMITS } from '../limits.js';
+import { POLICY_LIMITS } from '../limits/policy.js';
 import type { PathFault } from './path-fault.js';
 import { type FolderReading, readFolder } from './read-folder.js';
 

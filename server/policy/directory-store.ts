@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { isName, STATEMENT_LIMITS } from '../../engine/index.js';
 import { parseStrictJson } from '../json.js';
-import { POLICY_LIMITS } from '../limits.js';
+import { POLICY_LIMITS } from '../limits/policy.js';
 import { readSmallFile, SmallFileError } from '../small-file.js';
 import { oneLine, type PolicyFault } from './policy-fault.js';
 import { sha256Of } from './open-policy.js';

@@ -1,7 +1,7 @@
 // Every gateway of a store follows its newest activation: at once when it is announced, and by looking where no announcement came through.
 import type { Database } from '../db/database.js';
 import { storeFailure } from '../db/failures.js';
-import { STORED_LIMITS } from '../limits.js';
+import { STORED_LIMITS } from '../limits/policy.js';
 import type { Logger } from '../ports.js';
 import { type Watch, watchEvery } from '../watch.js';
 import { ACTIVATIONS_CHANNEL } from './activations.js';

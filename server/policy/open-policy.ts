@@ -5,7 +5,7 @@ import { constants, createReadStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { InvariantError, loadSnapshot, type LoadResult, type Policy, type SnapshotFault } from '../../engine/index.js';
-import { POLICY_LIMITS } from '../limits.js';
+import { POLICY_LIMITS } from '../limits/policy.js';
 import { type CheckReport, checkPolicy, type Phase } from './check-policy.js';
 import { type PathFault, pathFaultOf } from './path-fault.js';
 import { loadInThread } from './snapshot-thread.js';

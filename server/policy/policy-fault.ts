@@ -1,6 +1,6 @@
 // Why a policy was not taken over by a running gateway: plain data for log and status, in words that name the place and the way out.
 import type { SnapshotFault } from '../../engine/index.js';
-import { POLICY_LIMITS } from '../limits.js';
+import { POLICY_LIMITS } from '../limits/policy.js';
 import type { NotRead } from './open-policy.js';
 import type { PathFault } from './path-fault.js';
 

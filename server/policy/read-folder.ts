@@ -15,7 +15,7 @@ import {
   type SourceFile,
 } from '../../engine/compiler.js';
 import { groupDigits } from '../../engine/index.js';
-import { POLICY_LIMITS } from '../limits.js';
+import { POLICY_LIMITS } from '../limits/policy.js';
 import { codeOf, type PathFault, pathFaultOf } from './path-fault.js';
 
 export interface FolderReading {

@@ -5,7 +5,7 @@ import { deflateRaw, inflateRaw } from 'node:zlib';
 import { formatInstant, type Instant, instantOf, type Policy } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { rowsOf, sql } from '../db/sql.js';
-import { POLICY_LIMITS, STORED_LIMITS } from '../limits.js';
+import { POLICY_LIMITS, STORED_LIMITS } from '../limits/policy.js';
 import type { Labels } from './active-policy.js';
 
 export interface NewSnapshot {

@@ -5,7 +5,7 @@ import { FIRST_STORED } from '../db/tables.js';
 import type { ProblemCode } from '../problem.js';
 import type { Faults, Place } from '../api/faults.js';
 import { fieldFaultText, isStorableText, parseField, type Field, type PropertyField } from './fields.js';
-import { QUERY_LIMITS } from '../limits.js';
+import { QUERY_LIMITS } from '../limits/queries.js';
 
 export type Comparison = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte';
 export type Pattern = 'contains' | 'startsWith' | 'endsWith';

@@ -2,7 +2,7 @@
 // is not in it is a path below `properties` or `parameters`, or it is refused; a property's name only ever becomes a binding.
 import { FAMILIES, type Family, nearest } from '../../engine/index.js';
 import { sql, type Fragment } from '../db/sql.js';
-import { QUERY_LIMITS } from '../limits.js';
+import { QUERY_LIMITS } from '../limits/queries.js';
 
 /** What a field compares with; `structure` (an object or a list) has no order and compares with nothing. */
 export type FieldType = 'text' | 'number' | 'instant' | 'structure';

@@ -1,7 +1,7 @@
 // The statement of a page (server/query/README.md): visible records, fenced; above them what the user asks; then order and
 // limit. Where the order has an index the first records of each visible root are merged, elsewhere all are gathered.
 import { literal, sql, type Fragment } from '../db/sql.js';
-import { QUERY_LIMITS } from '../limits.js';
+import { QUERY_LIMITS } from '../limits/queries.js';
 import { compileCondition } from './compile-condition.js';
 import type { KeyOrder } from './key-order.js';
 import { mergedRoots } from './merge-roots.js';

@@ -8,7 +8,7 @@ import { QUERY_SHAPES, type QueryEnvelope, type QueryKind } from '../api/query-s
 import { parseCondition } from './condition.js';
 import { collectFaults, throwIfAny, type Faults, type Place } from '../api/faults.js';
 import { fieldFaultText, parseField, type Field } from './fields.js';
-import { QUERY_LIMITS } from '../limits.js';
+import { QUERY_LIMITS } from '../limits/queries.js';
 import type { QueryPlan, SortKey } from './plan.js';
 import { projectionOf, type Projection } from './projection.js';
 

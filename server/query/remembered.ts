@@ -3,7 +3,7 @@
 // statements that connections have prepared are of the same budget (server/db/prepared.ts).
 import { visibilityDigest, type Visible } from '../../engine/index.js';
 import { rebound, type Binding, type Fragment } from '../db/sql.js';
-import { MEMORY_LIMITS } from '../limits.js';
+import { MEMORY_LIMITS } from '../limits/queries.js';
 import { makeRecent } from '../recent.js';
 import type { Position } from './order.js';
 import type { QueryPlan } from './plan.js';

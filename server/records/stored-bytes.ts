@@ -1,7 +1,7 @@
 // How much room a JSON value takes once the store has read it: `jsonb` keeps every number's digits and writes them all out,
 // 326 characters for 5e-324, and sets a blank after each comma and colon.
 
-import { LOAD_LIMITS } from '../limits.js';
+import { LOAD_LIMITS } from '../limits/records.js';
 
 /** No value takes more times the bytes of its JSON: the 7 of `5e-324,` become 328. */
 export const MOST_GROWTH = 50;

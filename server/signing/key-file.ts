@@ -1,6 +1,6 @@
 // Key pairs on disk: the private key in a file of its own that only its owner can read, the public one beside it.
 import { open, unlink } from 'node:fs/promises';
-import { SIGNING_LIMITS } from '../limits.js';
+import { SIGNING_LIMITS } from '../limits/policy.js';
 import { type NewKeyPair, openPrivatePem, type SigningKey } from './ed25519.js';
 import { SigningError } from './signing-error.js';
 import { systemCodeOf } from '../small-file.js';

@@ -1,7 +1,7 @@
 // A template's JSON Schema as a graph of its parts: what applies where, what refers to what. From it follows how much work a
 // value can make, before any value is seen: a schema of a few hundred bytes can ask for 2^32 checks of one number.
 import { pointerTo } from '../json.js';
-import { TEMPLATE_LIMITS } from '../limits.js';
+import { TEMPLATE_LIMITS } from '../limits/records.js';
 import { patternSize } from './pattern-size.js';
 
 export interface SchemaFault {

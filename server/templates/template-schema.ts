@@ -5,7 +5,7 @@ import { _, Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/20
 import { RE2JS } from 're2js';
 import { toShapeFault, type ShapeFault } from '../api/shape-fault.js';
 import { pointerTo } from '../json.js';
-import { TEMPLATE_LIMITS } from '../limits.js';
+import { TEMPLATE_LIMITS } from '../limits/records.js';
 import { costOf, type SchemaFault } from './schema-graph.js';
 
 export type { SchemaFault } from './schema-graph.js';

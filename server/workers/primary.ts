@@ -14,7 +14,8 @@ import {
 import type { Config } from '../config/index.js';
 import type { Bound } from '../http/http-server.js';
 import type { TcpAt } from '../http/listen-at.js';
-import { HTTP_LIMITS, WORKER_LIMITS } from '../limits.js';
+import { HTTP_LIMITS } from '../limits/http.js';
+import { WORKER_LIMITS } from '../limits/workers.js';
 import type { ActivePolicy } from '../policy/active-policy.js';
 import type { ToPrimary, ToWorker, WorkerStart } from './messages.js';
 import { startTeam, type Team } from './team.js';

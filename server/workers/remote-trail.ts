@@ -3,7 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeEvent } from '../audit/event.js';
 import { type AuditSettings, makeChecks, type Recorder, type TrailState } from '../audit/trail.js';
-import { AUDIT_LIMITS, WORKER_LIMITS } from '../limits.js';
+import { AUDIT_LIMITS } from '../limits/logs.js';
+import { WORKER_LIMITS } from '../limits/workers.js';
 import type { IdSource } from '../ports.js';
 import type { ToPrimary, ToWorker } from './messages.js';
 

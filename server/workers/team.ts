@@ -3,7 +3,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { fileURLToPath } from 'node:url';
 import type { Ending } from '../compose.js';
-import { WORKER_LIMITS } from '../limits.js';
+import { WORKER_LIMITS } from '../limits/workers.js';
 import type { Logger } from '../ports.js';
 import type { ToPrimary, ToWorker, WorkerFault, WorkerStart } from './messages.js';
 

@@ -7,7 +7,7 @@ import { type Config, storeOf } from '../config/index.js';
 import { openDatabase } from '../db/database.js';
 import { toStoreError } from '../db/failures.js';
 import { anyHost } from '../http/host-guard.js';
-import { WORKER_LIMITS } from '../limits.js';
+import { WORKER_LIMITS } from '../limits/workers.js';
 import { makeLogger } from '../log.js';
 import { startPolicy } from '../policy/start-policy.js';
 import { makeIdSource, systemClock as clock } from '../ports.js';

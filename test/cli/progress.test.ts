@@ -2,7 +2,7 @@
 import { expect, test } from '@jest/globals';
 import { startProgress } from '../../server/cli/render/terminal.js';
 import { openPolicy } from '../../server/cli/open-policy.js';
-import { POLICY_LIMITS } from '../../server/limits.js';
+import { POLICY_LIMITS } from '../../server/limits/policy.js';
 import { makeIo } from '../support/cli-io.js';
 import { makeFolder } from '../support/temp-folder.js';
 

@@ -6,7 +6,7 @@ import { chmod, copyFile, readFile, stat, symlink, truncate, writeFile } from 'n
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, test } from '@jest/globals';
 import { ENGINE_LIMITS } from '../../engine/compiler.js';
-import { POLICY_LIMITS } from '../../server/limits.js';
+import { POLICY_LIMITS } from '../../server/limits/policy.js';
 import { main } from '../../server/cli/main.js';
 import { makeIo } from '../support/cli-io.js';
 import { makeFolder } from '../support/temp-folder.js';

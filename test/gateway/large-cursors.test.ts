@@ -3,7 +3,9 @@
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { instantOf } from '../../engine/index.js';
 import { loadDataset } from '../../server/load/load-dataset.js';
-import { HTTP_LIMITS, LOAD_LIMITS, QUERY_LIMITS } from '../../server/limits.js';
+import { HTTP_LIMITS } from '../../server/limits/http.js';
+import { QUERY_LIMITS } from '../../server/limits/queries.js';
+import { LOAD_LIMITS } from '../../server/limits/records.js';
 import type { DatasetText } from '../../server/load/record-line.js';
 import { call, openGateway, type TestGateway } from '../support/gateway.js';
 

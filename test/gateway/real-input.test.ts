@@ -26,7 +26,7 @@ import { readLines } from '../../server/cli/files.js';
 import { type Gateway, startGateway } from '../../server/compose.js';
 import { migrate } from '../../server/db/migrate.js';
 import { loadDataset } from '../../server/load/load-dataset.js';
-import { LOAD_LIMITS } from '../../server/limits.js';
+import { LOAD_LIMITS } from '../../server/limits/records.js';
 import { call, type Reply } from '../support/gateway.js';
 import { fromRoot } from '../support/root.js';
 import { type OpenedStore, testStores } from '../support/stores.js';

@@ -5,7 +5,7 @@ import { closeSync, constants, openSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { makeLogDestination } from '../../server/log-destination.js';
-import { LOG_LIMITS } from '../../server/limits.js';
+import { LOG_LIMITS } from '../../server/limits/logs.js';
 import { CLI } from '../support/run-cli.js';
 import { newDataDir } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';

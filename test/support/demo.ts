@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { compilePolicy, readPolicy } from '../../engine/compiler.js';
 import { instantOf, loadSnapshot, type Policy } from '../../engine/index.js';
 import { readLines } from '../../server/cli/files.js';
-import { LOAD_LIMITS } from '../../server/limits.js';
+import { LOAD_LIMITS } from '../../server/limits/records.js';
 import { loadDataset } from '../../server/load/load-dataset.js';
 import { openGateway, type TestGateway, type TestGatewayOptions } from './gateway.js';
 import { readPolicyFolder } from './policy-folder.js';

@@ -3,7 +3,7 @@
 import { startGateway } from '../../server/compose.js';
 import { openDatabase } from '../../server/db/database.js';
 import { bindTcp } from '../../server/http/http-server.js';
-import { HTTP_LIMITS } from '../../server/limits.js';
+import { HTTP_LIMITS } from '../../server/limits/http.js';
 
 const [dataDir = ''] = process.argv.slice(2);
 const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined };

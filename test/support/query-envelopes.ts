@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { FAMILIES, type Family, type NamespacePath, ROOT } from '../../engine/index.js';
 import { coreFields } from '../../server/query/fields.js';
-import { QUERY_LIMITS } from '../../server/limits.js';
+import { QUERY_LIMITS } from '../../server/limits/queries.js';
 import { pathOf } from '../engine/oracle/worlds.js';
 import type { Json } from '../server/query/oracle/evaluate.js';
 import { ASKED_NUMBERS, idOf, PLACES, type QueryWorld, WORDS } from './query-worlds.js';

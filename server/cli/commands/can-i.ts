@@ -6,7 +6,7 @@ import { CliFailure, usage } from '../failure.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
 import { escapeText } from '../render/escape.js';
-import { CLI_LIMITS } from '../../limits.js';
+import { CLI_LIMITS } from '../../limits/command-line.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 

@@ -8,7 +8,7 @@ import { usage } from '../failure.js';
 import { type CliIo, isClosed, write } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples } from '../options.js';
 import { escapeJson, escapeText } from '../render/escape.js';
-import { CLI_LIMITS } from '../../limits.js';
+import { CLI_LIMITS } from '../../limits/command-line.js';
 
 interface Options {
   readonly requests: string;

@@ -58,7 +58,7 @@ async function diff(
   const [{ areChecksWeaker, diffChecks, diffPolicies }, { POLICY_LIMITS }, { openStated }, { startProgress }, render] =
     await Promise.all([
       import('../../../engine/compiler.js'),
-      import('../../limits.js'),
+      import('../../limits/policy.js'),
       import('../open-policy.js'),
       import('../render/terminal.js'),
       import('../render/diff.js'),

@@ -47,7 +47,7 @@ async function load(io: CliIo, dataset: string, options: Options): Promise<void>
       import('../files.js'),
       import('../open-store.js'),
       import('../../load/load-dataset.js'),
-      import('../../limits.js'),
+      import('../../limits/records.js'),
       import('../record-operator.js'),
     ]);
   const config = await configOf(io, options);

@@ -1,7 +1,7 @@
 // `diff` as the comment of a pull request: who gains and loses in one line, the first rows in a table, the others folded
 // away, and as many of them as a comment has room for. The certificate stands last.
 import type { Cause, DiffReport, DiffRow } from '../../../engine/compiler.js';
-import { CLI_LIMITS } from '../../limits.js';
+import { CLI_LIMITS } from '../../limits/command-line.js';
 import { count } from './text.js';
 import { certificate, checkLines, type Compared, leftOutText, SHOWN_CHECKS, type ShownRow, shownRows } from './diff.js';
 import { escapeText } from './escape.js';

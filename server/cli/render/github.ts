@@ -2,7 +2,7 @@
 // bytes, so each is kept far below that, with all that its problem has as JSON.
 import type { Severity } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/check-policy.js';
-import { CLI_LIMITS } from '../../limits.js';
+import { CLI_LIMITS } from '../../limits/command-line.js';
 import { count } from './text.js';
 import { escapeText } from './escape.js';
 import { type Locator, type Problem, problemsOf } from './problems.js';

@@ -1,7 +1,7 @@
 // The engine: one PGlite, one backend, run message by message. It runs on the thread that calls it, so it lives in the
 // worker. Whatever it throws other than PostgreSQL's own errors means that it is broken and must not be used again.
 import { PGlite } from '@electric-sql/pglite';
-import { EMBEDDED_LIMITS } from '../../limits.js';
+import { EMBEDDED_LIMITS } from '../../limits/store.js';
 import { reasonOf } from '../failures.js';
 import { PLANNER_SETTINGS, SCHEMA } from '../session-settings.js';
 import { DurableFS } from './durable-fs.js';

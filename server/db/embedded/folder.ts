@@ -18,7 +18,7 @@ import {
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { EMBEDDED_LIMITS } from '../../limits.js';
+import { EMBEDDED_LIMITS } from '../../limits/store.js';
 import { codeOf, reasonOf, StoreError, type StoreErrorCode } from '../failures.js';
 
 /** Major version of the engine's files. */

@@ -21,7 +21,7 @@ import {
 } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { OWNER_LIMITS } from '../../limits.js';
+import { OWNER_LIMITS } from '../../limits/store.js';
 import { codeOf } from '../failures.js';
 import { identifyProcess, lifeOf } from './process-identity.js';
 import type { ProcessIdentity } from './process-identity.js';

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { EMBEDDED_LIMITS, OWNER_LIMITS } from '../../limits.js';
+import { EMBEDDED_LIMITS, OWNER_LIMITS } from '../../limits/store.js';
 import { StoreError } from '../failures.js';
 import type { HeldLock } from './owner-lock.js';
 import { removeSocketDir, socketPath } from './socket-dir.js';

@@ -1,6 +1,6 @@
 // Who may use the one engine, and when: whole units of work in the order they came, except that a client inside a
 // transaction keeps the engine until it is out of it, or idle in it for too long, or gone.
-import { EMBEDDED_LIMITS } from '../../limits.js';
+import { EMBEDDED_LIMITS } from '../../limits/store.js';
 import type { Engine } from './engine.js';
 import type { Session, Unit } from './session.js';
 import {

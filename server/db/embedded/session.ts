@@ -1,7 +1,7 @@
 // One client of the embedded engine: its socket, its greeting, and its messages gathered into whole units of work. A unit
 // ends where the engine answers `ReadyForQuery`; only whole units are run, so clients never see each other's.
 import type { Socket } from 'node:net';
-import { EMBEDDED_LIMITS } from '../../limits.js';
+import { EMBEDDED_LIMITS } from '../../limits/store.js';
 import { classify, mentionsCopyIn } from './statements.js';
 import type { Statement } from './statements.js';
 import {

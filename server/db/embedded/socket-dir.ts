@@ -3,7 +3,7 @@
 import { lstatSync, mkdtempSync, readdirSync, rmSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { SYSTEM_LIMITS } from '../../limits.js';
+import { SYSTEM_LIMITS } from '../../limits/http.js';
 import { reasonOf, StoreError } from '../failures.js';
 
 /** pg connects to `<folder>/.s.PGSQL.<port>`. */

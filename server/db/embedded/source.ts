@@ -6,7 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { type ConnectionSource, StoreClient } from '../connections.js';
-import { OWNER_LIMITS } from '../../limits.js';
+import { OWNER_LIMITS } from '../../limits/store.js';
 import { codeOf, reasonOf, StoreError } from '../failures.js';
 import { createLockFolder, type HeldLock, type LockRecord, readLock, takeLock } from './owner-lock.js';
 import { folderFailure } from './folder.js';

@@ -1,6 +1,6 @@
 // The PostgreSQL wire protocol, as far as the front before the embedded engine needs it: frames in and out, the greeting,
 // errors, and statement names made unique per client.
-import { EMBEDDED_LIMITS } from '../../limits.js';
+import { EMBEDDED_LIMITS } from '../../limits/store.js';
 
 /** Message types, by their byte. */
 export const TYPE = {

@@ -3,7 +3,7 @@
 import { chmodSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
-import { EMBEDDED_LIMITS } from '../../limits.js';
+import { EMBEDDED_LIMITS } from '../../limits/store.js';
 import { type Engine, isDurable, openEngine } from './engine.js';
 import { reasonOf, StoreError, type StoreErrorCode } from '../failures.js';
 import { createStore, creationFailure, folderFailure, prepareFolder, storeFolder } from './folder.js';

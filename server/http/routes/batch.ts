@@ -6,7 +6,7 @@ import type { Command, Rule, Session } from '../../commands/command.js';
 import type { Executor, Shown } from '../../commands/execute.js';
 import { newRecordId } from '../../commands/record-id.js';
 import type { Instant } from '../../../engine/index.js';
-import { HTTP_LIMITS } from '../../limits.js';
+import { HTTP_LIMITS } from '../../limits/http.js';
 import { ApiProblem } from '../../problem.js';
 import { askingOf, type CommandRoute, keyOf, replayHeader } from '../command-route.js';
 import { misshapen } from '../message.js';

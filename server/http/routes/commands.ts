@@ -20,7 +20,7 @@ import { copyRecord } from '../../commands/copy-record.js';
 import { createRecord } from '../../commands/create-record.js';
 import type { Executor } from '../../commands/execute.js';
 import { putNamespace } from '../../commands/put-namespace.js';
-import { HTTP_LIMITS } from '../../limits.js';
+import { HTTP_LIMITS } from '../../limits/http.js';
 import { ApiProblem, type ProblemCode } from '../../problem.js';
 import { contentFault } from '../../records/content.js';
 import { type CommandRoute, commandRoute, type Said } from '../command-route.js';

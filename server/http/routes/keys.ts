@@ -11,7 +11,7 @@ import { isKeyId } from '../../auth/key-text.js';
 import { type KeyFault, type KeyRequest, readNewKey } from '../../auth/new-key.js';
 import { showKey } from '../../auth/shown-key.js';
 import type { Database } from '../../db/database.js';
-import { HTTP_LIMITS } from '../../limits.js';
+import { HTTP_LIMITS } from '../../limits/http.js';
 import type { IdSource } from '../../ports.js';
 import { ApiProblem, type ProblemError } from '../../problem.js';
 import { pathTemplate } from '../path-template.js';

@@ -3,7 +3,7 @@ import { judgeAs, type Policy, ROOT, type VisibilityRequest } from '../../../eng
 import { COUNT_SCHEMA, PAGE_SCHEMA } from '../../api/answer-schemas.js';
 import { QUERY_SHAPES, type QueryEnvelope } from '../../api/query-schema.js';
 import type { Database } from '../../db/database.js';
-import { HTTP_LIMITS } from '../../limits.js';
+import { HTTP_LIMITS } from '../../limits/http.js';
 import { ApiProblem, type ProblemCode } from '../../problem.js';
 import { planQuery } from '../../query/parse-query.js';
 import type { QueryPlan } from '../../query/plan.js';

@@ -12,7 +12,8 @@ import {
 import { eventAdmin, makeEvent } from '../../audit/event.js';
 import { recordInTransaction } from '../../audit/outbox.js';
 import type { AdminActor } from '../../auth/admin-actor.js';
-import { HTTP_LIMITS, POLICY_LIMITS } from '../../limits.js';
+import { HTTP_LIMITS } from '../../limits/http.js';
+import { POLICY_LIMITS } from '../../limits/policy.js';
 import { earlierThan } from '../../policy/activations.js';
 import type { ActivePolicy } from '../../policy/active-policy.js';
 import type { Activator, Choice } from '../../policy/activator.js';

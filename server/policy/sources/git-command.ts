@@ -2,7 +2,7 @@
 // environment says makes it run another program, ask for anything, or go to the network.
 import { spawn } from 'node:child_process';
 import { dirname } from 'node:path';
-import { SOURCE_LIMITS } from '../../limits.js';
+import { SOURCE_LIMITS } from '../../limits/policy.js';
 
 /** Why git could not do it. `message` continues a sentence that begins with the repository. */
 export class GitError extends Error {

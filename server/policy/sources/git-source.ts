@@ -2,7 +2,7 @@
 // the commit (or the tag) has to be signed by one of them, and nothing older follows what was taken.
 import { stat } from 'node:fs/promises';
 import { STATEMENT_LIMITS } from '../../../engine/index.js';
-import { POLICY_LIMITS, SOURCE_LIMITS } from '../../limits.js';
+import { POLICY_LIMITS, SOURCE_LIMITS } from '../../limits/policy.js';
 import { statementPathOf } from '../../signing/statement-file.js';
 import { oneLine, type PolicyFault } from '../policy-fault.js';
 import { git, GitError, type GitRun } from './git-command.js';

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ENGINE_LIMITS } from '../../../engine/compiler.js';
-import { SOURCE_LIMITS } from '../../limits.js';
+import { SOURCE_LIMITS } from '../../limits/policy.js';
 import { git, GitError, type GitRun } from './git-command.js';
 
 export interface Checkout {

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { POLICY_LIMITS } from '../../limits.js';
+import { POLICY_LIMITS } from '../../limits/policy.js';
 import { codeOf } from '../path-fault.js';
 
 /** Equal as long as nothing at these absolute paths, files or folders, is written, replaced, added or removed. */

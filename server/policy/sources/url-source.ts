@@ -2,7 +2,8 @@
 // lead and from nowhere else. "Not modified" is the server's word that this is still what it has.
 import { createHash } from 'node:crypto';
 import { STATEMENT_LIMITS } from '../../../engine/index.js';
-import { POLICY_LIMITS, SOURCE_LIMITS, TLS_LIMITS } from '../../limits.js';
+import { TLS_LIMITS } from '../../limits/http.js';
+import { POLICY_LIMITS, SOURCE_LIMITS } from '../../limits/policy.js';
 import { OutgoingError, receive } from '../../outgoing.js';
 import type { Reach } from '../../reach.js';
 import { statementPathOf } from '../../signing/statement-file.js';

@@ -8,7 +8,7 @@ import { readLines } from '../../../server/cli/files.js';
 import { AnswerError, type Client, connect, ProblemError, type Records } from '../../../server/client/index.js';
 import { openLocal } from '../../../server/client/local.js';
 import { openDatabase } from '../../../server/db/database.js';
-import { LOAD_LIMITS } from '../../../server/limits.js';
+import { LOAD_LIMITS } from '../../../server/limits/records.js';
 import { loadDataset } from '../../../server/load/load-dataset.js';
 import { checkedFetch } from '../../support/checked-fetch.js';
 import { openGateway } from '../../support/gateway.js';

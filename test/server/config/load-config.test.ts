@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigError } from '../../../server/config/index.js';
 import { type Config, type ConfigSources, loadConfig, storeOf } from '../../../server/config/index.js';
-import { DATABASE_LIMITS } from '../../../server/limits.js';
+import { DATABASE_LIMITS } from '../../../server/limits/store.js';
 import { parseAddress, parseDuration } from '../../../server/config/value-types.js';
 import { makeFolder } from '../../support/temp-folder.js';
 

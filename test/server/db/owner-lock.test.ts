@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLockFolder, ownsLock, readLock, takeLock } from '../../../server/db/embedded/owner-lock.js';
 import type { HeldLock } from '../../../server/db/embedded/owner-lock.js';
-import { OWNER_LIMITS } from '../../../server/limits.js';
+import { OWNER_LIMITS } from '../../../server/limits/store.js';
 import { identifyProcess } from '../../../server/db/embedded/process-identity.js';
 
 let folder: string;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
-import { HTTP_LIMITS } from '../../../server/limits.js';
+import { HTTP_LIMITS } from '../../../server/limits/http.js';
 import { call, openGateway, raw, type TestGateway } from '../../support/gateway.js';
 
 let open: TestGateway;

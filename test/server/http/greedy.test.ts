@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase } from '../../../server/db/database.js';
-import { SHARE_LIMITS } from '../../../server/limits.js';
+import { SHARE_LIMITS } from '../../../server/limits/http.js';
 import { call, openGateway, openSocket, type TestGateway } from '../../support/gateway.js';
 import { describeOnStores } from '../../support/stores.js';
 

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { listen, makeServices, startGateway } from '../../../server/compose.js';
 import { anyHost } from '../../../server/http/host-guard.js';
 import { bindSocket, bindTcp } from '../../../server/http/http-server.js';
-import { HTTP_LIMITS } from '../../../server/limits.js';
+import { HTTP_LIMITS } from '../../../server/limits/http.js';
 import { call, openGateway, openSocket, raw, readToEnd, type TestGateway } from '../../support/gateway.js';
 
 /** As the product has them, in tenths of seconds. */

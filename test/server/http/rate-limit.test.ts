@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from '@jest/globals';
 import { addressName, makeRateLimiter } from '../../../server/http/rate-limit.js';
-import { RATE_LIMITS } from '../../../server/limits.js';
+import { RATE_LIMITS } from '../../../server/limits/http.js';
 
 describe('makeRateLimiter', () => {
   it('gives a second’s worth at once, then as many a second as the quota', () => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
-import { HTTP_LIMITS } from '../../../server/limits.js';
+import { HTTP_LIMITS } from '../../../server/limits/http.js';
 import { call, openGateway, openSocket, raw, readToEnd, type TestGateway } from '../../support/gateway.js';
 
 let open: TestGateway;

@@ -5,7 +5,7 @@ import { adminOfKey } from '../../../server/auth/admin-actor.js';
 import type { Exchange } from '../../../server/http/exchange.js';
 import { makeRequestLog } from '../../../server/http/request-log.js';
 import type { RequestObserver } from '../../../server/http/request-observer.js';
-import { LOG_LIMITS } from '../../../server/limits.js';
+import { LOG_LIMITS } from '../../../server/limits/logs.js';
 import { ApiProblem, type ProblemCode } from '../../../server/problem.js';
 
 interface Line {

@@ -6,7 +6,7 @@ import { createKey } from '../../../server/auth/api-keys.js';
 import { actorOf, type CredentialHolder, type RequestActor } from '../../../server/auth/request-actor.js';
 import { makeActorResolver } from '../../../server/auth/resolved-actors.js';
 import { type GatewayServices, makeServices } from '../../../server/compose.js';
-import { POLICY_LIMITS } from '../../../server/limits.js';
+import { POLICY_LIMITS } from '../../../server/limits/policy.js';
 import { pathOf, policyOf } from '../../support/gateway.js';
 import { type Ask, openInProcess } from '../../support/in-process.js';
 import { describeOnStores } from '../../support/stores.js';

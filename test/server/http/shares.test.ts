@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeShares, type Shares } from '../../../server/http/shares.js';
-import { SHARE_LIMITS } from '../../../server/limits.js';
+import { SHARE_LIMITS } from '../../../server/limits/http.js';
 
 const MEBIBYTE = 1024 * 1024;
 const staying = { gone: new AbortController().signal };

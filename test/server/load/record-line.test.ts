@@ -1,7 +1,7 @@
 // What a line of a dataset may be, what it becomes, and what is told of one that is wrong.
 import { describe, expect, it } from '@jest/globals';
 import { makeDigestCounter, type DigestCounter } from '../../../server/load/digest-counter.js';
-import { LOAD_LIMITS } from '../../../server/limits.js';
+import { LOAD_LIMITS } from '../../../server/limits/records.js';
 import { readRecordLine, type RowResult } from '../../../server/load/record-line.js';
 
 const ID = '01900000-0000-7000-8000-00000000000a';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { applyPatches, type Patch } from 'immer';
 import { instantOf, type Policy } from '../../../engine/index.js';
-import { POLICY_LIMITS } from '../../../server/limits.js';
+import { POLICY_LIMITS } from '../../../server/limits/policy.js';
 import { makeActivePolicy, type PolicyChange, type PolicyState } from '../../../server/policy/active-policy.js';
 import { policyOf } from '../../support/gateway.js';
 

@@ -2,7 +2,7 @@
 import { expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { instantOf } from '../../../engine/index.js';
-import { STORED_LIMITS } from '../../../server/limits.js';
+import { STORED_LIMITS } from '../../../server/limits/policy.js';
 import { storedActivations } from '../../../server/policy/activations.js';
 import { type NewSnapshot, storedSnapshots } from '../../../server/policy/stored-snapshots.js';
 import { describeOnStores } from '../../support/stores.js';

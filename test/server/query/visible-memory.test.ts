@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { visibilityDigest, type Visible } from '../../../engine/index.js';
-import { MEMORY_LIMITS } from '../../../server/limits.js';
+import { MEMORY_LIMITS } from '../../../server/limits/queries.js';
 import { rowPredicate, visibleRanges } from '../../../server/query/row-predicate.js';
 import { makeVisibleMemory } from '../../../server/query/remembered.js';
 import { pathOf } from '../../support/gateway.js';

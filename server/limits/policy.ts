@@ -1,0 +1,57 @@
+// Of policies: their folders, the places they come from, the snapshots in the store, and their signatures.
+
+export const POLICY_LIMITS = Object.freeze({
+  /** Folders inside one another in a policy. */
+  folderDepth: 32,
+  /** Bytes of a snapshot file, as the engine has it: more are not even read. */
+  snapshotBytes: 400 * 1024 * 1024,
+  /** Bytes that are read, checked and verified within a second anywhere: for fewer no progress is shown. */
+  quietBytes: 2 * 1024 * 1024,
+  /** Activations that are remembered. */
+  history: 100,
+  /** Actors that are kept resolved for one policy: each takes 8 KiB at most, and four bytes for each role that it is in. */
+  resolvedActors: 1_024,
+  /** Mistakes of a policy that was not taken over, as log and status tell them. */
+  toldProblems: 20,
+  /** Bytes of the file that says what is published in a directory store. */
+  pointerBytes: 4096,
+  /** Files of a folder whose state is asked for at once. */
+  statBatch: 64,
+});
+
+/** Of the places that policies come from. */
+export const SOURCE_LIMITS = Object.freeze({
+  /** How long all answers of one look may take together, in milliseconds. */
+  fetchTimeout: 60_000,
+  /** Bytes that arrive are gathered in pieces of so many, which a thread takes over as they are. */
+  partBytes: 1024 * 1024,
+  /** How long one run of git may take, in milliseconds. */
+  gitTimeout: 30_000,
+  /** Bytes of an answer of git that is a name or two; and of the list of a tree's files, how many there may be, and how they are read. */
+  gitAnswerBytes: 64 * 1024,
+  treeBytes: 16 * 1024 * 1024,
+  treeFiles: 40_000,
+  batchBytes: 16 * 1024 * 1024,
+  /** Characters of a path that a message quotes. */
+  shownPath: 200,
+});
+
+/** Of snapshots in the store, and of what follows its activations. Times are milliseconds. */
+export const STORED_LIMITS = Object.freeze({
+  /** Of a snapshot in one row, before it is compressed: little enough that the embedded store has time for others in between. */
+  partBytes: 1024 * 1024,
+  /** Snapshots that are kept, those that were used last; what is in force is one of them. */
+  kept: 30,
+  /** Parts without a snapshot are swept when nobody can be writing them any more. */
+  unfinished: 3_600_000,
+  /** How often the newest activation is looked for where nothing was announced. */
+  poll: 500,
+  /** What could not be put in force is tried again after so long: a keyring may have changed. */
+  retry: 30_000,
+});
+
+/** Of the files that publication works with; those of statements and keyrings are the engine's. */
+export const SIGNING_LIMITS = Object.freeze({
+  /** Bytes of a private key's file. */
+  keyBytes: 4_096,
+});
