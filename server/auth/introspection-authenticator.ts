@@ -5,9 +5,9 @@ import type { Instant } from '../../engine/index.js';
 import { TOKEN_LIMITS } from '../limits/credentials.js';
 import { OutgoingError, send } from '../outgoing.js';
 import { makeRecent } from '../recent.js';
-import { readSmallFile, SmallFileError } from '../small-file.js';
-import { type Authenticator, type Evidence, notValid, type SetupFault } from './authenticator.js';
+import { type Authenticator, type Evidence, notValid } from './authenticator.js';
 import { certificateThumbprint } from './certificate-thumbprint.js';
+import { ClientSecretError, readClientSecret } from './client-secret.js';
 import type { TraceHeaders } from '../trace.js';
 import { type Claims, isCompact, readCompactToken } from './compact-token.js';
 import { isKeyText } from './key-text.js';
@@ -122,12 +122,14 @@ export function makeIntrospectionAuthenticator(
         setting,
         provider,
         prepare: async () => {
-          const read = await readSecret(settings.clientSecretFile);
-          if (read.fault === null) {
-            secret = read.secret;
+          try {
+            secret = await readClientSecret(settings.clientSecretFile);
             return null;
+          } catch (error) {
+            if (!(error instanceof ClientSecretError)) throw error;
+            const fix = 'name a file with the secret of the client and nothing else';
+            return { setting: `${setting}.clientSecretFile`, message: `names a file that ${error.message}`, fix };
           }
-          return { setting: `${setting}.clientSecretFile`, ...read.fault };
         },
         trouble: () => trouble,
       },
@@ -200,19 +202,4 @@ async function introspect(settings: IntrospectionSettings, { secret, token, trac
 function troubleOf(error: unknown): string {
   if (error instanceof OutgoingError) return error.message;
   return error instanceof KeySetError ? `cannot be understood: ${error.message}` : 'failed';
-}
-
-type SecretReading =
-  { readonly fault: null; readonly secret: string } | { readonly fault: Omit<SetupFault, 'setting'> };
-
-async function readSecret(path: string): Promise<SecretReading> {
-  const fix = 'name a file with the secret of the client and nothing else';
-  try {
-    const { bytes } = await readSmallFile(path, TOKEN_LIMITS.secretBytes);
-    const secret = bytes.toString('utf8').replace(/\r?\n$/, '');
-    return secret === '' ? { fault: { message: 'names a file that is empty', fix } } : { fault: null, secret };
-  } catch (error) {
-    if (!(error instanceof SmallFileError)) throw error;
-    return { fault: { message: `names a file that ${error.message}`, fix } };
-  }
 }

@@ -15,10 +15,15 @@ export class RevocationsError extends Error {
   override readonly name = 'RevocationsError';
 }
 
+/** The fingerprints in the file. Rejects with `RevocationsError`. */
+export async function readRevocations(path: string): Promise<ReadonlySet<string>> {
+  return parse(await readBytes(path));
+}
+
 /** Rejects with `RevocationsError` where the file cannot be used at the start. */
 export async function watchRevocations(path: string, log: Logger): Promise<Revocations> {
   let seen = await identityOf(path);
-  let revoked = parse(await readBytes(path));
+  let revoked = await readRevocations(path);
   let isBad = false;
   const look = async (): Promise<void> => {
     try {
@@ -26,7 +31,7 @@ export async function watchRevocations(path: string, log: Logger): Promise<Revoc
       if (found === seen) return;
       // Noted before it is read: what changes meanwhile is read again.
       seen = found;
-      revoked = parse(await readBytes(path));
+      revoked = await readRevocations(path);
       isBad = false;
       log.info({ path, revoked: revoked.size }, 'the list of revoked credentials was read again');
     } catch (error) {

@@ -111,10 +111,13 @@ export async function configOf(io: CliIo, flags: SettingFlags): Promise<Config> 
 
 /** Settings that cannot be used: every one with its place. */
 export function configFailure(faults: readonly ConfigFault[]): CliFailure {
-  const lines = faults.map(({ place, message, fix }) => `${place}: ${message}${fix === undefined ? '' : `; ${fix}`}`);
-  const text = lines.map((line) => `  ${escapeText(line)}`).join('\n');
+  const text = faults.map((one) => `  ${escapeText(lineOfFault(one))}`).join('\n');
   const failure = { code: 'config.invalid', message: configFaultsText(faults) };
   return new CliFailure(EXIT.usage, failure, { text, report: { faults } });
+}
+
+export function lineOfFault({ place, message, fix }: ConfigFault): string {
+  return `${place}: ${message}${fix === undefined ? '' : `; ${fix}`}`;
 }
 
 /** The flags for lint of `check` and `compile`. */

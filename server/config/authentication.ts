@@ -86,6 +86,7 @@ export const AUTHENTICATION = group('how callers prove who they are', {
     clientSecretFile: setting(PATH, {
       default: null,
       required: true,
+      file: 'secret',
       example: 'secrets/introspection',
       doc: 'file that holds the secret of that client, read at the start',
     }),
@@ -110,6 +111,7 @@ export const AUTHENTICATION = group('how callers prove who they are', {
     caFile: setting(PATH, {
       default: null,
       required: true,
+      file: 'authorities',
       example: 'secrets/clients-ca.crt',
       doc: 'PEM file with the authorities that vouch for clients, and no others',
     }),
@@ -128,6 +130,7 @@ export const AUTHENTICATION = group('how callers prove who they are', {
   }),
   revocationsFile: setting(PATH, {
     default: null,
+    file: 'revocations',
     example: 'revoked.txt',
     doc: 'file of revoked credentials, one fingerprint a line; read again when it changes',
   }),

@@ -6,7 +6,8 @@ import { CONFIG_FILE_ROWS, ROWS } from './settings.js';
 import type { ConfigReading, ConfigSources } from './load-config.js';
 
 export type { ConfigFault } from './config-error.js';
-export type { ChosenSetting, ConfigSources } from './load-config.js';
+export type { ChosenSetting, ConfigSources, SettingFile } from './load-config.js';
+export type { FileKind } from './setting.js';
 
 export { ConfigError, configFaultsText } from './config-error.js';
 export type { Config, ConcurrencyLimits, RateLimits, SettingFlags, SettingName } from './settings.js';

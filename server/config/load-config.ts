@@ -1,12 +1,13 @@
 // Flag, then variable, then `bailiwick.yaml`, then default: one value for each setting, with the place it comes from. Every
 // fault is reported at once; nothing unknown, empty or of the wrong type is passed over, and no message repeats a value.
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { nearest } from '../../engine/index.js';
 import { ConfigError, type ConfigFault } from './config-error.js';
 import { type ConfigFile, type Given, isAccepted, NO_FILE, readConfigFile, typeOf } from './config-file.js';
 import { type Contradiction, contradictionsOf } from './relations.js';
-import { laterNames, nest, type Row } from './setting.js';
+import { CONFIG_LIMITS } from '../limits/command-line.js';
+import { readSmallFile, SmallFileError } from '../small-file.js';
+import { type FileKind, laterNames, nest, type Row } from './setting.js';
 import { type Config, CONFIG_FILE_ROWS, ROWS, type SettingFlags, SETTINGS } from './settings.js';
 import type { Parsed, Written } from './value-types.js';
 
@@ -33,12 +34,22 @@ export interface ChosenSetting {
   readonly place: string | null;
 }
 
+/** A file that a setting names. */
+export interface SettingFile {
+  readonly key: string;
+  readonly kind: FileKind;
+  /** Absolute. */
+  readonly path: string;
+}
+
 export interface ConfigReading {
   /** Null exactly if there are faults. */
   readonly config: Config | null;
   readonly file: string | null;
   readonly faults: readonly ConfigFault[];
   readonly settings: readonly ChosenSetting[];
+  /** Not looked into, except for those that hold the value of a setting. */
+  readonly files: readonly SettingFile[];
 }
 
 /** Reads all sources; throws `ConfigError` with every fault. */
@@ -67,7 +78,7 @@ export async function readConfig(sources: ConfigSources): Promise<ConfigReading>
   const contradictions = assembled === null ? [] : contradictionsOf(assembled);
   faults.push(...contradictions.map((one) => contradictionFault(one, chosen)));
   const config = faults.length > 0 ? null : assembled;
-  return { config, file: file.path, faults, settings };
+  return { config, file: file.path, faults, settings, files: filesOf(file.rows, values, chosen) };
 }
 
 async function openFile(sources: ConfigSources, faults: ConfigFault[]): Promise<ConfigFile> {
@@ -156,12 +167,27 @@ async function readSecret(given: Given, faults: ConfigFault[]): Promise<unknown>
   const path = parseGiven(given, faults);
   if (typeof path !== 'string') return null;
   try {
-    const text = (await readFile(path, 'utf8')).replace(/\r?\n$/, '');
+    const text = (await readSmallFile(path, CONFIG_LIMITS.fileBytes)).bytes.toString('utf8').replace(/\r?\n$/, '');
     return accept(given, given.row.setting.type.parse(text, given.base), faults);
-  } catch {
-    faults.push({ place: given.place, message: 'names a file that cannot be read' });
+  } catch (error) {
+    if (!(error instanceof SmallFileError)) throw error;
+    // Not by its name, which may be the secret itself by mistake.
+    const subject = given.level === 'file' ? `\`${given.row.key}\` ` : '';
+    const fix = 'name a file with the value and nothing else';
+    faults.push({ place: given.place, message: `${subject}names a file that ${error.message}`, fix });
     return null;
   }
+}
+
+function filesOf(rows: readonly Row[], values: ReadonlyMap<string, unknown>, chosen: Chosen): readonly SettingFile[] {
+  return rows.flatMap((row): readonly SettingFile[] => {
+    const { key, holds, setting } = row;
+    const given = chosen.get(key);
+    const kind = holds === 'value' ? setting.file : 'value of a setting';
+    if (given === undefined || kind === undefined) return [];
+    const path = holds === 'value' ? values.get(key) : resolve(given.base, String(given.written));
+    return typeof path === 'string' ? [{ key, kind, path }] : [];
+  });
 }
 
 /** The value, or null and a fault. */

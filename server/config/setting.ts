@@ -1,6 +1,16 @@
 // What a row of the table of settings says, and the rows of a table by their keys. Refuses to know which settings there are.
 import type { ValueType, Written } from './value-types.js';
 
+export type FileKind =
+  | 'certificate'
+  | 'private key'
+  | 'authorities'
+  | 'keyring'
+  | 'revocations'
+  | 'secret'
+  | 'signers'
+  | 'value of a setting';
+
 export interface SettingFacts {
   /** As the file would write it; null: not set, and the value is null. */
   readonly default: Written | null;
@@ -17,6 +27,8 @@ export interface SettingFacts {
   readonly secretFile?: true;
   /** Settings with the same choice exclude one another: the nearest source that gives any of them decides. */
   readonly choice?: string;
+  /** What stands in the file at this path. */
+  readonly file?: FileKind;
   /** Key of another setting without which this one means nothing. */
   readonly needs?: string;
   /** One sentence without a stop: help, schema and the example file show it. */

@@ -83,9 +83,13 @@ export function count(minimum: number, maximum: number): ValueType<number> {
 /** An absolute path; relative ones start at `base`. */
 export function parsePath(text: string, base: string): Parsed<string> {
   if (text === '') return fault('is empty');
-  if (text.includes('\0')) return fault('is not a path');
+  // What has line breaks is a key or certificate itself, which no message may quote as a path.
+  if (CONTROL.test(text)) return fault('is not a path');
   return { ok: true, value: resolve(base, text) };
 }
+
+// eslint-disable-next-line no-control-regex -- those are the characters that are looked for
+const CONTROL = /[\u0000-\u001f\u007f]/;
 
 /** `host:port`, `[::1]:port`; both parts are needed, so that nobody listens on every address by leaving one out. */
 export function parseAddress(text: string): Parsed<Address> {

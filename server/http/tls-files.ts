@@ -56,6 +56,16 @@ export async function openTlsIdentity(files: TlsFiles): Promise<TlsIdentity> {
   };
 }
 
+/** All certificates in a file. Rejects with `TlsFileError`. */
+export async function readCertificates(path: string): Promise<readonly [X509Certificate, ...X509Certificate[]]> {
+  return certificatesIn(await readOne(path));
+}
+
+/** Whether a file has a private key that can be used, with whatever certificate. Rejects with `TlsFileError` if not. */
+export async function requirePrivateKey(path: string): Promise<void> {
+  keyIn(await readOne(path));
+}
+
 interface ReadFile {
   readonly path: string;
   readonly bytes: Buffer;

@@ -1,9 +1,18 @@
 // `bailiwick config check|example`: every setting and where it comes from, and a file to begin with.
 import type { Command } from 'commander';
-import type { ChosenSetting, SettingFlags } from '../../config/index.js';
+import type { ChosenSetting, ConfigFault, SettingFlags } from '../../config/index.js';
+import type { FileFinding } from '../check-files.js';
 import { CliFailure } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
-import { configFailure, type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
+import {
+  configFailure,
+  type Format,
+  formatOption,
+  lineOfFault,
+  withExamples,
+  withJson,
+  withSettings,
+} from '../options.js';
 import { escapeText } from '../render/escape.js';
 
 type Options = SettingFlags & { readonly format: Format };
@@ -24,7 +33,9 @@ export function defineConfig(command: Command, io: CliIo): void {
 function defineCheck(config: Command, io: CliIo): void {
   const command = config
     .command('check')
-    .description('read all settings as `serve` would; list each with its source, or every error with its place')
+    .description(
+      'read all settings and the files that they name as `serve` would; list each with its source, or every error with its place',
+    )
     .addOption(formatOption())
     .action((options: Options) => checkConfig(io, options));
   withSettings(command, ['config', 'policy', 'dataDir', 'databaseUrl', 'listen', 'adminListen', 'adminSocket']);
@@ -33,15 +44,25 @@ function defineCheck(config: Command, io: CliIo): void {
     ['a file before it is deployed', 'bailiwick config check --config etc/bailiwick.yaml --format json'],
   ]);
   withJson(command, [
-    '{"ok","file","settings":[{"key","value","source","place"}],"faults":[{"place","message","fix"?}]}',
+    '{"ok","file","settings":[{"key","value","source","place"}],"faults":[{"place","message","fix"?}],"warnings":[{"place","message","fix"}]}',
     '`source` is flag, environment, file or default; `place` is null for a default. A secret has no value, but "secret": true.',
   ]);
 }
 
 async function checkConfig(io: CliIo, options: Options): Promise<void> {
-  const { readConfig } = await import('../../config/index.js');
-  const { faults, file, settings } = await readConfig({ flags: options, env: io.env, cwd: io.cwd });
-  const report = { ok: faults.length === 0, file, settings: settings.map(settingJson), faults };
+  const [{ readConfig }, { checkFiles }] = await Promise.all([
+    import('../../config/index.js'),
+    import('../check-files.js'),
+  ]);
+  const read = await readConfig({ flags: options, env: io.env, cwd: io.cwd });
+  const { file, settings } = read;
+  const found = await checkFiles(read.files, Date.now());
+  const faults = [...read.faults, ...found.faults.map((one) => placed(one, settings))];
+  const warnings = found.warnings.map((one) => placed(one, settings));
+  const report = { ok: faults.length === 0, file, settings: settings.map(settingJson), faults, warnings };
+  if (options.format !== 'json') {
+    for (const one of warnings) await write(io.stderr, `warning: ${escapeText(lineOfFault(one))}\n`);
+  }
   if (faults.length > 0) {
     const failure = configFailure(faults);
     throw new CliFailure(failure.status, failure, { ...failure.detail, report });
@@ -57,6 +78,11 @@ async function checkConfig(io: CliIo, options: Options): Promise<void> {
     one.place === null ? 'default' : escapeText(one.place),
   ]);
   await write(io.stdout, renderTable(['SETTING', 'VALUE', 'SOURCE'], rows));
+}
+
+function placed({ key, message, fix }: FileFinding, settings: readonly ChosenSetting[]): ConfigFault {
+  const place = settings.find((one) => one.key === key)?.place ?? key;
+  return { place, message: `\`${key}\`: ${message}`, fix };
 }
 
 function settingJson({ key, written, isSecret, level, place }: ChosenSetting): object {

@@ -185,7 +185,7 @@ describe('the store is one choice', () => {
     expect(JSON.stringify(await faults)).toMatch(/DATABASE_URL_FILE.*is not a PostgreSQL URL/);
     expect(JSON.stringify(await faults)).not.toContain(CANARY);
     expect(await faultsOf({ env: { DATABASE_URL_FILE: 'nowhere' } })).toEqual([
-      'DATABASE_URL_FILE: names a file that cannot be read',
+      'DATABASE_URL_FILE: names a file that does not exist; name a file with the value and nothing else',
     ]);
   });
 });

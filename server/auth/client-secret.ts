@@ -1,0 +1,21 @@
+// The secret of a client at a token's issuer: a file with that and nothing else.
+import { TOKEN_LIMITS } from '../limits/credentials.js';
+import { readSmallFile, SmallFileError } from '../small-file.js';
+
+/** `message` continues a sentence that begins with the file's name. */
+export class ClientSecretError extends Error {
+  override readonly name = 'ClientSecretError';
+}
+
+/** Rejects with `ClientSecretError`. */
+export async function readClientSecret(path: string): Promise<string> {
+  try {
+    const { bytes } = await readSmallFile(path, TOKEN_LIMITS.secretBytes);
+    const secret = bytes.toString('utf8').replace(/\r?\n$/, '');
+    if (secret === '') throw new ClientSecretError('is empty');
+    return secret;
+  } catch (error) {
+    if (error instanceof SmallFileError) throw new ClientSecretError(error.message, { cause: error });
+    throw error;
+  }
+}
