@@ -14,7 +14,8 @@ import {
   STORE_FOLDERS,
   storedStatement,
 } from '../policy/directory-store.js';
-import { readSnapshotFile, sha256Of } from '../policy/open-policy.js';
+import { sha256Of } from '../policy/open-bytes.js';
+import { readSnapshotFile } from '../policy/open-policy.js';
 import { SigningError } from '../signing/signing-error.js';
 import { parseEnvelope } from '../signing/statement-file.js';
 import { EXIT } from './exit-codes.js';

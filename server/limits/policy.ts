@@ -7,6 +7,8 @@ export const POLICY_LIMITS = Object.freeze({
   snapshotBytes: 400 * 1024 * 1024,
   /** Bytes that are read, checked and verified within a second anywhere: for fewer no progress is shown. */
   quietBytes: 2 * 1024 * 1024,
+  /** Bytes of a snapshot that is opened within 10 milliseconds, sooner than a thread begins. */
+  smallBytes: 16 * 1024,
   /** Activations that are remembered. */
   history: 100,
   /** Actors that are kept resolved for one policy: each takes 8 KiB at most, and four bytes for each role that it is in. */

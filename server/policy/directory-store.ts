@@ -6,7 +6,7 @@ import { parseStrictJson } from '../json.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
 import { readSmallFile, SmallFileError } from '../small-file.js';
 import { oneLine, type PolicyFault } from './policy-fault.js';
-import { sha256Of } from './open-policy.js';
+import { sha256Of } from './open-bytes.js';
 import { SigningError } from '../signing/signing-error.js';
 import { readNamedFile } from '../signing/named-file.js';
 import type { StatementText } from '../signing/statement-file.js';

@@ -1,12 +1,12 @@
 // A policy folder or a snapshot file to the policy that it is: a folder is checked and compiled in memory, a file is verified
 // whole. Every way in which that fails is a value; who asked says what it means there.
-import { createHash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { InvariantError, loadSnapshot, type LoadResult, type Policy, type SnapshotFault } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
 import { type CheckReport, checkPolicy, type Phase } from './check-policy.js';
+import { sha256Of } from './open-bytes.js';
 import { type PathFault, pathFaultOf } from './path-fault.js';
 import { loadInThread } from './snapshot-thread.js';
 
@@ -121,10 +121,6 @@ async function openRead(read: ReadResult, purpose: Purpose, { onBytes }: OpenWat
   const { code, message } = loaded.fault;
   if (compiled !== null) throw new InvariantError(`the compiled snapshot does not load: ${code}: ${message}`);
   return { kind: 'corrupt', fault: loaded.fault, sha256: sha256Of(bytes) };
-}
-
-export function sha256Of(bytes: Uint8Array): string {
-  return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 }
 
 /** Everything that decides is verified before any of it is used. */

@@ -1,33 +1,18 @@
-// Work on policies in a thread of its own, a fresh one each time, so that what it used is given back whole.
+// Work on policies in a thread of its own, a fresh one each time, so that what it used is given back whole. A snapshot so small that it is
+// opened before a thread begins is opened here.
 import { Worker } from 'node:worker_threads';
-import {
-  adopt,
-  type LoadResult,
-  type PackedPolicy,
-  type PackResult,
-  type Policy,
-  type SnapshotFault,
-} from '../../engine/index.js';
-import type { PolicyFault } from './policy-fault.js';
+import { adopt, type LoadResult, type PackResult, type Policy, type SnapshotFault } from '../../engine/index.js';
+import { POLICY_LIMITS } from '../limits/policy.js';
+import { openBytes, type OpenedBytes } from './open-bytes.js';
 import type { Content } from './sources/source.js';
 
 export type SnapshotTask =
   | { readonly kind: 'pack' | 'labels'; readonly bytes: Uint8Array }
   | { readonly kind: 'open'; readonly content: Content; readonly signed: string | null };
 
-/** What the thread says of what was offered. */
-export type OpenedThere =
-  | {
-      readonly kind: 'opened';
-      readonly packed: PackedPolicy;
-      /** The snapshot's exact bytes. */
-      readonly bytes: Uint8Array;
-    }
-  | { readonly kind: 'refused'; readonly fault: PolicyFault };
-
-export type OpenedInThread =
-  | (Omit<Extract<OpenedThere, { kind: 'opened' }>, 'packed'> & { readonly policy: Policy })
-  | Extract<OpenedThere, { kind: 'refused' }>;
+export type Opened =
+  | (Omit<Extract<OpenedBytes, { kind: 'opened' }>, 'packed'> & { readonly policy: Policy })
+  | Extract<OpenedBytes, { kind: 'refused' }>;
 
 /** As `loadSnapshot`; this thread only takes the finished table over. */
 export async function loadInThread(bytes: Uint8Array): Promise<LoadResult> {
@@ -42,11 +27,19 @@ export interface OpenRequest {
 }
 
 /** What was offered, to serve it: a folder is checked and compiled there, too. Rejects once `signal` is aborted. Does not keep the process alive. */
-export async function openInThread(content: Content, { signed, signal }: OpenRequest): Promise<OpenedInThread> {
-  const opened = await perform<OpenedThere>({ kind: 'open', content, signed }, 'beside', signal);
+export async function openBeside(content: Content, { signed, signal }: OpenRequest): Promise<Opened> {
+  signal.throwIfAborted();
+  const opened = isSmall(content)
+    ? openBytes(Buffer.concat(content.parts), { digest: content.digest, signed })
+    : await perform<OpenedBytes>({ kind: 'open', content, signed }, 'beside', signal);
   if (opened.kind === 'refused') return opened;
   const { packed, ...rest } = opened;
   return { ...rest, policy: adopt(packed) };
+}
+
+function isSmall(content: Content): content is Extract<Content, { kind: 'parts' }> {
+  if (content.kind !== 'parts') return false;
+  return content.parts.reduce((bytes, part) => bytes + part.length, 0) <= POLICY_LIMITS.smallBytes;
 }
 
 /** As `verifyDecisions`, of the policy in these bytes. Does not keep the process alive. */

@@ -2,8 +2,10 @@
 // one out, and it ends.
 import { parentPort } from 'node:worker_threads';
 import { loadSnapshot, packSnapshot, verifyDecisions } from '../../engine/index.js';
+import { openBytes, type OpenedBytes } from './open-bytes.js';
 import type { NotRead } from './open-policy.js';
-import type { OpenedThere, SnapshotTask } from './snapshot-thread.js';
+import { faultOfRead } from './policy-fault.js';
+import type { SnapshotTask } from './snapshot-thread.js';
 import type { Content } from './sources/source.js';
 
 async function perform(task: SnapshotTask): Promise<unknown> {
@@ -13,27 +15,15 @@ async function perform(task: SnapshotTask): Promise<unknown> {
   return loaded.ok ? verifyDecisions(loaded.policy) : loaded.fault;
 }
 
-async function open({ content, signed }: Extract<SnapshotTask, { kind: 'open' }>): Promise<OpenedThere> {
-  const [{ sha256Of }, { faultOfRead, faultOfSnapshot, oneLine }] = await Promise.all([
-    import('./open-policy.js'),
-    import('./policy-fault.js'),
-  ]);
+async function open({ content, signed }: Extract<SnapshotTask, { kind: 'open' }>): Promise<OpenedBytes> {
   const bytes = await bytesOf(content);
   if ('kind' in bytes) return { kind: 'refused', fault: faultOfRead(bytes) };
-  const digest = sha256Of(bytes);
-  if (content.kind !== 'folder' && (content.digest ?? digest) !== digest) {
-    return { kind: 'refused', fault: oneLine('snapshot.digest', `its bytes are another snapshot (${digest})`) };
-  }
-  if ((signed ?? digest) !== digest) {
-    return { kind: 'refused', fault: oneLine('statement.subject', 'the statement is about another snapshot') };
-  }
-  const packed = packSnapshot(bytes);
-  if (!packed.ok) return { kind: 'refused', fault: faultOfSnapshot(packed.fault, digest) };
-  return { kind: 'opened', packed: packed.packed, bytes };
+  return openBytes(bytes, { digest: content.kind === 'folder' ? undefined : content.digest, signed });
 }
 
 async function bytesOf(content: Content): Promise<Uint8Array | NotRead> {
   if (content.kind === 'parts') return Buffer.concat(content.parts);
+  // The compiler takes longer to load than a snapshot to open, which has no use for it.
   const { compileFolder, readSnapshotFile } = await import('./open-policy.js');
   const { kind, path } = content;
   const read = await (kind === 'folder' ? compileFolder(path, 'serve') : readSnapshotFile(path));

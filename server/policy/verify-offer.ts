@@ -6,7 +6,7 @@ import { readKeyring } from '../signing/keyring-file.js';
 import type { NamedFile } from '../signing/named-file.js';
 import { SigningError } from '../signing/signing-error.js';
 import { oneLine, type PolicyFault } from './policy-fault.js';
-import { openInThread } from './snapshot-thread.js';
+import { openBeside } from './snapshot-thread.js';
 import type { Offer } from './sources/source.js';
 import { type SignedStatement, verifyPublication } from './verify-publication.js';
 
@@ -53,7 +53,7 @@ async function verify(offer: Offer, judge: Judge, signal: AbortSignal): Promise<
   if (statement !== null && 'kind' in statement) return statement;
   const fault = statement === null ? null : await refuseToFollow?.(statement.says);
   if (fault !== null && fault !== undefined) return refused(fault);
-  const opened = await openInThread(offer.content, { signed: statement?.says.snapshot ?? null, signal });
+  const opened = await openBeside(offer.content, { signed: statement?.says.snapshot ?? null, signal });
   if (opened.kind === 'refused') return opened;
   const { policy, bytes } = opened;
   if (statement === null || statement.says.policy === policy.name)

@@ -53,5 +53,6 @@ export async function startServing(
     ended.then((status) => Promise.reject(new Error(`ended with ${String(status)}: ${errors}`))),
   ]);
   const ready = JSON.parse(line) as Readonly<Record<string, unknown>>;
-  return { child, ready, port: Number(new URL(String(ready['url'])).port), ended, stderr: () => errors };
+  if (typeof ready['url'] !== 'string') throw new Error(`it says ${line} and ${errors}`);
+  return { child, ready, port: Number(new URL(ready['url']).port), ended, stderr: () => errors };
 }
