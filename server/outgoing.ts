@@ -25,6 +25,8 @@ export interface OutgoingRequest {
 }
 
 export interface OutgoingAnswer {
+  /** The address that answered. */
+  readonly from: string;
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly body: Buffer;
@@ -55,12 +57,13 @@ export async function receive(
     throw new OutgoingError(deadline.aborted ? TOO_SLOW : 'cannot be reached', { cause: error });
   });
   const status = response.statusCode ?? 0;
+  const from = response.socket.remoteAddress ?? '';
   try {
     if (status >= 300 && status < 400 && status !== NOT_MODIFIED) throw new OutgoingError(REDIRECTED);
     if ((response.headers['content-encoding'] ?? 'identity') !== 'identity') throw new OutgoingError(ENCODED);
     if (Number(response.headers['content-length'] ?? 0) > request.maxBytes) throw tooMuch(request.maxBytes);
     await readAll(response, request.maxBytes, take);
-    return { status, headers: response.headers };
+    return { status, headers: response.headers, from };
   } catch (error) {
     response.destroy();
     if (error instanceof OutgoingError) throw error;
@@ -83,6 +86,18 @@ export function urlFault(text: string): string | null {
   return 'must begin with `https://`; `http://` is for this machine only, as in `http://127.0.0.1:9000/`';
 }
 
+/** As `urlFault`, and with an address in it that no request goes to. */
+export function reachedUrlFault(text: string, reach: Reach): string | null {
+  const fault = urlFault(text);
+  if (fault !== null) return fault;
+  const host = addressIn(text);
+  return isIP(host) === 0 || isLoopbackAddress(host) ? null : reachFault(host, reach);
+}
+
+function addressIn(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, '');
+}
+
 export function isLoopbackUrl(text: string): boolean {
   return isLoopbackHost(new URL(text).hostname);
 }
@@ -96,7 +111,7 @@ function open(
   const isPlain = protocol === 'http:';
   const faultOf = judgeOf(hostname, { isPlain, reach });
   // No name is looked up of an address.
-  const host = hostname.replace(/^\[|\]$/g, '');
+  const host = addressIn(url);
   const fault = isIP(host) === 0 ? null : faultOf(host);
   if (fault !== null) return Promise.reject(new OutgoingError(fault));
   const options: RequestOptions = {

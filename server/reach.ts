@@ -67,6 +67,11 @@ export function reachFault(address: string, reach: Reach): string | null {
   return null;
 }
 
+/** Where what an address says may lead: nobody outside leads into a network that is not theirs. */
+export function reachFrom(address: string): Reach {
+  return reachFault(address, 'public') === null ? 'public' : 'private';
+}
+
 function isIn(list: BlockList, address: string): boolean {
   const version = isIP(address);
   return version !== 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6');

@@ -184,6 +184,7 @@ async function introspect(settings: IntrospectionSettings, { secret, token, trac
   );
   const { status, body } = await send({
     url: settings.url,
+    reach: 'private',
     form: new URLSearchParams({ token, token_type_hint: 'access_token' }),
     headers: {
       ...trace,

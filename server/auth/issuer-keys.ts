@@ -2,8 +2,9 @@
 // pause between two, so that no token makes the gateway ask often. What was fetched outlives an outage of the issuer, for a time.
 import type { Instant } from '../../engine/index.js';
 import { TOKEN_LIMITS } from '../limits/credentials.js';
-import { isLoopbackUrl, OutgoingError, send, urlFault } from '../outgoing.js';
+import { isLoopbackUrl, type OutgoingAnswer, OutgoingError, reachedUrlFault, send } from '../outgoing.js';
 import type { Clock, Logger } from '../ports.js';
+import { type Reach, reachFrom } from '../reach.js';
 import type { TraceHeaders } from '../trace.js';
 import { type Algorithm, KeySetError, type PublicKey, readDocument, readKeySet } from './public-keys.js';
 
@@ -112,7 +113,10 @@ async function fetchKeySet(
   { issuer, jwksUrl, algorithms }: IssuerKeysOptions,
   trace?: TraceHeaders,
 ): Promise<readonly PublicKey[]> {
-  return readKeySet(await fetchDocument(jwksUrl ?? (await discover(issuer, trace)), trace), algorithms);
+  // An operator may have an issuer in a network of their own; an issuer elsewhere does not send the gateway there.
+  const { url, reach } = jwksUrl === null ? await discover(issuer, trace) : { url: jwksUrl, reach: 'private' as const };
+  const { body } = await fetchDocument(url, { reach, trace });
+  return readKeySet(body, algorithms);
 }
 
 /** Contradicts the settings. */
@@ -120,29 +124,41 @@ class DiscoveryError extends Error {
   override readonly name = 'DiscoveryError';
 }
 
+interface KeysAddress {
+  readonly url: string;
+  readonly reach: Reach;
+}
+
 /** The address of the keys by OpenID Connect Discovery. */
-async function discover(issuer: string, trace?: TraceHeaders): Promise<string> {
-  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const fields = readDocument(await fetchDocument(url, trace), 'the discovery document');
+async function discover(issuer: string, trace?: TraceHeaders): Promise<KeysAddress> {
+  const document = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  const { body, from } = await fetchDocument(document, { reach: 'private', trace });
+  const fields = readDocument(body, 'the discovery document');
   if (fields.get('issuer') !== issuer) {
     throw new DiscoveryError('the discovery document is of another issuer: `issuer` must be written exactly as there');
   }
   const address = fields.get('jwks_uri');
   if (typeof address !== 'string') throw new DiscoveryError('the discovery document has no `jwks_uri`');
-  const fault = urlFault(address);
+  const reach = reachFrom(from);
+  const fault = reachedUrlFault(address, reach);
   if (fault !== null) throw new DiscoveryError(`the \`jwks_uri\` of the discovery document ${fault}`);
   // An issuer elsewhere does not send the gateway to what listens on its own machine.
   if (isLoopbackUrl(address) && !isLoopbackUrl(issuer)) {
     throw new DiscoveryError('the `jwks_uri` of the discovery document is an address of this machine');
   }
-  return address;
+  return { url: address, reach };
 }
 
-async function fetchDocument(url: string, headers: TraceHeaders = {}): Promise<Buffer> {
+interface Fetching {
+  readonly reach: Reach;
+  readonly trace: TraceHeaders | undefined;
+}
+
+async function fetchDocument(url: string, { reach, trace = {} }: Fetching): Promise<OutgoingAnswer> {
   const { documentBytes: maxBytes, documentTimeout: timeout } = TOKEN_LIMITS;
-  const { status, body } = await send({ url, headers, maxBytes, timeout });
-  if (status !== 200) throw new OutgoingError(`answers with status ${String(status)}`);
-  return body;
+  const answer = await send({ url, headers: trace, maxBytes, timeout, reach });
+  if (answer.status !== 200) throw new OutgoingError(`answers with status ${String(answer.status)}`);
+  return answer;
 }
 
 function failureOf(error: unknown): Failure {

@@ -1,5 +1,5 @@
 // Rules between settings, beyond the type of each.
-import { urlFault } from '../outgoing.js';
+import { reachedUrlFault } from '../outgoing.js';
 import type { Config } from './settings.js';
 
 /** A fault of one setting, by its key. */
@@ -22,7 +22,7 @@ export function contradictionsOf({ authentication, tls }: Config): readonly Cont
   return [
     ...repeated(issuers, 'give each issuer one entry'),
     ...oidc.flatMap(({ issuer, jwksUrl }, index) => {
-      const fault = jwksUrl === null ? urlFault(issuer) : null;
+      const fault = jwksUrl === null ? reachedUrlFault(issuer, 'private') : null;
       const fix = 'or set `jwksUrl`, so that its keys need no discovery';
       return fault === null ? [] : [{ key: keyOf('oidc', index, 'issuer'), message: fault, fix }];
     }),

@@ -2,7 +2,7 @@
 // made of it. No message repeats what was given, which may hold a password.
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { urlFault } from '../outgoing.js';
+import { reachedUrlFault } from '../outgoing.js';
 
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string };
 
@@ -142,7 +142,7 @@ export const DURATION: ValueType<number> = durationUpTo('1h');
 
 /** An address that the gateway sends requests to. */
 export const OUTGOING_URL: ValueType<string> = textType('a URL', (text) => {
-  const wrong = urlFault(text);
+  const wrong = reachedUrlFault(text, 'private');
   return wrong === null ? { ok: true, value: text } : fault(wrong);
 });
 

@@ -12,6 +12,7 @@ import {
 import type { RequestActor } from '../../../server/auth/request-actor.js';
 import { ApiProblem } from '../../../server/problem.js';
 import { makeFolder } from '../../support/temp-folder.js';
+import { NEVER_REACHED } from '../../support/never-reached.js';
 import { openIssuer, type TokenIssuer } from '../../support/token-issuer.js';
 
 const SECRET = 'canary secret: of %the& client+';
@@ -225,6 +226,18 @@ test('which tokens are for which endpoint', async () => {
     true,
     false,
   ]);
+});
+
+describe('where the endpoint may be', () => {
+  it.each(NEVER_REACHED)('not at %s', async (address) => {
+    const authenticator = await open({ url: `https://${address}/introspect` });
+    expect(await refusalOf(authenticator)).toMatch(/^the introspection endpoint leads to an address/);
+  });
+
+  it('nowhere else than where the settings say: a redirect is not followed', async () => {
+    endpoint.answerWith((_, response) => response.writeHead(307, { location: 'https://169.254.169.254/' }).end());
+    expect(await refusalOf(await open())).toMatch(/redirect, which is not followed/);
+  });
 });
 
 test('a secret that cannot be read is a fault of the settings', async () => {

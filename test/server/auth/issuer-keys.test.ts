@@ -4,6 +4,7 @@ import type { RequestListener } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { instantOf } from '../../../engine/index.js';
 import { type IssuerKeys, type IssuerKeysOptions, makeIssuerKeys } from '../../../server/auth/issuer-keys.js';
+import { NEVER_REACHED } from '../../support/never-reached.js';
 import { type IssuerKey, makeIssuerKey, openIssuer, type TokenIssuer } from '../../support/token-issuer.js';
 
 const START = instantOf(1_800_000_000_000);
@@ -230,11 +231,25 @@ describe('discovery', () => {
     ['another issuer', (url) => ({ issuer: `${url}/`, jwks_uri: `${url}/jwks` }), /of another issuer/],
     ['no address of keys', (url) => ({ issuer: url }), /has no `jwks_uri`/],
     ['an address in clear text', (url) => ({ issuer: url, jwks_uri: 'http://id.example.org/jwks' }), /`https:/],
+    ['an address of the link', (url) => ({ issuer: url, jwks_uri: 'https://169.254.169.254/jwks' }), /leads to/],
     ['an address that is none', (url) => ({ issuer: url, jwks_uri: 'file:///etc/passwd' }), /`https:/],
   ])('a document with %s contradicts the settings', async (_name, documentOf, message) => {
     issuer.answerWith(answer(documentOf(issuer.url)));
     const keys = open({ jwksUrl: null });
     expect(await keys.prepare()).toMatchObject({ kind: 'misconfigured', message: expect.stringMatching(message) });
     expect(await has(keys, 'k1')).toBe(false);
+  });
+});
+
+describe('where an issuer may lead', () => {
+  test.each(NEVER_REACHED)('not to %s', async (address) => {
+    for (const more of [{ jwksUrl: `https://${address}/jwks` }, { issuer: `https://${address}`, jwksUrl: null }]) {
+      expect((await open(more).prepare())?.message).toMatch(/^it leads to an address/);
+    }
+  });
+
+  test('a redirect to one is not followed', async () => {
+    issuer.answerWith((_, response) => response.writeHead(302, { location: 'https://169.254.169.254/' }).end());
+    expect((await open().prepare())?.message).toBe('it answers with a redirect, which is not followed');
   });
 });

@@ -126,3 +126,22 @@ test('methods of authentication that contradict one another are all reported at 
     '`authentication.mtls.caFile` needs `tls.certFile`, which is not set; set both or none',
   ]);
 });
+
+test('addresses where clouds keep their secrets are no issuers', async () => {
+  const never = 'https://169.254.169.254';
+  const file = [
+    'authentication:',
+    '  oidc:',
+    `    - { issuer: a, audience: b, provider: one, algorithms: [RS256], jwksUrl: "${never}/jwks" }`,
+    '  introspection:',
+    `    - { url: "${never}/", clientId: b, clientSecretFile: s, provider: three }`,
+  ].join('\n');
+  expect(await faultsOf({ file })).toEqual([
+    'bailiwick.yaml:3:78: `authentication.oidc.0.jwksUrl` leads to an address that is for no such thing',
+    'bailiwick.yaml:5:14: `authentication.introspection.0.url` leads to an address that is for no such thing',
+  ]);
+  const discovered = `authentication: { oidc: [{ issuer: "${never}", audience: b, provider: p, algorithms: [RS256] }] }`;
+  expect(await faultsOf({ file: discovered })).toEqual([
+    expect.stringMatching(/`authentication\.oidc\.0\.issuer` leads to an address/),
+  ]);
+});
