@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { createHmac, createPublicKey } from 'node:crypto';
 import { CompactEncrypt, SignJWT } from 'jose';
-import { scopeNames } from '../../../engine/index.js';
+import { instantOf, scopeNames } from '../../../engine/index.js';
+import { makeRegistry } from '../../../server/auth/authenticator.js';
 import { type IssuerKey, openIssuer, sign } from '../../support/token-issuer.js';
 import { NOW, openTokenWorld, type TokenWorld } from '../../support/token-world.js';
 
@@ -219,7 +220,69 @@ describe('a token that was verified before', () => {
     world.setNow(NOW * 1000);
   });
 
-  it('is not taken for another one that has the same beginning', async () => {
+  it('ends with its key, whether that is withdrawn or another one has its name', async () => {
+    const [issuer, other] = [await openIssuer(), world.keyOf('theirs')];
+    const [mine, renamed] = [world.keyOf('k1'), { ...other.jwk, kid: 'k1' }];
+    for (const keys of [[other.jwk], [renamed], []]) {
+      world.setNow(NOW * 1000);
+      issuer.publish([mine.jwk, other.jwk]);
+      const authenticator = world.open({ issuer: issuer.url });
+      const token = await sign(mine, world.claims({ iss: issuer.url, exp: NOW + 3_600 }));
+      const first = await world.actorOf(token, authenticator);
+      expect(await world.actorOf(token, authenticator)).toBe(first);
+      issuer.publish(keys);
+      world.setNow(NOW * 1000 + 5 * 60_000);
+      expect(await world.refusalOf(token, authenticator)).not.toBe('accepted');
+    }
+    world.setNow(NOW * 1000);
+    await issuer.stop();
+  });
+
+  it('C21 ends with its revocation', async () => {
+    const revoked = new Set<string>();
+    const registry = makeRegistry([world.open()], (print) => revoked.has(print));
+    const evidence = {
+      bearer: await sign(world.keyOf('k1'), world.claims()),
+      certificate: null,
+      address: null,
+    };
+    const at = instantOf(NOW * 1000);
+    const { credentialFingerprint } = await registry.authenticate(evidence, at);
+    expect((await registry.authenticate(evidence, at)).credentialFingerprint).toBe(credentialFingerprint);
+    revoked.add(credentialFingerprint);
+    await expect(registry.authenticate(evidence, at)).rejects.toMatchObject({ code: 'auth.invalid' });
+  });
+
+  it.each(['k1', 'rsa'])('costs a look-up, not another signature: %s', async (keyId) => {
+    const authenticator = world.open();
+    const tokens = await Promise.all(
+      Array.from({ length: 600 }, (_, index) => sign(world.keyOf(keyId), world.claims({ jti: `t-${String(index)}` }))),
+    );
+    const use = async (some: readonly string[]): Promise<number> => {
+      const before = process.cpuUsage();
+      for (const token of some) await world.actorOf(token, authenticator);
+      const { user, system } = process.cpuUsage(before);
+      return (user + system) / some.length;
+    };
+    // In turns, so that whatever else the machine does falls on both; the first turn warms up.
+    const turns: (readonly [first: number, second: number])[] = [];
+    for (let from = 0; from < tokens.length; from += 60) {
+      const some = tokens.slice(from, from + 60);
+      turns.push([await use(some), await use(some)]);
+    }
+    const median = (of: 0 | 1): number =>
+      turns
+        .slice(1)
+        .map((turn) => turn[of])
+        .sort((a, b) => a - b)[Math.floor((turns.length - 1) / 2)] ?? 0;
+    const [first, second] = [median(0), median(1)];
+    process.stdout.write(
+      `a token of ${keyId}: first use ${first.toFixed(0)} µs of CPU, second ${second.toFixed(0)} µs, ${(first / second).toFixed(1)} times less\n`,
+    );
+    expect(first / second).toBeGreaterThan(3);
+  });
+
+  it('C27 is not taken for another one that has the same beginning', async () => {
     const authenticator = world.open();
     const token = await sign(world.keyOf('k1'), world.claims());
     await world.actorOf(token, authenticator);
