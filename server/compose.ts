@@ -204,6 +204,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     activations,
     close: async () => {
       await activations?.stop();
+      activator.close();
       await revocations?.stop();
       await Promise.all([actors.close(), admins.close()]);
       stopped();

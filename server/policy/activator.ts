@@ -12,7 +12,7 @@ import {
   storedActivations,
   type StoredActivation,
 } from './activations.js';
-import { checkLabels } from './check-labels.js';
+import { makeLabelChecks } from './check-labels.js';
 import { type OpenedStored, openStored } from './open-stored.js';
 import { oneLine, type PolicyFault } from './policy-fault.js';
 import { type Snapshots, storedSnapshots } from './stored-snapshots.js';
@@ -69,8 +69,10 @@ export interface Activator {
   readonly choose: (choice: Choice) => Promise<Chosen>;
   /** Makes the newest activation the one in force here. Says why it cannot be; null if it is. */
   readonly catchUp: (why: 'poll' | 'hurry', signal: AbortSignal) => Promise<PolicyFault | null>;
-  /** Computes the labels of what is in force. What says something false of itself makes way for `before`, if that is given. */
-  readonly confirmLabels: (checked: Checked) => Promise<void>;
+  /** Begins to compute the labels of what is in force. What says something false of itself makes way for `before`, if that is given. */
+  readonly confirmLabels: (checked: Checked) => void;
+  /** Computes nothing any more. */
+  readonly close: () => void;
 }
 
 interface Checked extends Partial<Pick<Offered, 'onReturned'>> {
@@ -85,6 +87,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
   const { db, policies, rule, clock, log, keep = () => Promise.resolve() } = options;
   const [snapshots, activations] = [storedSnapshots(db), storedActivations(db)];
   const inTurn = makeQueue();
+  const checks = makeLabelChecks({ policies, log });
   let newest = policies.current().generation;
   let failed: { readonly generation: number; readonly tick: number; readonly fault: PolicyFault } | null = null;
 
@@ -124,16 +127,22 @@ export function makeActivator(options: ActivatorOptions): Activator {
       install({ policy, ...rest, ...(statement === null ? {} : { statement }) }, { generation, reason });
     });
 
-  const confirmLabels = async ({ active, bytes, before, onReturned }: Checked): Promise<void> => {
-    await checkLabels(active, bytes, { policies, log });
-    const labels = policies.state().history[active.generation]?.labels;
-    if (labels === undefined || labels === 'unverified') return;
-    await snapshots.noteLabels(active.policy.digest, labels).catch((error: unknown) => {
-      log.warn({ snapshot: active.policy.digest, error }, 'the store could not be told of the labels of a snapshot');
+  const confirmLabels = ({ active, bytes, before, onReturned }: Checked): void => {
+    checks.begin({
+      active,
+      bytes,
+      onKnown: async (labels) => {
+        await snapshots.noteLabels(active.policy.digest, labels).catch((error: unknown) => {
+          log.warn(
+            { snapshot: active.policy.digest, error },
+            'the store could not be told of the labels of a snapshot',
+          );
+        });
+        if (labels === 'verified' || before === undefined) return;
+        await goBack(active, before);
+        onReturned?.(FALSE_LABEL);
+      },
     });
-    if (labels === 'verified' || before === undefined) return;
-    await goBack(active, before);
-    onReturned?.(FALSE_LABEL);
   };
 
   return {
@@ -164,7 +173,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
             if (isActive(before, policy, recorded.generation)) return { kind: 'taken' };
             const candidate = candidateOf({ policy, statement, labels: known }, from);
             const active = install(candidate, { generation: recorded.generation, reason });
-            if (active.labels === 'unverified') void confirmLabels({ active, bytes, before, onReturned });
+            if (active.labels === 'unverified') confirmLabels({ active, bytes, before, onReturned });
             return { kind: 'taken' };
           }
         }
@@ -185,7 +194,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
         const { generation } = recorded;
         if (isActive(before, policy, generation)) return { kind: 'chosen', active: before };
         const active = install(candidateOf(opened, { kind: 'store' }), { generation, reason });
-        if (active.labels === 'unverified' && bytes !== null) void confirmLabels({ active, bytes, before });
+        if (active.labels === 'unverified' && bytes !== null) confirmLabels({ active, bytes, before });
         return { kind: 'chosen', active };
       }),
     catchUp: (why, signal) =>
@@ -210,6 +219,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
         return null;
       }),
     confirmLabels,
+    close: checks.close,
   };
 }
 

@@ -8,6 +8,7 @@ import { POLICY_LIMITS } from '../limits/policy.js';
 import { type CheckReport, checkPolicy, type Phase } from './check-policy.js';
 import { sha256Of } from './open-bytes.js';
 import { type PathFault, pathFaultOf } from './path-fault.js';
+import { toShared } from './shared-bytes.js';
 import { loadInThread } from './snapshot-thread.js';
 
 const READ_BYTES = 1024 * 1024;
@@ -111,7 +112,8 @@ async function readStream(stream: Readable, source: 'file' | 'stdin', { onBytes 
 
 async function openRead(read: ReadResult, purpose: Purpose, { onBytes }: OpenWatcher): Promise<OpenResult> {
   if (read.kind !== 'read') return read;
-  const { bytes, source, report } = read;
+  const { source, report } = read;
+  const bytes = purpose === 'serve' ? toShared(read.bytes) : read.bytes;
   const opened = { kind: 'opened', bytes, source, report } as const;
   const compiled = report?.compiled ?? null;
   if (compiled !== null && purpose !== 'serve') return { ...opened, policy: compiled.handle };

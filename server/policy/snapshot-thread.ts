@@ -26,12 +26,12 @@ export interface OpenRequest {
   readonly signal: AbortSignal;
 }
 
-/** What was offered, to serve it: a folder is checked and compiled there, too. Rejects once `signal` is aborted. Does not keep the process alive. */
+/** What was offered, to serve it: a folder is checked and compiled there, too. Rejects once `signal` is aborted. */
 export async function openBeside(content: Content, { signed, signal }: OpenRequest): Promise<Opened> {
   signal.throwIfAborted();
   const opened = isSmall(content)
     ? openBytes(Buffer.concat(content.parts), { digest: content.digest, signed })
-    : await perform<OpenedBytes>({ kind: 'open', content, signed }, 'beside', signal);
+    : await perform<OpenedBytes>({ kind: 'open', content, signed }, 'awaited', signal);
   if (opened.kind === 'refused') return opened;
   const { packed, ...rest } = opened;
   return { ...rest, policy: adopt(packed) };
@@ -42,9 +42,12 @@ function isSmall(content: Content): content is Extract<Content, { kind: 'parts' 
   return content.parts.reduce((bytes, part) => bytes + part.length, 0) <= POLICY_LIMITS.smallBytes;
 }
 
-/** As `verifyDecisions`, of the policy in these bytes. Does not keep the process alive. */
-export function verifyInThread(bytes: Uint8Array): Promise<SnapshotFault | null> {
-  return perform<SnapshotFault | null>({ kind: 'labels', bytes }, 'beside');
+/**
+ * As `verifyDecisions`, of the policy in these bytes, which are copied unless they are in shared memory. Rejects once `signal` is aborted.
+ * Does not keep the process alive.
+ */
+export function verifyInThread(bytes: Uint8Array, signal?: AbortSignal): Promise<SnapshotFault | null> {
+  return perform<SnapshotFault | null>({ kind: 'labels', bytes }, 'beside', signal);
 }
 
 /** The worker answers each kind of task with the one type that its caller names (snapshot-worker.ts). */
@@ -57,10 +60,11 @@ function perform<Answer>(task: SnapshotTask, how: 'awaited' | 'beside', signal?:
     worker.once('exit', () => {
       reject(new Error('the thread ended before it had an answer'));
     });
-    if (how === 'beside') worker.unref();
     worker.once('message', (answer: Answer) => {
       resolve(answer);
     });
+    // Last: who listens for messages keeps the process alive.
+    if (how === 'beside') worker.unref();
     const end = (): void => void worker.terminate();
     signal?.addEventListener('abort', end, { once: true });
     worker.once('exit', () => signal?.removeEventListener('abort', end));

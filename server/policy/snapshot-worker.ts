@@ -5,6 +5,7 @@ import { loadSnapshot, packSnapshot, verifyDecisions } from '../../engine/index.
 import { openBytes, type OpenedBytes } from './open-bytes.js';
 import type { NotRead } from './open-policy.js';
 import { faultOfRead } from './policy-fault.js';
+import { toShared } from './shared-bytes.js';
 import type { SnapshotTask } from './snapshot-thread.js';
 import type { Content } from './sources/source.js';
 
@@ -18,7 +19,8 @@ async function perform(task: SnapshotTask): Promise<unknown> {
 async function open({ content, signed }: Extract<SnapshotTask, { kind: 'open' }>): Promise<OpenedBytes> {
   const bytes = await bytesOf(content);
   if ('kind' in bytes) return { kind: 'refused', fault: faultOfRead(bytes) };
-  return openBytes(bytes, { digest: content.kind === 'folder' ? undefined : content.digest, signed });
+  const opened = openBytes(bytes, { digest: content.kind === 'folder' ? undefined : content.digest, signed });
+  return opened.kind === 'opened' ? { ...opened, bytes: toShared(opened.bytes) } : opened;
 }
 
 async function bytesOf(content: Content): Promise<Uint8Array | NotRead> {

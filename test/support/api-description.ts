@@ -25,7 +25,7 @@ export function declaredAdminRoutes(): readonly Route[] {
   };
   const policies = { current: unasked, state: unasked, activate: unasked, confirm: unasked, refuse: unasked };
   const activator = {
-    ...{ newest: unasked, offer: unasked, choose: unasked, catchUp: unasked, confirmLabels: unasked },
+    ...{ newest: unasked, offer: unasked, choose: unasked, catchUp: unasked, confirmLabels: unasked, close: unasked },
   };
   const [snapshots, activations] = [storedSnapshots(noStore()), storedActivations(noStore())];
   return makeAdminRoutes({

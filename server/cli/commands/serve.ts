@@ -184,8 +184,7 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
         reload.add(followSource({ source, rule, policies, activator, ages, clock, log, interval }));
       }
       const active = policies.current();
-      if (start !== null && active.labels === 'unverified')
-        void activator.confirmLabels({ active, bytes: start.bytes });
+      if (start !== null && active.labels === 'unverified') activator.confirmLabels({ active, bytes: start.bytes });
       const ended = await Promise.race([termination.requested, gateway.failed]).catch(workerFailure);
       log.info(typeof ended === 'string' ? { signal: ended } : { error: ended }, 'shutting down');
       await gateway.close(config.shutdown);

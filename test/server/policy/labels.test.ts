@@ -1,17 +1,28 @@
 // Labels of a snapshot that a gateway serves: worked out in a thread, known to the state, an alarm where they are false. And a policy
 // that was loaded in a thread decides as one that was loaded here.
 import { describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { promisify, types } from 'node:util';
 import { decide, loadSnapshot, LOCAL_ACTOR, instantOf, type Policy } from '../../../engine/index.js';
 import { type Active, makeActivePolicy } from '../../../server/policy/active-policy.js';
-import { checkLabels } from '../../../server/policy/check-labels.js';
-import { loadInThread, type verifyInThread } from '../../../server/policy/snapshot-thread.js';
+import { makeLabelChecks } from '../../../server/policy/check-labels.js';
+import { loadInThread, openBeside, verifyInThread } from '../../../server/policy/snapshot-thread.js';
 import type { Logger } from '../../../server/ports.js';
 import { compile, FULL } from '../../engine/full-policy.js';
 import { pathOf } from '../../engine/oracle/worlds.js';
+import { makeFolder } from '../../support/temp-folder.js';
 
 const NOW = instantOf(0);
 const { bytes, text } = compile(FULL);
+const ignore = (): void => undefined;
+const ACTIVE = makeActivePolicy(
+  { policy: open(loadSnapshot(bytes)), labels: 'unverified' },
+  { clock: { now: () => NOW }, log: { info: ignore, warn: ignore, error: ignore } },
+).current();
 
 function mislabelled(): Uint8Array {
   const body = text.slice(text.indexOf('"snapshot":') + '"snapshot":'.length, -1);
@@ -25,19 +36,28 @@ function open(result: Awaited<ReturnType<typeof loadInThread>>): Policy {
   return result.policy;
 }
 
+/** What is known in the end, and what the log has. */
 async function check(
   file: Uint8Array,
   verify?: typeof verifyInThread,
 ): Promise<{ readonly labels: string; readonly lines: readonly string[] }> {
   const lines: string[] = [];
-  const log = { error: (_: object, line: string) => lines.push(line) } as unknown as Logger;
+  let end: () => void = () => undefined;
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  const error = (_: object, line: string): void => {
+    lines.push(line);
+    end();
+  };
+  const log = { error } as unknown as Logger;
   const policies = makeActivePolicy(
     { policy: open(loadSnapshot(file)), labels: 'unverified' },
     { clock: { now: () => NOW }, log },
   );
   const active: Active = policies.current();
   expect(active.labels).toBe('unverified');
-  await checkLabels(active, file, { policies, log, ...(verify === undefined ? {} : { verify }) });
+  const checks = makeLabelChecks({ policies, log, ...(verify === undefined ? {} : { verify }) });
+  checks.begin({ active, bytes: file, onKnown: () => Promise.resolve().then(end) });
+  await ended;
   expect(policies.state().history[active.generation]?.labels).toBe(policies.current().labels);
   return { labels: policies.current().labels, lines };
 }
@@ -59,7 +79,97 @@ describe('the labels of a snapshot that is served', () => {
   });
 });
 
+describe('while the labels of one snapshot are checked', () => {
+  const generations = [1, 2, 3, 4].map((generation) => ({ ...ACTIVE, generation }));
+
+  /** Checks that end when they are told to, each with what it said of its generation. */
+  function slowChecks(): {
+    readonly begin: (generation: number) => void;
+    readonly end: () => Promise<void>;
+    readonly close: () => void;
+    readonly started: () => number;
+    readonly known: readonly number[];
+    readonly lines: readonly string[];
+  } {
+    const known: number[] = [];
+    const lines: string[] = [];
+    const ends: (() => void)[] = [];
+    let started = 0;
+    const checks = makeLabelChecks({
+      policies: { noteLabels: (generation) => void known.push(generation) },
+      log: { error: (_: object, line: string) => void lines.push(line) } as unknown as Logger,
+      verify: (_, signal) =>
+        new Promise((resolve, reject) => {
+          started += 1;
+          ends.push(() => {
+            resolve(null);
+          });
+          signal?.addEventListener('abort', () => {
+            reject(new Error('ended'));
+          });
+        }),
+    });
+    return {
+      ...{ close: checks.close, started: () => started, known, lines },
+      begin: (generation) => {
+        const active = generations[generation - 1] ?? ACTIVE;
+        checks.begin({ active, bytes, onKnown: () => Promise.resolve() });
+      },
+      end: async () => {
+        ends.pop()?.();
+        await setImmediate();
+      },
+    };
+  }
+
+  it('no other one is, and of those that came meanwhile only the newest is checked then', async () => {
+    const { begin, end, started, known } = slowChecks();
+    for (const generation of [1, 2, 3, 4]) begin(generation);
+    expect(started()).toBe(1);
+    await end();
+    expect(started()).toBe(2);
+    await end();
+    expect([started(), known]).toEqual([2, [1, 4]]);
+    begin(2);
+    expect(started()).toBe(3);
+    await end();
+    expect(known).toEqual([1, 4, 2]);
+  });
+
+  it('the gateway can end: that check ends, without a line in the log, and none begins', async () => {
+    const { begin, close, started, known, lines } = slowChecks();
+    begin(1);
+    begin(2);
+    close();
+    await setImmediate();
+    begin(3);
+    await setImmediate();
+    expect([started(), known, lines]).toEqual([1, [], []]);
+  });
+
+  it('the process can end', async () => {
+    const thread = JSON.stringify(new URL('../../../server/policy/snapshot-thread.js', import.meta.url).href);
+    const script = `import(${thread}).then(({ verifyInThread }) => {
+      process.on('exit', (status) => console.log('ended', status));
+      return verifyInThread(new Uint8Array(0)).then(() => console.log('known'));
+    })`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
+    expect(stdout).toBe('ended 0\n');
+  });
+});
+
 describe('loading in a thread', () => {
+  it('gives the bytes in memory that threads share: copying them would stop whoever answers requests', async () => {
+    const path = join(await makeFolder(), 'snapshot.json');
+    await writeFile(path, bytes);
+    const content = { kind: 'file', path } as const;
+    const opened = await openBeside(content, { signed: null, signal: AbortSignal.timeout(60_000) });
+    if (opened.kind === 'refused') throw new Error(opened.fault.message);
+    expect(types.isSharedArrayBuffer(opened.bytes.buffer)).toBe(true);
+    expect(Buffer.from(opened.bytes).equals(bytes)).toBe(true);
+    expect(await verifyInThread(opened.bytes)).toBe(null);
+  });
+
   it('gives the policy that loading here gives', async () => {
     const here = open(loadSnapshot(bytes));
     const there = open(await loadInThread(bytes));
