@@ -222,8 +222,8 @@ const KINDS = {
   },
   'snapshot.unavailable': {
     status: 503,
-    title: 'No policy is loaded',
-    help: 'Try again later. The operator of the gateway has to load a policy.',
+    title: 'It is not known which policy is in force',
+    help: 'Try again in a moment. The operator of the gateway has to see why its store does not answer.',
   },
   'snapshot.expired': {
     status: 503,

@@ -8,7 +8,7 @@ import type { AdminActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { ActorResolver } from '../auth/resolved-actors.js';
 import type { Active, ActivePolicy } from '../policy/active-policy.js';
-import { type AgeLimits, stalenessOf } from '../policy/staleness.js';
+import { type AgeLimits, isOverdue, stalenessOf } from '../policy/staleness.js';
 import type { Clock, IdSource } from '../ports.js';
 import { ApiProblem, type LimitName } from '../problem.js';
 import type { Attempts } from './attempts.js';
@@ -319,6 +319,7 @@ async function callOf<Actor>(
 /** Nothing is decided by a policy of which nobody knows whether it still holds. */
 function pinFresh({ policies, ages }: Services, at: Instant): Active {
   const state = policies.state();
+  if (isOverdue(state)) throw new ApiProblem('snapshot.unavailable', { retryAfter: 1 });
   if (stalenessOf(state, ages, at) === 'hard') throw new ApiProblem('snapshot.expired', { retryAfter: 5 });
   return state.active;
 }

@@ -1,7 +1,7 @@
 // Whether the gateway can do its work now, for those who send it requests: each check says `ok` or `failed` and nothing
 // else.
-import type { ActivePolicy } from '../policy/active-policy.js';
-import { type AgeLimits, stalenessOf } from '../policy/staleness.js';
+import type { ActivePolicy, PolicyState } from '../policy/active-policy.js';
+import { type AgeLimits, isOverdue, stalenessOf } from '../policy/staleness.js';
 import type { Clock } from '../ports.js';
 import { HEALTH_LIMITS } from '../limits/http.js';
 
@@ -23,11 +23,13 @@ export interface Readiness {
 /** The store is asked once in a while, however many want to know. */
 export function makeReadiness({ policies, ages, clock, ping, isLeaving }: ReadinessOptions): () => Promise<Readiness> {
   const storeAnswers = remembered(() => answersInTime(ping));
+  /** One whose labels are false was made by nobody who could be asked about it. */
+  const mayDecide = (state: PolicyState): boolean =>
+    state.active.labels !== 'false' && !isOverdue(state) && stalenessOf(state, ages, clock.now()) !== 'hard';
   return async () => {
     const oks = {
       listener: !isLeaving(),
-      // One whose labels are false was made by nobody who could be asked about it.
-      policy: policies.current().labels !== 'false' && stalenessOf(policies.state(), ages, clock.now()) !== 'hard',
+      policy: mayDecide(policies.state()),
       store: await storeAnswers(),
     };
     const said = (isOk: boolean): 'ok' | 'failed' => (isOk ? 'ok' : 'failed');

@@ -48,6 +48,8 @@ export const STORED_LIMITS = Object.freeze({
   unfinished: 3_600_000,
   /** How often the newest activation is looked for where nothing was announced. */
   poll: 500,
+  /** The store may take so long to say which is the newest. Then nothing is decided: another may have been. As long as requests wait for it. */
+  silence: Object.freeze({ embedded: 5_000, external: 2_000 }),
   /** What could not be put in force is tried again after so long: a keyring may have changed. */
   retry: 30_000,
 });

@@ -199,7 +199,9 @@ export function makeActivator(options: ActivatorOptions): Activator {
       }),
     catchUp: (why, signal) =>
       inTurn(async () => {
+        policies.awaitNews(STORED_LIMITS.silence[db.kind]);
         const last = await activations.newest();
+        policies.hearNews();
         if (last === null) return null;
         newest = Math.max(newest, last.generation);
         const active = policies.current();

@@ -59,6 +59,8 @@ export interface PolicyState {
   readonly confirmedTick: number;
   /** Why what the source offers is not served, while that is so. */
   readonly refusal: Refusal | null;
+  /** By when the store has to have said which activation is the newest, in milliseconds of this process; null: it owes no answer. */
+  readonly newsDue: number | null;
   /** Why the newest activation is not in force here, while that is so. */
   readonly lag: Refusal | null;
 }
@@ -87,6 +89,10 @@ export interface ActivePolicy {
   readonly refuse: (fault: PolicyFault) => void;
   /** The newest activation cannot be served; the active one stays. Null: it is served. */
   readonly fallBehind: (fault: PolicyFault | null) => void;
+  /** The store is asked which activation is the newest, and may take so many milliseconds. What it owes already is due no later. */
+  readonly awaitNews: (patience: number) => void;
+  /** The store has said it. */
+  readonly hearNews: () => void;
   /** The result of checking the labels of this generation. A late result for an earlier generation is dropped. */
   readonly noteLabels: (generation: number, labels: Labels) => void;
   /** Calls `listener` after each activation, in order; gives the way to end that. */
@@ -111,6 +117,7 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
       confirmedAt: initial.since,
       confirmedTick: performance.now(),
       refusal: null,
+      newsDue: null,
       lag: null,
     },
     (draft) => {
@@ -155,6 +162,12 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
       state = produce(state, (draft) => {
         draft.lag = fault === null ? null : castDraft({ ...fault, at: clock.now() });
       });
+    },
+    awaitNews: (patience) => {
+      if (state.newsDue === null) state = { ...state, newsDue: performance.now() + patience };
+    },
+    hearNews: () => {
+      if (state.newsDue !== null) state = { ...state, newsDue: null };
     },
     noteLabels: (generation, labels) => {
       state = produce(state, (draft) => {

@@ -7,16 +7,22 @@ import { type Watch, watchEvery } from '../watch.js';
 import { ACTIVATIONS_CHANNEL } from './activations.js';
 import type { ActivePolicy } from './active-policy.js';
 import type { Activator } from './activator.js';
-import type { PolicyFault } from './policy-fault.js';
+import { oneLine, type PolicyFault } from './policy-fault.js';
+import { isOverdue } from './staleness.js';
 
 export interface FollowActivationsOptions {
   readonly db: Pick<Database, 'listen'>;
   readonly activator: Pick<Activator, 'catchUp'>;
-  readonly policies: Pick<ActivePolicy, 'confirm' | 'current' | 'fallBehind'>;
+  readonly policies: Pick<ActivePolicy, 'confirm' | 'current' | 'fallBehind' | 'state'>;
   readonly log: Logger;
   /** Who has to say that what is in force is still the one to serve: the store, where there is no other source. */
   readonly confirmedBy: 'store' | 'source';
 }
+
+const UNKNOWN = oneLine(
+  'activation.unknown',
+  'the store does not say which activation is the newest, and nothing is decided before it does',
+);
 
 export function followActivations({ db, activator, policies, log, confirmedBy }: FollowActivationsOptions): Watch {
   let told: PolicyFault | null = null;
@@ -34,8 +40,10 @@ export function followActivations({ db, activator, policies, log, confirmedBy }:
       tell(fault);
       if (fault === null && confirmedBy === 'store') policies.confirm();
     } catch (error) {
-      // While the store is away nobody can have activated anything, and who asks for health is told.
-      if (!signal.aborted && storeFailure(error) === null) log.error({ error }, 'looking for a new activation failed');
+      if (signal.aborted) return;
+      // Who asks for health is told that the store is away.
+      if (storeFailure(error) === null) log.error({ error }, 'looking for a new activation failed');
+      if (isOverdue(policies.state())) policies.fallBehind(UNKNOWN);
     }
   });
   const listening = db

@@ -21,6 +21,11 @@ export function stalenessOf(state: PolicyState, { softAge, hardAge }: AgeLimits,
   return softAge !== null && age >= softAge ? 'soft' : 'no';
 }
 
+/** Whether the store has not said for too long which activation is the newest, so that another may have taken the place of this one. */
+export function isOverdue({ newsDue }: PolicyState): boolean {
+  return newsDue !== null && performance.now() > newsDue;
+}
+
 /** Milliseconds since the policy was found in its place, by the clock that has gone further: one is set, the other sleeps. */
 export function ageOf({ confirmedAt, confirmedTick }: PolicyState, now: Instant): number {
   return Math.max(0, now - confirmedAt, performance.now() - confirmedTick);

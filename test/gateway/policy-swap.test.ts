@@ -1,6 +1,7 @@
 // What the gateway remembers of actors who come again must not outlive what it follows from: another policy, another hour of a
 // grant, a narrower key of the same actor. Sets large enough to be remembered, asked for again and again in between.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { compilePolicy } from '../../engine/compiler.js';
 import {
   type Instant,
@@ -10,8 +11,11 @@ import {
   type Policy,
   scopeSetOf,
 } from '../../engine/index.js';
+import type { Database } from '../../server/db/database.js';
+import { StoreError } from '../../server/db/failures.js';
+import { STORED_LIMITS } from '../../server/limits/policy.js';
 import { loadDataset } from '../../server/load/load-dataset.js';
-import { call, openGateway, pathOf, type TestGateway } from '../support/gateway.js';
+import { call, callAdmin, openGateway, pathOf, type TestGateway } from '../support/gateway.js';
 
 const LABS = 60;
 const NOON = instantOf(Date.parse('2027-01-01T12:00:00Z'));
@@ -129,6 +133,52 @@ describe('what an actor sees', () => {
   });
 });
 
+describe('a store that does not say which activation is the newest', () => {
+  it('has nothing decided by one that may have been replaced, until it says so', async () => {
+    const waiting: (() => void)[] = [];
+    let isSilent = false;
+    const vital: Database['vital'] = async (statement, options) => {
+      if (isSilent && statement.text.includes('FROM activations'))
+        await new Promise((_, reject) => {
+          waiting.push(() => {
+            reject(new StoreError('store.timeout', 'it was silent'));
+          });
+        });
+      return served.db.vital(statement, options);
+    };
+    const policy = policyOf(first(1));
+    const db: Database = { ...served.db, kind: 'external', vital };
+    const cut = await openGateway({ mode: { kind: 'serve', policy }, db, admin: true });
+    const ready = (): ReturnType<typeof call> => callAdmin(cut.admin?.port ?? 0, { path: '/readyz' });
+    try {
+      const { text: key } = await cut.key();
+      const ask = (): ReturnType<typeof call> =>
+        call(cut.port, { key, body: { family: 'resource', namespace: lab(0) } });
+      expect((await ask()).status).toBe(200);
+      isSilent = true;
+      const from = performance.now();
+      const statuses = new Set<number>();
+      while (performance.now() - from < STORED_LIMITS.silence.external) statuses.add((await ask()).status);
+      expect([...statuses]).toEqual([200]);
+      await sleep(STORED_LIMITS.poll + 100);
+      expect(await ask()).toMatchObject({ status: 503, json: { code: 'snapshot.unavailable', retryAfter: 1 } });
+      expect(await ready()).toMatchObject({ status: 503, json: { checks: { policy: 'failed', store: 'ok' } } });
+      waiting.shift()?.();
+      await until(() => cut.gateway.policies.state().lag !== null);
+      expect((await callAdmin(cut.admin?.port ?? 0)).json).toMatchObject({ lastError: { code: 'activation.unknown' } });
+      isSilent = false;
+      waiting.shift()?.();
+      await until(async () => (await ask()).status === 200);
+      expect((await ready()).status).toBe(200);
+      expect((await callAdmin(cut.admin?.port ?? 0)).json).toMatchObject({ lastError: null });
+    } finally {
+      isSilent = false;
+      for (const end of waiting) end();
+      await cut.dispose();
+    }
+  });
+});
+
 describe('a policy that has become too old', () => {
   it('decides nothing, and says so, until its source has been heard of again', async () => {
     let at = NOON;
@@ -171,3 +221,7 @@ describe('a policy that has become too old', () => {
     }
   });
 });
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await sleep(20);
+}

@@ -23,7 +23,10 @@ export function declaredAdminRoutes(): readonly Route[] {
   const unasked = (): never => {
     throw new Error('nobody asks this route');
   };
-  const policies = { current: unasked, state: unasked, activate: unasked, confirm: unasked, refuse: unasked };
+  const policies = {
+    ...{ current: unasked, state: unasked, activate: unasked, confirm: unasked, refuse: unasked },
+    ...{ fallBehind: unasked, awaitNews: unasked, hearNews: unasked, noteLabels: unasked, subscribe: unasked },
+  };
   const activator = {
     ...{ newest: unasked, offer: unasked, choose: unasked, catchUp: unasked, confirmLabels: unasked, close: unasked },
   };
@@ -33,7 +36,7 @@ export function declaredAdminRoutes(): readonly Route[] {
     db: noStore(),
     fingerprint: unasked,
     nextId: unasked,
-    policies: { ...policies, fallBehind: unasked, noteLabels: unasked, subscribe: unasked },
+    policies,
     ages: NO_AGE_LIMITS,
     readiness: unasked,
     metrics: [],
