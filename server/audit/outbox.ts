@@ -1,24 +1,25 @@
 // The outbox of the audit log: events in the database, written in the transaction of what they record. So
 // what is committed has its event, and what is not has none.
 import type { Knex } from 'knex';
-import { rowsOf, sql } from '../db/sql.js';
+import { type Fragment, rowsOf, sql } from '../db/sql.js';
 import type { Head } from './chain.js';
 import type { AuditEvent } from './event.js';
 import { isEvent } from './event-schema.js';
 
 /**
- * Writes the events of a transaction into it. To be called after its last write, so that the next change of the same
+ * Writes the events of a transaction into it. To be run after its last write, so that the next change of the same
  * records comes later in the log.
  */
-export async function recordInTransaction(transaction: Knex.Transaction, events: readonly AuditEvent[]): Promise<void> {
-  if (events.length === 0) return;
+export function recordStatement(events: readonly AuditEvent[]): Fragment {
   const ids = events.map(({ id }) => id);
   const texts = events.map((event) => JSON.stringify(event));
-  await rowsOf(
-    transaction,
-    sql`INSERT INTO audit_outbox (id, event)
-      SELECT e.id, e.event FROM unnest(${ids}::text[], ${texts}::text[]) WITH ORDINALITY AS e (id, event, n) ORDER BY e.n`,
-  );
+  return sql`INSERT INTO audit_outbox (id, event)
+    SELECT e.id, e.event FROM unnest(${ids}::text[], ${texts}::text[]) WITH ORDINALITY AS e (id, event, n) ORDER BY e.n`;
+}
+
+/** The same where the driver is not at hand. */
+export async function recordInTransaction(transaction: Knex.Transaction, events: readonly AuditEvent[]): Promise<void> {
+  if (events.length > 0) await rowsOf(transaction, recordStatement(events));
 }
 
 /** An event that a log has claimed. */

@@ -8,7 +8,7 @@ import { COMMAND_LIMITS } from '../limits/records.js';
 import { ApiProblem } from '../problem.js';
 import { referencesOf, resourcesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';
-import { type Command, type Done, Moved, type Rule, type Session, type Touched } from './command.js';
+import { type Command, type Done, Moved, type Perform, type Rule, type Session, type Touched } from './command.js';
 import { mergePatch } from './merge-patch.js';
 import { assertRoom, holdReferences, judgeByTemplate } from './references.js';
 import { access, locate, mayRead, mustAllow, mustWriteRecord, notFound, nothingThere } from './rules.js';
@@ -40,6 +40,7 @@ export interface RecordPatch {
 export function changeRecord(target: Target, patch: RecordPatch): Command {
   return change(target, {
     verb: 'change',
+    documents: (session, place) => documentsFor(session, place, patch),
     apply: async (session, place, record) => {
       const assignments = await assignmentsOf(session, { place, record, patch });
       return updateRecord(session, { ...place, id: record.id }, assignments);
@@ -70,11 +71,13 @@ export function restoreRecord(target: Target): Command {
 
 interface Change {
   readonly verb: 'change' | 'archive' | 'restore';
+  /** Columns that `apply` needs. */
+  readonly documents?: (session: Session, place: Place) => readonly Fragment[];
   /** Of a record that is locked. */
   readonly apply: (session: Session, place: Place, record: LockedRecord) => Promise<Done>;
 }
 
-function change(target: Target, { verb, apply }: Change): Command {
+function change(target: Target, { verb, documents, apply }: Change): Command {
   return {
     operation: `${target.family}.${verb}`,
     ...('id' in target ? { record: target.id } : {}),
@@ -82,16 +85,18 @@ function change(target: Target, { verb, apply }: Change): Command {
     prepare: async (session) => {
       const { place, which, rule } = await find(session, target);
       if (place === null) return nothingThere(rule);
-      const perform = async (within: Session): Promise<Done> => {
-        const record = await lockRecord(within, which);
-        if (record === null) throw absent(target);
-        if (record.path !== storedPath(place.namespace)) throw new Moved();
-        // An archived record is reported before another revision.
-        if (record.archived && verb !== 'restore') throw new ApiProblem('record.archived');
-        if (target.ifMatch !== `"${String(record.revision)}"`) throw new ApiProblem('record.precondition');
-        return apply(within, place, record);
+      const look = async (within: Session): Promise<Perform> => {
+        const record = await lockRecord(within, which, documents?.(within, place) ?? []);
+        return async () => {
+          if (record === null) throw absent(target);
+          if (record.path !== storedPath(place.namespace)) throw new Moved();
+          // An archived record is reported before another revision.
+          if (record.archived && verb !== 'restore') throw new ApiProblem('record.archived');
+          if (target.ifMatch !== `"${String(record.revision)}"`) throw new ApiProblem('record.precondition');
+          return apply(within, place, record);
+        };
       };
-      return { asked: askedOf(access(place.family, 'write', place.namespace)), rule, perform };
+      return { asked: askedOf(access(place.family, 'write', place.namespace)), rule, look };
     },
   };
 }
@@ -125,15 +130,12 @@ interface Patching {
   readonly patch: RecordPatch;
 }
 
-interface Documents {
-  readonly properties?: unknown;
-  readonly parameters?: unknown;
-  readonly resources?: unknown;
-}
+type Documents = Pick<LockedRecord, 'properties' | 'parameters' | 'resources'>;
 
 async function assignmentsOf(session: Session, patching: Patching): Promise<readonly Fragment[]> {
   const { place, record, patch } = patching;
-  const stored = await storedDocuments(session, patching);
+  const { properties, parameters, resources } = record;
+  const stored: Documents = { properties, parameters, resources };
   const next: Documents = {
     ...(patch.properties === undefined ? {} : { properties: merged(stored.properties, patch.properties) }),
     ...(patch.parameters === undefined ? {} : { parameters: merged(stored.parameters, patch.parameters) }),
@@ -157,18 +159,13 @@ async function assignmentsOf(session: Session, patching: Patching): Promise<read
  * What the patch is merged into. For an actor who may not read the record it has no properties and no parameters, so
  * the patch replaces them: the result of a merge would reveal them.
  */
-async function storedDocuments(session: Session, { place, record, patch }: Patching): Promise<Documents> {
+function documentsFor(session: Session, { family, namespace }: Place, patch: RecordPatch): readonly Fragment[] {
   const { properties, parameters, resources } = patch;
-  const isTold = mayRead(session.judge, place.family, place.namespace);
+  const isTold = mayRead(session.judge, family, namespace);
   if (isTold && (properties !== undefined || parameters !== undefined || resources !== undefined)) {
-    return documents(session, record, sql`x.properties, x.parameters, x.resources`);
+    return [sql`x.properties, x.parameters, x.resources`];
   }
-  return resources === undefined ? {} : documents(session, record, sql`x.resources`);
-}
-
-async function documents(session: Session, { id }: LockedRecord, columns: Fragment): Promise<Documents> {
-  const [row] = await session.rows<Documents>(sql`SELECT ${columns} FROM records AS x WHERE x.id = ${id}::uuid`);
-  return row ?? {};
+  return resources === undefined ? [] : [sql`x.resources`];
 }
 
 function merged(stored: unknown, patch: Json | null): unknown {

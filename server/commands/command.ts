@@ -1,6 +1,6 @@
-// What a command is: a value with two halves and the decision between them. `prepare` says what is asked of the policy
-// and learns no more of the store than where a record is; what it gives back reads, checks and writes, in one
-// transaction, once that is allowed. The runner of commands (execute.ts) handles the transaction, to the key under
+// What a command is: a value in steps, with the decision after the first. `prepare` says what is asked of the policy
+// and learns no more of the store than where a record is; once that is allowed, `look` reads what is needed, and what
+// that gives back checks and writes, all in one transaction. The runner of commands (execute.ts) handles the transaction, to the key under
 // which an answer is kept, and to the second decision before COMMIT.
 import type { Family, Instant, NamespacePath, Request, Verdict } from '../../engine/index.js';
 import type { AccessAsked, CopyAsked } from '../audit/event.js';
@@ -49,9 +49,14 @@ export interface Prepared {
   readonly asked: AccessAsked | CopyAsked | null;
   /** Throws for what the actor may not do, and where it may not know of a record. */
   readonly rule: Rule;
-  /** Given the session of the transaction, once the rule has held. */
-  readonly perform: (session: Session) => Promise<Done>;
+  /**
+   * Given the session of the transaction, once the rule has held: reads what the command stands on, and judges nothing
+   * of it. What comes back is not called if the command turns out to be done already.
+   */
+  readonly look: (session: Session) => Promise<Perform>;
 }
+
+export type Perform = () => Promise<Done>;
 
 /** The result of a command, for whoever may read it: plain data, which is kept as JSON. */
 export interface Done {

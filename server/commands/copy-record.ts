@@ -8,11 +8,11 @@ import { sql } from '../db/sql.js';
 import { ApiProblem } from '../problem.js';
 import { contentOf, type Reference, referencesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';
-import { type Command, type Done, Moved, type Session } from './command.js';
+import { type Command, type Done, Moved, type Perform, type Session } from './command.js';
 import { insertNew } from './create-record.js';
 import { assertOpen, assertRoom, holdReferences, judgeByTemplate } from './references.js';
 import { locate, mustCopy, notFound, nothingThere } from './rules.js';
-import { byId, readGround } from './stored.js';
+import { byId, type Ground, readGround } from './stored.js';
 
 export interface Copying {
   /** Of the copy. */
@@ -34,7 +34,14 @@ export function copyRecord(copying: Copying): Command {
       const rule = mustCopy(family, { source: namespace, destination });
       if (namespace === null) return nothingThere(rule);
       const asked = { source: namespace, destination, family };
-      return { asked, rule, perform: (within) => copy(within, { ...copying, namespace }) };
+      const look = async (within: Session): Promise<Perform> => {
+        const [[found], ground] = await Promise.all([
+          readSource(within, copying),
+          readGround(within, { namespaces: lineageOf(destination), ids: [] }),
+        ]);
+        return () => copy(within, { ...copying, namespace }, { found, ground });
+      };
+      return { asked, rule, look };
     },
   };
 }
@@ -50,13 +57,26 @@ interface Source {
   readonly resources: Readonly<Record<string, string>> | null;
 }
 
-/** `namespace` is where the source was found. */
-async function copy(session: Session, copying: Copying & { readonly namespace: NamespacePath }): Promise<Done> {
-  const { family, destination: namespace } = copying;
-  const [source] = await session.rows<Source>(
+function readSource(session: Session, { family, source }: Copying): Promise<readonly Source[]> {
+  return session.rows<Source>(
     sql`SELECT x.path, x.archived_at IS NOT NULL AS archived, x.name, x.description, x.properties, x.template, x.parameters, x.resources
-      FROM records AS x WHERE ${byId(family, copying.source)}`,
+      FROM records AS x WHERE ${byId(family, source)}`,
   );
+}
+
+interface Looked {
+  readonly found: Source | undefined;
+  /** The namespaces alone. */
+  readonly ground: Ground;
+}
+
+/** `namespace` is where the source was found. */
+async function copy(
+  session: Session,
+  copying: Copying & { readonly namespace: NamespacePath },
+  { found: source, ground }: Looked,
+): Promise<Done> {
+  const { family, destination: namespace } = copying;
   if (source === undefined) throw notFound('gone before it was copied');
   if (source.path !== storedPath(copying.namespace)) throw new Moved();
   const fields = {
@@ -68,13 +88,13 @@ async function copy(session: Session, copying: Copying & { readonly namespace: N
     resources: source.resources ?? {},
   };
   const references = referencesOf(family, fields);
-  const ids = references.map((reference) => reference.id);
-  const ground = await readGround(session, { namespaces: lineageOf(namespace), ids });
   assertOpen(ground, namespace);
   if (source.archived) throw new ApiProblem('record.archived');
   assertRoom(fields);
-  holdReferences(session, references.map(toDestination), { ...ground, namespace });
-  const template = ground.records.get(source.template ?? '');
+  const ids = references.map((reference) => reference.id);
+  const { records } = ids.length === 0 ? ground : await readGround(session, { namespaces: [], ids });
+  holdReferences(session, references.map(toDestination), { records, namespace });
+  const template = records.get(source.template ?? '');
   if (template !== undefined) {
     const value = fields[judgedPart(family)];
     await judgeByTemplate(session, template, { family, value, pointer: '/destination' });

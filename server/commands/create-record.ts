@@ -7,7 +7,7 @@ import { judgedPart } from '../templates/judge-record.js';
 import type { Command, Done, Session } from './command.js';
 import { assertOpen, assertRoom, assertUsable, holdReferences, judgeByTemplate } from './references.js';
 import { access, mustAllow } from './rules.js';
-import { insertRecord, type NewRecord, readGround } from './stored.js';
+import { type Ground, insertRecord, type NewRecord, readGround } from './stored.js';
 
 export interface Creation {
   readonly id: string;
@@ -17,7 +17,7 @@ export interface Creation {
 }
 
 export function createRecord(creation: Creation): Command {
-  const { family, namespace } = creation;
+  const { family, namespace, fields } = creation;
   const write = access(family, 'write', namespace);
   return {
     operation: `${family}.create`,
@@ -25,17 +25,18 @@ export function createRecord(creation: Creation): Command {
       Promise.resolve({
         asked: askedOf(write),
         rule: mustAllow(write),
-        perform: (session) => create(session, creation),
+        look: async (session) => {
+          const ids = referencesOf(family, fields).map((reference) => reference.id);
+          const ground = await readGround(session, { namespaces: lineageOf(namespace), ids });
+          return () => create(session, creation, ground);
+        },
       }),
   };
 }
 
-async function create(session: Session, { id, family, namespace, fields }: Creation): Promise<Done> {
+async function create(session: Session, creation: Creation, ground: Ground): Promise<Done> {
+  const { id, family, namespace, fields } = creation;
   const references = referencesOf(family, fields);
-  const ground = await readGround(session, {
-    namespaces: lineageOf(namespace),
-    ids: references.map((reference) => reference.id),
-  });
   assertOpen(ground, namespace);
   assertRoom(fields);
   holdReferences(session, references, { ...ground, namespace });

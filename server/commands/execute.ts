@@ -5,19 +5,28 @@
 import { type Instant, judgeAs, type ResolvedActor } from '../../engine/index.js';
 import type { Judged } from '../audit/cite.js';
 import type { AuditEvent } from '../audit/event.js';
-import { recordInTransaction } from '../audit/outbox.js';
+import { recordStatement } from '../audit/outbox.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { Database } from '../db/database.js';
 import { sqlStateOf } from '../db/failures.js';
-import { rowsOf } from '../db/sql.js';
+import type { Writing } from '../db/writing.js';
 import { COMMAND_LIMITS } from '../limits/records.js';
 import { type IdSource, makeIdSource } from '../ports.js';
 import { ApiProblem } from '../problem.js';
 import { makeRecent } from '../recent.js';
 import type { TemplateResult } from '../templates/template-schema.js';
-import { type Command, type Done, type Judge, Moved, type Prepared, type Rule, type Session } from './command.js';
+import {
+  type Command,
+  type Done,
+  type Judge,
+  Moved,
+  type Perform,
+  type Prepared,
+  type Rule,
+  type Session,
+} from './command.js';
 import { commandEvent, type Recorded, replayEvent } from './events.js';
-import { type AnswerKey, findKept, keep } from './kept-answers.js';
+import { type AnswerKey, findKept, isOvertaken, keep } from './kept-answers.js';
 import { lockInOrder } from './lock-in-order.js';
 import { mayRead } from './rules.js';
 
@@ -84,17 +93,12 @@ export function makeExecutor({ db, keepFor }: ExecutorOptions): Executor {
       try {
         return await once(asking, order, tools);
       } catch (error) {
-        const isStale = error instanceof Moved || error instanceof Overtaken;
+        const isStale = error instanceof Moved || isOvertaken(error);
         if (isStale && times < COMMAND_LIMITS.retry) continue;
         throw isStale || isGivenUp(error) ? new ApiProblem('record.conflict', { cause: error }) : error;
       }
     }
   };
-}
-
-/** Another request with the same key was committed after this one had looked: there is an answer now. */
-class Overtaken extends Error {
-  override readonly name = 'Overtaken';
 }
 
 /** By the store, for the sake of others and more than once: serialization_failure, deadlock_detected. */
@@ -118,12 +122,13 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
   });
   // A refused command takes no transaction and delays nobody.
   const authorized = await authorize(before, first);
-  return db.transaction(
-    async (trx) => {
-      const rows: Session['rows'] = (statement) => rowsOf(trx, statement);
-      const session = sessionOf(asking, tools, { rows, held: before.held });
-      const ran = await run(session, { first: authorized, others, order, keepFor });
-      await recordInTransaction(trx, eventsOf(asking, tools, ran));
+  return db.write(
+    async (writing) => {
+      const session = sessionOf(asking, tools, { rows: writing.rows, held: before.held });
+      const ran = await run(session, { first: authorized, others, order, keepFor, writing });
+      const events = eventsOf(asking, tools, ran);
+      if (events.length > 0) writing.run(recordStatement(events));
+      // Nothing is waited for between this and COMMIT.
       confirm(session, asking);
       return { shown: ran.done.map(({ shown }) => shown), replayed: ran.replayed };
     },
@@ -138,6 +143,7 @@ interface Running {
   readonly others: readonly Command[];
   readonly order: Order;
   readonly keepFor: number;
+  readonly writing: Writing;
 }
 
 interface Ran {
@@ -145,22 +151,30 @@ interface Ran {
   readonly replayed: boolean;
 }
 
-async function run(session: Judging, { first, others, order, keepFor }: Running): Promise<Ran> {
+async function run(session: Judging, running: Running): Promise<Ran> {
+  const { first, others, order, keepFor, writing } = running;
   const { key } = order;
-  const kept = key === null ? null : await findKept(session, key);
+  // What is read together takes one trip to the store; of several commands nothing is locked out of order.
+  const [kept, looked] = await Promise.all([
+    key === null ? null : findKept(session, key),
+    others.length === 0 ? first.look(session) : null,
+  ]);
   if (kept?.kind === 'taken') throw new ApiProblem('idempotency.in_progress');
   if (kept?.kind === 'kept' && kept.fingerprint === key?.fingerprint) {
     return replay(session, { first, order, done: kept.done });
   }
   await lockInOrder(session, [first, ...others]);
-  const recorded = [await perform(session, first)];
-  for (const command of others) recorded.push(await perform(session, await authorize(session, command)));
+  const recorded = [await perform(session, first, looked)];
+  for (const command of others) recorded.push(await perform(session, await authorize(session, command), null));
   // Comes after all other refusals: nothing of this is committed.
   if (kept?.kind === 'kept') throw new ApiProblem('idempotency.key_reused');
   const done = recorded.map((one) => one.done);
   const bytes = done.reduce((sum, { json }) => sum + json.length, 0);
   if (bytes > COMMAND_LIMITS.batchAnswerBytes) throw new ApiProblem('request.too_large');
-  if (key !== null && !(await keep(session, key, { done, keepFor }))) throw new Overtaken();
+  if (key !== null) {
+    const expired = kept?.kind === 'free' && kept.expired;
+    for (const statement of keep(key, { at: session.at, done, keepFor, expired })) writing.run(statement);
+  }
   return { done: recorded, replayed: false };
 }
 
@@ -172,8 +186,8 @@ async function authorize(session: Judging, command: Command): Promise<Authorized
   return { ...command, ...prepared };
 }
 
-async function perform(session: Session, authorized: Authorized): Promise<Recorded> {
-  const done = await authorized.perform(session);
+async function perform(session: Session, authorized: Authorized, looked: Perform | null): Promise<Recorded> {
+  const done = await (looked ?? (await authorized.look(session)))();
   return recordedOf(authorized, { done, shown: show(session, done) });
 }
 

@@ -6,7 +6,8 @@ import { hash } from 'node:crypto';
 import { formatInstant, instantOf, type Instant } from '../../engine/index.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import { canonicalJson } from '../canonical-json.js';
-import { sql } from '../db/sql.js';
+import { violates } from '../db/failures.js';
+import { type Fragment, sql } from '../db/sql.js';
 import { COMMAND_LIMITS } from '../limits/records.js';
 import type { Done, Session } from './command.js';
 
@@ -39,24 +40,27 @@ function digest(value: unknown): string {
 }
 
 export type Kept =
-  /** Nobody has used the key; it is locked until the end of the transaction. */
-  | { readonly kind: 'free' }
+  /** It is locked until the end of the transaction; nobody has used it, or the answer has expired. */
+  | { readonly kind: 'free'; readonly expired: boolean }
   | { readonly kind: 'taken' }
   | { readonly kind: 'kept'; readonly fingerprint: string; readonly done: readonly Done[] };
 
 export async function findKept(session: Session, { owner }: AnswerKey): Promise<Kept> {
   const [row] = await session.rows<{
     readonly free: boolean;
+    readonly expired: boolean;
     readonly fingerprint: string | null;
     readonly answers: string | null;
   }>(
-    sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${owner}::text, 0)) AS free, k.fingerprint, k.answers
-      FROM (VALUES (1)) AS one LEFT JOIN kept_answers AS k
-        ON k.owner = ${owner}::text AND k.kept_until > ${formatInstant(session.at)}::timestamptz`,
+    sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${owner}::text, 0)) AS free, k.fingerprint, k.answers,
+        COALESCE(k.kept_until <= ${formatInstant(session.at)}::timestamptz, FALSE) AS expired
+      FROM (VALUES (1)) AS one LEFT JOIN kept_answers AS k ON k.owner = ${owner}::text`,
   );
-  const { free = false, fingerprint = null, answers = null } = row ?? {};
-  if (fingerprint !== null && answers !== null) return { kind: 'kept', fingerprint, done: readDone(answers) };
-  return { kind: free ? 'free' : 'taken' };
+  const { free = false, expired = false, fingerprint = null, answers = null } = row ?? {};
+  if (!expired && fingerprint !== null && answers !== null) {
+    return { kind: 'kept', fingerprint, done: readDone(answers) };
+  }
+  return free ? { kind: 'free', expired } : { kind: 'taken' };
 }
 
 /** Written by `keep` and nobody else. */
@@ -71,30 +75,31 @@ function isDone(value: unknown): value is readonly Done[] {
 }
 
 export interface Keeping {
+  readonly at: Instant;
   readonly done: readonly Done[];
   /** Milliseconds. */
   readonly keepFor: number;
+  /** Whether there is an answer under the key that has expired. */
+  readonly expired: boolean;
 }
 
-/** False if another request with the key was faster after all: nothing of this one may be committed. */
-export async function keep(
-  session: Session,
-  { owner, fingerprint }: AnswerKey,
-  { done, keepFor }: Keeping,
-): Promise<boolean> {
-  const now = sql`${formatInstant(session.at)}::timestamptz`;
-  const until = sql`${formatInstant(laterBy(session.at, keepFor))}::timestamptz`;
-  const rows = await session.rows(
-    sql`WITH swept AS (DELETE FROM kept_answers WHERE owner IN (
-        SELECT owner FROM kept_answers WHERE kept_until <= ${now} AND owner <> ${owner}::text
-        ORDER BY kept_until LIMIT ${COMMAND_LIMITS.swept}::int FOR UPDATE SKIP LOCKED))
-      INSERT INTO kept_answers AS k (owner, fingerprint, answers, kept_until)
-      VALUES (${owner}::text, ${fingerprint}::text, ${JSON.stringify(done)}::text, ${until})
-      ON CONFLICT (owner) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, answers = EXCLUDED.answers,
-        kept_until = EXCLUDED.kept_until WHERE k.kept_until <= ${now}
-      RETURNING k.owner`,
-  );
-  return rows.length > 0;
+/** Statements that keep the answer. They fail with `isOvertaken` if another request with the key was faster after all. */
+export function keep({ owner, fingerprint }: AnswerKey, keeping: Keeping): readonly Fragment[] {
+  const { at, done, keepFor, expired } = keeping;
+  const now = sql`${formatInstant(at)}::timestamptz`;
+  const until = sql`${formatInstant(laterBy(at, keepFor))}::timestamptz`;
+  const kept = sql`WITH swept AS (DELETE FROM kept_answers WHERE owner IN (
+      SELECT owner FROM kept_answers WHERE kept_until <= ${now} AND owner <> ${owner}::text
+      ORDER BY kept_until LIMIT ${COMMAND_LIMITS.swept}::int FOR UPDATE SKIP LOCKED))
+    INSERT INTO kept_answers (owner, fingerprint, answers, kept_until)
+    VALUES (${owner}::text, ${fingerprint}::text, ${JSON.stringify(done)}::text, ${until})`;
+  if (!expired) return [kept];
+  return [sql`DELETE FROM kept_answers WHERE owner = ${owner}::text AND kept_until <= ${now}`, kept];
+}
+
+/** Two answers under one key: there was none when this one looked, and there is one now. */
+export function isOvertaken(error: unknown): boolean {
+  return violates(error, 'kept_answers_pkey');
 }
 
 /** As long as there are instants. */

@@ -5,7 +5,7 @@ import { askedOf } from '../audit/event.js';
 import { sql } from '../db/sql.js';
 import { ApiProblem } from '../problem.js';
 import { contentOf } from '../records/content.js';
-import type { Command, Done, Session } from './command.js';
+import type { Command, Done, Perform, Session } from './command.js';
 import { assertOpen, assertRoom } from './references.js';
 import { mayRead, mustAllow } from './rules.js';
 import { byPath, insertRecord, readGround, readRecord } from './stored.js';
@@ -24,7 +24,7 @@ export function putNamespace(putting: Putting): Command {
       Promise.resolve({
         asked: askedOf(request),
         rule: mustAllow(request),
-        perform: (session) => put(session, putting),
+        look: (session) => look(session, putting),
       }),
   };
 }
@@ -33,33 +33,47 @@ export function putNamespace(putting: Putting): Command {
  * An actor who may not read the namespace does not learn whether it existed: its parents are checked first, then it is
  * created if possible, and the answer is the same.
  */
-async function put(session: Session, putting: Putting): Promise<Done> {
-  const { id, namespace, fields } = putting;
+async function look(session: Session, putting: Putting): Promise<Perform> {
+  const { namespace } = putting;
   const isTold = mayRead(session.judge, 'namespace', namespace);
-  const content = { ...contentOf('namespace', fields), name: namespace };
-  assertRoom(fields);
-  if (isTold) {
-    const there = await findPut(session, putting);
-    if (there !== null) return there;
-  }
   const above = lineageOf(namespace).filter((path) => path !== namespace);
-  const ground = await readGround(session, { namespaces: above, ids: [] });
-  assertOpen(ground, above.at(-1) ?? namespace);
-  const written = await insertRecord(session, { id, family: 'namespace', namespace, content, copiedFrom: null });
-  if (written !== null) return { status: 201, family: 'namespace', namespace, ...written, untold: 'namespace' };
-  const there = isTold ? await findPut(session, putting) : null;
-  return there ?? asItIs(session, namespace);
+  const [found, ground] = await Promise.all([
+    isTold ? findPut(session, putting) : null,
+    readGround(session, { namespaces: above, ids: [] }),
+  ]);
+  return async () => {
+    assertRoom(putting.fields);
+    if (found !== null) return asPut(session, namespace, found);
+    assertOpen(ground, above.at(-1) ?? namespace);
+    return put(session, putting, isTold);
+  };
 }
 
-/** The namespace with this very content, or null if there is none. */
-async function findPut(session: Session, { namespace, fields }: Putting): Promise<Done | null> {
+async function put(session: Session, putting: Putting, isTold: boolean): Promise<Done> {
+  const { id, namespace, fields } = putting;
+  const content = { ...contentOf('namespace', fields), name: namespace };
+  const written = await insertRecord(session, { id, family: 'namespace', namespace, content, copiedFrom: null });
+  if (written !== null) return { status: 201, family: 'namespace', namespace, ...written, untold: 'namespace' };
+  const found = isTold ? await findPut(session, putting) : null;
+  return found === null ? asItIs(session, namespace) : asPut(session, namespace, found);
+}
+
+interface FoundPut {
+  /** Whether it has this very content. */
+  readonly same: boolean;
+}
+
+async function findPut(session: Session, { namespace, fields }: Putting): Promise<FoundPut | null> {
   const { description, properties } = contentOf('namespace', fields);
-  const [found] = await session.rows<{ readonly same: boolean }>(
+  const [found] = await session.rows<FoundPut>(
     sql`SELECT x.description IS NOT DISTINCT FROM ${description}::text AND x.properties = ${properties}::jsonb AS same
       FROM records AS x WHERE ${byPath(namespace)}`,
   );
-  if (found === undefined) return null;
-  if (!found.same) throw new ApiProblem('record.conflict');
+  return found ?? null;
+}
+
+function asPut(session: Session, namespace: NamespacePath, { same }: FoundPut): Promise<Done> {
+  if (!same) throw new ApiProblem('record.conflict');
   return asItIs(session, namespace);
 }
 

@@ -75,7 +75,7 @@ export async function locate(session: Session, family: Family, id: string): Prom
 
 /** For a command on a missing record, which its rule refuses. */
 export function nothingThere(rule: Rule): Prepared {
-  return { asked: null, rule, perform: () => Promise.reject(notFound('no record of the family')) };
+  return { asked: null, rule, look: () => Promise.reject(notFound('no record of the family')) };
 }
 
 /** `reason` is for the log alone. */

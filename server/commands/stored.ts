@@ -38,19 +38,29 @@ export async function insertRecord(session: Session, record: NewRecord): Promise
   return row ?? null;
 }
 
-/** A record that waits for nobody else while it is changed. Documents are not read. */
+/** A record that waits for nobody else while it is changed. */
 export interface LockedRecord {
   readonly id: string;
   readonly path: string;
   readonly revision: number;
   readonly archived: boolean;
   readonly template: string | null;
+  /** These only where they are asked for. */
+  readonly properties?: unknown;
+  readonly parameters?: unknown;
+  readonly resources?: unknown;
 }
 
-export async function lockRecord(session: Session, which: Fragment): Promise<LockedRecord | null> {
+const LOCKED = sql`x.id, x.path, x.revision, x.archived_at IS NOT NULL AS archived, x.template`;
+
+/** `documents` are columns. */
+export async function lockRecord(
+  session: Session,
+  which: Fragment,
+  documents: readonly Fragment[],
+): Promise<LockedRecord | null> {
   const [row] = await session.rows<LockedRecord>(
-    sql`SELECT x.id, x.path, x.revision, x.archived_at IS NOT NULL AS archived, x.template FROM records AS x
-      WHERE ${which} FOR NO KEY UPDATE`,
+    sql`SELECT ${join([LOCKED, ...documents], ', ')} FROM records AS x WHERE ${which} FOR NO KEY UPDATE`,
   );
   return row ?? null;
 }

@@ -1,7 +1,7 @@
 // The door to the store. Everything above sees the same, whether the server is the embedded engine or a PostgreSQL of the operator's.
 //
-// There are three pools, so that none can take the connections of another: `read` for the statements of requests, knex for everything
-// that writes or takes a transaction, and `vital` for keys and health, which have to answer also while queries take all they can.
+// There are three pools, so that none can take the connections of another: `read` for the statements of requests, one for
+// everything that writes or takes a transaction, and `vital` for keys and health, which have to answer also while queries take all they can.
 import knex, { type Knex } from 'knex';
 import { DATABASE_LIMITS, EMBEDDED_LIMITS, POOL_LIMITS } from '../limits/store.js';
 import { VITAL } from './embedded/session.js';
@@ -12,6 +12,7 @@ import { type ConnectionSource, StorePool } from './connections.js';
 import { makeReader, makeTurns, type Reader } from './prepared.js';
 import { openReplica, type ReplicaOptions, type ReplicaState } from './replica.js';
 import { inTransaction, type TransactionOptions } from './transaction.js';
+import { makeWriter, type Writer } from './writing.js';
 
 export type DatabaseConfig =
   /** `dataDir` is the folder of the gateway's data; the store is in `store/` below it. */
@@ -73,6 +74,8 @@ export interface Database {
   readonly longestQuery: number | null;
   /** As `read`, on connections that queries cannot take: for keys and health alone. */
   readonly vital: Reader;
+  /** Transactions of requests. */
+  readonly write: Writer;
   /** As `inTransaction`. */
   transaction<T>(work: (transaction: Knex.Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** Calls the handler for each NOTIFY of the channel, by whichever process, until it is closed; it outlives lost connections. */
@@ -166,6 +169,7 @@ function database(kind: Database['kind'], parts: Parts): Database {
     readReplica: replica?.read ?? read,
     replica: replica?.state ?? null,
     vital,
+    write: makeWriter(writers),
     transaction: (work, options) => inTransaction(db, work, options),
     listen: (channel, handler) => listener.listen(channel, handler),
     pools: () => [

@@ -146,6 +146,11 @@ export function sqlStateOf(error: unknown): string | null {
   return code !== null && /^[0-9A-Z]{5}$/.test(code) && propertyOf(error, 'severity') !== undefined ? code : null;
 }
 
+/** Whether it is a row that the constraint allows only once. */
+export function violates(error: unknown, constraint: string): boolean {
+  return sqlStateOf(error) === '23505' && propertyOf(error, 'constraint') === constraint;
+}
+
 /** The message, or the code where the message is empty (a refused connection to several addresses has none). */
 export function reasonOf(error: unknown): string {
   const message = propertyOf(error, 'message');

@@ -3,10 +3,10 @@
 // of all. What a plan takes in the server follows from the length of its text, about 200 bytes a character on each connection, so
 // their length together is what is bounded: for the names that are given, where whatever was longest unused goes first, and on each
 // connection, which is replaced when it has prepared that much.
-import pg from 'pg';
 import { MEMORY_LIMITS } from '../limits/queries.js';
 import { makeRecent } from '../recent.js';
 import type { StoreClient, StorePool } from './connections.js';
+import { type Answered, isFull, type Query, readRows, send } from './send.js';
 import { type Fragment, placeholders, sharingValues } from './sql.js';
 
 export interface ReadOptions {
@@ -60,9 +60,9 @@ export function makeReader(pool: StorePool, turns: Turns | null = null): Reader 
     const client = await pool.connect();
     try {
       signal?.throwIfAborted();
-      return (await stoppable(client, query, signal)) as readonly Row[];
+      return await readRows(stoppable(client, query, signal), 0);
     } finally {
-      client.release(client.isLost || isFull(client, query));
+      client.release(client.isLost || isFull(client));
     }
   };
   return async <Row>(statement: Fragment, { signal, asker }: ReadOptions = {}) => {
@@ -73,7 +73,7 @@ export function makeReader(pool: StorePool, turns: Turns | null = null): Reader 
 }
 
 /** A filter stands in it many times; where it binds much that is sent once, under no name, or a list of the longest would become hundreds of megabytes. */
-function queryOf(statement: Fragment, names: StatementNames): Query {
+export function queryOf(statement: Fragment, names: StatementNames): Query {
   const named = bindsLittle(statement) ? names(statement.text) : null;
   if (named === null) return sharingValues(statement);
   return { name: named.name, text: named.text, values: statement.bindings };
@@ -95,14 +95,14 @@ async function stoppable(
   client: StoreClient,
   query: Query,
   signal: AbortSignal | undefined,
-): Promise<readonly unknown[]> {
+): Promise<readonly Answered[]> {
   const stopping: Promise<void>[] = [];
   const stop = (): void => {
     stopping.push(client.cancel());
   };
   signal?.addEventListener('abort', stop, { once: true });
   try {
-    return await sendRaw(client, query);
+    return await send(client, [query]);
   } catch (error) {
     signal?.throwIfAborted();
     throw error;
@@ -110,19 +110,6 @@ async function stoppable(
     signal?.removeEventListener('abort', stop);
     await Promise.all(stopping);
   }
-}
-
-const preparedOn = new WeakMap<StoreClient, { readonly names: Set<string>; characters: number }>();
-
-/** Whether a connection, after this statement, has prepared as much as one may. */
-function isFull(client: StoreClient, { name, text }: Query): boolean {
-  if (name === undefined) return false;
-  const prepared = preparedOn.get(client) ?? { names: new Set(), characters: 0 };
-  preparedOn.set(client, prepared);
-  if (prepared.names.has(name)) return false;
-  prepared.names.add(name);
-  prepared.characters += text.length;
-  return prepared.characters > PREPARED - LONGEST;
 }
 
 /** Runs the work when everything of this name before it is over. */
@@ -144,80 +131,4 @@ export function makeTurns(): Turns {
       if (last.get(name) === over) last.delete(name);
     }
   };
-}
-
-/** A statement as the server reads it, with `$1`, `$2`, …. */
-interface Query {
-  /** None: prepared for this once. */
-  readonly name?: string;
-  readonly text: string;
-  readonly values: readonly unknown[];
-}
-
-/** Read by whoever waits: a value that cannot be read is not to be thrown among the driver's events. */
-type Rows = () => readonly unknown[];
-
-interface Column {
-  readonly name: string;
-  readonly dataTypeID: number;
-}
-
-type Texts = readonly (string | null)[];
-
-/**
- * The driver's query with rows of its own making. The driver works out anew for each execution how a row is read, which takes longer
- * than reading one; and it clones the query that it makes of a plain object. The columns of a statement are read as everywhere else.
- */
-class RawQuery extends pg.Query {
-  /** The driver prepares a query that has one. */
-  readonly name: string | undefined;
-  /** Set by the driver. */
-  declare readonly callback: (error: Error | null, rows?: Rows) => void;
-  #columns: readonly Column[] = [];
-  readonly #found: Texts[] = [];
-
-  constructor({ name, text, values }: Query) {
-    super(text, [...values]);
-    this.name = name;
-  }
-
-  handleRowDescription(message: { readonly fields: readonly Column[] }): void {
-    this.#columns = message.fields;
-  }
-
-  handleDataRow(message: { readonly fields: Texts }): void {
-    this.#found.push(message.fields);
-  }
-
-  handleReadyForQuery(): void {
-    this.callback(null, () => rowsOf(this.#columns, this.#found));
-  }
-}
-
-interface Sender {
-  readonly query: (query: pg.Query, done: (error: Error | null, rows: Rows) => void) => void;
-}
-
-/** Rejects with the driver's error as it is. */
-function sendRaw(client: Sender, query: Query): Promise<readonly unknown[]> {
-  return new Promise<Rows>((resolve, reject) => {
-    client.query(new RawQuery(query), (error, rows) => {
-      if (error === null) resolve(rows);
-      else reject(error);
-    });
-  }).then((rows) => rows());
-}
-
-const readerOf: (dataTypeID: number) => (text: string) => unknown = pg.types.getTypeParser;
-
-function rowsOf(columns: readonly Column[], found: readonly Texts[]): readonly unknown[] {
-  const readers = columns.map(({ dataTypeID }) => readerOf(dataTypeID));
-  return found.map((texts) => {
-    const row: Record<string, unknown> = {};
-    columns.forEach(({ name }, index) => {
-      const text = texts[index] ?? null;
-      row[name] = text === null ? null : readers[index]?.(text);
-    });
-    return row;
-  });
 }

@@ -23,11 +23,15 @@ const RETRIED: ReadonlySet<string> = new Set(['40001', '40P01']);
 export async function inTransaction<T>(
   db: Knex,
   work: (transaction: Knex.Transaction) => Promise<T>,
-  { retry = 0 }: TransactionOptions = {},
+  options?: TransactionOptions,
 ): Promise<T> {
+  return again(() => once(db, work), options);
+}
+
+export async function again<T>(once: () => Promise<T>, { retry = 0 }: TransactionOptions = {}): Promise<T> {
   for (let times = 0; ; times += 1) {
     try {
-      return await once(db, work);
+      return await once();
     } catch (error) {
       if (times >= retry || !RETRIED.has(sqlStateOf(error) ?? '')) throw error;
       await sleep(POOL_LIMITS.transactionRetry * 2 ** times * (0.5 + Math.random()));
@@ -48,10 +52,14 @@ async function once<T>(db: Knex, work: (transaction: Knex.Transaction) => Promis
   }
   const answer: unknown = await transaction.commit();
   await transaction.executionPromise;
-  if (commandOf(answer) !== 'COMMIT') {
-    throw new StoreError('store.not_committed', 'the transaction was rolled back when it should have been committed');
-  }
+  assertCommitted(commandOf(answer));
   return result;
+}
+
+/** Of what the server says to COMMIT. */
+export function assertCommitted(command: unknown): void {
+  if (command === 'COMMIT') return;
+  throw new StoreError('store.not_committed', 'the transaction was rolled back when it should have been committed');
 }
 
 /** A failing ROLLBACK means that the connection is gone, and the transaction with it: the first error is what counts. */

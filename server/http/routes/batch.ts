@@ -2,7 +2,7 @@
 // done. An id that an earlier command makes is known by the name that it was given there.
 import { BATCH_SCHEMA, BATCH_SHAPE, type BatchBody, type BatchCommand } from '../../api/command-schema.js';
 import type { Json } from '../../api/dataset-schema.js';
-import type { Command, Rule, Session } from '../../commands/command.js';
+import type { Command, Perform, Rule, Session } from '../../commands/command.js';
 import type { Executor, Shown } from '../../commands/execute.js';
 import { newRecordId } from '../../commands/record-id.js';
 import type { Instant } from '../../../engine/index.js';
@@ -152,8 +152,12 @@ function numbered(index: number, command: Command): Command {
   return {
     ...command,
     prepare: async (session) => {
-      const { asked, rule, perform } = await ofPlaceLater(index, () => command.prepare(session));
-      return { asked, rule: placed(rule), perform: (later) => ofPlaceLater(index, () => perform(within(later))) };
+      const { asked, rule, look } = await ofPlaceLater(index, () => command.prepare(session));
+      const placedLook = async (later: Session): Promise<Perform> => {
+        const perform = await ofPlaceLater(index, () => look(within(later)));
+        return () => ofPlaceLater(index, perform);
+      };
+      return { asked, rule: placed(rule), look: placedLook };
     },
   };
 }

@@ -1,0 +1,165 @@
+// Statements on their way to the server: one, or several that travel together and are answered together. Those that have a name are
+// prepared, once on each connection. The columns of an answer are read as the driver reads them everywhere; its own queries work that
+// out anew for each execution, which takes longer than reading a row.
+import pg from 'pg';
+import type { StoreClient } from './connections.js';
+import { MEMORY_LIMITS } from '../limits/queries.js';
+import type { Binding } from './sql.js';
+
+/** A statement as the server reads it, with `$1`, `$2`, …. */
+export interface Query {
+  /** None: prepared for this once. */
+  readonly name?: string;
+  readonly text: string;
+  readonly values: readonly Binding[];
+}
+
+export interface Answered {
+  /** What the server says that it did, as COMMIT or ROLLBACK. */
+  readonly command: string;
+  /** Read by whoever waits: a value that cannot be read is not to be thrown among the driver's events. */
+  readonly rows: () => readonly unknown[];
+}
+
+/**
+ * Sends the statements at once. If one fails, the server skips those after it, and this rejects with the driver's error
+ * as it is.
+ */
+export function send(client: StoreClient, queries: readonly Query[]): Promise<readonly Answered[]> {
+  return new Promise((resolve, reject) => {
+    client.query(new Group(client, queries), (error: Error | null, answers: readonly Answered[]) => {
+      if (error === null) resolve(answers);
+      else reject(error);
+    });
+  });
+}
+
+/** Of the statement in that place; its columns are those of `Row`. */
+export async function readRows<Row>(answers: Promise<readonly Answered[]>, place: number): Promise<readonly Row[]> {
+  const rows = (await answers)[place]?.rows() ?? [];
+  return rows as readonly Row[];
+}
+
+interface Prepared {
+  readonly names: Set<string>;
+  /** Of all texts that were sent with a name. */
+  characters: number;
+}
+
+const preparedOn = new WeakMap<StoreClient, Prepared>();
+
+function preparedBy(client: StoreClient): Prepared {
+  const known = preparedOn.get(client) ?? { names: new Set(), characters: 0 };
+  preparedOn.set(client, known);
+  return known;
+}
+
+/** Whether a connection has prepared as much as one may. */
+export function isFull(client: StoreClient): boolean {
+  return (preparedOn.get(client)?.characters ?? 0) > MEMORY_LIMITS.preparedTexts - MEMORY_LIMITS.preparedText;
+}
+
+/** The driver's connection, which writes messages of the protocol. */
+interface Wire {
+  readonly stream: { readonly cork: () => void; readonly uncork: () => void };
+  readonly close: (message: { readonly type: 'S'; readonly name: string }) => void;
+  readonly parse: (message: { readonly name: string; readonly text: string; readonly types: readonly never[] }) => void;
+  readonly bind: (message: { readonly statement: string; readonly values: readonly (string | null)[] }) => void;
+  readonly describe: (message: { readonly type: 'P'; readonly name: '' }) => void;
+  readonly execute: (message: { readonly portal: '' }) => void;
+  readonly sync: () => void;
+}
+
+interface Column {
+  readonly name: string;
+  readonly dataTypeID: number;
+}
+
+type Texts = readonly (string | null)[];
+
+/** What the driver wants of a query: it says where to write, and brings what is answered. */
+class Group {
+  /** Set by the driver. */
+  declare readonly callback: (error: Error | null, answers?: readonly Answered[]) => void;
+  readonly #prepared: Prepared;
+  readonly #queries: readonly Query[];
+  readonly #answers: Answered[] = [];
+  #columns: readonly Column[] = [];
+  #found: Texts[] = [];
+
+  constructor(client: StoreClient, queries: readonly Query[]) {
+    this.#prepared = preparedBy(client);
+    this.#queries = queries;
+  }
+
+  /** One write: each message alone would take as long as all of them. */
+  submit(wire: Wire): null {
+    wire.stream.cork();
+    for (const query of this.#queries) this.#write(wire, query);
+    wire.sync();
+    wire.stream.uncork();
+    return null;
+  }
+
+  #write(wire: Wire, { name = '', text, values }: Query): void {
+    if (name === '' || !this.#prepared.names.has(name)) {
+      // Of a name whose first group failed nobody knows whether the server has it.
+      if (name !== '') wire.close({ type: 'S', name });
+      wire.parse({ name, text, types: [] });
+      if (name !== '') this.#prepared.characters += text.length;
+    }
+    wire.bind({ statement: name, values: values.map(textOf) });
+    wire.describe({ type: 'P', name: '' });
+    wire.execute({ portal: '' });
+  }
+
+  handleRowDescription({ fields }: { readonly fields: readonly Column[] }): void {
+    this.#columns = fields;
+  }
+
+  handleDataRow({ fields }: { readonly fields: Texts }): void {
+    this.#found.push(fields);
+  }
+
+  handleCommandComplete({ text }: { readonly text: string }): void {
+    const [columns, found] = [this.#columns, this.#found];
+    this.#answers.push({ command: text, rows: () => rowsOf(columns, found) });
+    this.#columns = [];
+    this.#found = [];
+  }
+
+  handleError(error: Error): void {
+    this.callback(error);
+  }
+
+  handleReadyForQuery(): void {
+    for (const { name } of this.#queries) if (name !== undefined) this.#prepared.names.add(name);
+    this.callback(null, this.#answers);
+  }
+}
+
+function rowsOf(columns: readonly Column[], found: readonly Texts[]): readonly unknown[] {
+  const readers = columns.map(({ dataTypeID }) => readerOf(dataTypeID));
+  return found.map((texts) => {
+    const row: Record<string, unknown> = {};
+    columns.forEach(({ name }, index) => {
+      const text = texts[index] ?? null;
+      row[name] = text === null ? null : readers[index]?.(text);
+    });
+    return row;
+  });
+}
+
+const readerOf: (dataTypeID: number) => (text: string) => unknown = pg.types.getTypeParser;
+
+function textOf(value: Binding): string | null {
+  if (value === null || typeof value === 'string') return value;
+  if (typeof value !== 'object') return String(value);
+  return `{${value.map(itemOf).join(',')}}`;
+}
+
+/** Of an array of the server's. */
+function itemOf(item: string | number | null): string {
+  if (item === null) return 'NULL';
+  return typeof item === 'number' ? String(item) : `"${item.replaceAll(/["\\]/g, '\\$&')}"`;
+}
