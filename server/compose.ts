@@ -43,6 +43,7 @@ import {
   publishIssuers,
   publishPolicy,
   publishReadiness,
+  publishShadow,
   publishStore,
 } from './metrics/state-metrics.js';
 import { makeRegistry as makeMetrics } from './metrics/series.js';
@@ -51,6 +52,7 @@ import { makeShares } from './http/shares.js';
 import { type ActivePolicy, type Candidate, makeActivePolicy } from './policy/active-policy.js';
 import { type Activator, type Keep, makeActivator } from './policy/activator.js';
 import { followActivations, type FollowActivationsOptions } from './policy/follow-activations.js';
+import { makeShadow, type Shadow } from './shadow/shadow.js';
 import { type AgeLimits, NO_AGE_LIMITS } from './policy/staleness.js';
 import type { PublicationRule } from './policy/verify-offer.js';
 import { type Clock, type Logger, makeIdSource, systemClock } from './ports.js';
@@ -121,6 +123,8 @@ export interface GatewayServices extends Services {
   readonly revocations: Watch | null;
   /** The one way to change the policy in force. */
   readonly activator: Activator;
+  /** A candidate beside the policy in force. */
+  readonly shadow: Shadow;
   /** Of the store's activations; null in local mode, which has none. */
   readonly activations: Watch | null;
   /** Once no listener uses them any more. */
@@ -143,6 +147,9 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   );
   const { rule = null, confirmedBy = 'source', keep } = options;
   const activator = makeActivator({ db, policies, rule, clock, log, ...(keep === undefined ? {} : { keep }) });
+  const resolveActor = makeActorResolver();
+  const { snapshots } = activator;
+  const shadow = makeShadow({ policies, snapshots, rule, resolveActor, clock, log });
   const revocations = await openRevocations(mode.kind === 'local' ? KEYS_ALONE : authentication, log);
   const isRevoked = revocations?.has ?? ((): boolean => false);
   const actors = makeRegistry(
@@ -169,6 +176,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   publishPolicy(metrics, { policies, ages, clock });
   publishStore(metrics, db);
   publishReadiness(metrics, readiness);
+  publishShadow(metrics, shadow);
   publishIssuers(metrics, actors.issuers);
   if (options.audit !== undefined) publishAudit(metrics, options.audit);
   const stopped = options.audit === undefined ? () => undefined : recordLife(options.audit, policies);
@@ -180,7 +188,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     policies,
     // Nobody publishes what a single user may do: it does not grow old.
     ages: mode.kind === 'local' ? NO_AGE_LIMITS : ages,
-    resolveActor: makeActorResolver(),
+    resolveActor,
     clientAddress: makeClientAddress(options.trustProxy ?? []),
     limiters: {
       perActor: makeLimiter('actor', rate.perActor),
@@ -196,13 +204,25 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     audit: options.audit === undefined ? NO_AUDIT : makeRequestAudit(options.audit),
     routes: makeRoutes({ db, cursorKey: secrets.cursor, ...(idempotency === undefined ? {} : { idempotency }) }),
     adminRoutes: makeAdminRoutes({
-      ...{ db, fingerprint, nextId, policies, activator, ages, readiness, metrics: [metrics, processMetrics()] },
+      ...{
+        db,
+        fingerprint,
+        nextId,
+        policies,
+        activator,
+        shadow,
+        ages,
+        readiness,
+        metrics: [metrics, processMetrics()],
+      },
       startedAt: clock.now(),
     }),
     revocations,
     activator,
+    shadow,
     activations,
     close: async () => {
+      shadow.close();
       await activations?.stop();
       activator.close();
       await revocations?.stop();

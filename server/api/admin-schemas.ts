@@ -6,11 +6,18 @@ import { bodyShape } from './body-shape.js';
 import { instant } from './record-schema.js';
 import { nullable, schema, whole } from './schema.js';
 import { NAME_PATTERN } from './shape-fault.js';
+import { SHADOW_SUMMARY } from './shadow-schemas.js';
 
 const text = schema({ type: 'string' });
 const flag = schema({ type: 'boolean' });
 const texts = schema({ type: 'array', items: text });
-const said = schema({ enum: ['ok', 'failed'] });
+const said = schema({ title: 'CheckResult', enum: ['ok', 'failed'] });
+
+const labels = schema({
+  title: 'Labels',
+  description: 'Whether the decision digests that the snapshot states were verified here.',
+  enum: ['unverified', 'verified', 'false'],
+});
 
 export const HEALTH_SCHEMA = Object.freeze({
   title: 'Health',
@@ -26,10 +33,7 @@ export const STATUS_SCHEMA = Object.freeze({
     policy: text,
     snapshot: digest,
     decisions: digest,
-    labels: {
-      description: 'Whether the decision digests that the snapshot states were verified here.',
-      enum: ['unverified', 'verified', 'false'],
-    },
+    labels,
     generation: { description: 'Rises with each activation.', type: 'integer', minimum: 1 },
     reason: { description: 'Why that activation was made.', type: 'string' },
     source: {
@@ -51,7 +55,7 @@ export const STATUS_SCHEMA = Object.freeze({
     stale: { enum: ['no', 'soft', 'hard'] },
     store: whole({ kind: { enum: ['embedded', 'external'] }, ok: flag }),
     lastError: nullable(whole({ at: instant, code: text, message: text, problems: texts })),
-    shadow: { type: ['object', 'null'] },
+    shadow: nullable(SHADOW_SUMMARY),
     peers: { type: 'array' },
   }),
 });
@@ -68,8 +72,8 @@ const stored = whole({
   policy: text,
   decisions: digest,
   bytes: { type: 'integer', minimum: 0 },
-  labels: { enum: ['unverified', 'verified', 'false'] },
-  state: { description: '`refused`: it carries a false label.', enum: ['active', 'stored', 'refused'] },
+  labels,
+  state: { description: '`refused`: it carries a false label.', enum: ['active', 'shadow', 'stored', 'refused'] },
   isSigned: { description: 'Whether a signed statement is stored beside it.', ...flag },
   generation: nullable({ description: 'Of its last activation.', type: 'integer', minimum: 1 }),
   reason: nullable({ description: 'Of that activation.', type: 'string' }),

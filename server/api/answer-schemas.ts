@@ -12,7 +12,7 @@ export const digest = schema({
   type: 'string',
   pattern: '^sha256:[0-9a-f]{64}$',
 });
-const scope = schema({ title: 'Scope', enum: scopeNames(ALL_SCOPES) });
+export const scope = schema({ title: 'Scope', enum: scopeNames(ALL_SCOPES) });
 
 const ASKED = Object.freeze({
   family: familyName,

@@ -37,6 +37,8 @@ export type Operation =
   | 'snapshot.publish'
   | 'snapshot.activate'
   | 'snapshot.rollback'
+  | 'shadow.begin'
+  | 'shadow.end'
   | 'dataset.load'
   | 'authenticate'
   | 'request'

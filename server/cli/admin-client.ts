@@ -27,7 +27,12 @@ export interface AdminAnswer {
 }
 
 /** Sends one request; `path` begins with a slash, and `body` is sent as JSON. */
-export type AdminClient = (method: 'GET' | 'POST', path: string, body?: object) => Promise<AdminAnswer>;
+export type AdminClient = (
+  method: 'GET' | 'POST',
+  path: string,
+  body?: object,
+  patience?: number,
+) => Promise<AdminAnswer>;
 
 /** For every verb that asks a running gateway. */
 export function withAdminFlags(command: Command): Command {
@@ -54,7 +59,7 @@ export async function adminClient(io: CliIo, flags: AdminFlags, config: Config):
 function overSocket(config: Config): AdminClient {
   const path = adminSocketOf(config);
   if (path === null) throw usage('the settings turn the admin socket off', 'name a listener with `--admin-url`');
-  return (method, target, body) => {
+  return (method, target, body, patience) => {
     const facts = lstatSync(path, { throwIfNoEntry: false });
     if (facts === undefined) throw unreachable(path, 'there is no such socket');
     const own = process.getuid?.() ?? 0;
@@ -62,7 +67,7 @@ function overSocket(config: Config): AdminClient {
     if (!facts.isSocket() || (facts.uid !== own && own !== 0))
       throw unreachable(path, 'it is not a socket of this user');
     const options = { socketPath: path, method, path: target, headers: { host: 'localhost' } };
-    return ask(httpRequest, options, { shown: path, body });
+    return ask(httpRequest, options, { shown: path, body, patience });
   };
 }
 
@@ -71,7 +76,8 @@ function overTcp(url: URL, key: string | null): AdminClient {
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const headers: Target['headers'] = key === null ? {} : { authorization: `Bearer ${key}` };
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  return (method, target, body) => ask(send, { host, port: url.port, method, path: target, headers }, { shown, body });
+  return (method, target, body, patience) =>
+    ask(send, { host, port: url.port, method, path: target, headers }, { shown, body, patience });
 }
 
 function readUrl(text: string): URL {
@@ -113,9 +119,15 @@ interface Asked {
   /** What messages call the gateway. */
   readonly shown: string;
   readonly body: object | undefined;
+  /** Milliseconds for an answer. */
+  readonly patience: number | undefined;
 }
 
-function ask(send: typeof httpRequest, target: Target, { shown, body }: Asked): Promise<AdminAnswer> {
+function ask(
+  send: typeof httpRequest,
+  target: Target,
+  { shown, body, patience = CLI_LIMITS.adminPatience }: Asked,
+): Promise<AdminAnswer> {
   const bytes = body === undefined ? null : Buffer.from(JSON.stringify(body));
   const about = bytes === null ? {} : { 'content-type': 'application/json', 'content-length': bytes.length };
   const options = { ...target, headers: { ...target.headers, ...about } };
@@ -124,7 +136,7 @@ function ask(send: typeof httpRequest, target: Target, { shown, body }: Asked): 
       request.destroy();
       reject(unreachable(shown, reason));
     };
-    const request = send({ ...options, agent: false, timeout: CLI_LIMITS.adminPatience }, (response) => {
+    const request = send({ ...options, agent: false, timeout: patience }, (response) => {
       const chunks: Buffer[] = [];
       let length = 0;
       response.on('error', () => {

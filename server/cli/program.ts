@@ -163,6 +163,11 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         async () => (await import('./commands/snapshots.js')).defineRollback,
       ],
       [
+        'shadow',
+        'judge a stored snapshot beside the policy in force: what differs, exactly and in live requests',
+        async () => (await import('./commands/shadow.js')).defineShadow,
+      ],
+      [
         'migrate',
         "bring the store's schema up to this version; safe to run again",
         async () => (await import('./commands/migrate.js')).defineMigrate,

@@ -5,10 +5,15 @@ import { makeHealthRoutes } from './routes/health.js';
 import { type KeyRoutesOptions, makeKeyRoutes } from './routes/keys.js';
 import { makeMetricsRoute, type MetricsOptions } from './routes/metrics.js';
 import { problemsPage } from './routes/problems.js';
+import { makeShadowRoutes, type ShadowRoutesOptions } from './routes/shadow.js';
 import { makeSnapshotRoutes, type SnapshotRoutesOptions } from './routes/snapshots.js';
 import { makeStatusRoute, type StatusOptions } from './routes/status.js';
 
-export type AdminRoutesOptions = KeyRoutesOptions & SnapshotRoutesOptions & StatusOptions & MetricsOptions;
+export type AdminRoutesOptions = KeyRoutesOptions &
+  SnapshotRoutesOptions &
+  ShadowRoutesOptions &
+  StatusOptions &
+  MetricsOptions;
 
 export function makeAdminRoutes(options: AdminRoutesOptions): readonly Route[] {
   const { readiness } = options;
@@ -17,6 +22,7 @@ export function makeAdminRoutes(options: AdminRoutesOptions): readonly Route[] {
     makeStatusRoute(options),
     makeMetricsRoute(options),
     ...makeSnapshotRoutes(options),
+    ...makeShadowRoutes(options),
     ...makeKeyRoutes(options),
     problemsPage,
   ]);

@@ -36,6 +36,7 @@ import { readNamedHeaders, readQuery } from './request-inputs.js';
 import type { RequestAudit } from './request-audit.js';
 import type { RequestObserver } from './request-observer.js';
 import type { Call, Route } from './route.js';
+import type { LiveComparison } from '../shadow/live-comparison.js';
 import type { Shares } from './shares.js';
 import { toStoreProblem } from './store-problem.js';
 
@@ -54,6 +55,7 @@ export interface Services {
   readonly beginSpan: BeginSpan;
   readonly observer: RequestObserver;
   readonly audit: RequestAudit;
+  readonly shadow: Pick<LiveComparison, 'note'>;
 }
 
 export interface Limiters {
@@ -217,6 +219,10 @@ async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange)
   services.audit.check(route.access);
   return route.run({
     ...call,
+    judged: (judged, times) => {
+      call.judged(judged, times);
+      services.shadow.note({ actor, at: exchange.at, judged, snapshot: exchange.active?.policy.digest ?? '' });
+    },
     resolve: () => services.resolveActor(call.pin().policy, actor),
     current: () => {
       const { policy } = pinFresh(services, exchange.at);

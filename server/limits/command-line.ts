@@ -19,6 +19,8 @@ export const CLI_LIMITS = Object.freeze({
   adminAnswerBytes: 8 * 1024 * 1024,
   /** How long such an answer is waited for, in milliseconds. */
   adminPatience: 10_000,
+  /** Of one that comes after a large snapshot was opened and compared. */
+  shadowPatience: 70_000,
 });
 
 export const CONFIG_LIMITS = Object.freeze({

@@ -59,3 +59,19 @@ export const SIGNING_LIMITS = Object.freeze({
   /** Bytes of a private key's file. */
   keyBytes: 4_096,
 });
+
+/** Of a candidate that is judged beside the policy in force. Times are milliseconds. */
+export const SHADOW_LIMITS = Object.freeze({
+  /** Questions that wait to be compared, and namespaces of visible sets in them; one more is skipped, and counted. */
+  waiting: 2_000,
+  waitingPlaces: 200_000,
+  /** How long comparisons go on before requests have their turn, and the part of the thread's time that they take at most. */
+  turn: 1,
+  share: 0.1,
+  /** Differing questions that are kept as examples, and namespaces that one of them names on each side. */
+  examples: 20,
+  places: 5,
+  /** Rows of the exact difference that an answer lists on each side, and entries of each list in one of them. */
+  rows: 50,
+  entries: 20,
+});

@@ -7,6 +7,7 @@ import type { Readiness } from '../http/readiness.js';
 import type { ActivePolicy } from '../policy/active-policy.js';
 import { ageOf, type AgeLimits, stalenessOf } from '../policy/staleness.js';
 import type { Clock } from '../ports.js';
+import type { Shadow } from '../shadow/shadow.js';
 import type { Reading, Registry } from './series.js';
 
 /** The same policies, whose changes are counted from now on. */
@@ -97,6 +98,48 @@ export function publishPolicy({ gauge }: Registry, { policies, ages, clock }: Po
         [stale === 'no' ? 0 : 1, 'soft'],
         [stale === 'hard' ? 1 : 0, 'hard'],
       ];
+    },
+  );
+}
+
+export function publishShadow({ gauge, total }: Registry, { state, totals }: Pick<Shadow, 'state' | 'totals'>): void {
+  total(
+    {
+      name: 'bailiwick_shadow_comparisons_total',
+      help: 'Decisions of live requests that a candidate was asked for, too, and those that were skipped, since there was no time.',
+      labels: ['result'],
+    },
+    () => {
+      const { compared, skipped } = totals();
+      return [
+        [compared, 'compared'],
+        [skipped, 'skipped'],
+      ];
+    },
+  );
+  total(
+    {
+      name: 'bailiwick_shadow_divergence_total',
+      help: 'Decisions of live requests that a candidate would have made otherwise: gained by it, lost by it, or of a query both.',
+      labels: ['change'],
+    },
+    () => {
+      const { gained, lost, both } = totals();
+      return [
+        [gained, 'gained'],
+        [lost, 'lost'],
+        [both, 'both'],
+      ];
+    },
+  );
+  gauge(
+    {
+      name: 'bailiwick_shadow_differing_cells',
+      help: 'Cells that a candidate decides otherwise than the policy in force; absent without a candidate, and until it is known.',
+    },
+    () => {
+      const cells = state()?.difference?.cells;
+      return cells === undefined ? [] : [[Number(cells)]];
     },
   );
 }

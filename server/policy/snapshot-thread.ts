@@ -3,12 +3,14 @@
 import { Worker } from 'node:worker_threads';
 import { adopt, type LoadResult, type PackResult, type Policy, type SnapshotFault } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
+import type { Compared, Sides } from './compare-snapshots.js';
 import { openBytes, type OpenedBytes } from './open-bytes.js';
 import type { Content } from './sources/source.js';
 
 export type SnapshotTask =
   | { readonly kind: 'pack' | 'labels'; readonly bytes: Uint8Array }
-  | { readonly kind: 'open'; readonly content: Content; readonly signed: string | null };
+  | { readonly kind: 'open'; readonly content: Content; readonly signed: string | null }
+  | ({ readonly kind: 'compare' } & Sides);
 
 export type Opened =
   | (Omit<Extract<OpenedBytes, { kind: 'opened' }>, 'packed'> & { readonly policy: Policy })
@@ -50,6 +52,11 @@ export function verifyInThread(bytes: Uint8Array, signal?: AbortSignal): Promise
   return perform<SnapshotFault | null>({ kind: 'labels', bytes }, 'beside', signal);
 }
 
+/** All cells that differ between two snapshots, whose parts are given away. Rejects once `signal` is aborted. Does not keep the process alive. */
+export function compareInThread(sides: Sides, signal: AbortSignal): Promise<Compared> {
+  return perform<Compared>({ kind: 'compare', ...sides }, 'beside', signal);
+}
+
 /** The worker answers each kind of task with the one type that its caller names (snapshot-worker.ts). */
 function perform<Answer>(task: SnapshotTask, how: 'awaited' | 'beside', signal?: AbortSignal): Promise<Answer> {
   return new Promise((resolve, reject) => {
@@ -68,10 +75,15 @@ function perform<Answer>(task: SnapshotTask, how: 'awaited' | 'beside', signal?:
     const end = (): void => void worker.terminate();
     signal?.addEventListener('abort', end, { once: true });
     worker.once('exit', () => signal?.removeEventListener('abort', end));
-    const parts = task.kind === 'open' && task.content.kind === 'parts' ? task.content.parts : [];
     worker.postMessage(
       task,
-      parts.map(({ buffer }) => buffer),
+      partsOf(task).map(({ buffer }) => buffer),
     );
   });
+}
+
+/** What is given away to the thread. */
+function partsOf(task: SnapshotTask): readonly Uint8Array<ArrayBuffer>[] {
+  if (task.kind === 'compare') return [...task.old.parts, ...task.changed.parts];
+  return task.kind === 'open' && task.content.kind === 'parts' ? task.content.parts : [];
 }

@@ -1,4 +1,4 @@
-// The thread that opens or loads a policy, or works its labels out, while the gateway's own thread goes on serving: one message in,
+// The thread that opens or loads a policy, works its labels out or compares it with another, while the gateway's own thread goes on serving: one message in,
 // one out, and it ends.
 import { parentPort } from 'node:worker_threads';
 import { loadSnapshot, packSnapshot, verifyDecisions } from '../../engine/index.js';
@@ -11,6 +11,7 @@ import type { Content } from './sources/source.js';
 
 async function perform(task: SnapshotTask): Promise<unknown> {
   if (task.kind === 'open') return open(task);
+  if (task.kind === 'compare') return (await import('./compare-snapshots.js')).compareSnapshots(task);
   if (task.kind === 'pack') return packSnapshot(task.bytes);
   const loaded = loadSnapshot(task.bytes);
   return loaded.ok ? verifyDecisions(loaded.policy) : loaded.fault;

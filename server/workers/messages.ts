@@ -4,6 +4,8 @@ import type { TrailState } from '../audit/trail.js';
 import type { Ending } from '../compose.js';
 import type { Address, Config } from '../config/index.js';
 import type { PublicationRule } from '../policy/verify-offer.js';
+import type { Findings } from '../shadow/live-comparison.js';
+import type { ToFollow } from '../shadow/shadow.js';
 import type { Spending } from './rate-ledger.js';
 
 export type ToWorker =
@@ -15,6 +17,8 @@ export type ToWorker =
   | { readonly kind: 'spent'; readonly spending: Spending }
   /** The source says that this activation is still the one to serve. */
   | { readonly kind: 'confirmed'; readonly generation: number }
+  /** The candidate to judge beside the policy in force; null: there is none any more. */
+  | { readonly kind: 'shadow'; readonly toFollow: ToFollow | null }
   /** Files are to be read again. */
   | { readonly kind: 'hurry' }
   | { readonly kind: 'end'; readonly ending: Ending };
@@ -30,6 +34,7 @@ export interface WorkerStart {
   /** Where all of them listen. */
   readonly listen: Address;
   readonly state: TrailState;
+  readonly toFollow: ToFollow | null;
 }
 
 export type ToPrimary =
@@ -44,7 +49,9 @@ export type ToPrimary =
   | { readonly kind: 'events'; readonly events: readonly string[]; readonly isWoken: boolean }
   /** So many events found no room on their way. */
   | { readonly kind: 'lost'; readonly events: number }
-  | { readonly kind: 'spent'; readonly spending: Spending };
+  | { readonly kind: 'spent'; readonly spending: Spending }
+  /** How a candidate has answered what it answered. */
+  | { readonly kind: 'found'; readonly findings: Findings };
 
 export interface WorkerFault {
   readonly code: string;

@@ -50,14 +50,19 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
         rule,
         listen: { host: at.host, port: at.port },
         state: trail.state(),
+        toFollow: services.shadow.toFollow(),
       }),
       onMessage: (message, { from, answer }) => {
         if (message.kind === 'spent') team?.tell(message, from);
+        else if (message.kind === 'found') services.shadow.add(message.findings);
         else answer(takeEvents(message, trail));
       },
       log,
     });
     await team.ready;
+    services.shadow.subscribe((toFollow) => {
+      team?.tell({ kind: 'shadow', toFollow });
+    });
     const stopNews = tellNews(team, services.policies, trail);
     const admins = listenToAdmins(services, doors);
     const { tell, failed, close: closeTeam } = team;

@@ -20,7 +20,7 @@ import { makeRemoteTrail } from './remote-trail.js';
 /** What the primary says once the worker serves. */
 type Told = (message: ToWorker) => void;
 
-async function start({ number, env, config, rule, listen: address, state }: WorkerStart): Promise<Told> {
+async function start({ number, env, config, rule, listen: address, state, toFollow }: WorkerStart): Promise<Told> {
   process.title = `bailiwick worker ${String(number)}`;
   const log = makeLogger({ fields: { worker: number } });
   const tracing = await openTracing(env, log);
@@ -41,7 +41,8 @@ async function start({ number, env, config, rule, listen: address, state }: Work
     confirmedBy: 'source',
     ...(tracing === null ? {} : { beginSpan: tracing.beginSpan }),
   });
-  const { policies, routes } = services;
+  const { policies, routes, shadow } = services;
+  void shadow.join(toFollow);
   // Last of all: from here on it is sent connections.
   const at = await bindTcp(address, { tls });
   const listener = listen(services, { routes, guard: anyHost, origins: config.cors.origins, at });
@@ -56,6 +57,8 @@ async function start({ number, env, config, rule, listen: address, state }: Work
   const tellSpent = setInterval(() => {
     const spending = ledger.takeSpent();
     if (spending.length > 0) send({ kind: 'spent', spending });
+    const findings = shadow.take();
+    if (findings !== null) send({ kind: 'found', findings });
   }, WORKER_LIMITS.exchange);
 
   const end = async ({ notice, deadline }: Ending): Promise<void> => {
@@ -84,6 +87,9 @@ async function start({ number, env, config, rule, listen: address, state }: Work
         return;
       case 'confirmed':
         if (policies.current().generation === message.generation) policies.confirm();
+        return;
+      case 'shadow':
+        void shadow.join(message.toFollow);
         return;
       case 'hurry':
         for (const watch of watches) void watch.hurry();

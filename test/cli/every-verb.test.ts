@@ -28,6 +28,7 @@ const OTHER_VERBS = [
   'migrate',
   'replay',
   'serve',
+  'shadow',
   'status',
 ];
 

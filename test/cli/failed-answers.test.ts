@@ -102,6 +102,8 @@ const FAILURES: readonly (readonly [args: readonly string[], status: number, fie
   [['activate', 'sha256:0'], 6, NOTHING],
   [['activate'], 2, NOTHING],
   [['rollback'], 2, NOTHING],
+  [['shadow'], 6, NOTHING],
+  [['shadow', 'sha256:0', '--off'], 2, NOTHING],
   [['rollback', '--reason', 'test'], 6, NOTHING],
   [['publish', 'damaged.json'], 8, DAMAGED],
   [['status', '--admin-socket', 'none'], 2, NOTHING],

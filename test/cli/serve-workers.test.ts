@@ -52,6 +52,18 @@ async function makeKey(): Promise<string> {
   return (await bailiwick('keys', 'create', '--actor', 'ada', '--identity', 'orcid:ada')).stdout.trim();
 }
 
+/** Asks for what the policy from before would not have shown, until so many answers have been compared with it. */
+async function compare({ port }: Served, key: string, times: number): Promise<Line> {
+  for (;;) {
+    await Promise.all(
+      Array.from({ length: 4 }, () => call(port, { key, body: { family: 'resource', namespace: '/' } })),
+    );
+    const { stdout } = await bailiwick('shadow', '--format', 'json');
+    const live = (JSON.parse(stdout) as { readonly live: Line & { readonly compared: number } }).live;
+    if (live.compared >= times) return live;
+  }
+}
+
 /** Each on a connection of its own, so that they come to all workers. */
 function ask({ port }: Served, key: string, times = 1): Promise<readonly Awaited<ReturnType<typeof call>>[]> {
   return Promise.all(
@@ -84,7 +96,10 @@ describe('a gateway with two workers', () => {
   });
 
   it('takes a new policy over in all of them within a second', async () => {
-    await writeFile(join(folder, 'grants.yaml'), POLICY['grants.yaml'].replace('id: ada', 'id: anew'));
+    await writeFile(
+      join(folder, 'grants.yaml'),
+      POLICY['grants.yaml'].replace('id: ada', 'id: anew').replace('[', '[resource:read, '),
+    );
     served.child.kill('SIGHUP');
     const isReplaced = ({ msg, worker }: Line): boolean => msg === 'the policy was replaced' && worker === undefined;
     await until(() => linesOf(served).some(isReplaced));
@@ -93,6 +108,14 @@ describe('a gateway with two workers', () => {
     const answers = await ask(served, key, 8);
     expect(new Set(answers.map(({ headers }) => headers['bailiwick-snapshot']))).toEqual(new Set([snapshot]));
     expect(snapshot).not.toBe(served.ready['snapshot']);
+  });
+
+  it('judges a candidate in all of them, and sums what they find', async () => {
+    const before = String(served.ready['snapshot']);
+    const { stdout } = await bailiwick('shadow', before, '--format', 'json');
+    expect(JSON.parse(stdout)).toMatchObject({ snapshot: before, differs: { gained: 0 }, live: { compared: 0 } });
+    const live = await compare(served, key, 8);
+    expect(live).toMatchObject({ lost: live['compared'], gained: 0, both: 0, examples: [{ times: live['compared'] }] });
   });
 
   it('refuses a key in all of them from the moment that it is revoked', async () => {
@@ -117,12 +140,20 @@ describe('a gateway with two workers', () => {
     expect(new Set(answers.map(({ headers }) => headers['bailiwick-snapshot'])).size).toBe(1);
   });
 
+  it('goes on with the candidate in workers that were started since', async () => {
+    const { stdout } = await bailiwick('shadow', '--format', 'json');
+    const { compared } = (JSON.parse(stdout) as { readonly live: { readonly compared: number } }).live;
+    await compare(served, key, compared + 8);
+    expect((await bailiwick('shadow', '--off')).stdout).toBe('there is no candidate\n');
+  });
+
   it('keeps one audit log, to which workers hand what they answer, and ends in order', async () => {
     const { ready } = served;
     served.child.kill('SIGTERM');
     expect(await served.ended).toBe(0);
     expect(pidsOf(served).filter(isAlive)).toEqual([]);
-    const answered = said(served, 'request').filter(({ status }) => status === 200);
+    // Those of the admin socket are answered by the primary.
+    const answered = said(served, 'request').filter(({ status, worker }) => status === 200 && worker !== undefined);
     const { stdout } = await bailiwick('audit', 'query', '--kind', 'query', '--format', 'json');
     const events = stdout
       .trim()

@@ -92,7 +92,7 @@ describe('status', () => {
   });
 
   it('does not trust what is not a gateway, and shows nothing that a terminal would obey', async () => {
-    const answers = ['<html>', String.raw`{"policy":"\u001b[2J","ready":true}`, '"x"'];
+    const answers = ['<html>', String.raw`{"policy":"\u001b[2J","ready":true,"ageSeconds":1}`, '"x"'];
     let server: Server | null = null;
     const seen: string[] = [];
     for (const answer of answers) {
@@ -103,8 +103,10 @@ describe('status', () => {
       await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
       const at = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
       const [got, stdout, stderr] = await status('--admin-url', at);
-      if (answer.startsWith('{')) expect([got, stdout.includes('\u001b')]).toEqual([0, false]);
-      else expect([got, stderr]).toEqual([6, expect.stringContaining('the answer does not come from a gateway')]);
+      if (answer.startsWith('{')) {
+        expect([got, stdout.includes('\u001b')]).toEqual([0, false]);
+        expect(stdout).toMatch(/^confirmed +1 second ago$/m);
+      } else expect([got, stderr]).toEqual([6, expect.stringContaining('the answer does not come from a gateway')]);
       server.close();
     }
     expect(seen).toEqual(['undefined', 'undefined', 'undefined']);

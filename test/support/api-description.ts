@@ -31,7 +31,12 @@ export function declaredAdminRoutes(): readonly Route[] {
     ...{ newest: unasked, offer: unasked, choose: unasked, catchUp: unasked, confirmLabels: unasked, close: unasked },
   };
   const [snapshots, activations] = [storedSnapshots(noStore()), storedActivations(noStore())];
+  const shadow = {
+    ...{ begin: unasked, end: unasked, state: unasked, totals: unasked, toFollow: unasked, subscribe: unasked },
+    ...{ add: unasked, join: unasked, note: unasked, take: unasked, close: unasked },
+  };
   return makeAdminRoutes({
+    shadow,
     activator: { ...activator, snapshots, activations },
     db: noStore(),
     fingerprint: unasked,

@@ -9,6 +9,7 @@ import {
   publishIssuers,
   publishPolicy,
   publishReadiness,
+  publishShadow,
   publishStore,
 } from '../../server/metrics/state-metrics.js';
 import { makeActivePolicy } from '../../server/policy/active-policy.js';
@@ -28,6 +29,10 @@ export async function everySeries(): Promise<ReadonlyMap<string, Series>> {
   publishReadiness(registry, () =>
     Promise.resolve({ isReady: true, checks: { listener: 'ok', policy: 'ok', store: 'ok' } }),
   );
+  publishShadow(registry, {
+    state: () => null,
+    totals: () => ({ compared: 0, gained: 0, lost: 0, both: 0, skipped: 0 }),
+  });
   publishIssuers(registry, []);
   const series = [...(await registry.read()), ...(await processMetrics().read())];
   return new Map(series.map((one) => [one.name, one]));

@@ -4,7 +4,9 @@ import { adminClient, type AdminFlags, refusalOf, withAdminFlags } from '../admi
 import { type CliIo, write, writeJson } from '../io.js';
 import type { SettingFlags } from '../../config/index.js';
 import { configOf, type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
-import { escapeText } from '../render/escape.js';
+import { type Members, membersOf, numberOf, textOf, textsOf } from '../answer-members.js';
+import { count } from '../render/text.js';
+import { differsText, liveText } from './shadow.js';
 
 type Options = SettingFlags & AdminFlags & { readonly format: Format };
 
@@ -34,7 +36,7 @@ async function showStatus(io: CliIo, options: Options): Promise<void> {
     await writeJson(io, Object.fromEntries(answer.body));
     return;
   }
-  const lines = ROWS.map(([name, text]) => `${name.padEnd(12)}${escapeText(text(answer.body))}\n`);
+  const lines = ROWS.map(([name, text]) => `${name.padEnd(12)}${text(answer.body)}\n`);
   await write(io.stdout, lines.join(''));
 }
 
@@ -53,9 +55,15 @@ function errorText(value: unknown): string {
   return `${textOf(error.get('at'))} ${textOf(error.get('code'))}: ${textOf(error.get('message'))}${first}`;
 }
 
-type Body = ReadonlyMap<string, unknown>;
+/** How a candidate differs, in short: `bailiwick shadow` has the rest. */
+function shadowText(shadow: Members): string {
+  if (shadow.size === 0) return 'none';
+  const differs = membersOf(shadow.get('differs'));
+  const exact = differs.size === 0 ? 'not compared yet' : differsText(differs);
+  return `${textOf(shadow.get('snapshot'))}: ${exact}; ${liveText(membersOf(shadow.get('live')))}`;
+}
 
-const ROWS: readonly (readonly [name: string, text: (body: Body) => string])[] = [
+const ROWS: readonly (readonly [name: string, text: (body: Members) => string])[] = [
   ['ready', (body) => (body.get('ready') === true ? 'yes' : 'no')],
   ['version', (body) => textOf(body.get('version'))],
   ['started', (body) => textOf(body.get('startedAt'))],
@@ -63,28 +71,19 @@ const ROWS: readonly (readonly [name: string, text: (body: Body) => string])[] =
   ['snapshot', (body) => textOf(body.get('snapshot'))],
   ['decisions', (body) => `${textOf(body.get('decisions'))} (${textOf(body.get('labels'))})`],
   ['generation', (body) => `${textOf(body.get('generation'))} (${textOf(body.get('reason'))})`],
-  ['source', (body) => memberText(body.get('source'), ['kind', 'path', 'url', 'repository', 'ref', 'commit'])],
+  ['source', (body) => textsOf(body.get('source'), ['kind', 'path', 'url', 'repository', 'ref', 'commit'])],
   ['loaded', (body) => textOf(body.get('loadedAt'))],
-  ['confirmed', (body) => `${textOf(body.get('ageSeconds'))} seconds ago${AGES.get(textOf(body.get('stale'))) ?? ''}`],
+  [
+    'confirmed',
+    (body) => `${count(numberOf(body.get('ageSeconds')), 'second')} ago${AGES.get(textOf(body.get('stale'))) ?? ''}`,
+  ],
+  ['shadow', (body) => shadowText(membersOf(body.get('shadow')))],
   ['last error', (body) => errorText(body.get('lastError'))],
   [
     'store',
-    (body) => `${memberText(body.get('store'), ['kind'])}, ${isOk(body.get('store')) ? 'reachable' : 'not reachable'}`,
+    (body) => `${textsOf(body.get('store'), ['kind'])}, ${isOk(body.get('store')) ? 'reachable' : 'not reachable'}`,
   ],
 ];
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : '-';
-}
-
-function membersOf(value: unknown): Body {
-  return new Map(typeof value === 'object' && value !== null ? Object.entries(value) : []);
-}
-
-function memberText(value: unknown, names: readonly string[]): string {
-  const members = membersOf(value);
-  return names.flatMap((name) => (members.has(name) ? [textOf(members.get(name))] : [])).join(' ') || '-';
-}
 
 function isOk(value: unknown): boolean {
   return membersOf(value).get('ok') === true;

@@ -22,7 +22,8 @@ import {
 import { count } from './text.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
-import { exactJson, instantJson, patternsOf, regionText } from './region.js';
+import { exactJson, instantJson } from '../../exact-json.js';
+import { patternsOf, regionText } from './region.js';
 import { grantText } from './test-failures.js';
 
 export function renderWhoCan(

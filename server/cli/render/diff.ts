@@ -4,7 +4,8 @@ import { groupDigits } from '../../../engine/index.js';
 import { count } from './text.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
-import { exactJson, instantJson, patternsOf, regionText, shortList, stretchText } from './region.js';
+import { exactJson, instantJson } from '../../exact-json.js';
+import { patternsOf, regionText, shortList, stretchText } from './region.js';
 
 /** What the two policies are. */
 export interface Compared {

@@ -11,7 +11,8 @@ import type { GrantRef } from '../../../engine/index.js';
 import { count } from './text.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
-import { instantJson, regionText, shortList, stretchText } from './region.js';
+import { instantJson } from '../../exact-json.js';
+import { regionText, shortList, stretchText } from './region.js';
 import { grantText } from './test-failures.js';
 
 /** More than these are counted in text; JSON lists all. */

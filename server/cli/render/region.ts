@@ -1,4 +1,4 @@
-// Regions and stretches of time in words, and numbers that JSON has no room for.
+// Regions and stretches of time in words.
 import { type Region, scopePatterns } from '../../../engine/compiler.js';
 import { formatInstant, groupDigits, type Instant, type ScopeName, scopeSetOf } from '../../../engine/index.js';
 
@@ -26,16 +26,6 @@ export function stretchText({ from, until }: Stretch): string {
   return [from === null ? '' : `from ${formatInstant(from)}`, until === null ? '' : `until ${formatInstant(until)}`]
     .filter((part) => part !== '')
     .join(' ');
-}
-
-/** RFC 3339, or null if it is open. */
-export function instantJson(instant: Instant | null): string | null {
-  return instant === null ? null : formatInstant(instant);
-}
-
-/** A number where JSON readers keep it exact, its decimal digits as a text beyond 2^53 - 1. */
-export function exactJson(number: bigint): number | string {
-  return number <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(number) : String(number);
 }
 
 /** At most so many of a list, and how many more there are. */

@@ -15,17 +15,20 @@ import type { AdminActor } from '../../auth/admin-actor.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import { earlierThan } from '../../policy/activations.js';
-import type { ActivePolicy } from '../../policy/active-policy.js';
+import type { ActivePolicy, Labels } from '../../policy/active-policy.js';
 import type { Activator, Choice } from '../../policy/activator.js';
 import type { IdSource } from '../../ports.js';
-import { ApiProblem, isProblemCode } from '../../problem.js';
+import { ApiProblem } from '../../problem.js';
+import type { Shadow } from '../../shadow/shadow.js';
 import type { Answer } from '../exchange.js';
 import { pathTemplate } from '../path-template.js';
 import type { AdminRoute, BodyInput, Call } from '../route.js';
+import { refusedSnapshot } from './refused-snapshot.js';
 
 export interface SnapshotRoutesOptions {
   readonly activator: Activator;
   readonly policies: Pick<ActivePolicy, 'current'>;
+  readonly shadow: Pick<Shadow, 'state'>;
   readonly nextId: IdSource;
 }
 
@@ -44,7 +47,12 @@ const ROLLBACK_BODY: BodyInput<RollbackBody> = {
   example: { reason: 'the optics labs lost their runs' },
 };
 
-export function makeSnapshotRoutes({ activator, policies, nextId }: SnapshotRoutesOptions): readonly AdminRoute[] {
+export function makeSnapshotRoutes({
+  activator,
+  policies,
+  shadow,
+  nextId,
+}: SnapshotRoutesOptions): readonly AdminRoute[] {
   const { snapshots, activations } = activator;
 
   const choose = async (
@@ -64,12 +72,7 @@ export function makeSnapshotRoutes({ activator, policies, nextId }: SnapshotRout
       const { policy, generation } = chosen.active;
       return { status: 200, json: JSON.stringify({ snapshot: policy.digest, generation }) };
     }
-    const { code, message } = chosen.fault;
-    if (code === 'snapshot.not_found' || code === 'snapshot.rollback_refused') throw new ApiProblem(code);
-    const own = isProblemCode(code) ? code : 'snapshot.refused';
-    throw new ApiProblem('snapshot.refused', {
-      errors: [{ pointer: '', code: own, message: `${code}: ${message}` }],
-    });
+    throw refusedSnapshot(chosen.fault);
   };
 
   const list: AdminRoute = {
@@ -83,11 +86,19 @@ export function makeSnapshotRoutes({ activator, policies, nextId }: SnapshotRout
     run: async () => {
       const [stored, made] = await Promise.all([snapshots.list(), activations.list(POLICY_LIMITS.history)]);
       const active = policies.current();
+      const candidate = shadow.state()?.policy.digest;
+      const stateOf = (snapshot: string, labels: Labels): string =>
+        snapshot === active.policy.digest
+          ? 'active'
+          : snapshot === candidate
+            ? 'shadow'
+            : labels === 'false'
+              ? 'refused'
+              : 'stored';
       const shown = stored.map(({ snapshot, policy, decisions, bytes, labels, statement, storedAt }) => {
         const last = made.find((activation) => activation.snapshot === snapshot);
-        const state = snapshot === active.policy.digest ? 'active' : labels === 'false' ? 'refused' : 'stored';
         return {
-          ...{ snapshot, policy, decisions, bytes, labels, state },
+          ...{ snapshot, policy, decisions, bytes, labels, state: stateOf(snapshot, labels) },
           isSigned: statement !== null,
           generation: last?.generation ?? null,
           reason: last?.reason ?? null,

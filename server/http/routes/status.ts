@@ -4,19 +4,22 @@ import { STATUS_SCHEMA } from '../../api/admin-schemas.js';
 import type { Database } from '../../db/database.js';
 import type { ActivePolicy, PolicyState } from '../../policy/active-policy.js';
 import { ageOf, type AgeLimits, stalenessOf } from '../../policy/staleness.js';
+import type { Shadow } from '../../shadow/shadow.js';
 import { programVersion } from '../../version.js';
 import type { Readiness } from '../readiness.js';
 import type { StatusRoute } from '../route.js';
+import { shadowSummary } from './shadow.js';
 
 export interface StatusOptions {
   readonly startedAt: Instant;
   readonly db: Database;
   readonly policies: ActivePolicy;
   readonly ages: AgeLimits;
+  readonly shadow: Pick<Shadow, 'state'>;
   readonly readiness: () => Promise<Readiness>;
 }
 
-export function makeStatusRoute({ startedAt, db, policies, ages, readiness }: StatusOptions): StatusRoute {
+export function makeStatusRoute({ startedAt, db, policies, ages, shadow, readiness }: StatusOptions): StatusRoute {
   const version = programVersion();
   return {
     method: 'GET',
@@ -29,6 +32,7 @@ export function makeStatusRoute({ startedAt, db, policies, ages, readiness }: St
     answer: async ({ at }) => {
       const { isReady, checks } = await readiness();
       const state = policies.state();
+      const candidate = shadow.state();
       const status = {
         version,
         startedAt: formatInstant(startedAt),
@@ -37,8 +41,8 @@ export function makeStatusRoute({ startedAt, db, policies, ages, readiness }: St
         ageSeconds: Math.floor(ageOf(state, at) / 1000),
         stale: stalenessOf(state, ages, at),
         store: { kind: db.kind, ok: checks.store === 'ok' },
-        // One policy at a time is judged here, and gateways do not know of one another.
-        shadow: null,
+        shadow: candidate === null ? null : shadowSummary(candidate),
+        // Gateways do not know of one another.
         peers: [],
       };
       return { status: 200, json: JSON.stringify(status) };

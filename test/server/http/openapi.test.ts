@@ -1,6 +1,6 @@
 // The API's description: valid OpenAPI 3.1, whole, without duplicates, and of every route. That it is true is shown elsewhere: each
 // request and answer of the suite is held to it (test/support/described-answers.ts).
-import { beforeAll, describe, expect, it, test } from '@jest/globals';
+import { describe, expect, it, test } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ActorRoute, Route } from '../../../server/http/route.js';
@@ -11,15 +11,20 @@ import { checkBy, type Description, type Exchanged } from '../../support/describ
 
 type Json = Readonly<Record<string, unknown>>;
 
-const routes = declaredRoutes();
-let description: Description;
-let document: Json;
+/** Of a listener: the description is derived from its routes, and served by one of them. */
+interface Described {
+  readonly routes: readonly Route[];
+  readonly description: Description;
+  readonly document: Json;
+}
 
-beforeAll(() => {
-  description = descriptionOf(routes);
-  document = JSON.parse(JSON.stringify(description)) as Json;
-});
+function describedBy(routes: readonly Route[]): Described {
+  const description = descriptionOf(routes);
+  return { routes, description, document: JSON.parse(JSON.stringify(description)) as Json };
+}
 
+const api = describedBy(declaredRoutes());
+const admin = describedBy(declaredAdminRoutes());
 /** Every object in the document with the keys that lead to it. */
 function* objectsIn(value: unknown, place: readonly string[] = []): Generator<readonly [readonly string[], Json]> {
   if (typeof value !== 'object' || value === null) return;
@@ -27,7 +32,20 @@ function* objectsIn(value: unknown, place: readonly string[] = []): Generator<re
   for (const [key, one] of Object.entries(value)) yield* objectsIn(one, [...place, key]);
 }
 
-describe('the description', () => {
+const SECURITY: Readonly<Record<Route['access'], readonly object[]>> = {
+  public: [],
+  status: [{}, { adminKey: [] }],
+  admin: [{ adminKey: [] }],
+  self: [{ credential: [] }],
+  visibility: [{ credential: [] }],
+  record: [{ credential: [] }],
+  command: [{ credential: [] }],
+};
+
+describe.each([
+  ['the API', api],
+  ['admins', admin],
+])('the description for %s', (_, { routes, description, document }) => {
   it('is OpenAPI 3.1, by its published schema', async () => {
     const validator = new Validator();
     expect(await validator.validate(structuredClone(document))).toEqual({ valid: true });
@@ -83,10 +101,7 @@ describe('the description', () => {
   it('needs a credential everywhere but where the route says not', () => {
     for (const { method, path, access } of routes) {
       const operation = description.paths[path]?.[method.toLowerCase()] as unknown as Json;
-      expect([path, operation['security']]).toEqual([
-        path,
-        access === 'public' ? [] : access === 'admin' ? [{ adminKey: [] }] : [{ credential: [] }],
-      ]);
+      expect([path, operation['security']]).toEqual([path, SECURITY[access]]);
     }
   });
 
@@ -98,20 +113,24 @@ describe('the description', () => {
     }
   });
 
-  it('is answered to everybody, printed by `schema openapi`, and describes itself', async () => {
+  it('is answered to everybody, and describes itself', async () => {
     const route = routes.find(({ path }) => path === '/openapi.json');
     if (route?.access !== 'public') throw new Error('there is none');
     const answer = await route.answer();
     if (!('json' in answer)) throw new Error('no JSON');
     expect(JSON.parse(answer.json)).toEqual(document);
-    expect(JSON.parse((await runCli(['schema', 'openapi'])).stdout)).toEqual(document);
     expect(description.paths['/openapi.json']?.['get']).toBeDefined();
+  });
+});
+
+describe('the descriptions', () => {
+  it('of the API is what `schema openapi` prints', async () => {
+    expect(JSON.parse((await runCli(['schema', 'openapi'])).stdout)).toEqual(api.document);
   });
 
   it('lists the codes of a refusal that a route can answer with, and all of them somewhere but two', () => {
-    const admin = descriptionOf(declaredAdminRoutes());
     const listed = new Set(
-      [...objectsIn(document), ...objectsIn(admin)].flatMap(
+      [...objectsIn(api.document), ...objectsIn(admin.document)].flatMap(
         ([, { code }]) => (code as Json | undefined)?.['enum'] ?? [],
       ),
     );
@@ -202,7 +221,7 @@ describe('the check of every exchange of the suite', () => {
   };
 
   it('takes what is described', () => {
-    const check = checkBy(description);
+    const check = checkBy(api.description);
     for (const one of [good, refused]) {
       expect(() => {
         check(one);
@@ -244,7 +263,7 @@ describe('the check of every exchange of the suite', () => {
     ],
     ['a problem as JSON', { ...refused, headers: good.headers }, /of a type/],
   ])('refuses %s', (_, exchanged, fault) => {
-    const check = checkBy(description);
+    const check = checkBy(api.description);
     expect(() => {
       check(exchanged);
     }).toThrow(fault);

@@ -105,6 +105,9 @@ describe('what is exposed', () => {
       'bailiwick_ready gauge',
       'bailiwick_replica_age_seconds gauge',
       'bailiwick_replica_used gauge',
+      'bailiwick_shadow_comparisons_total counter',
+      'bailiwick_shadow_differing_cells gauge',
+      'bailiwick_shadow_divergence_total counter',
       'bailiwick_snapshot_activation_timestamp_seconds gauge',
       'bailiwick_snapshot_age_seconds gauge',
       'bailiwick_snapshot_expires_timestamp_seconds gauge',
@@ -145,6 +148,7 @@ describe('what is exposed', () => {
     const routes = [...declaredRoutes(), ...declaredAdminRoutes()];
     const allowed: Readonly<Record<string, readonly string[]>> = {
       action: ['read', 'write'],
+      change: ['gained', 'lost', 'both'],
       check: ['listener', 'policy', 'store'],
       code: PROBLEMS.map(({ code }) => code),
       decisions: [world.services.policies.current().policy.decisions],
@@ -155,7 +159,7 @@ describe('what is exposed', () => {
       policy: ['test'],
       pool: ['read', 'write', 'vital'],
       reason: ['none', 'snapshot.digest', 'missing', 'unreadable', 'unknown'],
-      result: ['allow', 'deny', 'activated', 'refused'],
+      result: ['allow', 'deny', 'activated', 'refused', 'compared', 'skipped'],
       route: [...routes.map(({ path }) => path), 'none'],
       snapshot: [world.services.policies.current().policy.digest],
       state: ['used', 'free'],

@@ -1,0 +1,180 @@
+// What the routes of a shadow take and answer, as JSON Schemas: the candidate, what differs, and how live requests were answered by both.
+import { digest, scope } from './answer-schemas.js';
+import { bodyShape } from './body-shape.js';
+import { familyName, instant, namespacePath, reachName } from './record-schema.js';
+import { nullable, schema, whole } from './schema.js';
+
+const text = schema({ type: 'string' });
+const texts = schema({ type: 'array', items: text });
+const count = schema({ type: 'integer', minimum: 0 });
+const exact = schema({
+  title: 'ExactCount',
+  description: 'Beyond 2^53 - 1 it is a string of its digits.',
+  type: ['integer', 'string'],
+});
+
+const SIDES = Object.freeze({ gained: count, lost: count });
+
+const ROW = Object.freeze({
+  title: 'DifferenceRow',
+  description: 'As a row of `bailiwick diff`. Of each list the first few; `omitted` counts the others.',
+  type: 'object',
+  required: ['namespace', 'extent', 'identities', 'scopes', 'from', 'until', 'causes'],
+  properties: {
+    namespace: namespacePath,
+    extent: { title: 'Extent', enum: ['exact', 'below', 'subtree'] },
+    except: { type: 'array', items: namespacePath },
+    identities: texts,
+    scopes: { type: 'array', items: scope },
+    from: nullable(instant),
+    until: nullable(instant),
+    causes: { type: 'array', items: { type: 'object' } },
+    omitted: whole({ except: count, identities: count, causes: count }),
+  },
+  additionalProperties: false,
+});
+
+const CELLS = Object.freeze({
+  cells: { ...exact, title: 'DifferingCells', description: 'Gained and lost together.' },
+  gained: exact,
+  lost: exact,
+  compared: exact,
+} as const);
+
+const fault = Object.freeze({ title: 'ShadowFault', ...whole({ code: text, message: text }) });
+
+/** By the candidate and not by the policy in force, or the other way round. */
+const change = schema({ title: 'Change', enum: ['gained', 'lost', 'both'] });
+
+const COUNTS = Object.freeze({
+  compared: { description: 'Decisions of live requests that the candidate was asked for, too.', ...count },
+  ...SIDES,
+  both: { description: 'Queries that would show some records more and some less.', ...count },
+  skipped: { description: 'Decisions that were not compared, since there was no time.', ...count },
+} as const);
+
+/** Shown to everybody who sees the status: nothing of what was asked. */
+export const SHADOW_SUMMARY = Object.freeze({
+  title: 'ShadowSummary',
+  ...whole({
+    snapshot: digest,
+    decisions: digest,
+    since: instant,
+    differs: nullable({
+      title: 'DifferingCounts',
+      description: 'Null while it is worked out, and where it cannot be.',
+      ...whole(CELLS),
+    }),
+    fault: nullable(fault),
+    live: { title: 'LiveCounts', ...whole(COUNTS) },
+  }),
+});
+
+const outcome = Object.freeze({
+  title: 'Outcome',
+  type: 'object',
+  required: ['decision'],
+  properties: { decision: { enum: ['allow', 'deny'] }, step: text, cause: text },
+  additionalProperties: false,
+} as const);
+
+const places = Object.freeze({
+  title: 'Places',
+  ...whole({
+    places: {
+      type: 'array',
+      items: whole({ namespace: namespacePath, extent: { enum: ['exact', 'subtree'] } }),
+    },
+    more: { description: 'Whether there are others.', type: 'boolean' },
+  }),
+});
+
+const EXAMPLE = Object.freeze({
+  title: 'ShadowExample',
+  type: 'object',
+  required: ['actor', 'operation', 'access', 'at', 'times', 'change', 'live', 'shadow'],
+  properties: {
+    actor: whole({ id: text, kind: text, fingerprint: text }),
+    operation: text,
+    access: {
+      description: 'What was asked, as an audit event has it; of a copy `source` and `destination`.',
+      type: 'object',
+      required: ['family'],
+      properties: {
+        family: familyName,
+        scope,
+        reach: reachName,
+        context: namespacePath,
+        target: namespacePath,
+        creates: namespacePath,
+        source: namespacePath,
+        destination: namespacePath,
+      },
+      additionalProperties: false,
+    },
+    at: { ...instant, title: 'LastAsked', description: 'When it was last asked.' },
+    times: { type: 'integer', minimum: 1 },
+    change,
+    live: outcome,
+    shadow: outcome,
+    visible: {
+      description: 'Of a query: places that only one of the two shows.',
+      ...whole({ gained: places, lost: places }),
+    },
+  },
+  additionalProperties: false,
+});
+
+export const SHADOW_SCHEMA = Object.freeze({
+  title: 'Shadow',
+  anyOf: [
+    whole({
+      snapshot: digest,
+      policy: text,
+      decisions: digest,
+      since: instant,
+      askedBy: text,
+      against: {
+        description: 'The policy in force with which it is compared.',
+        ...whole({ snapshot: digest, generation: { type: 'integer', minimum: 1 } }),
+      },
+      differs: nullable({
+        title: 'Difference',
+        description: 'Null while it is worked out, and where it cannot be.',
+        ...whole({
+          ...CELLS,
+          rows: whole({
+            gained: { type: 'array', items: ROW },
+            lost: { type: 'array', items: ROW },
+            omitted: whole(SIDES),
+          }),
+        }),
+      }),
+      fault: nullable(fault),
+      live: {
+        title: 'LiveComparison',
+        ...whole({ ...COUNTS, examples: { type: 'array', items: EXAMPLE } }),
+      },
+    }),
+    {
+      description: 'There is no candidate.',
+      ...whole({ snapshot: { type: 'null' }, differs: { type: 'null' }, since: { type: 'null' } }),
+    },
+  ],
+});
+
+export interface ShadowBody {
+  readonly snapshot: string | null;
+}
+
+export const SHADOW_SHAPE = bodyShape<ShadowBody>(
+  schema({
+    title: 'ShadowChoice',
+    type: 'object',
+    required: ['snapshot'],
+    properties: {
+      snapshot: { description: 'Digest of a stored snapshot; null ends the shadow.', ...nullable(digest) },
+    },
+    additionalProperties: false,
+  }),
+);

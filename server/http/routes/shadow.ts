@@ -1,0 +1,99 @@
+// /admin/v1/shadow: a stored snapshot that is judged beside the policy in force, and what was found so far.
+import { formatInstant } from '../../../engine/index.js';
+import { SHADOW_SCHEMA, SHADOW_SHAPE, type ShadowBody } from '../../api/shadow-schemas.js';
+import { eventAdmin, makeEvent } from '../../audit/event.js';
+import { recordInTransaction } from '../../audit/outbox.js';
+import type { AdminActor } from '../../auth/admin-actor.js';
+import type { Database } from '../../db/database.js';
+import { HTTP_LIMITS } from '../../limits/http.js';
+import type { IdSource } from '../../ports.js';
+import type { Shadow, ShadowState } from '../../shadow/shadow.js';
+import type { AdminRoute, BodyInput, Call } from '../route.js';
+import { refusedSnapshot } from './refused-snapshot.js';
+
+export interface ShadowRoutesOptions {
+  readonly shadow: Shadow;
+  readonly db: Database;
+  readonly nextId: IdSource;
+}
+
+const PATH = '/admin/v1/shadow';
+const BODY: BodyInput<ShadowBody> = {
+  types: ['application/json'],
+  shape: SHADOW_SHAPE,
+  example: { snapshot: null },
+  maxBytes: HTTP_LIMITS.bodyBytes,
+};
+const OUTPUT = { 200: { type: 'application/json', schema: SHADOW_SCHEMA } } as const;
+
+export function makeShadowRoutes({ shadow, db, nextId }: ShadowRoutesOptions): readonly AdminRoute[] {
+  const record = (
+    { actor, at, requestId }: Call<AdminActor>,
+    act: { readonly operation: 'shadow.begin' | 'shadow.end'; readonly snapshot?: string },
+  ): Promise<void> => {
+    const done = { kind: 'admin', outcome: 'allowed', status: 200 } as const;
+    const event = makeEvent({ ...act, ...done, at, requestId, id: nextId(), actor: eventAdmin(actor) });
+    return db.transaction((transaction) => recordInTransaction(transaction, [event]));
+  };
+  const show: AdminRoute = {
+    method: 'GET',
+    path: PATH,
+    access: 'admin',
+    operationId: 'showShadow',
+    summary: 'Show how a candidate differs from the policy in force, exactly and in live requests',
+    input: {},
+    output: OUTPUT,
+    run: () => Promise.resolve({ status: 200, json: shadowJson(shadow.state()) }),
+  };
+  const choose: AdminRoute = {
+    method: 'POST',
+    path: PATH,
+    access: 'admin',
+    operationId: 'chooseShadow',
+    summary: 'Judge a stored snapshot beside the policy in force, or none any more; it decides nothing',
+    input: { body: BODY },
+    problems: ['snapshot.not_found', 'snapshot.refused'],
+    output: OUTPUT,
+    run: async (call) => {
+      if (!SHADOW_SHAPE.isRead(call.body)) throw new TypeError('a body of another shape');
+      const { snapshot } = call.body;
+      if (snapshot === null) {
+        const before = shadow.state();
+        if (before !== null) await record(call, { operation: 'shadow.end', snapshot: before.policy.digest });
+        shadow.end();
+        return { status: 200, json: shadowJson(null) };
+      }
+      const begun = await shadow.begin(snapshot, {
+        askedBy: `${call.actor.kind} ${call.actor.id}`,
+        before: () => record(call, { operation: 'shadow.begin', snapshot }),
+        signal: call.gone,
+      });
+      if (begun.kind === 'refused') throw refusedSnapshot(begun.fault);
+      return { status: 200, json: shadowJson(begun.state) };
+    },
+  };
+  return [show, choose];
+}
+
+function shadowJson(state: ShadowState | null): string {
+  if (state === null) return JSON.stringify({ snapshot: null, differs: null, since: null });
+  const { policy, since, askedBy, against, difference: differs, fault, counts, examples } = state;
+  return JSON.stringify({
+    ...{ snapshot: policy.digest, policy: policy.name, decisions: policy.decisions, since: formatInstant(since) },
+    ...{ askedBy, against, differs, fault: faultJson(fault) },
+    live: { ...counts, examples: examples.map(({ at, ...example }) => ({ ...example, at: formatInstant(at) })) },
+  });
+}
+
+/** What everybody may know who sees the status: counts alone. */
+export function shadowSummary({ policy, since, difference, fault, counts }: ShadowState): object {
+  const { rows: _, ...differs } = difference ?? { rows: null };
+  return {
+    ...{ snapshot: policy.digest, decisions: policy.decisions, since: formatInstant(since) },
+    ...{ differs: difference === null ? null : differs, fault: faultJson(fault), live: counts },
+  };
+}
+
+function faultJson(fault: ShadowState['fault']): object | null {
+  return fault === null ? null : { code: fault.code, message: fault.message };
+}

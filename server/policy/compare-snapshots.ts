@@ -1,0 +1,40 @@
+// Two stored snapshots, compared cell by cell. It loads the compiler and both policies, so it has a thread of its own.
+import { diffPolicies } from '../../engine/compiler.js';
+import { loadSnapshot, type Policy, verifyDecisions } from '../../engine/index.js';
+import { sha256Of } from './open-bytes.js';
+import { boundDifference, type Difference } from './policy-difference.js';
+import { faultOfSnapshot, oneLine, type PolicyFault } from './policy-fault.js';
+
+export interface Sides {
+  readonly old: Side;
+  readonly changed: Side;
+}
+
+export interface Side {
+  readonly parts: readonly Uint8Array<ArrayBuffer>[];
+  readonly digest: string;
+  /** Whether the digests that it states of its decisions are known to be true. */
+  readonly isVerified: boolean;
+}
+
+export type Compared =
+  | { readonly kind: 'compared'; readonly difference: Difference }
+  | { readonly kind: 'refused'; readonly fault: PolicyFault };
+
+export function compareSnapshots({ old, changed }: Sides): Compared {
+  const [before, after] = [read(old), read(changed)];
+  if ('message' in before) return { kind: 'refused', fault: before };
+  if ('message' in after) return { kind: 'refused', fault: after };
+  return { kind: 'compared', difference: boundDifference(diffPolicies(before, after)) };
+}
+
+function read({ parts, digest, isVerified }: Side): Policy | PolicyFault {
+  const bytes = Buffer.concat(parts);
+  if (sha256Of(bytes) !== digest)
+    return oneLine('snapshot.damaged', `the bytes of ${digest} in the store are not intact: publish it again`);
+  const loaded = loadSnapshot(bytes);
+  if (!loaded.ok) return faultOfSnapshot(loaded.fault, digest);
+  // Cells are compared by what was computed, never by what a file says of itself.
+  const fault = isVerified ? null : verifyDecisions(loaded.policy);
+  return fault === null ? loaded.policy : faultOfSnapshot(fault, digest);
+}

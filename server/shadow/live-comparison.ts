@@ -1,0 +1,188 @@
+// Compares what live requests ask with what the candidate would have said: a request only leaves its question here, and it is answered
+// again later, in a part of the thread's time that is bounded. What finds no room is skipped and counted: no answer waits for this, fails
+// by it, or is another one because of it.
+import { type Instant, type Policy } from '../../engine/index.js';
+import type { Asked, Judged } from '../audit/cite.js';
+import type { AccessAsked, CopyAsked, Operation } from '../audit/event.js';
+import type { RequestActor } from '../auth/request-actor.js';
+import type { ActorResolver } from '../auth/resolved-actors.js';
+import { SHADOW_LIMITS } from '../limits/policy.js';
+import type { Logger } from '../ports.js';
+import { type Change, compare, type Divergence } from './compare.js';
+
+/** A question whose answers differ: who asked what, and the last time. No record, no content, no credential. */
+export interface Example extends Divergence {
+  readonly actor: Pick<RequestActor, 'id' | 'kind'> & { readonly fingerprint: string };
+  readonly operation: Operation;
+  readonly access: AccessAsked | CopyAsked;
+  readonly at: Instant;
+  /** How often it was asked. */
+  readonly times: number;
+}
+
+export type Counts = Readonly<Record<Change | 'compared' | 'skipped', number>>;
+
+/** What was found since somebody last took it. */
+export interface Findings {
+  /** Of the candidate. */
+  readonly era: string;
+  /** Digest of the policy in force that it was compared with. */
+  readonly against: string;
+  readonly counts: Counts;
+  readonly examples: readonly Example[];
+}
+
+export interface Followed {
+  /** Of one candidate, from when it was begun until it ends: what is found for another is dropped. */
+  readonly era: string;
+  /** Null while it cannot be judged by here: everything is skipped. */
+  readonly policy: Policy | null;
+  /** Digest of the policy in force. What other policies have decided is not compared. */
+  readonly against: string;
+}
+
+/** Of a request: what it asked, and by which policy it is answered. */
+export interface Noted {
+  readonly actor: RequestActor;
+  readonly at: Instant;
+  readonly judged: Judged;
+  /** Digest of the pinned policy. */
+  readonly snapshot: string;
+}
+
+export interface LiveComparison {
+  /** What was found so far is forgotten. Null: there is no candidate. */
+  readonly follow: (followed: Followed | null) => void;
+  /** Does next to nothing now. */
+  readonly note: (noted: Noted) => void;
+  /** Null where nothing was found. */
+  readonly take: () => Findings | null;
+  readonly close: () => void;
+}
+
+export interface LiveComparisonOptions {
+  readonly resolveActor: ActorResolver;
+  readonly log: Logger;
+}
+
+interface Waiting extends Noted {
+  readonly asked: Asked;
+}
+
+export function makeLiveComparison({ resolveActor, log }: LiveComparisonOptions): LiveComparison {
+  let followed: Followed | null = null;
+  let findings = makeTally();
+  let waiting: Waiting[] = [];
+  /** The first of those that wait. */
+  let next = 0;
+  let places = 0;
+  let timer: NodeJS.Timeout | null = null;
+  /** Until then the thread is for requests alone. */
+  let restUntil = 0;
+
+  const judge = ({ actor, at, judged, asked }: Waiting, candidate: Policy): void => {
+    try {
+      const divergence = compare(asked, resolveActor(candidate, actor), at);
+      findings.count('compared');
+      if (divergence === null) return;
+      findings.count(divergence.change);
+      const { id, kind, credentialFingerprint: fingerprint } = actor;
+      const { operation } = judged;
+      findings.keep({ ...divergence, actor: { id, kind, fingerprint }, operation, access: asked.access, at, times: 1 });
+    } catch (error) {
+      findings.count('skipped');
+      log.error({ error }, 'a question could not be put to the candidate');
+    }
+  };
+  const work = (): void => {
+    timer = null;
+    const candidate = followed?.policy ?? null;
+    if (candidate === null) return;
+    const began = performance.now();
+    let spent = 0;
+    while (next < waiting.length && spent < SHADOW_LIMITS.turn) {
+      const one = waiting[next];
+      next += 1;
+      if (one !== undefined) {
+        places -= placesOf(one.asked);
+        judge(one, candidate);
+      }
+      spent = performance.now() - began;
+    }
+    restUntil = began + spent / SHADOW_LIMITS.share;
+    waiting = waiting.slice(next);
+    next = 0;
+    if (waiting.length > 0) schedule();
+  };
+  const schedule = (): void => {
+    timer ??= setTimeout(work, Math.max(1, restUntil - performance.now())).unref();
+  };
+  return {
+    follow: (given) => {
+      followed = given;
+      findings = makeTally();
+      waiting = [];
+      next = 0;
+      places = 0;
+    },
+    note: (noted) => {
+      if (followed === null) return;
+      const { asked } = noted.judged;
+      // Where nothing was asked of the policy, or of one that has been replaced since, there is nothing to compare.
+      if (asked === null || (asked.snapshot ?? noted.snapshot) !== followed.against) return;
+      const more = placesOf(asked);
+      const isFull = waiting.length - next >= SHADOW_LIMITS.waiting || places + more > SHADOW_LIMITS.waitingPlaces;
+      if (followed.policy === null || isFull) {
+        findings.count('skipped');
+        return;
+      }
+      waiting.push({ ...noted, asked });
+      places += more;
+      schedule();
+    },
+    take: () => {
+      const { counts, examples } = findings;
+      if (followed === null || (counts.compared === 0 && counts.skipped === 0)) return null;
+      findings = makeTally();
+      const { era, against } = followed;
+      return { era, against, counts, examples: examples() };
+    },
+    close: () => {
+      followed = null;
+      if (timer !== null) clearTimeout(timer);
+    },
+  };
+}
+
+/** What a waiting question holds on to. */
+function placesOf({ visibility }: Asked): number {
+  return visibility?.kind === 'some' ? visibility.exact.length + visibility.subtrees.length : 0;
+}
+
+export interface Tally {
+  readonly counts: Counts;
+  readonly count: (what: keyof Counts, times?: number) => void;
+  /** One that is known counts with what it was; of others only so many are kept. */
+  readonly keep: (example: Example) => void;
+  /** In the order in which they were first met. */
+  readonly examples: () => readonly Example[];
+}
+
+export function makeTally(): Tally {
+  const counts = { compared: 0, gained: 0, lost: 0, both: 0, skipped: 0 };
+  const kept = new Map<string, Example>();
+  return {
+    counts,
+    count: (what, times = 1) => {
+      counts[what] += times;
+    },
+    keep: (example) => {
+      const { actor, operation, access } = example;
+      const key = JSON.stringify([actor, operation, access]);
+      const known = kept.get(key);
+      if (known !== undefined) kept.set(key, { ...example, times: known.times + example.times });
+      else if (kept.size < SHADOW_LIMITS.examples) kept.set(key, example);
+    },
+    examples: () => [...kept.values()],
+  };
+}

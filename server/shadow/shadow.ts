@@ -1,0 +1,275 @@
+// A candidate beside the policy in force: which cells differ, exactly, and how the two answer the requests that come. It lasts as long as
+// the gateway, or until somebody ends it or puts it in force; when another policy comes into force, both are begun anew.
+import { randomUUID } from 'node:crypto';
+import type { Instant, Policy } from '../../engine/index.js';
+import type { ActorResolver } from '../auth/resolved-actors.js';
+import { storeFailure } from '../db/failures.js';
+import type { Active, ActivePolicy, Labels } from '../policy/active-policy.js';
+import { openStored } from '../policy/open-stored.js';
+import type { Compared, Side } from '../policy/compare-snapshots.js';
+import type { Difference } from '../policy/policy-difference.js';
+import { oneLine, type PolicyFault } from '../policy/policy-fault.js';
+import { compareInThread } from '../policy/snapshot-thread.js';
+import type { Snapshots } from '../policy/stored-snapshots.js';
+import type { PublicationRule } from '../policy/verify-offer.js';
+import type { Clock, Logger } from '../ports.js';
+import {
+  type Counts,
+  type Example,
+  type Findings,
+  type LiveComparison,
+  makeLiveComparison,
+  makeTally,
+} from './live-comparison.js';
+
+export interface ShadowState {
+  readonly policy: Pick<Policy, 'name' | 'digest' | 'decisions'>;
+  readonly since: Instant;
+  /** Who asked for it. */
+  readonly askedBy: string;
+  /** What it is compared with. */
+  readonly against: Pick<Active, 'generation'> & { readonly snapshot: string };
+  /** Null while it is worked out, and where it cannot be. */
+  readonly difference: Difference | null;
+  /** Why it cannot be. */
+  readonly fault: PolicyFault | null;
+  readonly counts: Counts;
+  readonly examples: readonly Example[];
+}
+
+/** What workers are told to follow. */
+export interface ToFollow {
+  readonly era: string;
+  readonly snapshot: string;
+}
+
+export type Begun =
+  { readonly kind: 'begun'; readonly state: ShadowState } | { readonly kind: 'refused'; readonly fault: PolicyFault };
+
+export interface BeginOptions {
+  readonly askedBy: string;
+  /** Done once it is known that it can begin, and before it does; where this rejects nothing has changed. */
+  readonly before: () => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+export interface Shadow extends Pick<LiveComparison, 'note' | 'take'> {
+  /** Takes the place of another candidate. Rejects where the store fails. */
+  readonly begin: (snapshot: string, options: BeginOptions) => Promise<Begun>;
+  readonly end: () => void;
+  /** Null: there is no candidate. */
+  readonly state: () => ShadowState | null;
+  /** Since the process started, of all candidates. */
+  readonly totals: () => Counts;
+  readonly toFollow: () => ToFollow | null;
+  /** Calls `listener` when another candidate is to be followed, or none. */
+  readonly subscribe: (listener: (toFollow: ToFollow | null) => void) => void;
+  /** What another process has found. */
+  readonly add: (findings: Findings) => void;
+  /** Follows what another process has begun. */
+  readonly join: (toFollow: ToFollow | null) => Promise<void>;
+  readonly close: () => void;
+}
+
+export interface ShadowOptions {
+  readonly policies: ActivePolicy;
+  readonly snapshots: Pick<Snapshots, 'find' | 'read' | 'noteLabels'>;
+  readonly rule: PublicationRule | null;
+  readonly resolveActor: ActorResolver;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+interface Candidate extends Pick<ShadowState, 'since' | 'askedBy'> {
+  readonly era: string;
+  readonly policy: Policy;
+  readonly labels: Labels;
+  against: ShadowState['against'];
+  difference: Difference | null;
+  fault: PolicyFault | null;
+}
+
+type Opened =
+  { readonly kind: 'opened'; readonly policy: Policy; readonly labels: Labels } | Extract<Begun, { kind: 'refused' }>;
+
+export function makeShadow(options: ShadowOptions): Shadow {
+  const { policies, snapshots, rule, clock, log } = options;
+  const live = makeLiveComparison(options);
+  const listeners = new Set<(toFollow: ToFollow | null) => void>();
+  const stopped = new AbortController();
+  const totals = makeTally();
+  let candidate: Candidate | null = null;
+  let found = makeTally();
+  let joined: { readonly era: string; readonly policy: Policy | null } | null = null;
+
+  const open = async (snapshot: string, signal: AbortSignal): Promise<Opened> => {
+    const inForce = policies.current().policy;
+    const opened = await openStored(snapshot, { snapshots, rule, clock, envelope: null, inForce, signal });
+    if (opened.kind === 'refused') return opened;
+    if (opened.labels === 'false')
+      return { kind: 'refused', fault: oneLine('snapshot.label', 'it carries a false label') };
+    return opened;
+  };
+  const sideOf = async (digest: string, labels: Labels): Promise<Side | null> => {
+    const stored = await snapshots.find(digest);
+    const parts = stored === null ? null : await snapshots.read(stored);
+    return parts === null ? null : { parts, digest, isVerified: labels === 'verified' };
+  };
+  const differ = async (
+    live: Active,
+    changed: Pick<Candidate, 'policy' | 'labels'>,
+    signal: AbortSignal,
+  ): Promise<Compared> => {
+    const old = await sideOf(live.policy.digest, live.labels);
+    if (old === null) return notStored(live.policy.digest);
+    const next = await sideOf(changed.policy.digest, changed.labels);
+    if (next === null) return notStored(changed.policy.digest);
+    return compareInThread({ old, changed: next }, signal);
+  };
+  const differAgain = async (one: Candidate, active: Active): Promise<void> => {
+    const isStill = (): boolean => candidate === one && one.against.snapshot === active.policy.digest;
+    try {
+      const compared = await differ(active, one, stopped.signal);
+      if (!isStill()) return;
+      if (compared.kind === 'compared') one.difference = compared.difference;
+      else one.fault = compared.fault;
+    } catch (error) {
+      if (stopped.signal.aborted || !isStill()) return;
+      one.fault = oneLine('shadow.difference', 'what differs could not be worked out: begin the shadow again');
+      if (storeFailure(error) === null)
+        log.error({ error }, 'a candidate could not be compared with the policy in force');
+    }
+  };
+  const follow = (): void => {
+    const { digest: against } = policies.current().policy;
+    if (joined !== null) live.follow({ ...joined, against });
+    else live.follow(candidate === null ? null : { era: candidate.era, policy: candidate.policy, against });
+  };
+  const install = (next: Candidate | null): void => {
+    collect();
+    candidate = next;
+    found = makeTally();
+    follow();
+    const toFollow = next === null ? null : { era: next.era, snapshot: next.policy.digest };
+    for (const listener of listeners) listener(toFollow);
+  };
+  const add = ({ era, against, counts, examples }: Findings): void => {
+    for (const what of ['compared', 'gained', 'lost', 'both', 'skipped'] as const) totals.count(what, counts[what]);
+    // Of another candidate, or from before another policy came into force.
+    if (candidate?.era !== era || candidate.against.snapshot !== against) return;
+    for (const what of ['compared', 'gained', 'lost', 'both', 'skipped'] as const) found.count(what, counts[what]);
+    for (const example of examples) found.keep(example);
+  };
+  const collect = (): void => {
+    // What is found for another process is taken by it.
+    if (joined !== null) return;
+    const findings = live.take();
+    if (findings !== null) add(findings);
+  };
+  const unsubscribe = policies.subscribe(({ from, to }) => {
+    if (from.policy.digest === to.policy.digest) {
+      if (candidate !== null) candidate.against = againstOf(to);
+      return;
+    }
+    collect();
+    follow();
+    if (candidate === null) return;
+    const { policy } = candidate;
+    if (policy.digest === to.policy.digest) {
+      log.info({ snapshot: policy.digest }, 'the shadow ends: its candidate is in force');
+      install(null);
+      return;
+    }
+    candidate.against = againstOf(to);
+    candidate.difference = null;
+    candidate.fault = null;
+    found = makeTally();
+    void differAgain(candidate, to);
+  });
+  return {
+    note: live.note,
+    take: live.take,
+    begin: async (snapshot, { askedBy, before, signal }) => {
+      const opened = await open(snapshot, signal);
+      if (opened.kind === 'refused') return opened;
+      const active = policies.current();
+      const compared = await differ(active, opened, signal);
+      if (compared.kind === 'refused') return compared;
+      await before();
+      const { policy, labels } = opened;
+      const next: Candidate = {
+        ...{ era: randomUUID(), policy, labels, askedBy, since: clock.now() },
+        ...{ against: againstOf(active), difference: compared.difference, fault: null },
+      };
+      const now = policies.current();
+      if (now.policy.digest !== active.policy.digest) {
+        next.against = againstOf(now);
+        next.difference = null;
+        void differAgain(next, now);
+      }
+      install(next);
+      log.info({ snapshot: policy.digest, cells: compared.difference.cells, askedBy }, 'a shadow begins');
+      // What was compared states what was computed.
+      if (labels === 'unverified') await snapshots.noteLabels(policy.digest, 'verified');
+      return { kind: 'begun', state: stateOf(next, found) };
+    },
+    end: () => {
+      if (candidate !== null) log.info({ snapshot: candidate.policy.digest }, 'the shadow ends');
+      install(null);
+    },
+    state: () => {
+      collect();
+      return candidate === null ? null : stateOf(candidate, found);
+    },
+    totals: () => {
+      collect();
+      return totals.counts;
+    },
+    toFollow: () => (candidate === null ? null : { era: candidate.era, snapshot: candidate.policy.digest }),
+    subscribe: (listener) => {
+      listeners.add(listener);
+    },
+    add,
+    join: async (toFollow) => {
+      const mine = toFollow === null ? null : { era: toFollow.era, policy: null };
+      joined = mine;
+      follow();
+      if (toFollow === null) return;
+      const { snapshot } = toFollow;
+      const opened = await open(snapshot, stopped.signal).catch((error: unknown) => {
+        if (!stopped.signal.aborted) log.error({ snapshot, error }, 'the candidate of the shadow could not be opened');
+        return null;
+      });
+      if (opened === null || joined !== mine) return;
+      if (opened.kind === 'refused') {
+        log.error({ snapshot, ...opened.fault }, 'the candidate of the shadow cannot be judged by here');
+        return;
+      }
+      joined = { era: toFollow.era, policy: opened.policy };
+      follow();
+    },
+    close: () => {
+      unsubscribe();
+      stopped.abort();
+      live.close();
+    },
+  };
+}
+
+function againstOf({ policy, generation }: Active): ShadowState['against'] {
+  return { snapshot: policy.digest, generation };
+}
+
+function stateOf(
+  { policy, since, askedBy, against, difference, fault }: Candidate,
+  { counts, examples }: Pick<ReturnType<typeof makeTally>, 'counts' | 'examples'>,
+): ShadowState {
+  return { policy, since, askedBy, against, difference, fault, counts, examples: examples() };
+}
+
+function notStored(digest: string): Extract<Compared, { kind: 'refused' }> {
+  return {
+    kind: 'refused',
+    fault: oneLine('snapshot.not_found', `the store does not have the bytes of ${digest} intact`),
+  };
+}
