@@ -6,7 +6,7 @@ JEST := node --experimental-vm-modules --no-warnings node_modules/jest/bin/jest.
 NODE_OK := var v = process.versions.node.split("."); process.exit(v[0] > 20 || (v[0] == 20 && v[1] >= 19) ? 0 : 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help node setup build run test test-deep test-nodes check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench bench-policy bench-query bench-commands clean
+.PHONY: help node setup build run test test-deep test-nodes check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench bench-policy bench-query bench-commands bench-swap clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ bench-query: build ## pages and counts of a million records beside row-level sec
 
 bench-commands: build ## writes a second beside the bare statements, on both stores (ARGS="--rounds 15")
 	@node bench/commands/measure.mjs $(ARGS)
+
+bench-swap: build ## swaps of the policy: pause, time, memory; gateways of 1, 2 and more processes beside bare Express (ARGS="--grants 1000000")
+	@node bench/swaps/measure.mjs $(ARGS)
 
 lint: setup ## ESLint with types, no warnings
 	$(BIN)/eslint --max-warnings 0 --concurrency auto .

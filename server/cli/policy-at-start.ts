@@ -21,8 +21,8 @@ import { publicationRule, requirePublication } from './publication.js';
 import { escapeText } from './render/escape.js';
 
 export interface PolicyAtStart {
-  /** Null if there is none, or none that could be served. */
-  readonly offered: StartOffer | null;
+  /** Gives it away, and keeps nothing of it. Null if there is none, or none that could be served. */
+  readonly takeOffered: () => StartOffer | null;
   /** Null if nothing follows it but what the store has. */
   readonly source: Source | null;
   /** Whether the store is where policies come from. */
@@ -40,7 +40,19 @@ export async function policyAtStart(io: CliIo, config: Config, typed: string | u
   const store = storeOf(config);
   // None is made to find out that it has no policy.
   if (store.kind === 'embedded' && !existsSync(join(store.dataDir, 'store'))) throw noPolicy();
-  return { offered: null, source: null, isInStore: true, without: noPolicy() };
+  return { takeOffered: none, source: null, isInStore: true, without: noPolicy() };
+}
+
+const none = (): null => null;
+
+/** What a gateway begins with may be large, and is not to be held for as long as it runs. */
+function given(offered: StartOffer): PolicyAtStart['takeOffered'] {
+  let kept: StartOffer | null = offered;
+  return () => {
+    const taken = kept;
+    kept = null;
+    return taken;
+  };
 }
 
 function noPolicy(): CliFailure {
@@ -84,15 +96,15 @@ async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config
   const from: PolicySource = source === 'stdin' ? { kind: source } : { kind: source, path };
   // What was compiled just now states what was computed just now.
   const labels = source === 'folder' ? 'verified' : 'unverified';
-  const offered = { policy, bytes, statement, labels, from } as const;
-  return { offered, source: followed, isInStore: false, without: null };
+  const takeOffered = given({ policy, bytes, statement, labels, from });
+  return { takeOffered, source: followed, isInStore: false, without: null };
 }
 
 /** What cannot be had from a source now does not keep a gateway from beginning with what was in force last. */
 async function offeredAtStart(source: Source, config: Config): Promise<PolicyAtStart> {
   const { signal } = new AbortController();
   const found = await source.look('hurry', signal);
-  const start = { source, isInStore: false, offered: null };
+  const start = { source, isInStore: false, takeOffered: none };
   if (found.kind !== 'offer')
     return { ...start, without: notServed(source, found.kind === 'fault' ? found.fault : UNSETTLED) };
   const { content, from } = found.offer;
@@ -100,7 +112,7 @@ async function offeredAtStart(source: Source, config: Config): Promise<PolicyAtS
   if (verified.kind === 'refused') return { ...start, without: notServed(source, verified.fault) };
   found.offer.onTaken?.();
   const offered = { ...verified, labels: content.kind === 'folder' ? 'verified' : 'unverified', from } as const;
-  return { ...start, offered, without: null };
+  return { ...start, takeOffered: given(offered), without: null };
 }
 
 const UNSETTLED: PolicyFault = Object.freeze({

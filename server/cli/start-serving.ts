@@ -13,9 +13,9 @@ interface Serving extends Omit<StartOptions, 'offered'> {
 
 /** Throws `CliFailure`: that of the source where there is no policy at all, and 6 where the one in force cannot be served. */
 export async function startServing({ found, log, ...options }: Serving): Promise<Started> {
-  const { offered, without } = found;
+  const { takeOffered, without } = found;
   const { startPolicy } = await import('../policy/start-policy.js');
-  const start = await startPolicy({ ...options, offered }).catch(async (error: unknown) => {
+  const start = await startPolicy({ ...options, offered: takeOffered() }).catch(async (error: unknown) => {
     throw await storeFailure(error);
   });
   if (start.kind === 'none') throw without ?? new TypeError('an offer that is none');

@@ -109,21 +109,7 @@ export interface ActivePolicyOptions {
 export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions): ActivePolicy {
   const { clock, log } = options;
   const listeners = new Set<PolicyListener>();
-  const initial = activeOf(first, { generation: options.generation ?? 1, since: clock.now() });
-  let state: PolicyState = produceWithPatches<PolicyState>(
-    {
-      active: initial,
-      history: {},
-      confirmedAt: initial.since,
-      confirmedTick: performance.now(),
-      refusal: null,
-      newsDue: null,
-      lag: null,
-    },
-    (draft) => {
-      draft.history[initial.generation] = castDraft(activationOf(initial, 'start'));
-    },
-  )[0];
+  let state = stateOf(activeOf(first, { generation: options.generation ?? 1, since: clock.now() }));
   return {
     current: () => state.active,
     state: () => state,
@@ -183,6 +169,15 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
       };
     },
   };
+}
+
+/** Apart from what goes on: nothing there may hold the first policy for longer than it is in force. */
+function stateOf(active: Active): PolicyState {
+  const confirmed = { confirmedAt: active.since, confirmedTick: performance.now() };
+  const nothing = { refusal: null, newsDue: null, lag: null };
+  return produceWithPatches<PolicyState>({ active, history: {}, ...confirmed, ...nothing }, (draft) => {
+    draft.history[active.generation] = castDraft(activationOf(active, 'start'));
+  })[0];
 }
 
 /** The policy already decides: a listener that fails undoes nothing, and the others are still called. */

@@ -19,14 +19,22 @@ export interface Served {
 }
 
 /** Starts a gateway as its own process and waits until it says that it listens. Without a folder its arguments name the store. */
-export async function startServing(
-  dataDir: string | null,
-  ...args: readonly [verb: string, ...rest: string[]]
-): Promise<Served> {
-  const [verb, ...rest] = args;
+export function startServing(dataDir: string | null, ...args: Args): Promise<Served> {
+  return start([], dataDir, args);
+}
+
+type Args = readonly [verb: string, ...rest: string[]];
+
+/** As `startServing`, with flags of Node.js, and a channel for what they load. */
+export function startServingWith(flags: readonly string[], dataDir: string, ...args: Args): Promise<Served> {
+  return start(flags, dataDir, args);
+}
+
+async function start(flags: readonly string[], dataDir: string | null, [verb, ...rest]: Args): Promise<Served> {
   const child = spawn(
     process.execPath,
     [
+      ...flags,
       CLI,
       verb,
       ...(dataDir === null ? [] : ['--data-dir', dataDir]),
@@ -39,17 +47,19 @@ export async function startServing(
     ],
     {
       env: { PATH: process.env['PATH'] ?? '' },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', ...(flags.length > 0 ? (['ipc'] as const) : [])],
     },
   );
   running.push(child);
+  const { stdout, stderr } = child;
+  if (stdout === null || stderr === null) throw new TypeError('a child without pipes');
   const ended = once(child, 'exit').then(([status]: (number | null)[]) => status ?? null);
   let errors = '';
-  child.stderr.on('data', (chunk: Buffer) => {
+  stderr.on('data', (chunk: Buffer) => {
     errors += chunk.toString();
   });
   const line = await Promise.race([
-    once(child.stdout, 'data').then(([chunk]: Buffer[]) => String(chunk)),
+    once(stdout, 'data').then(([chunk]: Buffer[]) => String(chunk)),
     ended.then((status) => Promise.reject(new Error(`ended with ${String(status)}: ${errors}`))),
   ]);
   const ready = JSON.parse(line) as Readonly<Record<string, unknown>>;

@@ -144,15 +144,16 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
       throw error;
     };
     const db = await openStore(io, config).catch(closeAddresses);
-    let audit: OpenAudit | null = null;
-    try {
+    const opened: { audit: OpenAudit | null } = { audit: null };
+    // A function of its own, whose end forgets what was begun with: the first policy is to leave with the first swap.
+    const begin = async (): Promise<Gateway> => {
       const rule = publicationRule(config);
       const start = isLocal ? null : await startServing({ db, found, rule, clock, log }).catch(closeAddresses);
       const mode: GatewayMode =
         start === null ? { kind: 'local' } : { kind: 'serve', ...start.candidate, generation: start.generation };
       const { rate, concurrency, idempotency } = config.limits;
-      audit = await openAudit({ config, db, log, start }).catch(closeAddresses);
-      const { trail, keep } = audit;
+      opened.audit = await openAudit({ config, db, log, start }).catch(closeAddresses);
+      const { trail, keep } = opened.audit;
       const socket = isLocal ? null : await takeAdminSocket(io, config).catch(closeAddresses);
       const admin = { tcp: addresses.admin, socket };
       const gatewayOptions = {
@@ -185,6 +186,10 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
       }
       const active = policies.current();
       if (start !== null && active.labels === 'unverified') activator.confirmLabels({ active, bytes: start.bytes });
+      return gateway;
+    };
+    try {
+      const gateway = await begin();
       const ended = await Promise.race([termination.requested, gateway.failed]).catch(workerFailure);
       log.info(typeof ended === 'string' ? { signal: ended } : { error: ended }, 'shutting down');
       await gateway.close(config.shutdown);
@@ -192,7 +197,7 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
     } finally {
       // Nothing that is looked at may find the store closed.
       await reload.stop();
-      await audit?.trail.close();
+      await opened.audit?.trail.close();
       await db.close();
     }
   } finally {
