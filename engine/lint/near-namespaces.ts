@@ -1,11 +1,12 @@
-// A namespace that looks like a typo of its neighbour: grants at it give access to a place that does not exist, and the
-// place that was meant silently gets none. Names that differ on purpose differ in digits, or are used alike.
+// A namespace that looks like a typing mistake for its neighbour. A grant there gives access to a place that does not exist, and
+// the place that was meant gets none; a guardrail there guards nothing. Names that differ on purpose differ in digits, or are
+// used alike.
 import { groupDigits } from '../diagnostics/fault-words.js';
 import type { NamespacePath } from '../model/namespace.js';
 import { pathOfRow } from '../model/namespace-tree.js';
-import type { PolicySet } from '../model/policy-set.js';
+import type { GuardrailRule, PolicyGrant, PolicySet } from '../model/policy-set.js';
 import type { LintWorld } from './lint-world.js';
-import { type LintContext, placed, relatedTo } from './rule.js';
+import { type LintContext, type LintFinding, placed, relatedTo } from './rule.js';
 
 /** Grants at or below a name that may be a slip. */
 const RARE = 2;
@@ -17,41 +18,132 @@ const LETTERS = 5;
 const CHILDREN = 10_000;
 
 export function findNearNamespaces(world: LintWorld, context: LintContext): void {
-  const { tables, nodes, set } = world;
-  const uses = usesOf(world);
-  let named: ReadonlySet<string> | null = null;
-  for (const children of childrenOf(tables.namespaces.parent)) {
+  const scene = makeScene(world);
+  findSlipsOfGrants(scene, context);
+  findSlipsOfGuardrails(scene, context);
+}
+
+interface Scene {
+  readonly world: LintWorld;
+  /** By row: the grants at it and below it. */
+  readonly uses: Int32Array;
+  readonly childrenOf: ReadonlyMap<number, readonly number[]>;
+  readonly nameOf: (row: number) => string;
+  /** A grant at a row or below it, for a place to point at. */
+  readonly grantIn: (row: number) => PolicyGrant | undefined;
+}
+
+function makeScene(world: LintWorld): Scene {
+  const { tables, nodes, set, tree } = world;
+  const { parent, segment } = tables.namespaces;
+  const children = new Map<number, number[]>();
+  parent.forEach((above, row) => {
+    if (row > 0) append(children, above, row);
+  });
+  return {
+    world,
+    uses: usesOf(world),
+    childrenOf: children,
+    nameOf: (row) => tables.segments[segment[row] ?? 0] ?? '',
+    grantIn: (row) => set.grants[nodes.findIndex((node) => row <= node && node < (tree.end[row] ?? 0))],
+  };
+}
+
+function findSlipsOfGrants(scene: Scene, context: LintContext): void {
+  const { world, uses, nameOf } = scene;
+  let meantSo: ReadonlySet<string> | null = null;
+  for (const children of scene.childrenOf.values()) {
     if (children.length < 2 || children.length > CHILDREN) continue;
-    const nameOf = (row: number): string => tables.segments[tables.namespaces.segment[row] ?? 0] ?? '';
     const rare = children.filter((row) => (uses[row] ?? 0) <= RARE);
-    const common = new Map<string, number[]>();
-    for (const row of rare.length === 0 ? [] : children) {
-      if ((uses[row] ?? 0) < MORE) continue;
-      for (const key of shortened(nameOf(row))) append(common, key, row);
-    }
+    if (rare.length === 0) continue;
+    const common = commonNames(scene, children);
     for (const row of rare) {
-      const meant = shortened(nameOf(row))
-        .flatMap((key) => common.get(key) ?? [])
-        .filter((other) => (uses[other] ?? 0) >= MORE * (uses[row] ?? 0) && isSlip(nameOf(row), nameOf(other)))
-        .sort((a, b) => (uses[b] ?? 0) - (uses[a] ?? 0) || a - b)[0];
-      if (meant === undefined) continue;
-      const path = pathOfRow(tables, row);
-      named ??= namedOutsideGrants(set);
-      if (named.has(path)) continue;
-      const grantIn = (at: number): number => nodes.findIndex((node) => at <= node && node < (world.tree.end[at] ?? 0));
-      const right = pathOfRow(tables, meant);
+      const meant = meantBy(nameOf(row), { scene, common, least: MORE * (uses[row] ?? 0) });
+      if (meant === null) continue;
+      const path = pathOfRow(world.tables, row);
+      meantSo ??= new Set([...namedByTests(world.set), ...namedByGuardrails(world.set)]);
+      if (meantSo.has(path)) continue;
+      const found = wordsOf(scene, path, meant);
       context.report({
-        code: 'LINT_NAMESPACE_LOOKALIKE',
-        place: context.namespacePlace(placed(set.grants[grantIn(row)]?.place ?? null)),
-        message: `\`${path}\` is one letter away from \`${right}\`, which has ${groupDigits(uses[meant] ?? 0)} grants at or below it`,
-        help: `did you mean \`${right}\`? if both are right, name \`${path}\` in a test, or say so in an ignore comment`,
-        related: relatedTo(set.grants[grantIn(meant)]?.place ?? null, `a grant at or below \`${right}\``),
+        ...found,
+        place: context.namespacePlace(placed(scene.grantIn(row)?.place ?? null)),
+        message: `\`${path}\` is ${found.message}`,
       });
     }
   }
 }
 
-/** By row: the grants at it and below it. */
+/** A guardrail at a place that nobody means guards nothing, and holds. */
+function findSlipsOfGuardrails(scene: Scene, context: LintContext): void {
+  const { world, childrenOf, nameOf } = scene;
+  const commonOf = new Map<number, CommonNames>();
+  let tested: ReadonlySet<string> | null = null;
+  for (const { id, rule, place } of world.set.guardrails) {
+    let row = 0;
+    let path = '';
+    for (const name of pathOfRule(rule)?.slice(1).split('/') ?? []) {
+      const children = childrenOf.get(row) ?? [];
+      path += `/${name}`;
+      const next = children.find((child) => nameOf(child) === name);
+      if (next !== undefined) {
+        row = next;
+        continue;
+      }
+      if (children.length > CHILDREN) break;
+      let common = commonOf.get(row);
+      if (common === undefined) commonOf.set(row, (common = commonNames(scene, children)));
+      const meant = meantBy(name, { scene, common, least: MORE });
+      tested ??= namedByTests(world.set);
+      if (meant === null || tested.has(path)) break;
+      const found = wordsOf(scene, path, meant);
+      context.report({
+        ...found,
+        place: placed(place),
+        message: `the guardrail \`${id}\` is about \`${path}\`, which no grant names; it is ${found.message}`,
+      });
+      break;
+    }
+  }
+}
+
+function wordsOf(
+  { world, uses, grantIn }: Scene,
+  path: string,
+  meant: number,
+): Pick<LintFinding, 'code' | 'message' | 'help' | 'related'> & { readonly code: 'LINT_NAMESPACE_LOOKALIKE' } {
+  const right = pathOfRow(world.tables, meant);
+  return {
+    code: 'LINT_NAMESPACE_LOOKALIKE',
+    message: `one letter away from \`${right}\`, which has ${groupDigits(uses[meant] ?? 0)} grants at or below it`,
+    help: `did you mean \`${right}\`? if both are right, name \`${path}\` in a test, or say so in an ignore comment`,
+    related: relatedTo(grantIn(meant)?.place ?? null, `a grant at or below \`${right}\``),
+  };
+}
+
+/** Rows that enough grants use, by their names and by what these become without one character. */
+type CommonNames = ReadonlyMap<string, readonly number[]>;
+
+function commonNames({ uses, nameOf }: Scene, children: readonly number[]): CommonNames {
+  const common = new Map<string, number[]>();
+  for (const row of children) {
+    if ((uses[row] ?? 0) < MORE) continue;
+    for (const key of shortened(nameOf(row))) append(common, key, row);
+  }
+  return common;
+}
+
+/** The neighbour that a name is a slip for: of several, the one that is used most. */
+function meantBy(
+  name: string,
+  { scene, common, least }: { readonly scene: Scene; readonly common: CommonNames; readonly least: number },
+): number | null {
+  const { uses, nameOf } = scene;
+  const near = shortened(name)
+    .flatMap((key) => common.get(key) ?? [])
+    .filter((row) => (uses[row] ?? 0) >= least && isSlip(name, nameOf(row)));
+  return near.sort((a, b) => (uses[b] ?? 0) - (uses[a] ?? 0) || a - b)[0] ?? null;
+}
+
 function usesOf({ tables, nodes }: LintWorld): Int32Array {
   const { parent } = tables.namespaces;
   const uses = new Int32Array(parent.length);
@@ -62,14 +154,6 @@ function usesOf({ tables, nodes }: LintWorld): Int32Array {
     uses[above] = (uses[above] ?? 0) + (uses[row] ?? 0);
   }
   return uses;
-}
-
-function childrenOf(parent: Int32Array): Iterable<readonly number[]> {
-  const children = new Map<number, number[]>();
-  parent.forEach((above, row) => {
-    if (row > 0) append(children, above, row);
-  });
-  return children.values();
 }
 
 function append<K>(lists: Map<K, number[]>, key: K, row: number): void {
@@ -102,18 +186,27 @@ function isSlip(name: string, other: string): boolean {
 }
 
 /** What tests and guardrails name is meant, and so is all above it. */
-function namedOutsideGrants({ tests, guardrails }: PolicySet): ReadonlySet<string> {
+function namedByTests({ tests }: PolicySet): ReadonlySet<string> {
   const named = new Set<string>();
-  const add = (path: NamespacePath): void => {
-    for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) named.add(path.slice(0, end));
-  };
   for (const { allow, deny, sees } of tests) {
-    for (const { namespace } of [...allow, ...deny]) add(namespace);
-    for (const { context, namespaces } of sees) [context, ...namespaces].forEach(add);
-  }
-  for (const { rule } of guardrails) {
-    if ('under' in rule) add(rule.under);
-    if ('at' in rule && rule.at.kind === 'path') add(rule.at.path);
+    for (const { namespace } of [...allow, ...deny]) addLineage(named, namespace);
+    for (const { context, namespaces } of sees) for (const path of [context, ...namespaces]) addLineage(named, path);
   }
   return named;
+}
+
+function namedByGuardrails({ guardrails }: PolicySet): ReadonlySet<string> {
+  const named = new Set<string>();
+  for (const { rule } of guardrails) addLineage(named, pathOfRule(rule) ?? '');
+  return named;
+}
+
+function addLineage(named: Set<string>, path: string): void {
+  for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) named.add(path.slice(0, end));
+}
+
+/** Null: the guardrail is about no single place. */
+function pathOfRule(rule: GuardrailRule): NamespacePath | null {
+  if ('under' in rule) return rule.under;
+  return 'at' in rule && rule.at.kind === 'path' ? rule.at.path : null;
 }

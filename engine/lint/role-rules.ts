@@ -7,12 +7,12 @@ import { type LintContext, placed, relatedTo } from './rule.js';
 export function findIdleRoles(world: LintWorld, context: LintContext): void {
   const { grants, guardrails } = world.set;
   const granted = new Set(grants.flatMap(({ principal }) => (principal.kind === 'role' ? [principal.role] : [])));
-  const exempt = new Set(
-    guardrails.flatMap(({ rule }) => (rule.kind === 'never' || rule.kind === 'separate' ? rule.except.roles : [])),
+  const guarded = new Set(
+    guardrails.flatMap(({ rule }) => ('except' in rule ? [...(rule.to?.roles ?? []), ...rule.except.roles] : [])),
   );
   world.roles.forEach(({ name, place }, row) => {
     if (granted.has(name)) return; // Where nobody is in it, each of its grants says so.
-    if (edgesOfMember(world.membership, row).length === 0 && !exempt.has(name)) {
+    if (edgesOfMember(world.membership, row).length === 0 && !guarded.has(name)) {
       context.report({
         code: 'LINT_ROLE_UNUSED',
         place: placed(place),

@@ -64,6 +64,11 @@ function meantKey(text: string, { keys }: MappingShape): string | null {
 
 function unknownKeyHelp(text: string, shape: MappingShape): string {
   const meant = meantKey(text, shape);
+  const inside = [...shape.fields].filter(
+    ([, { value }]) => value.kind === 'mapping' && value.shape.keys.includes(text),
+  );
+  if (meant === null && inside.length > 0)
+    return `write it inside ${inside.map(([key]) => quote(key)).join(' or ')}: \`${inside[0]?.[0] ?? ''}: { ${text}: … }\``;
   if (meant === null) return `the keys of ${shape.what} are ${shape.keys.map(quote).join(', ')}`;
   if (text.startsWith(`${meant}:`))
     return `a space is missing after the colon: write \`${meant}: ${text.slice(meant.length + 1)}\``;

@@ -227,7 +227,11 @@ export const COUNTS = { atLeast: countShape('atLeast'), atMost: countShape('atMo
 export const EXPIRES = shape(
   '`expires`',
   [
-    ['providers', list(text('reference'), 1), 'Every grant to an identity of these providers must end.'],
+    [
+      'providers',
+      list(text('reference'), 1),
+      'Every grant to an identity of these providers, or to a group that they claim, must end.',
+    ],
     ['within', text('duration'), 'The longest time from `notBefore` to `expires`: `90d`.'],
   ],
   { required: ['providers', 'within'] },

@@ -122,3 +122,16 @@ test('a grant without a beginning breaks `expires`, and is named with what it la
   const json = await runCli(['check', '.', '--format', 'json'], { cwd });
   expect(JSON.parse(json.stdout)).toMatchObject({ guardrails: { violations: [{ help }] } });
 });
+
+test('keys of `to` that stand beside it are shown in their place', async () => {
+  const cwd = await makeFolder({
+    'policy.yaml': 'bailiwick: 1\nname: facility\nproviders: { vendor: {} }\n',
+    'guardrails.yaml':
+      'guardrails:\n  - { id: g, never: { providers: [vendor], roles: [staff], scopes: ["*:write"], under: /archive } }\n',
+  });
+  const { stdout } = await runCli(['check', '.'], { cwd });
+  expect(stdout.split('\n').filter((line) => line.startsWith('  help: '))).toEqual([
+    '  help: write it inside `to`: `to: { providers: … }`',
+    '  help: write it inside `to` or `except`: `to: { roles: … }`',
+  ]);
+});

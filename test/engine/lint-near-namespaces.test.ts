@@ -60,6 +60,45 @@ test.each<readonly [string, readonly string[], string]>([
   expect(lint(paths, more).map(({ code }) => code)).toEqual([]);
 });
 
+test.each([
+  ['never', 'never: { scopes: ["*:write"], under: /imaging/archve }', '/imaging/archve', '/imaging/archive'],
+  ['a slip above what it names', 'never: { scopes: ["*:write"], under: /imagin/archive/x }', '/imagin', '/imaging'],
+  [
+    'separate',
+    'separate: { scopes: [resource:read, resource:write], under: /imaging/archiive }',
+    '/imaging/archiive',
+    '/imaging/archive',
+  ],
+  [
+    'a count',
+    'atMost: { identities: 1, scope: "*:write", at: /imaging/acrhive }',
+    '/imaging/acrhive',
+    '/imaging/archive',
+  ],
+])('tells of a guardrail that guards a place nobody means: %s', (_name, rule, path, meant) => {
+  const [found, ...more] = lint(['/imaging/archive', '/imaging/archive'], `guardrails:\n  - { id: g, ${rule} }\n`);
+  expect(found).toMatchObject({
+    code: 'LINT_NAMESPACE_LOOKALIKE',
+    range: { start: { line: 5 } },
+    message: `the guardrail \`g\` is about \`${path}\`, which no grant names; it is one letter away from \`${meant}\`, which has 2 grants at or below it`,
+    help: `did you mean \`${meant}\`? if both are right, name \`${path}\` in a test, or say so in an ignore comment`,
+  });
+  expect(more).toEqual([]);
+});
+
+test.each([
+  [
+    'a place that a test names too',
+    `guardrails:\n  - { id: g, never: { scopes: ["*:write"], under: /archve } }\n${TEST}`,
+  ],
+  ['a place below a grant', 'guardrails:\n  - { id: g, never: { scopes: ["*:write"], under: /archive/archve } }\n'],
+  ['a new place', 'guardrails:\n  - { id: g, never: { scopes: ["*:write"], under: /vault } }\n'],
+  ['another number', 'guardrails:\n  - { id: g, never: { scopes: ["*:write"], under: /archive1 } }\n'],
+  ['every top level', 'guardrails:\n  - { id: g, atLeast: { identities: 1, scope: "*:read", at: every-top-level } }\n'],
+])('leaves a guardrail alone that is about %s', (_name, more) => {
+  expect(lint(['/archive', '/archive'], more)).toEqual([]);
+});
+
 it('takes no time for many children', () => {
   const paths = Array.from(
     { length: 12_000 },

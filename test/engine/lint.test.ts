@@ -217,6 +217,19 @@ describe('other rules', () => {
       text: 'roles:\n  a: { members: [orcid:x] }\nguardrails:\n  - { id: g, never: { scopes: [resource:write], under: /, except: { roles: [a] } } }\n',
       found: [],
     },
+    ...['never: { scopes: [resource:write], under: /', 'atMost: { identities: 1, scope: resource:write, at: /'].flatMap(
+      (rule) =>
+        ['to', 'except'].map((key) => ({
+          name: `a role that only \`${key}\` of a guardrail names is used: ${rule.slice(0, 6)}`,
+          text: `roles:\n  a: { members: [orcid:x] }\nguardrails:\n  - { id: g, ${rule}, ${key}: { roles: [a] } } }\n`,
+          found: [],
+        })),
+    ),
+    {
+      name: 'a role of nobody that a guardrail is about is empty, not unused',
+      text: 'roles:\n  a: {}\nguardrails:\n  - { id: g, never: { scopes: [resource:write], under: /, to: { roles: [a] } } }\n',
+      found: ['LINT_ROLE_EMPTY 2'],
+    },
     {
       name: 'members that are reached twice, roles too, however deep',
       text: 'roles:\n  a: { members: [orcid:x] }\n  b: { members: [{ role: a }] }\n  c:\n    members:\n      - { role: b }\n      - { role: a }\n      - orcid:x\n      - orcid:y\ngrants:\n  - { id: g, role: c, scopes: [resource:read], namespace: /x }\n',

@@ -1,6 +1,7 @@
 // `expires` (docs/language.md "Guardrails"): every grant that gives an identity of some providers anything has a beginning
 // and an end, and no more than so much time between them. It asks this of grants, so each identity is looked at by itself,
 // whoever's it is.
+import { GROUP_SUFFIX } from '../../model/identity.js';
 import { checkGrants } from './by-grant.js';
 import { countIdentities } from './counted.js';
 import type { Scene } from './counted.js';
@@ -11,10 +12,10 @@ export interface ExpiresRule {
   readonly withinMilliseconds: number;
 }
 
-/** The identities of the providers. */
+/** The identities of the providers, and the groups that they claim: a grant to a group is one to whoever is in it. */
 export function sceneOfProviders(world: World, { providers }: ExpiresRule): Scene {
   const { tables } = world.policy;
-  const named = new Set(providers);
+  const named = new Set(providers.flatMap((provider) => [provider, provider + GROUP_SUFFIX]));
   const concerned = Uint8Array.from(tables.identities.provider, (row) =>
     named.has(tables.providers[row] ?? '') ? 1 : 0,
   );

@@ -136,3 +136,9 @@ test('people change no decision: the decision digest is the same', () => {
   expect(decisions[0]).not.toBeNull();
   expect(decisions[1]).toBe(decisions[0]);
 });
+
+test('a grant to a group that a provider claims must end as those to its identities do', () => {
+  const crew = { provider: 'vendor-group', subject: 'crew' };
+  const rule: GuardrailRule = { kind: 'expires', providers: ['vendor'], withinMilliseconds: 1000 };
+  expect(checkOne(policyOf([], [grant(crew, READ)]), rule)?.witnesses[0]?.identities).toEqual(['vendor-group:crew']);
+});
