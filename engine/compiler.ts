@@ -63,7 +63,7 @@ export { areChecksWeaker, type ChecksDiff, diffChecks } from './snapshot/diff-ch
 export type { CompiledSnapshot } from './snapshot/seal.js';
 export { type JsonSchema, type PolicyFileKind, policySchema } from './source/json-schema.js';
 export { type LanguageMapping, policyLanguage } from './source/language.js';
-export { hiddenRefusal, nameRefusal, readsLikePolicy, type SourceFile } from './source/accept-files.js';
+export { hiddenRefusal, nameRefusal, readsLikePolicy, type SourceFile, textRefusal } from './source/accept-files.js';
 export { readYaml, type YamlReading, type YamlValue } from './source/read-yaml.js';
 
 /**

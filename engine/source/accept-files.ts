@@ -21,7 +21,7 @@ export function acceptFiles(files: readonly SourceFile[], limits: EngineLimits, 
     invariant(files[index - 1]?.path !== path, `the file ${path} was given twice`);
     const refusal = nameRefusal(path);
     if (refusal !== null) {
-      if (refusal !== 'aside') sink.add({ ...refusal, file: path });
+      if (refusal !== 'aside') sink.add({ ...textRefusal(refusal, file.bytes), file: path });
       continue;
     }
     if (accepted.size === limits.files) {
@@ -75,8 +75,13 @@ export function hiddenRefusal(name: string): NameRefusal | null {
   return OPEN_IN_EDITOR.test(name) ? null : misnamed(name);
 }
 
-export function readsLikePolicy(text: string): boolean {
-  return POLICY_TEXT.test(text);
+export function readsLikePolicy(bytes: Uint8Array): boolean {
+  return POLICY_TEXT.test(new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(bytes));
+}
+
+/** A file that its name alone would only have ignored is refused if its text reads like policy. */
+export function textRefusal(refusal: NameRefusal, bytes: Uint8Array): NameRefusal {
+  return refusal.code === 'FILE_IGNORED' && readsLikePolicy(bytes) ? POLICY_UNDER_ANY_NAME : refusal;
 }
 
 function misnamed(name: string): NameRefusal | null {
@@ -103,6 +108,11 @@ const IGNORED: NameRefusal = {
   message: 'the file is not read',
   help: 'policy files end in `.yaml`; move other files out of the folder',
 };
+const POLICY_UNDER_ANY_NAME: NameRefusal = {
+  code: 'FILE_MISNAMED',
+  message: 'the file has the text of a policy file, and is not read',
+  help: 'rename it so that it ends in `.yaml`, or move it out of the folder',
+};
 /** What a policy folder may hold beside policy without a warning. A hidden `*.yaml` is policy. */
 const ASIDE = /(?:^|\/)\.|(?:^|\/)(?:[^/]*\.md|CODEOWNERS|LICENSE)$/;
 /** What the product itself writes. */
@@ -111,6 +121,16 @@ const SNAPSHOT = /^(?:.*[.-])?snapshot\.json$|\.dsse\.json$/;
 const LIKE_POLICY = /\.ya?ml|\.json[c5]?(?![a-z0-9])/i;
 /** Beside a file that somebody edits right now, the editor keeps notes of its own. */
 const OPEN_IN_EDITOR = /\.sw[a-z]$|\.un~$|swp$|#$/;
-/** A section of a policy file in YAML or JSON; lists where other tools have mappings of that name. */
-const POLICY_TEXT =
-  /^(?:bailiwick|within|roles|people)[ \t]*:|^(?:grants|guardrails|tests)[ \t]*:\s*(?:#.*\s+)*[-[]|"(?:grants|guardrails)"\s*:\s*\[/m;
+/** A section of a policy file in YAML or JSON; lists where other tools have mappings of that name, and not prose. */
+const POLICY_TEXT = new RegExp(
+  [
+    /^bailiwick[ \t]*:[ \t]*\d/,
+    /^within[ \t]*:[ \t]*["']?\//,
+    /^(?:roles|people)[ \t]*:\s*(?:#.*\s+)*(?:\{|[^\s:#{]+[ \t]*:\s)/,
+    /^(?:grants|guardrails|tests)[ \t]*:\s*(?:#.*\s+)*[-[]/,
+    /"(?:grants|guardrails)"\s*:\s*\[/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'm',
+);

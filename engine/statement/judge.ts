@@ -76,7 +76,10 @@ export function judgeStatement(envelope: Envelope, trust: Trust, expected: Expec
     faults: [{ code, message }],
   });
   if (counted < threshold) {
-    const who = counted === 0 ? 'no key has' : counted === 1 ? 'only 1 key has' : `only ${String(counted)} keys have`;
+    const who =
+      counted === 0
+        ? 'no key of the keyring has'
+        : `only ${String(counted)} ${counted === 1 ? 'key of the keyring has' : 'keys of the keyring have'}`;
     const needed = `${String(threshold)} ${threshold === 1 ? 'is' : 'are'} needed`;
     return refuse('signature.threshold', `too few signatures: ${who} signed, ${needed}`);
   }

@@ -21,9 +21,9 @@ export async function doubtsOf(identities: readonly Identity[], policy: string |
         text: `the policy \`${policy ?? ''}\` cannot be used, so it was not asked about these identities`,
         help: '`bailiwick check` or `bailiwick verify` says what is wrong with it',
       },
-      ...severalPeople(identities, null),
+      ...severalPeople(identities, NOT_ASKED),
     ];
-  return [...unknownNames(identities, asked.policy), ...severalPeople(identities, asked.people)];
+  return [...unknownNames(identities, asked.policy), ...severalPeople(identities, asked)];
 }
 
 interface Asked {
@@ -66,13 +66,10 @@ function unknownNames(identities: readonly Identity[], policy: Policy | null): r
   });
 }
 
-function severalPeople(
-  identities: readonly Identity[],
-  people: ReadonlyMap<string, string> | null,
-): readonly KeyDoubt[] {
+function severalPeople(identities: readonly Identity[], { policy, people }: Asked): readonly KeyDoubt[] {
   if (identities.length < 2) return [];
   const said = people === null ? accountsOfOneProvider(identities) : personsOf(identities, people);
-  if (said === null) return [];
+  if (said === null) return people === null && policy !== null ? [NO_PEOPLE] : [];
   return [
     {
       text: `${said}: this key may do what all of them may do together, and guardrails check each alone`,
@@ -80,6 +77,11 @@ function severalPeople(
     },
   ];
 }
+
+const NO_PEOPLE: KeyDoubt = {
+  text: 'a snapshot does not name people, so it is not known whether these identities belong to one person',
+  help: 'name the policy folder with `--policy`',
+};
 
 function personsOf(identities: readonly Identity[], people: ReadonlyMap<string, string>): string | null {
   const texts = identities.map(formatIdentity);
@@ -89,7 +91,7 @@ function personsOf(identities: readonly Identity[], people: ReadonlyMap<string, 
     const name = people.get(text);
     return name === undefined ? `${text} is not named in \`people\`` : `${text} is \`${name}\``;
   });
-  return `the policy knows these identities as ${String(persons.size)} people (${each.join(', ')})`;
+  return `the policy counts these identities as ${String(persons.size)} people (${each.join(', ')})`;
 }
 
 /** Where no policy is asked: nobody is two subjects of one provider, usually. */

@@ -11,6 +11,7 @@ import {
   makeDiagnostic,
   nameRefusal,
   readsLikePolicy,
+  textRefusal,
   ENGINE_LIMITS,
   type SourceFile,
 } from '../../engine/compiler.js';
@@ -107,13 +108,16 @@ async function isAside(name: string, real: string): Promise<boolean> {
 async function visitHidden(walk: Walk, { real, name, path }: Entry): Promise<void> {
   const refusal = hiddenRefusal(name);
   if (refusal === null) return;
+  const bytes = await bytesOfOther(real);
+  if (bytes !== null && readsLikePolicy(bytes)) report(walk, refusal.code, path, refusal);
+}
+
+/** The bytes of a file that is not policy by its name; null for anything that is no such file, is too large, or cannot be read. */
+async function bytesOfOther(real: string): Promise<Uint8Array | null> {
   const handle = await open(real, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null);
-  if (handle === null) return;
+  if (handle === null) return null;
   try {
-    if (!(await handle.stat()).isFile()) return;
-    const bytes = await readUpTo(handle, ENGINE_LIMITS.fileBytes);
-    if (bytes !== null && readsLikePolicy(Buffer.from(bytes).toString('utf8')))
-      report(walk, refusal.code, path, refusal);
+    return (await handle.stat()).isFile() ? await readUpTo(handle, ENGINE_LIMITS.fileBytes) : null;
   } finally {
     await handle.close();
   }
@@ -151,7 +155,10 @@ async function visitEntry(walk: Walk, entry: Entry, above: readonly string[]): P
       });
     else await visitFolder(walk, resolved.real, entry.path, [...above, resolved.real]);
   } else if (refusal !== null) {
-    if (refusal !== 'aside') report(walk, refusal.code, entry.path, refusal);
+    if (refusal === 'aside') return;
+    const bytes = refusal.code === 'FILE_IGNORED' ? await bytesOfOther(resolved.real) : null;
+    const found = bytes === null ? refusal : textRefusal(refusal, bytes);
+    report(walk, found.code, entry.path, found);
   } else if (resolved.kind === 'other') report(walk, 'FILE_SPECIAL', entry.path, NOT_REGULAR);
   else await readSource(walk, resolved.real, entry.path);
 }

@@ -150,7 +150,7 @@ describe('the identities of one key', () => {
     const policy = ['--policy', folder];
     expect(warnings(await keys(...TWO, ...policy))).toEqual([]);
     expect(warnings(await keys(...TWO, '--identity', 'github:bo', '--identity', 'orcid:kim', ...policy))).toEqual([
-      'warning: the policy knows these identities as 3 people (orcid:ana is `ana-ortiz`, github:ana is `ana-ortiz`, github:bo is `bo`, orcid:kim is not named in `people`): this key may do what all of them may do together, and guardrails check each alone',
+      'warning: the policy counts these identities as 3 people (orcid:ana is `ana-ortiz`, github:ana is `ana-ortiz`, github:bo is `bo`, orcid:kim is not named in `people`): this key may do what all of them may do together, and guardrails check each alone',
       "  help: make one key for each; if they are one person's, say so under `people` in the policy",
     ]);
   });
@@ -165,7 +165,7 @@ describe('the identities of one key', () => {
     expect(warnings(await keys(...create('orcid:Ana', 'github-group:crew'), '--policy', folder)).slice(0, 3)).toEqual([
       'warning: the policy names `github-group:crew` nowhere',
       '  help: with `github-group:crew` the key may do nothing until a role or a grant names it',
-      expect.stringContaining('the policy knows these identities as 2 people'),
+      expect.stringContaining('the policy counts these identities as 2 people'),
     ]);
     const both = [
       'warning: the policy names `orcid:ana` nowhere',
@@ -177,6 +177,20 @@ describe('the identities of one key', () => {
     expect(warnings(await keys(...create('orcdi:ana'), '--policy', folder))).toEqual([
       'warning: the policy declares no provider `orcdi`',
       '  help: did you mean `orcid`? with `orcdi:ana` the key may do nothing until a role or a grant names it',
+    ]);
+  });
+
+  it('may be of several people for all that a snapshot says', async () => {
+    const folder = await makeFolder({
+      'policy.yaml': HEADER,
+      'people.yaml': PEOPLE,
+      'roles.yaml': 'roles:\n  lab: { members: [orcid:ana, github:ana] }\n',
+    });
+    const snapshot = join(folder, 'snapshot.json');
+    expect((await runCli(['compile', folder, '-o', snapshot])).status).toBe(0);
+    expect(warnings(await keys(...TWO, '--policy', snapshot))).toEqual([
+      'warning: a snapshot does not name people, so it is not known whether these identities belong to one person',
+      '  help: name the policy folder with `--policy`',
     ]);
   });
 

@@ -354,7 +354,7 @@ describe('verify', () => {
     expect(refused.status).toBe(8);
     expect(refused.stdout).toMatch(/^signed by 1 of 2 keys: too few, 2 are needed$/m);
     expect(refused.stdout).toMatch(
-      /ok {2}ana sha256:\w+\n {2}no {2}ana sha256:\w+: by the same key again\nrefused: too few signatures: only 1 key has signed, 2 are needed\n/,
+      /ok {2}ana sha256:\w+\n {2}no {2}ana sha256:\w+: by the same key again\nrefused: too few signatures: only 1 key of the keyring has signed, 2 are needed\n/,
     );
     await writeFile(
       at('foreign.dsse.json'),

@@ -87,6 +87,29 @@ test.each(['duties (copy).yaml', 'Copy of duties.yaml', '~duties.yaml', '.duties
   expect(await read(await makeFolder({ [path]: 'x' }))).toEqual({ files: [path], found: [] });
 });
 
+test('a file of any other name is an error if its text is policy, and a warning if it is prose', async () => {
+  const POLICY_TEXTS = [
+    'guardrails:\n  - { id: a }\n',
+    '# ours\n\nbailiwick: 1\n',
+    'within: /labs\n',
+    'people:\n  # of the lab\n  ana: { identities: ["ad:x"] }\n',
+    '{ "grants": [] }',
+  ];
+  const PROSE = ['roles: ask ana\n', 'people:\n- ana\n', 'within: a week\n', 'bailiwick: a district\n', ''];
+  for (const path of ['duties.txt', 'guardrails/duties', 'duties.toml', 'duties.copy']) {
+    for (const text of POLICY_TEXTS) {
+      const { files, diagnostics } = await readPolicyFolder(await makeFolder({ [path]: text }));
+      const message = 'the file has the text of a policy file, and is not read';
+      expect([files, diagnostics]).toMatchObject([
+        [],
+        [{ code: 'FILE_MISNAMED', severity: 'error', file: path, message }],
+      ]);
+    }
+    for (const text of PROSE)
+      expect((await read(await makeFolder({ [path]: text }))).found).toEqual([`warning FILE_IGNORED ${path}`]);
+  }
+});
+
 describe('a hidden file that is named almost like policy', () => {
   const ALMOST = ['.duties.yml', '.duties.YAML', '.duties.json', '.duties.yaml~', '.duties.yaml.bak', '.yml'];
   const POLICY_TEXTS = [

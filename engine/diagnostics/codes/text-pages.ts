@@ -7,15 +7,15 @@ export const TEXT_PAGES = {
     title: 'a file is not read',
     explanation:
       'Only files whose names end in `.yaml` are policy. Every other file is reported, so that nobody believes that it is read. Names that begin with a dot, `*.md`, `CODEOWNERS` and `LICENSE` are skipped silently, unless they look like policy.',
-    wrong: 'grants/team.txt',
-    right: 'grants/team.yaml',
+    wrong: 'grants/notes.txt',
+    right: 'grants/notes.md',
     shows: 'words',
   },
   FILE_MISNAMED: {
     severity: 'error',
     title: 'a file that looks like policy under another name',
     explanation:
-      'A guardrail in `duties.yml` guards nothing, since only `*.yaml` is read. So `*.yml`, `*.YAML`, `*.json`, slips such as `*.yam`, and copies such as `team.yaml.bak`, `team.yaml~` or `team.yaml.txt` are refused: rename the file, or move it out of the folder. A hidden file of such a name (`.duties.yml`) is refused if its text reads like policy. What an editor keeps while a file is open (`.team.yaml.swp`) is not.',
+      'A guardrail in `duties.yml` guards nothing, since only `*.yaml` is read. So `*.yml`, `*.YAML`, `*.json`, slips such as `*.yam`, and copies such as `team.yaml.bak`, `team.yaml~` or `team.yaml.txt` are refused: rename the file, or move it out of the folder. So is a file of another name (`duties.txt`) if its text reads like policy, and a hidden file if both its name and its text do (`.duties.yml`). What an editor keeps while a file is open (`.team.yaml.swp`) is skipped.',
     wrong: 'guardrails/duties.yml',
     right: 'guardrails/duties.yaml',
     shows: 'words',

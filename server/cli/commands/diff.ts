@@ -35,7 +35,7 @@ export function defineDiff(command: Command, io: CliIo): void {
   withExamples(command, [
     ['the effect of a change', 'bailiwick diff snapshot.json policies'],
     ['a check that lets nobody gain anything', 'bailiwick diff snapshot.json policies --no-new-access'],
-    ['a check that keeps guardrails and tests', 'bailiwick diff main policies --no-weaker-checks'],
+    ['a check that keeps guardrails and tests', 'bailiwick diff base/policies policies --no-weaker-checks'],
     ['the comment of a pull request', 'bailiwick diff main.json policies --format markdown'],
   ]);
   withJson(command, [
