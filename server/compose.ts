@@ -41,6 +41,7 @@ import {
   countReloads,
   publishAudit,
   publishIssuers,
+  publishPeers,
   publishPolicy,
   publishReadiness,
   publishShadow,
@@ -52,6 +53,7 @@ import { makeShares } from './http/shares.js';
 import { type ActivePolicy, type Candidate, makeActivePolicy } from './policy/active-policy.js';
 import { type Activator, type Keep, makeActivator } from './policy/activator.js';
 import { followActivations, type FollowActivationsOptions } from './policy/follow-activations.js';
+import { joinPeers, NO_PEERS } from './policy/peers.js';
 import { makeShadow, type Shadow } from './shadow/shadow.js';
 import { type AgeLimits, NO_AGE_LIMITS } from './policy/staleness.js';
 import type { PublicationRule } from './policy/verify-offer.js';
@@ -100,6 +102,8 @@ export interface ServicesOptions {
   readonly isLeaving?: () => boolean;
   /** Where it records what it does; nothing is recorded without. Closed by whoever opened it, after the services. */
   readonly audit?: Recorder;
+  /** The other gateways of the store are to see it; not unless given. */
+  readonly isPeer?: boolean;
   /** Nobody records the spans of requests unless given. */
   readonly beginSpan?: BeginSpan;
 }
@@ -173,7 +177,9 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const unauthenticated = makeLimiter('unauthenticated', rate.unauthenticated);
   const nextId = makeIdSource();
   const readiness = makeReadiness({ policies, ages, clock, ping: () => db.ping(), isLeaving });
+  const peers = options.isPeer === true ? joinPeers({ db, policies, clock, nextId, log }) : NO_PEERS;
   publishPolicy(metrics, { policies, ages, clock });
+  publishPeers(metrics, { peers, policies });
   publishStore(metrics, db);
   publishReadiness(metrics, readiness);
   publishShadow(metrics, shadow);
@@ -215,7 +221,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
         readiness,
         metrics: [metrics, processMetrics()],
       },
-      startedAt: clock.now(),
+      ...{ startedAt: clock.now(), peers },
     }),
     revocations,
     activator,
@@ -223,6 +229,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     activations,
     close: async () => {
       shadow.close();
+      await peers.stop();
       await activations?.stop();
       activator.close();
       await revocations?.stop();

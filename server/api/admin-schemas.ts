@@ -53,10 +53,38 @@ export const STATUS_SCHEMA = Object.freeze({
     issuedAt: nullable(instant),
     ageSeconds: { type: 'integer', minimum: 0 },
     stale: { enum: ['no', 'soft', 'hard'] },
-    store: whole({ kind: { enum: ['embedded', 'external'] }, ok: flag }),
+    store: whole({
+      kind: { enum: ['embedded', 'external'] },
+      ok: flag,
+      replica: {
+        description: 'Of `databaseReadUrl`; null without one.',
+        ...nullable(
+          whole({
+            used: { description: 'Whether pages and counts are read from it now.', ...flag },
+            ageSeconds: {
+              description: 'How old what it answers may be; null if nobody knows.',
+              type: ['number', 'null'],
+            },
+            fault: { enum: ['away', 'primary_away', 'not_a_replica', 'other_cluster', null] },
+          }),
+        ),
+      },
+    }),
     lastError: nullable(whole({ at: instant, code: text, message: text, problems: texts })),
     shadow: nullable(SHADOW_SUMMARY),
-    peers: { type: 'array' },
+    peers: {
+      description: 'Other gateways that serve from the same store, seen within 15 seconds.',
+      type: 'array',
+      items: whole({
+        gateway: { description: 'A random name of the process.', ...text },
+        host: text,
+        version: text,
+        snapshot: digest,
+        generation: { type: 'integer', minimum: 1 },
+        startedAt: instant,
+        seenAt: instant,
+      }),
+    },
   }),
 });
 

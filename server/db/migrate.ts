@@ -13,6 +13,7 @@ import { keptAnswers } from './migrations/0006-kept-answers.js';
 import { auditOutbox } from './migrations/0007-audit-outbox.js';
 import { activations } from './migrations/0009-activations.js';
 import { storedSnapshots } from './migrations/0010-stored-snapshots.js';
+import { gateways } from './migrations/0011-gateways.js';
 import { SCHEMA } from './session-settings.js';
 import { type Fragment, rowsOf, sql } from './sql.js';
 
@@ -32,6 +33,7 @@ export const MIGRATIONS: readonly StoreMigration[] = Object.freeze([
   { name: '0007-audit-outbox', up: auditOutbox },
   { name: '0009-activations', up: activations },
   { name: '0010-stored-snapshots', up: storedSnapshots },
+  { name: '0011-gateways', up: gateways },
 ]);
 
 const TABLE = 'schema_migrations';

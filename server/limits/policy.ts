@@ -54,6 +54,17 @@ export const STORED_LIMITS = Object.freeze({
   retry: 30_000,
 });
 
+/** Of gateways that see one another in their store. Times are milliseconds. */
+export const PEER_LIMITS = Object.freeze({
+  /** How often a gateway says that it is there. */
+  beat: 5_000,
+  /** One that was not seen for so long is not shown, and after so long its row is removed. */
+  unseen: 15_000,
+  forgotten: 60_000,
+  /** That are shown. */
+  listed: 100,
+});
+
 /** Of the files that publication works with; those of statements and keyrings are the engine's. */
 export const SIGNING_LIMITS = Object.freeze({
   /** Bytes of a private key's file. */

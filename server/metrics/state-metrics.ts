@@ -5,6 +5,7 @@ import type { CredentialIssuer } from '../auth/authenticator.js';
 import type { Database, PoolFacts } from '../db/database.js';
 import type { Readiness } from '../http/readiness.js';
 import type { ActivePolicy } from '../policy/active-policy.js';
+import type { Peers } from '../policy/peers.js';
 import { ageOf, type AgeLimits, stalenessOf } from '../policy/staleness.js';
 import type { Clock } from '../ports.js';
 import type { Shadow } from '../shadow/shadow.js';
@@ -140,6 +141,28 @@ export function publishShadow({ gauge, total }: Registry, { state, totals }: Pic
     () => {
       const cells = state()?.difference?.cells;
       return cells === undefined ? [] : [[Number(cells)]];
+    },
+  );
+}
+
+export function publishPeers(
+  { gauge }: Registry,
+  { peers, policies }: { readonly peers: Pick<Peers, 'list'>; readonly policies: Pick<ActivePolicy, 'current'> },
+): void {
+  gauge(
+    {
+      name: 'bailiwick_peers',
+      help: 'Other gateways of the store that were seen lately, by whether they serve the same snapshot as this one.',
+      labels: ['serves'],
+    },
+    () => {
+      const { digest } = policies.current().policy;
+      const others = peers.list();
+      const same = others.filter(({ snapshot }) => snapshot === digest).length;
+      return [
+        [same, 'same'],
+        [others.length - same, 'other'],
+      ];
     },
   );
 }

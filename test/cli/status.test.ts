@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { main } from '../../server/cli/main.js';
+import type { ReplicaState } from '../../server/db/replica.js';
 import { makeIo } from '../support/cli-io.js';
 import { openGateway, type TestGateway } from '../support/gateway.js';
 import { makeFolder } from '../support/temp-folder.js';
@@ -40,11 +41,24 @@ describe('status', () => {
     expect([ended, errors]).toEqual([0, '']);
     expect(text).toMatch(/^ready +yes\nversion +\S+\nstarted +\S+Z\npolicy +test\nsnapshot +sha256:/);
     const [, json] = await status('--admin-socket', socket, '--format', 'json');
-    expect(JSON.parse(json)).toMatchObject({ policy: 'test', store: { kind: 'embedded', ok: true } });
+    expect(JSON.parse(json)).toMatchObject({ policy: 'test', store: { kind: 'embedded', ok: true, replica: null } });
+    expect(text).toMatch(/\nreplica +none\npeers +none seen\n$/);
     for (const more of [[], ['--admin-key-file', 'admin.key']]) {
       const [, byUrl] = await status('--admin-url', url, ...more, '--format', 'json');
       expect(JSON.parse(byUrl)).toMatchObject({ policy: 'test' });
     }
+  });
+
+  it('tells of the replica whether it is used, how old it is, and what is wrong with it', async () => {
+    const replica = (): ReplicaState => state;
+    let state: ReplicaState = { isUsed: true, age: 250, fault: null };
+    const other = await openGateway({ admin: true, db: { ...open.db, replica } });
+    const shown = async (): Promise<string | undefined> =>
+      /\nreplica +(.*)\n/.exec((await status('--admin-socket', other.admin?.socket ?? ''))[1])?.[1];
+    expect(await shown()).toBe('used, 0.25 seconds old at most');
+    state = { isUsed: false, age: null, fault: 'other_cluster' };
+    expect(await shown()).toBe('not used, of unknown age (other_cluster)');
+    await other.dispose();
   });
 
   test.each<[string, readonly string[], number, string]>([

@@ -19,6 +19,7 @@ import {
   type TestKey,
   type Told,
 } from '../support/fleet.js';
+import { callAdmin } from '../support/gateway.js';
 import { findPostgres, runSql, startPostgres, type TestPostgres } from '../support/postgres.js';
 import { runCli } from '../support/run-cli.js';
 import { type Balancer, startBalancer } from '../support/tcp-balancer.js';
@@ -129,6 +130,13 @@ withPostgres('a fleet of three gateways', () => {
     for (const status of [200, 201, 403, 401]) {
       expect(told.filter((one) => one.status === status).length).toBeGreaterThan(3);
     }
+    const [first] = members;
+    let peers: unknown;
+    do {
+      await sleep(50);
+      peers = (await callAdmin(first?.admin ?? 0)).json?.['peers'];
+    } while (!(Array.isArray(peers) && peers.length === 2));
+    expect(peers).toMatchObject([{ generation: expect.any(Number) }, { generation: expect.any(Number) }]);
     process.stderr.write(`fleet: ${String(told.length)} answers, ${String(activations.length)} activations\n`);
   }, 300_000);
 

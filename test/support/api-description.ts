@@ -43,6 +43,7 @@ export function declaredAdminRoutes(): readonly Route[] {
     nextId: unasked,
     policies,
     ages: NO_AGE_LIMITS,
+    peers: { list: unasked },
     readiness: unasked,
     metrics: [],
     startedAt: instantOf(0),

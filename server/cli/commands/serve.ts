@@ -163,6 +163,7 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
         // In local mode the guard of hosts refuses other origins.
         origins: isLocal ? null : config.cors.origins,
         ages: config.snapshot,
+        isPeer: !isLocal,
         ...{ rule, keep, confirmedBy: found?.isInStore === true ? ('store' as const) : ('source' as const) },
         ...(tracing === null ? {} : { beginSpan: tracing.beginSpan }),
       };

@@ -24,7 +24,7 @@ export function defineStatus(command: Command, io: CliIo): void {
   ]);
   withJson(command, [
     '{"version","startedAt","ready","policy","snapshot","decisions","labels","generation","reason","source","loadedAt","issuedAt",',
-    ' "ageSeconds","stale","store":{"kind","ok"},"lastError","shadow","peers"}',
+    ' "ageSeconds","stale","store":{"kind","ok","replica"},"lastError","shadow","peers"}',
   ]);
 }
 
@@ -83,7 +83,27 @@ const ROWS: readonly (readonly [name: string, text: (body: Members) => string])[
     'store',
     (body) => `${textsOf(body.get('store'), ['kind'])}, ${isOk(body.get('store')) ? 'reachable' : 'not reachable'}`,
   ],
+  ['replica', (body) => replicaText(membersOf(membersOf(body.get('store')).get('replica')))],
+  ['peers', peersText],
 ];
+
+function replicaText(replica: Members): string {
+  if (replica.size === 0) return 'none';
+  const age = replica.get('ageSeconds');
+  const old = typeof age === 'number' ? `${String(age)} seconds old at most` : 'of unknown age';
+  const fault = replica.get('fault');
+  return `${replica.get('used') === true ? 'used' : 'not used'}, ${old}${typeof fault === 'string' ? ` (${fault})` : ''}`;
+}
+
+/** Those that serve something else are named. */
+function peersText(body: Members): string {
+  const peers = body.get('peers');
+  if (!Array.isArray(peers) || peers.length === 0) return 'none seen';
+  const others = peers.map(membersOf).filter((peer) => peer.get('snapshot') !== body.get('snapshot'));
+  const named = others.map((peer) => `${textOf(peer.get('host'))} (generation ${textOf(peer.get('generation'))})`);
+  const seen = `${String(peers.length)} seen`;
+  return named.length === 0 ? `${seen}, with the same snapshot` : `${seen}; with another snapshot: ${named.join(', ')}`;
+}
 
 function isOk(value: unknown): boolean {
   return membersOf(value).get('ok') === true;

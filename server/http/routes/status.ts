@@ -2,6 +2,7 @@
 import { formatInstant, type Instant } from '../../../engine/index.js';
 import { STATUS_SCHEMA } from '../../api/admin-schemas.js';
 import type { Database } from '../../db/database.js';
+import type { Peer, Peers } from '../../policy/peers.js';
 import type { ActivePolicy, PolicyState } from '../../policy/active-policy.js';
 import { ageOf, type AgeLimits, stalenessOf } from '../../policy/staleness.js';
 import type { Shadow } from '../../shadow/shadow.js';
@@ -16,10 +17,19 @@ export interface StatusOptions {
   readonly policies: ActivePolicy;
   readonly ages: AgeLimits;
   readonly shadow: Pick<Shadow, 'state'>;
+  readonly peers: Pick<Peers, 'list'>;
   readonly readiness: () => Promise<Readiness>;
 }
 
-export function makeStatusRoute({ startedAt, db, policies, ages, shadow, readiness }: StatusOptions): StatusRoute {
+export function makeStatusRoute({
+  startedAt,
+  db,
+  policies,
+  ages,
+  shadow,
+  peers,
+  readiness,
+}: StatusOptions): StatusRoute {
   const version = programVersion();
   return {
     method: 'GET',
@@ -40,14 +50,23 @@ export function makeStatusRoute({ startedAt, db, policies, ages, shadow, readine
         ...policyFacts(state),
         ageSeconds: Math.floor(ageOf(state, at) / 1000),
         stale: stalenessOf(state, ages, at),
-        store: { kind: db.kind, ok: checks.store === 'ok' },
+        store: { kind: db.kind, ok: checks.store === 'ok', replica: replicaFacts(db) },
         shadow: candidate === null ? null : shadowSummary(candidate),
-        // Gateways do not know of one another.
-        peers: [],
+        peers: peers.list().map(peerFacts),
       };
       return { status: 200, json: JSON.stringify(status) };
     },
   };
+}
+
+function replicaFacts({ replica }: Pick<Database, 'replica'>): object | null {
+  if (replica === null) return null;
+  const { isUsed, age, fault } = replica();
+  return { used: isUsed, ageSeconds: age === null ? null : age / 1000, fault };
+}
+
+function peerFacts({ startedAt, seenAt, ...facts }: Peer): object {
+  return { ...facts, startedAt: formatInstant(startedAt), seenAt: formatInstant(seenAt) };
 }
 
 function policyFacts({ active, refusal, lag, history }: PolicyState): object {

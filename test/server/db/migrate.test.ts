@@ -17,6 +17,7 @@ const ALL = [
   '0007-audit-outbox',
   '0009-activations',
   '0010-stored-snapshots',
+  '0011-gateways',
 ];
 
 // One store from its first start on: each test goes on where the one before it stopped.

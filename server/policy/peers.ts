@@ -1,0 +1,104 @@
+// The gateways of one store see one another: each writes now and then what it serves, and reads with the same statement what the others
+// wrote. Nobody waits for it, and nothing is decided by it.
+import { hostname } from 'node:os';
+import { formatInstant, type Instant, instantOf } from '../../engine/index.js';
+import type { Database } from '../db/database.js';
+import { storeFailure } from '../db/failures.js';
+import { rowsOf, sql } from '../db/sql.js';
+import { PEER_LIMITS } from '../limits/policy.js';
+import type { Clock, IdSource, Logger } from '../ports.js';
+import { programVersion } from '../version.js';
+import { watchEvery } from '../watch.js';
+import type { ActivePolicy } from './active-policy.js';
+
+export interface Peer {
+  /** Random, of one process. */
+  readonly gateway: string;
+  readonly host: string;
+  readonly version: string;
+  readonly snapshot: string;
+  readonly generation: number;
+  /** By its own clock. */
+  readonly startedAt: Instant;
+  /** By the clock of the store. */
+  readonly seenAt: Instant;
+}
+
+export interface Peers {
+  /** The others that were seen lately, by when they started; none while the store does not answer. */
+  readonly list: () => readonly Peer[];
+  /** Resolves when the others see it no more, or the store does not answer. */
+  readonly stop: () => Promise<void>;
+}
+
+export const NO_PEERS: Peers = Object.freeze({ list: () => [], stop: () => Promise.resolve() });
+
+export interface PeersOptions {
+  readonly db: Pick<Database, 'knex'>;
+  readonly policies: Pick<ActivePolicy, 'current' | 'subscribe'>;
+  readonly clock: Clock;
+  readonly nextId: IdSource;
+  readonly log: Logger;
+}
+
+interface Row {
+  readonly gateway: string;
+  readonly host: string;
+  readonly version: string;
+  readonly snapshot: string;
+  /** Of a bigint. */
+  readonly generation: string;
+  readonly started_at: Date;
+  readonly seen_at: Date;
+}
+
+/** The store must be migrated. */
+export function joinPeers({ db, policies, clock, nextId, log }: PeersOptions): Peers {
+  const [gateway, startedAt] = [nextId(), formatInstant(clock.now())];
+  let seen: { readonly tick: number; readonly peers: readonly Peer[] } | null = null;
+  const beat = async (): Promise<void> => {
+    const { policy, generation } = policies.current();
+    const tick = performance.now();
+    try {
+      const rows = await rowsOf<Row>(
+        db.knex,
+        sql`WITH own AS (
+            INSERT INTO gateways (gateway, host, version, snapshot, generation, started_at, seen_at)
+            VALUES (${gateway}, ${hostname()}, ${programVersion()}, ${policy.digest}, ${generation}, ${startedAt}::timestamptz, now())
+            ON CONFLICT (gateway) DO UPDATE SET snapshot = EXCLUDED.snapshot, generation = EXCLUDED.generation, seen_at = now()),
+          gone AS (DELETE FROM gateways WHERE seen_at < ${before(PEER_LIMITS.forgotten)})
+          SELECT * FROM gateways WHERE gateway <> ${gateway} AND seen_at >= ${before(PEER_LIMITS.unseen)}
+            ORDER BY started_at, gateway LIMIT ${PEER_LIMITS.listed}::integer`,
+      );
+      seen = { tick, peers: rows.map(toPeer) };
+    } catch (error) {
+      if (storeFailure(error) === null) log.error({ error }, 'the other gateways of the store could not be told');
+    }
+  };
+  const watch = watchEvery(PEER_LIMITS.beat, beat);
+  const tell = (): void => void watch.hurry();
+  const stopNews = policies.subscribe(tell);
+  tell();
+  return {
+    list: () => (seen !== null && performance.now() - seen.tick < PEER_LIMITS.unseen ? seen.peers : []),
+    stop: async () => {
+      stopNews();
+      await watch.stop();
+      if (seen === null) return;
+      await rowsOf(db.knex, sql`DELETE FROM gateways WHERE gateway = ${gateway}`).catch(() => null);
+    },
+  };
+}
+
+function before(milliseconds: number): ReturnType<typeof sql> {
+  return sql`now() - make_interval(secs => ${milliseconds / 1000}::double precision)`;
+}
+
+function toPeer({ generation, started_at, seen_at, ...row }: Row): Peer {
+  return {
+    ...row,
+    generation: Number(generation),
+    startedAt: instantOf(started_at.getTime()),
+    seenAt: instantOf(seen_at.getTime()),
+  };
+}
