@@ -13,6 +13,7 @@ import { anyHost } from '../../dist/server/http/host-guard.js';
 import { bindTcp } from '../../dist/server/http/http-server.js';
 import { makeIdSource, systemClock } from '../../dist/server/ports.js';
 import { measureRate } from './thread.mjs';
+import { writeInOneStatement, writeInTrips } from './parts.mjs';
 import { ADA, makeBareWriter, makePolicy, makeWriter } from './world.mjs';
 
 const { config, folder } = workerData;
@@ -63,6 +64,8 @@ const writers = ours.map(makeWriter);
 const bareWriters = others.rows
   .map(({ id, revision, path }) => ({ own: { id, revision }, namespace: path.replace(/(?<=.)\/$/, '') }))
   .map(makeBareWriter);
+/** What they write is made on the way. */
+const placeWriters = ours.map(({ namespace }) => ({ create: () => ({ namespace }) }));
 
 const pool =
   config.kind === 'embedded'
@@ -99,6 +102,8 @@ function embedded({ name, text, values }) {
 const door = { guard: anyHost, showsStatus: false, cors: NO_CORS, isClosing: () => false };
 const ways = new Map([
   ['bare', { writers: bareWriters, run: bare }],
+  ['rows', { writers: placeWriters, run: ({ namespace }) => writeInOneStatement(db, namespace) }],
+  ['trips', { writers: placeWriters, run: ({ namespace }) => writeInTrips(db, namespace) }],
   ['handle', { writers, run: inProcess(recording) }],
   ['unrecorded', { writers, run: inProcess(unrecorded) }],
 ]);

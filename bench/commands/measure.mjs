@@ -23,6 +23,13 @@ const HELP = `Usage: make bench-commands ARGS="[options]"
 
 const OPERATIONS = ['create', 'change', 'copy'];
 const WRITERS = [1, 32];
+/** What each adds to the one before it. */
+const PARTS = [
+  'with the key and the event, in one statement',
+  'as the statements of a command, without a gateway',
+  'gateway in process',
+  'gateway over HTTP',
+];
 /** Of the bare statement's rate. */
 const GOAL = '>= 0.7';
 
@@ -65,6 +72,18 @@ async function measureStore({ settings, figures }, name, config, folder) {
           figure(`${what}: gateway in process / bare statement`, handled / bare, { n, note: `${short(handled)} a second` }), // prettier-ignore
         );
       }
+    }
+    for (const writers of WRITERS) {
+      const ways = ['bare', 'rows', 'trips', 'handle', 'http'];
+      const [bare, ...parts] = await takeTurns(
+        thread,
+        settings,
+        ways.map((way) => ({ way, operation: 'create', writers })),
+      );
+      const what = `${name}, parts of a create, ${writers} ${writers === 1 ? 'writer' : 'writers'}`;
+      parts.forEach((rate, place) => {
+        figures.push(figure(`${what}: ${PARTS[place]} / bare statement`, rate / bare, { n: settings.rounds, note: `${short(rate)} a second` })); // prettier-ignore
+      });
     }
     const [off, on] = await takeTurns(thread, settings, [
       { way: 'unrecorded', operation: 'query', writers: 1 },
