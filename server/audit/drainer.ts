@@ -47,6 +47,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
   /** The first event of each other log when it was last looked at. */
   let waiting = new Map<string, string>();
   let removed = 0;
+  let carriedAt = -Infinity;
 
   /** A claim whose answer was lost may have been made. */
   const claim = async (): Promise<readonly Claimed[]> => {
@@ -78,6 +79,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
         pending.map(({ position }) => position),
       );
       removed += pending.length;
+      carriedAt = performance.now();
       pending = [];
     }
   };
@@ -138,7 +140,10 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
 
   /** What comes within a moment is carried together: each time takes two transactions and an fsync. */
   const runSoon = (): void => {
-    if (failing === null && working === null) soon ??= setTimeout(() => void run(), AUDIT_LIMITS.groupDelay).unref();
+    if (failing !== null || working !== null) return;
+    const isBusy = performance.now() - carriedAt < AUDIT_LIMITS.drainDelay;
+    const delay = isBusy ? AUDIT_LIMITS.drainDelay : AUDIT_LIMITS.groupDelay;
+    soon ??= setTimeout(() => void run(), delay).unref();
   };
 
   const timer = setInterval(() => void run(), AUDIT_LIMITS.retryDelay).unref();

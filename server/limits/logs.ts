@@ -14,6 +14,8 @@ export const AUDIT_LIMITS = Object.freeze({
   failedAuthentications: 10,
   /** Milliseconds that an event waits for others, to share an fsync with them. */
   groupDelay: 25,
+  /** The same where others were carried from the outbox just before, in which it is safe: each group takes two transactions. */
+  drainDelay: 100,
   /** Of one write. */
   groupBytes: 1024 * 1024,
   /** A file that is as long is closed, and the log goes on in another. */

@@ -113,6 +113,7 @@ const FAILURES: readonly (readonly [args: readonly string[], status: number, fie
   [['audit', 'verify', '--data-dir', 'none'], 2, NOTHING],
   [['audit', 'verify', '--head', '12'], 2, NOTHING],
   [['audit', 'query', '--kind', 'nonsense'], 2, NOTHING],
+  [['audit', 'query', '--outcome', 'denied', '--outcome', 'nonsense'], 2, NOTHING],
   [['audit', 'release'], 2, NOTHING],
   [['audit', 'release', '--lost', 'No'], 2, NOTHING],
   [['audit', 'release', 'none'], 2, NOTHING],

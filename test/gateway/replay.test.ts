@@ -218,9 +218,10 @@ describe('replay', () => {
   });
 
   it('chooses events as an audit query does', async () => {
-    const asked = ['--actor', 'ben', '--kind', 'refusal', '--format', 'json'];
+    const asked = ['--format', 'json', '--actor', 'ben', '--kind', 'query', '--kind', 'refusal'];
     const lines = linesOf(await runCli(['replay', folder, ...asked]));
-    const found = linesOf(await runCli(['audit', 'query', folder, ...asked]));
+    // Before the folder as after it.
+    const found = linesOf(await runCli(['audit', 'query', ...asked, folder]));
     expect(lines.length).toBeGreaterThan(0);
     expect(lines.map(({ seq }) => seq)).toEqual(found.map(({ seq }) => seq));
   });

@@ -85,11 +85,20 @@ export function withSearch(command: Command): Command {
     .argument('[folder]', FOLDER)
     .option('--actor <actor>', 'id of an actor, `provider:subject`, or a fingerprint; may be repeated', collect)
     .option('--namespace <namespace>', 'events that may have touched records there or below')
-    .addOption(new Option('--outcome <outcome...>', 'any of these').choices(OUTCOMES))
-    .addOption(new Option('--kind <kind...>', 'any of these').choices(KINDS))
+    .addOption(anyOf(new Option('--outcome <outcome>', 'may be repeated'), OUTCOMES))
+    .addOption(anyOf(new Option('--kind <kind>', 'may be repeated'), KINDS))
     .option('--record <id>', 'reads and writes of one record by its id')
     .option('--since <instant>', 'at or after this instant')
     .option('--until <instant>', 'before this instant');
+}
+
+/** A value at a time: a flag with several would take the folder for one. */
+function anyOf(option: Option, values: readonly string[]): Option {
+  const check = option.choices(values).parseArg;
+  return option.argParser((text: string, before?: readonly string[]) => {
+    check?.(text, undefined);
+    return collect(text, before);
+  });
 }
 
 function defineQuery(audit: Command, io: CliIo): void {

@@ -10,7 +10,8 @@ import { HTTP_LIMITS } from '../../limits/http.js';
 import { ApiProblem } from '../../problem.js';
 import { askingOf, type CommandRoute, keyOf, replayHeader } from '../command-route.js';
 import { misshapen } from '../message.js';
-import { readNamedHeaders } from '../request-inputs.js';
+import { checkTarget } from '../request-head.js';
+import { readNamedHeaders, readQuery } from '../request-inputs.js';
 import type { ActorRoute, BodyInput } from '../route.js';
 
 const BODY: BodyInput<BatchBody> = {
@@ -93,6 +94,8 @@ interface ReadingOne {
 }
 
 function readCommand(command: BatchCommand, { routes, named, newId }: ReadingOne): Command {
+  checkTarget(command.path);
+  readQuery(command.path);
   const path = command.path.replace(/(?<=\/)\$([^/]+)/, (whole, name: string) => named.get(name) ?? whole);
   const route = routes.find(({ method, partOf }) => method === command.method && partOf(path) !== null);
   if (route === undefined) throw misshapen('is no write that can stand in a batch');

@@ -5,42 +5,13 @@ import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FAMILIES, instantOf } from '../../../engine/index.js';
 import { readLines } from '../../../server/cli/files.js';
-import { AnswerError, type Client, connect, ProblemError, type Records } from '../../../server/client/index.js';
-import { openLocal } from '../../../server/client/local.js';
+import { AnswerError, type Client, ProblemError, type Records } from '../../../server/client/index.js';
 import { openDatabase } from '../../../server/db/database.js';
 import { LOAD_LIMITS } from '../../../server/limits/records.js';
 import { loadDataset } from '../../../server/load/load-dataset.js';
-import { checkedFetch } from '../../support/checked-fetch.js';
-import { openGateway } from '../../support/gateway.js';
+import { CLIENT_WAYS } from '../../support/client-ways.js';
 import { fromRoot } from '../../support/root.js';
 import { newDataDir } from '../../support/stores.js';
-
-interface Way {
-  readonly name: string;
-  readonly open: (dataDir: string) => Promise<{ readonly client: Client; readonly close: () => Promise<void> }>;
-}
-
-const WAYS: readonly Way[] = [
-  {
-    name: 'over HTTP',
-    open: async (dataDir) => {
-      const db = await openDatabase({ kind: 'embedded', dataDir });
-      const { gateway, dispose } = await openGateway({ mode: { kind: 'local' }, db });
-      const close = async (): Promise<void> => {
-        await dispose();
-        await db.close();
-      };
-      return { client: connect({ url: gateway.url, fetch: checkedFetch }), close };
-    },
-  },
-  {
-    name: 'in process',
-    open: async (dataDir) => {
-      const client = await openLocal({ dataDir });
-      return { client, close: client.close };
-    },
-  },
-];
 
 let dataDir: string;
 
@@ -63,7 +34,7 @@ async function failure(work: Promise<unknown>): Promise<unknown> {
   );
 }
 
-describe.each(WAYS)('the calls $name', ({ open }) => {
+describe.each(CLIENT_WAYS)('the calls $name', ({ open }) => {
   let client: Client;
   let close: () => Promise<void>;
 

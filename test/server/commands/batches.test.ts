@@ -117,6 +117,18 @@ describeOnStores('a batch', (store) => {
       [[put('/labs'), good, put('/none/x')], '404 namespace.not_found', 2],
       [[good, put('/')], '403 authz.denied', 1],
       [[good, { ...put('/labs/x'), as: 'x' }], '400 request.schema', 1],
+      // As alone: no query string, no fragment.
+      [
+        [good, { method: 'PATCH', path: '/api/v1/resources/$r?x=1', body: {}, ifMatch: '"1"' }],
+        '400 request.schema',
+        1,
+      ],
+      [
+        [good, { method: 'PATCH', path: `/api/v1/resources/${ABSENT}?`, body: {}, ifMatch: '"1"' }],
+        '400 request.schema',
+        1,
+      ],
+      [[good, { method: 'POST', path: '/api/v1/resources/$r/archive#x', ifMatch: '"1"' }], '400 request.malformed', 1],
       [[good, { method: 'POST', path: '/api/v1/batch', body: { commands: [] } }], '400 request.schema', 1],
       [[good, { method: 'GET', path: '/api/v1/whoami' }], '400 request.schema', undefined],
       [
