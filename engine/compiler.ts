@@ -1,4 +1,4 @@
-// The author-time door: from a folder's files to a policy, and to a snapshot's bytes. Not importable by the gateway's
+// What authoring tools import: from a folder's files to a policy, and to a snapshot's bytes. Not importable by the gateway's
 // request path.
 import { compileTables } from './compile/compile-tables.js';
 import { ENGINE_LIMITS, type EngineLimits } from './limits.js';
@@ -81,7 +81,7 @@ export interface PolicyReading {
   readonly policy: PolicySet | null;
   /** The text of each file by its path, with LF line ends: places in diagnostics are places in it. */
   readonly sources: ReadonlyMap<string, string>;
-  /** What lint asks of the files as such. */
+  /** Facts about each file that lint needs. */
   readonly outlines: readonly FileOutline[];
 }
 

@@ -1,5 +1,5 @@
-// The runtime door: load a verified policy, decide, say what is visible. Pure functions over plain data; the author's
-// tools (reading, linking, compiling) are behind `compiler.ts`.
+// What running services import: load a verified policy, decide, and compute what is visible. Pure functions over plain data; the
+// author's tools (reading, linking, compiling) are behind `compiler.ts`.
 import { type LoadResult, openSnapshot, packDecoded, type PackResult } from './evaluate/open-snapshot.js';
 import { loadedOf, type Policy, preparedOf } from './evaluate/policy.js';
 import { ENGINE_LIMITS } from './limits.js';
@@ -116,8 +116,8 @@ export {
 } from './statement/statement.js';
 
 /**
- * Verifies all that a decision depends on before any of it is used. Never throws. Labels are believed: `verifyDecisions` before
- * the decision digest is printed or signed.
+ * Verifies all that a decision depends on before any of it is used. Never throws. Labels are not checked: call `verifyDecisions`
+ * before you print or sign the decision digest.
  */
 export function loadSnapshot(bytes: Uint8Array): LoadResult {
   return openSnapshot(decodeSnapshot(bytes));
@@ -129,7 +129,7 @@ export function packSnapshot(bytes: Uint8Array): PackResult {
 }
 
 /**
- * Works the decision digest of a loaded policy out and compares it with the one that the file states: null if it is that.
+ * Computes the decision digest of a loaded policy and compares it with the one that the file states. Null means that they agree.
  * Takes several times as long as loading.
  */
 export function verifyDecisions(policy: Policy): SnapshotFault | null {
@@ -147,9 +147,9 @@ export type NamespaceListing =
   | { readonly ok: false; readonly fault: SnapshotFault };
 
 /**
- * In path order, the root first: a digest changes exactly if a decision at its namespace or below it changes. Of the
- * unrestricted policy the root alone. The root's is the decision digest: the fault is that the file states another one. Grows with
- * namespaces times identities whose rights change there: for listings.
+ * The digest of each namespace, in path order, the root first. A digest changes exactly if a decision at its namespace or below it
+ * changes. The unrestricted policy has the root alone. The root's digest is the decision digest; it is a fault if the file states
+ * another one. The work grows with namespaces times the identities whose rights change there, so use this for listings only.
  */
 export function namespaceDigests(policy: Policy): NamespaceListing {
   const prepared = preparedOf(policy);

@@ -1,6 +1,6 @@
-// A linked policy to decision tables: number everything in its sorted order, so that the result depends on what the
-// policy says and never on the order in which it says it. Guardrails and tests stay behind: they are checked before
-// anything is compiled into a file. Strings end here: whatever comes later works with rows.
+// A linked policy to decision tables: number everything in its sorted order, so that the result depends on what the policy says and
+// never on the order in which it says it. Guardrails and tests stay behind: they are checked before anything is compiled into a
+// file. No strings are compared after this step: everything later works with row numbers.
 import { groupHolders, type HolderClasses } from '../model/holders.js';
 import { windowOf } from '../model/instant.js';
 import { invariant } from '../model/invariant.js';
@@ -16,11 +16,11 @@ export interface CompiledTables {
   readonly grantRows: Int32Array;
   /** Principals of the members of all roles, role after role. */
   readonly memberPrincipals: Int32Array;
-  /** `groupHolders` of the tables; kept for the last limit. */
+  /** The holder classes of the tables (`groupHolders`). The result for the limit asked about last is kept. */
   readonly holders: (limit: number) => HolderClasses | null;
 }
 
-/** Sets never change: each is numbered once, for lint and for the file. */
+/** Tables by policy set. A set never changes, so lint and the snapshot share one numbering of it. */
 const compiled = new WeakMap<PolicySet, CompiledTables>();
 
 /** Cannot fail: linking has already refused everything that could not be compiled. */

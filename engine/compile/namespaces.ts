@@ -30,7 +30,7 @@ export function compileNamespaces(named: readonly NamespacePath[]): CompiledName
   };
 }
 
-/** In path order what stands above a path is among the last that were met. */
+/** The ancestors of the current path: in path order they are the last rows that were added. */
 function parentsOf(sorted: readonly NamespacePath[]): Int32Array {
   const parent = new Int32Array(sorted.length).fill(-1);
   const open: number[] = [];

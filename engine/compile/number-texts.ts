@@ -1,4 +1,4 @@
-// Numbers for texts: first in the order in which they are met, in the end by their place among all others.
+// Gives each text a number: a provisional one when it is first met, and at the end its position in the sorted list of all texts.
 import type { Identity } from '../model/identity.js';
 import { sortTexts } from '../model/order.js';
 import type { IdentityColumns } from '../model/tables.js';
@@ -6,7 +6,7 @@ import type { IdentityColumns } from '../model/tables.js';
 export interface TextNumbers {
   /** The same for the same text. */
   readonly numberOf: (text: string) => number;
-  /** Once all have been met. */
+  /** Call this after every text has been numbered. */
   readonly sort: () => { readonly texts: readonly string[]; readonly rowOf: Int32Array };
 }
 
@@ -16,7 +16,7 @@ export function makeTextNumbers(): TextNumbers {
   let lastNumber = 0;
   return {
     numberOf: (text) => {
-      // Places follow each other in one file.
+      // Neighbouring entries are mostly from the same file, so the last file is remembered.
       if (text === last) return lastNumber;
       last = text;
       lastNumber = numbers.get(text) ?? numbers.size;

@@ -1,5 +1,5 @@
-// What a caller without types may get wrong. Such a call throws, since an answer to something other than what was meant
-// might be an allow. This checks shapes alone; the decision judges the content of strings.
+// Checks calls from code without types. A call of the wrong shape throws: any answer to it might be an "allow" that nobody asked
+// for. This checks shapes alone; the decision judges the content of strings.
 
 const ACTOR =
   "an actor is { kind: 'local' }, or { kind: 'request', identities, credentialScopes, namespaceRestrictions } with a list of identities";

@@ -23,7 +23,7 @@ export type RawRequest =
 export type Verdict = 'allow' | Step;
 export type AccessVerdict = 'allow' | AccessStep;
 
-/** Where and what was asked of the table by the last access that was judged: the start of citing. */
+/** What the last judged access asked of the table, and where. `decide` cites grants from there. */
 export const ASKED: { -readonly [Key in keyof Wanted]: Wanted[Key] } = { place: 0, scopes: 0, at: 0 };
 
 const TARGET = makeMarks();
@@ -66,7 +66,10 @@ function isHeld({ ground, principals, count, merged }: Asker): boolean {
   return false;
 }
 
-/** Step 6: what may be read from below is published downwards; process runs and every write stay where they are. */
+/**
+ * Step 6: records that can be read from namespaces below may lie above the context; for process runs and writes, target and context
+ * must be the same.
+ */
 export function isRelated(scopes: number, context: NamespacePath, target: NamespacePath): boolean {
   return target === context || ((scopes & READS_FROM_BELOW) !== 0 && isWithin(context, target));
 }
@@ -82,7 +85,7 @@ const NAMESPACE_WRITE = scopeBit('namespace:write');
 export const SOURCE_READ = scopeBit('resource:read');
 export const DESTINATION_WRITE = scopeBit('resource:write');
 
-/** An access from the target itself, so that step 6 holds. */
+/** Judges an access whose context is its target, so step 6 always passes. */
 export function judgeOwn(
   asker: Asker,
   own: { readonly scope: number; readonly path: string },

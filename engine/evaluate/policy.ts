@@ -20,7 +20,7 @@ export interface Policy {
   /** Of the snapshot file. */
   readonly format: number;
   readonly counts: SnapshotCounts;
-  /** Those that it declares, and those of the groups that it names; sorted. */
+  /** Sorted: the providers that the policy declares, and those of the groups that it names. */
   readonly providers: readonly string[];
   /** What it was compiled under; null if the file does not say (format 1) and for the unrestricted policy. */
   readonly checks: PolicyChecks | null;
@@ -28,7 +28,7 @@ export interface Policy {
 
 export type PolicyFacts = Omit<Policy, typeof brand>;
 
-/** Takes the place of a table if no policy applies: no grant is needed. */
+/** Stands where a table would be for the unrestricted policy, which needs no grants. */
 export const UNRESTRICTED = Symbol('unrestricted');
 
 /** What decisions are made from. */

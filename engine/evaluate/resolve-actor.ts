@@ -27,7 +27,7 @@ export type RawActor =
 export interface Asker {
   ground: Ground;
   local: boolean;
-  /** `principals[0]` up to `principals[count]`; one may stand there twice. */
+  /** The principals are the first `count` entries. The same one may occur twice. */
   principals: Int32Array;
   count: number;
   /** What they hold together; null for an actor that is not kept. */
@@ -52,7 +52,7 @@ export class ResolvedActor {
   };
 }
 
-// Without this, the `constructor` of any actor would give its class, and callers could make others.
+// Hides the class: otherwise callers could reach it by the `constructor` of any actor, and make actors of their own.
 Reflect.deleteProperty(ResolvedActor.prototype, 'constructor');
 
 export const { askerOf } = ResolvedActor;

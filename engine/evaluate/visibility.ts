@@ -47,8 +47,7 @@ function visibilityFor(asker: Asker, { request, at }: Asked): Visibility {
   const { family, context } = request;
   const scope: ScopeName = `${family}:read`;
   const atContext = judgeAccess(asker, { kind: 'access', scope, context, target: context }, at);
-  // The credential's scope is the same everywhere, so a reach that a grant opens elsewhere stays closed too. Which step
-  // the denial names is that of the context.
+  // Without the scope in the credential nothing is visible anywhere. The denial names the step that failed at the context.
   const scopes = scopeBit(scope);
   const carries = asker.local || (asker.scopes & scopes) !== 0;
   const found: Found = { exact: [], subtrees: [] };
@@ -116,11 +115,12 @@ interface Run {
   readonly at: Instant;
 }
 
-/** Rows of a subtree are one run, so the grants of a principal in it are one run of its list too. */
+/** The rows of a subtree are consecutive, and so are the entries of a principal's list for grants in that subtree. */
 function addGrantsWithin(table: DecisionTable, principals: Int32Array, { row, scopes, at }: Run, found: Found): void {
   const { grantScopes, inherit, listGrant, listNamespace, listStart } = table;
   const end = table.subtreeEnd[row] ?? 0;
-  // Each opening is the namespace's row doubled, plus one if it counts there only: sorted, what is inherited comes first.
+  // An opening is encoded as twice the row of its namespace, plus one if it counts only there. Sorting thus puts inherited openings
+  // first.
   const openings: number[] = [];
   for (const principal of principals) {
     const to = listStart[principal + 1] ?? 0;

@@ -24,9 +24,11 @@ export interface Element {
   readonly blankBefore: boolean;
   /** Above it; for the file, before everything. */
   readonly leading: CommentLine[];
-  /** Between its key, dash or bracket and what is inside: of a list or mapping one on that line, of a text all. */
+  /**
+   * Comments between its key, dash or bracket and its content: for a list or mapping the one on that line, for a text all of them.
+   */
   readonly head: string[];
-  /** Behind all of it, on the line where it ends: one at most. */
+  /** A comment after its end, on the same line. There is at most one. */
   readonly trailing: string[];
   /** After its last child. */
   readonly tail: CommentLine[];
@@ -37,7 +39,7 @@ export function makeElements(text: string, root: Node, comments: readonly Commen
   let before: PlacedComment = { text: '', start: 0, end: 0, ownLine: true, isFresh: false, column: -1 };
   for (const comment of comments) {
     const between = text.slice(before.end, comment.start);
-    // One after another, comments lead out of what is before them and never in again.
+    // Going through comments in order, each one can only leave the collections that are open before it, never enter one.
     const furthest = between.trim() === '' && before.isFresh ? before.column : Infinity;
     const behindDash = isBehindDash(between);
     before = {

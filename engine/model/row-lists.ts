@@ -27,7 +27,7 @@ export function rowsOf(lists: RowLists, key: number): Int32Array {
   return lists.rows.subarray(lists.start[key], lists.start[key + 1]);
 }
 
-/** The rows of all lists, sorted, as often as they occur. */
+/** The rows of all lists together, sorted, with repetitions. */
 export function sortedRows(lists: readonly ArrayLike<number>[]): Int32Array {
   const all = new Int32Array(lists.reduce((count, list) => count + list.length, 0));
   let end = 0;
@@ -44,7 +44,7 @@ export function unionOfRows(lists: readonly ArrayLike<number>[]): Int32Array {
   return all.filter((row, i) => i === 0 || row !== all[i - 1]);
 }
 
-/** The first of `count` places for which `isReached` holds, where it holds for all after one that it holds for. */
+/** Binary search: the first of `count` places for which `isReached` holds. Once it holds, it must hold for all later places. */
 export function firstFrom(count: number, isReached: (place: number) => boolean): number {
   let low = 0;
   let high = count;

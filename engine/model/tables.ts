@@ -5,7 +5,7 @@
 // guarantee it, and nobody checks again. The arrays never leave the engine.
 
 export interface PlaceColumns {
-  /** 0 for a row that was built in memory, otherwise one more than the row of its file. */
+  /** The row of its file plus one; 0 for a row that was built in memory. */
   readonly file: Int32Array;
   /** Counts from 1; 0 for a row that was built in memory. */
   readonly line: Int32Array;

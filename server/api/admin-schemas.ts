@@ -178,7 +178,7 @@ const KEY_BODY = schema({
   additionalProperties: false,
 });
 
-/** What is absent is as null. */
+/** A member that is absent means the same as null. */
 export interface KeyBody {
   readonly actor: string;
   readonly identities?: readonly (string | { readonly provider: string; readonly subject: string })[];

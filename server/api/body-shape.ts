@@ -15,15 +15,15 @@ export interface ObjectSchema extends JsonSchema {
 
 export interface BodyShape<Value> {
   readonly schema: ObjectSchema;
-  /** As the documents show it: the schema, or one that also says what the route reads itself. */
+  /** The schema that the API's description shows: this one, or one that also describes what the route itself reads. */
   readonly document: JsonSchema;
-  /** The value as what it is. Throws an `ApiProblem` (400) with every fault. */
+  /** The value with its type. Throws an `ApiProblem` (400) that lists every fault. */
   readonly read: (body: unknown) => Value;
-  /** Whether `read` gave this very value: no other passes, whatever it looks like. */
+  /** Whether this very object came from `read`. A look-alike does not count. */
   readonly isRead: (body: unknown) => body is Value;
 }
 
-/** What one shape says otherwise than all others. */
+/** Where one shape differs from the defaults. */
 interface Words {
   /** Of a member that the schema does not have. */
   readonly unknown?: (name: string) => string;

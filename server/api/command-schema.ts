@@ -102,7 +102,7 @@ export const COPY_SHAPES = Object.freeze({
 
 export const PUT_SHAPE = shapeOf<RecordFields>('NewNamespace', { description, properties: document });
 
-/** Of what takes no body, or an empty one. */
+/** For routes that take no body, or an empty object. */
 export const EMPTY_SHAPE = shapeOf<object>('Nothing', {});
 
 const commands = Object.freeze({
@@ -126,7 +126,7 @@ const commands = Object.freeze({
 
 export const BATCH_SHAPE = shapeOf<BatchBody>('Batch', { commands }, ['commands']);
 
-/** What the answer shows of a record to an actor who may not read it. */
+/** The answer about a record, to an actor who may not read it. */
 const WRITTEN = schema({
   title: 'Written',
   description: 'The answer for an actor who may write the record but not read it.',

@@ -42,7 +42,7 @@ type Members<Properties, Name> = {
   readonly [Key in keyof Properties & Name]: TypeOf<Properties[Key]>;
 } & { readonly [Key in Exclude<keyof Properties, Name>]?: TypeOf<Properties[Key]> };
 
-/** Keeps what is written as its type, down to the texts. */
+/** Infers literal types for everything that is written, down to the strings. */
 export function schema<const S extends JsonSchema>(written: S): S {
   return Object.freeze(written);
 }

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import type { AuditEvent } from './event.js';
 
-/** Where a log ends: what the next event goes by. */
+/** The end of a log, which the next event continues. */
 export interface Head {
   readonly seq: number;
   readonly hash: string;
@@ -19,8 +19,8 @@ export interface Linked {
 }
 
 /**
- * The line of an event at the end of a log: its RFC 8785 form. `hash` is that of the same text without the member `hash`, and here is
- * the one place where members stand around it.
+ * The line of an event at the end of a log: its RFC 8785 form. `hash` is the digest of the same text without the member `hash`.
+ * Only this function inserts it between the other members.
  */
 export function link(event: AuditEvent, log: string, { seq: last, hash: previous }: Head): Linked {
   const { access, actor, address, cause, grants, grantsOmitted } = event;
@@ -34,7 +34,7 @@ export function link(event: AuditEvent, log: string, { seq: last, hash: previous
   return { line: `${before},"hash":"${digest}",${after}`, head: { seq, hash: digest } };
 }
 
-/** A line of a log, as far as the chain goes by it. */
+/** The parts of a log line that the chain depends on. */
 export interface ChainLine {
   readonly seq: number;
   readonly log: string;
@@ -46,7 +46,7 @@ export interface ChainLine {
   readonly value: object;
 }
 
-/** What a line says; null if it is none that a log of ours can hold. */
+/** What a line says; null if no log of ours could hold such a line. */
 export function readLine(line: string): ChainLine | null {
   const value = parse(line);
   // JSON of one spelling: no white space, no key twice, no other escapes, members in their order.

@@ -1,5 +1,5 @@
-// What an event says came of what was asked: not only that something was visible, but what, as a digest, and by which grants. Events
-// and their replay go by this one function, so the two agree to the byte.
+// What an event records about the outcome of a request: the digest of what was visible, and the grants that made it so. Events and
+// their replay both use this function, so they agree to the byte.
 import {
   type AccessStep,
   type Decision,
@@ -32,7 +32,7 @@ export interface Asked {
   readonly resolved: ResolvedActor;
   /** Of a query, where it is computed already. */
   readonly visibility?: Visibility;
-  /** That decided, where it is not the pinned one. */
+  /** The policy that decided, if it is not the pinned one. */
   readonly snapshot?: string;
 }
 

@@ -13,7 +13,7 @@ import type { Writer } from './writer.js';
 export interface Drainer {
   /** There is something in the outbox. */
   readonly wake: () => void;
-  /** Since when it cannot be emptied, by the monotonic clock; null while it can. */
+  /** Since when the outbox could not be emptied, by the monotonic clock; null while it can. */
   readonly failingSince: () => number | null;
   /** Empties it again. */
   readonly close: () => Promise<void>;
@@ -62,7 +62,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
     return claimed;
   };
 
-  /** All that is there when it begins. */
+  /** Carries everything that is in the outbox when it begins. */
   const drain = async (): Promise<void> => {
     for (let isMore = true; isMore || pending.length > 0;) {
       if (pending.length === 0) {
@@ -138,7 +138,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
     return working;
   };
 
-  /** What comes within a moment is carried together: each time takes two transactions and an fsync. */
+  /** Waits a moment, so that events that arrive together are carried together: each run costs two transactions and an fsync. */
   const runSoon = (): void => {
     if (failing !== null || working !== null) return;
     const isBusy = performance.now() - carriedAt < AUDIT_LIMITS.drainDelay;
@@ -158,7 +158,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
       await working;
       await run();
       if (soon !== null) clearTimeout(soon);
-      // Also what no outbox had.
+      // Waits for all events, also those that never were in an outbox.
       await writer
         .sync()
         .then(note, () => undefined)

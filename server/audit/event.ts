@@ -182,7 +182,7 @@ const RECORD = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const ADDRESS = /^[0-9A-Fa-f:.]{2,45}$/;
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
-/** A text of another form is a fault of ours, and might be anything: it gets no further, and no message repeats it. */
+/** A text of another form is a bug of ours and might be anything, so it is not recorded and no message repeats it. */
 function checked(text: string, form: RegExp): string {
   if (!form.test(text)) throw new TypeError('an audit event takes no text of this form');
   return text;
@@ -225,7 +225,7 @@ function nobody(): Pick<EventActor, 'credentialScopes' | 'fingerprint' | 'identi
   return { credentialScopes: [], fingerprint: null, identities: [], namespaceRestrictions: [] };
 }
 
-/** What was asked of the engine, as the log says it. */
+/** What was asked of the engine, in the form that the log has. */
 export function askedOf(request: Request): AccessAsked | CopyAsked {
   switch (request.kind) {
     case 'access': {

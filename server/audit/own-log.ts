@@ -112,8 +112,8 @@ async function findEnd(files: readonly LogFile[]): Promise<Pick<OwnedLog, 'head'
 }
 
 /**
- * Not an acknowledged event: an event is acknowledged once its whole line is on the disk. It is still kept beside the
- * log.
+ * Cuts off a half-written line. It is not an acknowledged event, since those are on the disk as whole lines, but it is still kept
+ * beside the log.
  */
 async function cutTorn(path: string, { line, at }: { readonly line: Buffer; readonly at: number }): Promise<string> {
   const kept = `${path}.${String(at)}.torn`;

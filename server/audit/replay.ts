@@ -1,5 +1,5 @@
-// Makes recorded decisions again (docs/audit.md "Replaying"): each on the snapshot that made it, which must say the same to the byte,
-// and on another policy, to see what that would change. Asks nothing but the log and the snapshots beside it.
+// Repeats recorded decisions (docs/audit.md "Replaying"): each on the snapshot that made it, where it must come out the same to the
+// byte, and on another policy, to see what that would change. Reads only the log and the snapshots beside it.
 import {
   type Actor,
   type ActorKind,
@@ -22,7 +22,7 @@ import { type AccessAsked, citedGrants, type CopyAsked, type EventActor } from '
 import type { StoredEvent } from './event-schema.js';
 import { readSnapshot } from './snapshots.js';
 
-/** A decision as far as an event says it. */
+/** What an event says about a decision. */
 export interface Decided {
   readonly decision: 'allow' | 'deny';
   readonly step?: string;

@@ -18,7 +18,7 @@ export interface AuditSettings {
   readonly folder: string;
   /** Which queries are recorded. */
   readonly queries: 'all' | 'denied' | 'none';
-  /** What a query that is to be recorded is answered while nothing can be. */
+  /** Whether queries that must be recorded are answered or refused while the log cannot be written. */
   readonly onFailure: 'refuse' | 'continue';
 }
 
@@ -26,11 +26,11 @@ export interface AuditSettings {
 export interface TrailState {
   /** Whether what is recorded now reaches the disk. */
   readonly isWriting: boolean;
-  /** Whether commands cannot have been recorded for `limits.auditLag`. */
+  /** Whether commands could not be recorded for longer than `limits.auditLag`. */
   readonly isBehind: boolean;
 }
 
-/** What those who answer requests have of a log. */
+/** The part of a log that request handlers use. */
 export interface Recorder {
   readonly queries: AuditSettings['queries'];
   /** Queues an event of what is answered; nobody waits for the disk. */
@@ -39,7 +39,7 @@ export interface Recorder {
   readonly recordOwn: (operation: OwnOperation, more?: Pick<EventParts, 'items' | 'snapshot'>) => void;
   /** Throws `audit.unavailable` if a query cannot be recorded and the settings refuse it then. */
   readonly checkQueries: () => void;
-  /** Throws `audit.unavailable` if commands cannot have been recorded for `limits.auditLag`. */
+  /** Throws `audit.unavailable` if commands could not be recorded for longer than `limits.auditLag`. */
   readonly checkCommands: () => void;
   /** A transaction has written into the outbox. */
   readonly wake: () => void;
@@ -52,7 +52,7 @@ export interface Recorder {
 export interface AuditTrail extends Recorder {
   /** As `record`, of an event that another process of this gateway has made. */
   readonly add: (event: AuditEvent) => void;
-  /** So many events found no room on their way here. */
+  /** Counts events that were dropped on their way here. */
   readonly noteLost: (events: number) => void;
   readonly state: () => TrailState;
   /** The log's name, and where it is on the disk. */
@@ -146,7 +146,7 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
   }
 }
 
-/** What is refused while the log is in which state. */
+/** Which requests are refused in each state of the log. */
 export function makeChecks(
   { queries, onFailure }: Pick<AuditSettings, 'queries' | 'onFailure'>,
   state: () => TrailState,
@@ -184,7 +184,10 @@ interface Policies {
 
 const unavailable = (): ApiProblem => new ApiProblem('audit.unavailable', { retryAfter: 1 });
 
-/** The store has noted where each log was: one that is behind, or other there, is not continued as if it were whole. */
+/**
+ * The store has noted the head of each log. A log that ends before that, or has another event there, is not continued as if it were
+ * intact.
+ */
 async function checkNoted(db: Database, { folder, log, head }: OwnedLog): Promise<void> {
   const noted = await notedHead(db.knex, log);
   if (noted === null) return;

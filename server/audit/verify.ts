@@ -116,13 +116,13 @@ function makeCheck(log: string, { report, after }: CheckOptions): Check {
       const line = text === null ? null : readLine(text);
       if (line === null) {
         fault(last + 1, 'malformed', `the line after event ${String(last)} is not an event`);
-        // In the place of one: those that follow are not missing for it.
+        // A line that is no event still takes the place of one, so the events after it do not count as missing.
         last += 1;
         previous = null;
         return null;
       }
       judge(line);
-      // What follows is judged by what is there, so that one fault is one.
+      // Later events are compared with what is really there, so that one fault is reported once.
       last = line.seq;
       previous = line.digest;
       head = { seq: line.seq, hash: line.hash };

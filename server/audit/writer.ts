@@ -46,7 +46,7 @@ interface OpenFile {
 }
 
 async function cutBack(files: FileLayer, { path, bytes }: NonNullable<WriterOptions['last']>): Promise<void> {
-  // One with nothing in it has the name that the next one needs, if it was made at all.
+  // An empty file, if it was made at all, already has the name that the next file needs.
   if (bytes === 0) return files.remove(path);
   const file = await files.open(path);
   try {
@@ -92,7 +92,7 @@ export function makeWriter(options: WriterOptions): Writer {
     if (current !== null) return current;
     if (last !== null) await cutBack(files, last);
     const path = logFilePath(folder, log, synced.seq + 1);
-    // Where this fails, it may be there.
+    // If this fails, the file may exist nevertheless.
     last = { path, bytes: 0 };
     current = { path, file: await files.create(path), bytes: 0 };
     last = null;

@@ -13,7 +13,7 @@ export interface Evidence {
   readonly certificate: X509Certificate | null;
   /** Null if there is none: a Unix socket, or no socket at all. */
   readonly address: string | null;
-  /** Goes with what is asked of others about the credential. */
+  /** Passed on in requests to issuers about the credential. */
   readonly trace?: TraceHeaders;
 }
 
@@ -22,11 +22,11 @@ export interface Authenticator<Actor> {
   readonly name: string;
   /** Whether the evidence is of the kind that this one judges. Asks nobody. */
   readonly claims: (evidence: Evidence) => boolean;
-  /** Whether judging it takes a look-up of a credential that has not been right before. Asks nobody, and decides nothing. */
+  /** Whether judging it needs a look-up, because the credential has not been accepted before. Asks nobody, and decides nothing. */
   readonly isUnproven: (evidence: Evidence) => boolean;
   /** Throws `auth.invalid`, whatever the reason is. */
   readonly authenticate: (evidence: Evidence, at: Instant) => Promise<Actor>;
-  /** Whom it asks about credentials, and that the policy has to know; empty if it asks nobody but the store. */
+  /** The issuers that it asks about credentials, whose providers the policy has to declare; empty if it asks only the store. */
   readonly issuers: readonly CredentialIssuer[];
   /** Waits for what is still being noted about credentials. */
   readonly close: () => Promise<void>;

@@ -55,7 +55,7 @@ export async function openRevocations(
 
 const SETTING_OF_REVOCATIONS = 'authentication.revocationsFile';
 
-/** Settings of `authentication` that nothing can be started with: all that is wrong with them. */
+/** The settings of `authentication` prevent a start: lists everything that is wrong with them. */
 export class AuthenticationError extends Error {
   override readonly name = 'AuthenticationError';
   readonly faults: readonly SetupFault[];

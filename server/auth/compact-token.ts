@@ -44,8 +44,8 @@ export function readCompactToken(text: string): CompactToken {
 }
 
 /**
- * Extensions that must be understood, and there are none; keys that a token brings or leads to; encryption; and what stands
- * for a token within a token.
+ * Refused header members: extensions that would have to be understood (none is), keys that a token brings or points to, encryption,
+ * and nested tokens.
  */
 const REFUSED: ReadonlySet<string> = new Set(['crit', 'b64', 'cty', 'enc', 'zip', 'jwk', 'jku', 'x5c', 'x5u']);
 

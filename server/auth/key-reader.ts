@@ -21,7 +21,7 @@ export function makeKeyReader(db: Database): KeyReader {
   let patience: number = KEY_LIMITS.lookUpPatience;
 
   const begin = (ids: ReadonlySet<string>): Promise<FoundKeys> => {
-    // Callers from here on need a statement that begins later.
+    // From here on, callers join a look-up that begins later.
     next = null;
     const found = findKeys(db, [...ids]);
     let isOver = false;

@@ -1,5 +1,5 @@
 // The keys of an issuer's key set (RFC 7517): of what is published, those that can verify a signature with an algorithm that the
-// settings name. The algorithm is the settings', also where a key does not say one; what does not fit is left out.
+// settings name. The algorithm always comes from the settings, even if a key names none. Keys that do not fit are left out.
 import { type CryptoKey, importJWK, type JWK } from 'jose';
 import { parseStrictJson } from '../json.js';
 import { TOKEN_LIMITS } from '../limits/credentials.js';

@@ -15,9 +15,12 @@ declare const minted: unique symbol;
 /** Deeply frozen. The brand keeps every other file from making one. */
 export interface RequestActor extends Actor {
   readonly kind: CredentialKind | 'local';
-  /** Stable: of a key the name given with `--actor`, of others the identity that they are for. Cursors and idempotency belong to it. */
+  /**
+   * A stable name: for a key the one given with `--actor`, for other credentials their identity. Cursors and idempotency keys
+   * belong to it.
+   */
   readonly id: string;
-  /** Names the credential in the audit log without telling it (fingerprint.ts). */
+  /** Names the credential in the audit log without revealing it (fingerprint.ts). */
   readonly credentialFingerprint: string;
   readonly [minted]: true;
 }

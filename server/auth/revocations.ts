@@ -47,7 +47,7 @@ export async function watchRevocations(path: string, log: Logger): Promise<Revoc
   return { ...watchEvery(TOKEN_LIMITS.revocationsInterval, look), has: (fingerprint) => revoked.has(fingerprint) };
 }
 
-/** Changes with whatever is done to the file; what cannot be looked at has one of its own. */
+/** A mark that changes with every change of the file. A file that cannot be examined has a mark of its own. */
 async function identityOf(path: string): Promise<string> {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });

@@ -29,7 +29,7 @@ export interface ClaimNames {
 
 export type ClaimedHolder = Omit<CredentialHolder, 'credentialFingerprint'>;
 
-/** Throws `auth.invalid` if the claims are of no holder. */
+/** Throws `auth.invalid` if the claims name no holder. */
 export function holderOf(claims: Claims, names: ClaimNames): ClaimedHolder {
   const { provider, scopeClaim, groupsClaim, restrictionsClaim } = names;
   const own = identityOf(provider, claims.get('sub'), '`sub`');

@@ -31,7 +31,7 @@ export async function checkFiles(files: readonly SettingFile[], now: number): Pr
   return merge([own, await checkPair(certificate, key)]);
 }
 
-/** Each alone can be used: whether they can be used together. */
+/** Each file can be used alone: checks whether they can be used together. */
 async function checkPair(certificate: SettingFile, key: SettingFile): Promise<FileFindings> {
   try {
     await openTlsIdentity({ certFile: certificate.path, keyFile: key.path, clientCaFile: null });

@@ -196,7 +196,7 @@ export async function replaceFile(path: string, { from, to, shown }: Replacement
   const [now, facts] = await Promise.all([readFile(path), stat(path)]).catch((error: unknown) => {
     throw fileFailure(error, shown);
   });
-  // Two names of one file in the folder: it is as it should be by now.
+  // The file has the new content already: it was replaced under another name.
   if (now.equals(to)) return;
   if (!now.equals(from)) {
     throw new CliFailure(

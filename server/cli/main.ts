@@ -36,7 +36,7 @@ async function fail(error: unknown, io: CliIo, argv: readonly string[]): Promise
 /** Runs as the program `bailiwick`. */
 async function run(): Promise<void> {
   const { stdin, stdout, stderr, env } = process;
-  // By it libraries write what they do to stderr: statements with the values in them. None of them is loaded yet.
+  // It makes libraries log to stderr, statements and their values included. It is removed before any of them is loaded.
   Reflect.deleteProperty(env, 'DEBUG');
   // A reader that goes away is not a failure: later output goes nowhere, and streaming verbs stop.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -45,7 +45,7 @@ async function run(): Promise<void> {
     stderr.write(`error: the output cannot be written (${error.code ?? 'unknown reason'})\n`);
     process.exit(EXIT.usage);
   });
-  // Messages that nobody can be given change no result.
+  // A message that cannot be written does not change the result.
   stderr.on('error', () => undefined);
   const isTerminal = { stdin: isatty(0), stdout: isatty(1), stderr: isatty(2) };
   const argv = process.argv.slice(2);

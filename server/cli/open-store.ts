@@ -44,7 +44,7 @@ export async function openStore(
   }
 }
 
-/** So that nobody takes a start that waits for one that hangs. */
+/** Says what it waits for, so that a waiting start is not mistaken for one that hangs. */
 export function sayWait(io: CliIo): OnWait {
   return (message) => void write(io.stderr, `${escapeText(message)}\n`);
 }

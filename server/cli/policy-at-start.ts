@@ -27,7 +27,7 @@ export interface PolicyAtStart {
   readonly source: Source | null;
   /** Whether the store is where policies come from. */
   readonly isInStore: boolean;
-  /** Why nothing is offered: what to say where the store has no policy either. */
+  /** Why the source offers nothing. This is reported if the store has no policy either. */
   readonly without: CliFailure | null;
 }
 
@@ -38,7 +38,7 @@ export async function policyAtStart(io: CliIo, config: Config, typed: string | u
   const source = sourceOf(io, config);
   if (source !== null) return offeredAtStart(source, config);
   const store = storeOf(config);
-  // None is made to find out that it has no policy.
+  // No store is created only to find that it has no policy.
   if (store.kind === 'embedded' && !existsSync(join(store.dataDir, 'store'))) throw noPolicy();
   return { takeOffered: none, source: null, isInStore: true, without: noPolicy() };
 }

@@ -146,7 +146,7 @@ function toSent({ method, path, again }: Operation<Arguments, unknown>, asked: A
   };
 }
 
-/** Nothing that stands open in a path can lead to another one. */
+/** A value that is put into a path cannot lead out of its segment. */
 function targetOf(path: string, { id = '', path: namespace = '', query = {} }: Arguments): string {
   if (path.includes('{id}') && id === '') throw new TypeError('the id is empty');
   if (path.includes('{path}') && !namespace.startsWith('/'))

@@ -34,7 +34,7 @@ function overHttp({ url, token, timeout = TIMEOUT, fetch: send = fetch }: Connec
       headers: { ...headers, ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }) },
       body,
       signal: signal === null ? limit : AbortSignal.any([signal, limit]),
-      // A token goes nowhere else.
+      // A redirection is an error, so that the token is never sent to another address.
       redirect: 'error',
     });
     const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);

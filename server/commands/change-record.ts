@@ -178,7 +178,7 @@ function mergedResources(stored: unknown, patch: NonNullable<RecordPatch['resour
   return next;
 }
 
-/** Only what is set is looked up. */
+/** Looks up only references that the patch sets. */
 function referredTo({ resources }: RecordPatch): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(resources ?? {}).flatMap(([slot, id]) => (id === null ? [] : [[slot, id] as const])),

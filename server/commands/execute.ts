@@ -101,7 +101,10 @@ export function makeExecutor({ db, keepFor }: ExecutorOptions): Executor {
   };
 }
 
-/** By the store, for the sake of others and more than once: serialization_failure, deadlock_detected. */
+/**
+ * Whether the store aborted the transaction in favour of others, even when it was repeated (serialization_failure,
+ * deadlock_detected).
+ */
 function isGivenUp(error: unknown): boolean {
   const state = sqlStateOf(error);
   return state === '40001' || state === '40P01';

@@ -1,4 +1,4 @@
-// A namespace that is to be there with this content: made where it is not, below one that is there.
+// Ensures that a namespace exists with this content. If it does not exist it is created, below a namespace that does.
 import { lineageOf, type NamespacePath, type Request } from '../../engine/index.js';
 import type { RecordFields } from '../api/dataset-schema.js';
 import { askedOf } from '../audit/event.js';

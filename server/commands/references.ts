@@ -1,4 +1,4 @@
-// What a new or changed record stands on: a namespace that takes records, references that hold, and the template that judges it.
+// What a new or changed record depends on: a namespace that accepts records, valid references, and the template that checks it.
 import type { Family, NamespacePath } from '../../engine/index.js';
 import { sql } from '../db/sql.js';
 import { familyCode } from '../db/tables.js';

@@ -31,7 +31,7 @@ export function mustAllow(request: Request): Rule {
   };
 }
 
-/** A record that is to be changed where it is. `namespace` is null if there is none. */
+/** A record that is changed in place. `namespace` is null if there is no such record. */
 export function mustWriteRecord(family: Family, namespace: NamespacePath | null): Rule {
   return (judge) => {
     // Decided also where there is nothing, so that it takes as long.

@@ -66,11 +66,14 @@ export interface Database {
   readonly knex: Knex;
   /** Rows for requests: prepared where statements come again, stopped by a signal. */
   readonly read: Reader;
-  /** As `read`, from a replica while there is one that is no older than was allowed. */
+  /** As `read`, but from the replica while it is no older than allowed. */
   readonly readReplica: Reader;
   /** Of the replica; null if there is none. */
   readonly replica: (() => ReplicaState) | null;
-  /** Milliseconds after which a query has to end itself, where the store cannot stop it and all others wait for it; else null. */
+  /**
+   * Milliseconds after which a query has to end itself, for a store that cannot stop it and where all others wait; null for other
+   * stores.
+   */
   readonly longestQuery: number | null;
   /** As `read`, on connections that queries cannot take: for keys and health alone. */
   readonly vital: Reader;

@@ -17,7 +17,10 @@ import { principalsOf } from '../cells/identity-groups.js';
 
 export interface HeldRegion extends Region {
   readonly scopes: readonly ScopeName[];
-  /** Those that give any of the scopes in all of the region, sorted by id; others give them again in parts of it. */
+  /**
+   * Grants that give any of the scopes throughout the region, sorted by id. Grants that give them again in parts of it are left
+   * out.
+   */
   readonly grants: readonly HeldGrant[];
 }
 
@@ -36,7 +39,7 @@ export function whatCan(
   const heldGrants = makeHeldGrants(prepared);
   const rows = subtreeRows(nodes, 0);
   const inForce = holdingsNear(rights, principals, rows).filter((holding) => holding.from <= at && at < holding.until);
-  // At one instant there is no time: what is in force is so forever.
+  // The question is about one instant, so whatever is in force then is treated as always in force.
   const holdings = inForce.map((holding) => ({ ...holding, from: -Infinity, until: Infinity }));
   const fold = makeFold(
     nodes,
@@ -85,7 +88,7 @@ export function unknownPart(policy: Policy, { provider, subject }: Identity): Un
   return { part: 'identity', meant: meant === undefined ? null : formatIdentity({ provider, subject: meant }) };
 }
 
-/** Over the namespaces of these principals' grants alone: where others have grants is nothing to this identity. */
+/** Uses only the namespaces of these principals' grants as nodes; other grants do not matter to this identity. */
 function rightsOf(policy: PreparedPolicy, principals: Int32Array): Rights {
   const all = makeRights(policy, makeNodes());
   const paths = [...principals].flatMap((principal) =>

@@ -23,7 +23,10 @@ export interface Patch {
 }
 
 export interface Fold {
-  /** Nodes in path order, each with its values at and below; what is not visited is as what is above it, at first 0. */
+  /**
+   * To be called for nodes in path order, with the values at the node and below it. A node that is not visited has the values of
+   * the node above it; at the start they are 0.
+   */
   readonly visit: (row: number, at: Timeline, below: Timeline) => void;
   /** The patches: disjoint, and exactly what was visited. Ends the fold. */
   readonly finish: () => readonly Patch[];
@@ -109,12 +112,12 @@ function joinPlanes(planes: readonly (readonly Patch[])[]): readonly Patch[] {
   return [...joined.values()];
 }
 
-/** A number for what most patches are, whole regions for all time, where texts would cost most of the time. */
+/** Most patches are whole regions for all time. Their key is a number, because building texts would take most of the time. */
 export type PlaceKey = number | string;
 
 const EXTENTS: readonly Extent[] = ['exact', 'below', 'subtree'];
 
-/** Equal exactly for patches of one region and one stretch of time. */
+/** A key that two patches share exactly if region and stretch of time are the same. */
 export function placeKey({ region: { row, extent, except }, from, until }: Patch): PlaceKey {
   const place = row * EXTENTS.length + EXTENTS.indexOf(extent);
   if (except.length === 0 && from === -Infinity && until === Infinity) return place;

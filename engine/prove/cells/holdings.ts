@@ -5,9 +5,9 @@ import type { NamespacePath } from '../../model/namespace.js';
 import { firstFrom } from '../../model/row-lists.js';
 import { endOf, type Nodes, rowsAbove } from './nodes.js';
 
-/** A grant as far as rights depend on it: what it gives, from which node, and when. */
+/** What a grant contributes to rights: which scopes, from which node down, and when. */
 export interface Holding {
-  /** Row of the grant in its policy; -1 for one that is only imagined. */
+  /** The row of the grant in its policy; -1 for a hypothetical grant. */
   readonly grant: number;
   /** Row of the node. */
   readonly row: number;
@@ -126,7 +126,7 @@ export function outermost(nodes: Nodes, changes: readonly Change[]): readonly Ro
 /** Sorted by node, then grant. */
 type PlaceHoldings = (principals: Iterable<number>, places: readonly Rows[]) => readonly Holding[];
 
-/** A search reads about so many grants. */
+/** A binary search costs about as much as reading this many grants in a row. */
 const SEARCH = 16;
 
 /**

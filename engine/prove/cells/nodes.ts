@@ -59,7 +59,7 @@ function isBelow(path: NamespacePath, node: NamespacePath): boolean {
   return node === ROOT || (path.startsWith(node) && path.charCodeAt(node.length) === 0x2f);
 }
 
-/** Where all that can stand directly below are nodes, no other path is left to be below this one. */
+/** How many children a path can have. If all of them are nodes, no other path has this node as its nearest one above. */
 function roomBelow(path: NamespacePath): number {
   return path === ROOT ? childrenThatFit(0, 0) : childrenThatFit(path.split('/').length - 1, path.length);
 }

@@ -80,7 +80,7 @@ interface Run {
   readonly last: number;
 }
 
-/** What the holdings of a run give, those that are inherited or those that are not. */
+/** The rights that a run of holdings gives: by its inherited grants, or by those that are not inherited. */
 function heldThere({ side, first, last }: Run, which: 'inherited' | 'there alone'): Timeline {
   let always = 0;
   const windows: Piece[] = [];

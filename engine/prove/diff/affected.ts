@@ -113,7 +113,7 @@ function differingPrincipals({ pair, touched }: Compared, { before, after }: Pri
   return found;
 }
 
-/** The grants of these principals that differ; all of them where the principal itself came or went. */
+/** The differing grants of these principals. If a principal was added or removed, all of its grants differ. */
 function changesOf({ pair, changes }: Compared, differing: readonly Differing[]): readonly Change[] {
   const found: Change[] = [];
   for (const { side, principal, alone } of differing) {

@@ -59,7 +59,7 @@ interface View {
   readonly lacking: Side;
   readonly members: Membership;
   readonly lackingMembers: Membership;
-  /** By grant of the side that has it, its version on the other side; -1 for none. */
+  /** For each grant of one side, the row of its version on the other side; -1 if there is none. */
   readonly other: Int32Array;
   readonly differs: Uint8Array;
   readonly change: 'added' | 'removed';
@@ -173,7 +173,7 @@ export function causeKey(cause: Cause): string {
   }
 }
 
-/** Whether the other version of a grant gives as much of the difference, so that it is not what made it. */
+/** Whether the other version of the grant gives the same part of the difference, so that the grant is not the cause. */
 function wouldCarry(
   view: View,
   pair: PolicyPair,

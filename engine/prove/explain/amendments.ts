@@ -101,7 +101,10 @@ function windowPart({ from, until }: Holding): Part {
   return { kind: 'window', text: `be in force ${windowText(notBefore, expires)}`, fields: { notBefore, expires } };
 }
 
-/** The least window with the one there is and the whole interval that was asked about: no new instant comes up. */
+/**
+ * The smallest window that contains both the present one and the interval asked about. It ends at instants that the policy already
+ * has.
+ */
 function widened({ space: { instants } }: Ground, holding: Holding, at: Instant): Holding {
   const after = instants.find((instant) => instant > at) ?? Infinity;
   const before = instants.findLast((instant) => instant <= at) ?? -Infinity;

@@ -91,7 +91,7 @@ interface Newcomer {
   readonly missing: { readonly provider?: string };
 }
 
-/** One cell of these was asked for. */
+/** Minus one: the cell that was asked for does not count. */
 function besides(cells: bigint): { readonly cells: bigint } {
   return { cells: cells - 1n };
 }
@@ -133,7 +133,7 @@ function newGrant(
   );
 }
 
-/** Each role whose members hold the scope there: those of the grants that carry it, and those inside them. */
+/** Every role whose members hold the scope there: the roles of grants that carry it, and the roles nested in those. */
 function rolesThatHold(ground: Ground, membership: Membership, { scope, at }: Wish): readonly number[] {
   const { policy, rights, space, near } = ground;
   const roles = policy.tables.roles.name.length;

@@ -241,7 +241,10 @@ function readsFromBelow(scope: ScopeName): boolean {
   return (scopeBit(scope) & READS_FROM_BELOW) !== 0;
 }
 
-/** Of related namespaces, since no edit relates others. Everything that is missing is found, not only what failed first. */
+/**
+ * Edits exist only where context and target are related, since no edit changes that. Finds everything that is missing, not just
+ * what failed first.
+ */
 function editsFor(policy: PreparedPolicy, access: Access): readonly Edit[] {
   const { scope, target, credentialScopes, namespaceRestrictions } = access;
   const lacksScope = credentialScopes !== null && !credentialScopes.includes(scope);

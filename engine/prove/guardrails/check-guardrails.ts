@@ -132,7 +132,7 @@ function toViolation(
     requires: describeRule(rule),
     file: place?.file ?? null,
     line: place?.range.start.line ?? null,
-    // What is counted comes joined, as far as that can be said of the counts.
+    // Counting rules report their sightings already joined.
     witnesses: isCount(rule)
       ? toWitnesses(scene, finding.sightings)
       : toWitnesses(scene, finding.sightings, joinIdentities),
@@ -143,7 +143,7 @@ function toViolation(
 
 const NAMED = 3;
 
-/** A window that is open on one side has no length: the grants of which that is so. */
+/** Grants whose window is open on a side, so that it has no length. */
 function openEnds({ policy }: Scene, { sightings }: Finding): { readonly help?: string } {
   const open = sightings.flatMap(({ grants, from, until }) => {
     const lacks = [...(from === -Infinity ? ['notBefore'] : []), ...(until === Infinity ? ['expires'] : [])];

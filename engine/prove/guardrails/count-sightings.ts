@@ -22,7 +22,7 @@ interface Stretch {
 /** When a place breaks the rule. */
 interface Breach {
   readonly broken: readonly Stretch[];
-  /** As far as nobody is there at all. */
+  /** The stretches of time in which nobody holds any of the scopes. */
   readonly nobody: readonly Stretch[];
 }
 

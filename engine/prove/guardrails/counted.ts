@@ -31,7 +31,7 @@ export interface Scene extends World {
   readonly counted: Counted;
 }
 
-/** What is counted as somebody else's, or not at all. */
+/** Identities that count as somebody else's, or do not count at all. */
 const NOBODY = -1;
 
 const EVERYONE: Parties = { to: null, except: { roles: [], identities: [] } };
@@ -68,7 +68,7 @@ export function countPeople(world: World, { to, except }: Parties = EVERYONE): C
 }
 
 interface Counting {
-  /** By identity row, as whom it counts. */
+  /** For each identity row, the person that it counts as. */
   readonly personOf: Int32Array;
   /** Those who count with several identities. */
   readonly several: ReadonlyMap<number, Int32Array>;
@@ -97,7 +97,7 @@ function countedBy({ policy, reach }: World, { personOf, several, namedBy }: Cou
     hasSeveral: several.size > 0,
   };
 
-  /** Those of several identities, each with all that these are in. */
+  /** The same for people with several identities, each with the principals of all their identities together. */
   function severalGroups(principals: Uint8Array): readonly Group[] {
     const { classOf, start, principals: held } = policy.holders;
     return [...several].flatMap(([person, identities]) => {

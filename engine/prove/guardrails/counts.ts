@@ -29,7 +29,7 @@ export function checkCounts(scene: Scene, rule: CountRule): Finding {
   }
   return {
     sightings: sightingsOf(scene, broken, { scopes: rule.scopes, isBroken }),
-    // Nothing that is taken away brings more identities.
+    // Removing grants never adds holders, so `atLeast` has no repair.
     repair: rule.kind === 'atLeast' ? [] : ceilingRepair(scene, rule, broken),
   };
 }

@@ -1,5 +1,5 @@
-// Who holds any of some scopes in one namespace, by which grants, when, and how many they are: what `atLeast` and `atMost`
-// count.
+// What `atLeast` and `atMost` count: who holds any of the scopes in one namespace, when, by which grants, and how many people that
+// is.
 import type { Scene } from './counted.js';
 import { listRows, rowsOf } from '../../model/row-lists.js';
 import { type Holding, holdingOf } from '../cells/holdings.js';
@@ -107,7 +107,7 @@ export function countOf(timelines: Iterable<Timeline>): Timeline {
   return { starts, values };
 }
 
-/** Those who hold the same of some grants. */
+/** People who hold the same subset of these grants. */
 export interface Sharers {
   /** Those of the grants that they hold: one at least. */
   readonly holdings: readonly Holding[];
@@ -116,8 +116,8 @@ export interface Sharers {
 }
 
 /**
- * Everybody who holds any of some grants, once. Distinguished principal by principal, so that a grant is not read for
- * each.
+ * Everybody who holds any of these grants, each listed once. People are told apart by their principals, so that no grant is read
+ * once for each person.
  */
 export function sharersOf(scene: Scene, holdings: readonly Holding[]): readonly Sharers[] {
   interface Shared {

@@ -1,11 +1,12 @@
-// Where grants of one person meet: cut into clusters that nothing outside of them bears on, each listed once for all who
-// have exactly it. Teams share most of what they hold, so that a proof over clusters does hardly anything twice.
+// Cuts what people hold into clusters of grants that meet in some namespace. Nothing outside a cluster affects it, and each is
+// listed once for all people who hold exactly it. Teams share most of what they hold, so that a proof over clusters does hardly
+// anything twice.
 import { listRows, rowsOf, sortedRows } from '../../model/row-lists.js';
 import type { Group } from '../cells/identity-groups.js';
 import { type Holding, type Rows, subtreeRows } from '../cells/holdings.js';
 import { endOf, type Nodes } from '../cells/nodes.js';
 
-/** All that some identities hold that counts at a node, or at and below it; outside of that they break nothing here. */
+/** Everything that some identities hold at a node, or at and below it. Outside of these rows they break nothing. */
 export interface Cluster {
   /** Sorted by node, then grant; those bound above the rows inherit. */
   readonly holdings: readonly Holding[];
@@ -19,7 +20,7 @@ export interface ClusterSpace {
   readonly nodes: Nodes;
   /** The node at and below which the rule counts. */
   readonly under: number;
-  /** By scopes, 1 where a cell in which these are held breaks the rule; more scopes never mend it. */
+  /** Indexed by a set of scopes: 1 if a cell where these are held breaks the rule. Adding scopes never makes it hold again. */
   readonly breaks: Uint8Array;
 }
 
@@ -138,7 +139,7 @@ function makeCut(
         const position = held[i] ?? 0;
         if (inheritAt[position] === 1) passedOn |= scopesAt[position] ?? 0;
       }
-      // Where what is passed on may break the rule by itself, all below is one with it.
+      // If the inherited scopes may already break the rule, everything below belongs to the same cluster.
       if (breaks[passedOn] === 1) {
         takeRun(above, { from, until }, subtreeRows(nodes, row));
         return;

@@ -74,7 +74,7 @@ function sightingsOf(
   { holdings, rows, identities }: Cluster,
   broken: (held: number) => number,
 ): readonly Sighting[] {
-  // Not scope by scope: a witness is to show both sides.
+  // Folds all scopes together, because a witness has to show both sides.
   const fold = makeFold(nodes, [ALL_SCOPES]);
   walkRights({ nodes, rows, sides: [holdings] }, (row, [at], [below]) => {
     if (at !== undefined && below !== undefined) fold.visit(row, mapTimeline(at, broken), mapTimeline(below, broken));

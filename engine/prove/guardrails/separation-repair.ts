@@ -52,7 +52,7 @@ interface Candidate {
   readonly side: number;
   /** Positions of the clusters that it is in. */
   readonly places: number[];
-  /** How many grants of other sides it meets there: no more than a measure, as time is not looked at. */
+  /** How many grants of other sides it meets there. This is only an estimate, because time is ignored. */
   conflicts: number;
 }
 
@@ -90,7 +90,7 @@ interface Kept {
 
 const NONE: Kept = { at: NOTHING, passed: NOTHING, inside: NOTHING };
 
-/** What kept grants give somewhere where this one would count, while it would be in force. */
+/** The scopes that kept grants give in any place where this grant would count, while it is in force. */
 function scopesBeside(kept: ReadonlyMap<number, Kept>, holding: Holding, above: readonly number[]): number {
   const here = kept.get(holding.row) ?? NONE;
   return above.reduce(

@@ -1,4 +1,4 @@
-// `bailiwick config check|example`: every setting and where it comes from, and a file to begin with.
+// `bailiwick config check|example`: every setting with its source, and an example file to start from.
 import type { Command } from 'commander';
 import type { ChosenSetting, ConfigFault, SettingFlags } from '../../config/index.js';
 import type { FileFinding } from '../check-files.js';

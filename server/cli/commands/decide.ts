@@ -59,7 +59,7 @@ async function decide(io: CliIo, policyPath: string, options: Options): Promise<
       .map(({ bytes }) => answerLine(policy, bytes, at));
     if (answers.some((answer) => 'error' in answer)) io.setStatus(EXIT.usage);
     await write(io.stdout, answers.map((answer) => renderAnswer(answer, options.format)).join(''));
-    // Nobody reads any more (`| head`), so nobody asks.
+    // The reader went away (`| head`), so no more requests are decided.
     if (isClosed(io.stdout)) break;
   }
 }

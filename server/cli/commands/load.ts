@@ -53,7 +53,7 @@ async function load(io: CliIo, dataset: string, options: Options): Promise<void>
   const config = await configOf(io, options);
   const input = await openInput(io, dataset);
   const size = await inputSize(io, dataset);
-  // A batch takes as long as it takes: nobody waits for an answer.
+  // No time limit: no client waits for the answer.
   const db = await openStore(io, config, { statementTimeout: 0, ...(options.dryRun === true && { asItIs: true }) });
   const started = Date.now();
   const record = audit.makeOperatorRecorder(instantOf(started));

@@ -24,7 +24,7 @@ async function migrateStore(io: CliIo, options: Options): Promise<void> {
     import('../render/text.js'),
   ]);
   const config = await configOf(io, options);
-  // A migration may take as long as it takes.
+  // Migrations have no time limit.
   const database = await openDatabase({
     ...storeOf(config),
     ...config.database,

@@ -196,7 +196,7 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
       await gateway.close(config.shutdown);
       if (typeof ended !== 'string') throw ended;
     } finally {
-      // Nothing that is looked at may find the store closed.
+      // Reloading stops first, so that it never finds the store closed.
       await reload.stop();
       await opened.audit?.trail.close();
       await db.close();

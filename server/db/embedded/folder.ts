@@ -77,8 +77,8 @@ export function creationFailure(error: unknown, dataDir: string): StoreError {
 }
 
 /**
- * Makes a new store, written through to the disk, and puts it into its place; `guard` ends who is not the owner by then, since another
- * one has removed the draft. Rejects with the words of what made it.
+ * Makes a new store, written through to the disk, and moves it to its place. `guard` ends a process that is no longer the owner by
+ * then, since the new owner has removed the draft. Rejects with the error output of the process that made it.
  */
 export async function createStore(dataDir: string, guard: () => void): Promise<void> {
   const draft = join(unfinishedFolder(dataDir), randomBytes(6).toString('hex'));
