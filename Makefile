@@ -6,7 +6,7 @@ JEST := node --experimental-vm-modules --no-warnings node_modules/jest/bin/jest.
 NODE_OK := var v = process.versions.node.split("."); process.exit(v[0] > 20 || (v[0] == 20 && v[1] >= 19) ? 0 : 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help node setup build run test test-deep test-nodes check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench bench-policy bench-query bench-commands bench-swap clean
+.PHONY: help node setup build run test test-deep test-nodes check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench bench-decide bench-policy bench-query bench-commands bench-swap clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,7 +49,10 @@ ci: check test test-nodes reproducible ## what CI runs: check, test, other lines
 reproducible: build ## compile policies/ in other places, times and languages: always the same bytes
 	@node .ci/reproducible.mjs
 
-bench: build bench/decisions/node_modules ## decisions a second beside casbin, CASL and Cedar (ARGS="--million" for 1,000,000 grants too)
+bench: build bench/decisions/node_modules ## every bench at a modest size, and one page of it all, .run/bench.md (ARGS="swaps queries" for some)
+	@node bench/all.mjs $(ARGS)
+
+bench-decide: build bench/decisions/node_modules ## decisions a second beside casbin, CASL and Cedar (ARGS="--million" for 1,000,000 grants too)
 	@node bench/decisions/measure.mjs $(ARGS)
 
 bench/decisions/node_modules: bench/decisions/package-lock.json

@@ -1,4 +1,4 @@
-// `make bench`: decisions a second beside other authorization libraries, on one machine in one run. Each contestant has a process of
+// `make bench-decide`: decisions a second beside other authorization libraries, on one machine in one run. Each contestant has a process of
 // its own, passes are interleaved, every answer is checked against a slow reference.
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,14 +8,14 @@ import { parseArgs, promisify } from 'node:util';
 import { CONTESTANTS } from './contestants.mjs';
 import { print, summarize } from './report.mjs';
 
-const HELP = `Usage: make bench ARGS="[options]"
+const HELP = `Usage: make bench-decide ARGS="[options]"
 
   --grants <n,n>   sizes of the policy (1000,10000,100000)
   --million        1,000,000 grants, too
   --passes <n>     of all contestants, one after the other (3)
   --only <text>    contestants whose names contain it
   --seed <n>       of everything that is generated (1)
-  --out <file>     where the figures go as JSON (.run/bench.json)
+  --out <file>     where the figures go as JSON (.run/bench-decide.json)
 `;
 
 const MILLION = 1_000_000;
@@ -67,7 +67,7 @@ function readOptions() {
       passes: { type: 'string', default: '3' },
       only: { type: 'string', default: '' },
       seed: { type: 'string', default: '1' },
-      out: { type: 'string', default: '.run/bench.json' },
+      out: { type: 'string', default: '.run/bench-decide.json' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -88,7 +88,7 @@ if (options === null) {
   process.stderr.write(HELP);
   process.exitCode = 2;
 } else if (!existsSync(here('../../dist/engine/index.js'))) {
-  process.stderr.write('nothing is built: run `make bench`\n');
+  process.stderr.write('nothing is built: run `make bench-decide`\n');
   process.exitCode = 2;
 } else {
   const machine = {

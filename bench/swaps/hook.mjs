@@ -23,6 +23,8 @@ if (isMainThread && cluster.isPrimary && process.send !== undefined) {
     process.send(what === 'memory' ? await held() : pauses);
   });
   process.channel?.unref();
+  // Whoever measures has gone.
+  process.on('disconnect', () => process.exit());
 }
 
 async function held() {

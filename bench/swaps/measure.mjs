@@ -19,6 +19,7 @@ const HELP = `Usage: make bench-swap ARGS="[options]"
   --small <n>     swaps of a small one (1000)
   --seconds <n>   for each number of processes (5)
   --seed <n>      of the large policy (1)
+  --only <part>   small, processes or large
   --out <file>    where the figures go as JSON (.run/bench-swap.json)
 `;
 
@@ -35,13 +36,16 @@ async function main(settings) {
   const before = loadNow();
   try {
     const small = await compileBoth(makeFolder(folder, 'small'), { grants: 0 });
-    await measureSmall({ settings, figures, folder, snapshots: small });
-    for (const processes of PROCESSES) {
+    const has = (part) => settings.only === '' || settings.only === part;
+    if (has('small')) await measureSmall({ settings, figures, folder, snapshots: small });
+    for (const processes of has('processes') ? PROCESSES : []) {
       await measureProcesses({ settings, figures, folder, snapshots: small }, processes);
     }
-    say(`compiling two policies of ${settings.grants} grants`);
-    const large = await compileBoth(makeFolder(folder, 'large'), settings);
-    await measureLarge({ settings, figures, folder, snapshots: large });
+    if (has('large')) {
+      say(`compiling two policies of ${settings.grants} grants`);
+      const large = await compileBoth(makeFolder(folder, 'large'), settings);
+      await measureLarge({ settings, figures, folder, snapshots: large });
+    }
     writeReport({ settings, figures, before, postgres: null });
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -212,6 +216,7 @@ const { values } = parseArgs({
     small: { type: 'string', default: '1000' },
     seconds: { type: 'string', default: '5' },
     seed: { type: 'string', default: '1' },
+    only: { type: 'string', default: '' },
     out: { type: 'string', default: '.run/bench-swap.json' },
     help: { type: 'boolean', default: false },
   },
@@ -219,5 +224,5 @@ const { values } = parseArgs({
 if (values.help) print(HELP);
 else {
   const [grants, large, small, seconds, seed] = ['grants', 'large', 'small', 'seconds', 'seed'].map((name) => Number(values[name])); // prettier-ignore
-  await main({ grants, large, small, seconds, seed, out: values.out });
+  await main({ grants, large, small, seconds, seed, only: values.only, out: values.out });
 }
