@@ -25,7 +25,18 @@ interface Manifest {
 }
 
 interface Lockfile {
-  readonly packages: Readonly<Record<string, { readonly resolved?: string; readonly integrity?: string }>>;
+  readonly packages: Readonly<
+    Record<
+      string,
+      {
+        readonly resolved?: string;
+        readonly integrity?: string;
+        readonly version?: string;
+        readonly hasInstallScript?: boolean;
+        readonly dev?: boolean;
+      }
+    >
+  >;
 }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -208,6 +219,30 @@ describe('the repository', () => {
     const locked = Object.entries(lock.packages).filter(([path]) => path !== '');
     expect(locked.length).toBeGreaterThan(100);
     expect(locked.filter(([, entry]) => entry.resolved !== undefined || entry.integrity === undefined)).toEqual([]);
+  });
+
+  it.each([
+    ['knex', '2.4.0'],
+    ['ajv', '8.18.0'],
+    ['yaml', '2.8.3'],
+    ['path-to-regexp', '8.4.0'],
+    ['body-parser', '2.2.1'],
+    ['qs', '6.16.0'],
+    ['express', '5.0.0'],
+  ])('O12 serves requests with %s from %s on alone', (name, floor) => {
+    const numbers = (version = '0'): number =>
+      version.split('.').reduce((sum, part) => sum * 10_000 + Number.parseInt(part, 10), 0);
+    const served = Object.entries(lock.packages).filter(
+      ([path, { dev }]) => dev !== true && (path === `node_modules/${name}` || path.endsWith(`/node_modules/${name}`)),
+    );
+    expect(served).not.toEqual([]);
+    expect(served.filter(([, { version }]) => numbers(version) < numbers(floor))).toEqual([]);
+  });
+
+  it('O12 runs no script of a package that is installed', () => {
+    expect(read('.npmrc')).toMatch(/^ignore-scripts=true$/m);
+    const served = Object.entries(lock.packages).filter(([, { dev }]) => dev !== true);
+    expect(served.filter(([, { hasInstallScript }]) => hasInstallScript === true)).toEqual([]);
   });
 
   it('speaks of no machine but the one it runs on, and leaves nothing for later', () => {

@@ -1,7 +1,7 @@
 // What commands ask of a running gateway: through its Unix socket, which this user's gateway alone can own, or by the URL of an admin
 // listener with an admin key. A key goes over no network in clear text, and no answer is believed that is not one of ours.
 import { type Command, Option } from 'commander';
-import { lstatSync } from 'node:fs';
+import { lstatSync, type Stats } from 'node:fs';
 import { request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { parseKey } from '../auth/key-text.js';
@@ -60,8 +60,7 @@ function overSocket(config: Config): AdminClient {
   const path = adminSocketOf(config);
   if (path === null) throw usage('the settings turn the admin socket off', 'name a listener with `--admin-url`');
   return (method, target, body, patience) => {
-    const facts = lstatSync(path, { throwIfNoEntry: false });
-    if (facts === undefined) throw unreachable(path, 'there is no such socket');
+    const facts = factsOf(path);
     const own = process.getuid?.() ?? 0;
     // Root may ask the gateway of any user, whoever that is.
     if (!facts.isSocket() || (facts.uid !== own && own !== 0))
@@ -69,6 +68,14 @@ function overSocket(config: Config): AdminClient {
     const options = { socketPath: path, method, path: target, headers: { host: 'localhost' } };
     return ask(httpRequest, options, { shown: path, body, patience });
   };
+}
+
+function factsOf(path: string): Stats {
+  try {
+    return lstatSync(path);
+  } catch (error) {
+    throw unreachable(path, REASONS.get(systemCodeOf(error)) ?? systemCodeOf(error));
+  }
 }
 
 function overTcp(url: URL, key: string | null): AdminClient {
@@ -167,6 +174,8 @@ function ask(
 const REASONS: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'nobody listens there'],
   ['ENOENT', 'there is no such socket'],
+  ['ENOTDIR', 'there is no such socket'],
+  ['ENAMETOOLONG', 'its path is too long for a socket'],
   ['EACCES', 'this user may not connect'],
   ['ENOTFOUND', 'there is no host with this name'],
   ['ECONNRESET', 'the connection was closed'],

@@ -72,8 +72,8 @@ export async function readConfig(sources: ConfigSources): Promise<ConfigReading>
     values.set(row.key, await valueOf(row, chosen, { cwd: sources.cwd, faults }));
   }
   const settings = file.rows.map((row) => tellChosen(row, chosen.get(row.key) ?? null));
-  // The file is read whole, also where something nearer wins: what is wrong in it is wrong.
-  for (const one of file.given) if (chosen.get(one.row.key) !== one) parseGiven(one, faults);
+  // All is read, also where something nearer wins: what is wrong is wrong. Other programs may mean something else by `DATABASE_URL`.
+  for (const one of given.filter(isOurs)) if (chosen.get(one.row.key) !== one) parseGiven(one, faults);
   const assembled = faults.length > 0 ? null : assemble(values, file);
   const contradictions = assembled === null ? [] : contradictionsOf(assembled);
   faults.push(...contradictions.map((one) => contradictionFault(one, chosen)));
@@ -108,6 +108,10 @@ function givenByVariables(rows: readonly Row[], { env, cwd }: ConfigSources): re
         : [{ row, level: 'environment', place, written: typeOf(row).fromText(text), base: cwd }];
     }),
   );
+}
+
+function isOurs({ level, place }: Given): boolean {
+  return level !== 'environment' || place.startsWith('BAILIWICK_');
 }
 
 /** By the key of the row. */

@@ -26,7 +26,7 @@ const UNVERIFIED = { ok: false, signatures: [] };
 const DAMAGED = { file: 'damaged.json', sha256: DIGEST };
 const NOTHING = {};
 
-const UNCONFIGURED = { ok: false, file: null, settings: expect.any(Array) };
+const UNCONFIGURED = { ok: false, file: null, settings: expect.any(Array), warnings: [] };
 
 /** What is typed, exit status, and everything that the object says beside `error`. */
 const FAILURES: readonly (readonly [args: readonly string[], status: number, fields: object])[] = [

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it, test } from '@jest/globals';
 import { parseStrictJson, pointerTo } from '../../server/json.js';
 
@@ -160,6 +161,23 @@ describe('parseStrictJson refuses', () => {
   it('takes nesting at the limit', () => {
     expect(parseStrictJson(nested(32), LIMITS).ok).toBe(true);
   });
+
+  it.each(['[', '{"a":', '[{"a":'])(
+    'B08 is called with little of the stack left, in an asynchronous context: %s',
+    (open) => {
+      const text = `{"where":${open.repeat(40_000)}`;
+      // As deep as the stack goes, and back by a tenth of it.
+      let deepest = 0;
+      const descend = (depth: number, until: number, then: () => unknown): unknown => {
+        deepest = Math.max(deepest, depth);
+        return depth < until ? [descend(depth + 1, until, then)][0] : then();
+      };
+      expect(() => descend(0, Infinity, () => null)).toThrow(RangeError);
+      const found = new AsyncLocalStorage().run({}, () => descend(0, Math.floor(deepest * 0.9), () => parsed(text)));
+      expect(deepest).toBeGreaterThan(2_000);
+      expect(found).toMatchObject({ code: 'request.too_deep' });
+    },
+  );
 
   it('leaves Object.prototype alone', () => {
     parsed('{"__proto__":{"namespace":"/b"}}');

@@ -9,6 +9,7 @@ import { type CliIo, write, writeJson } from '../io.js';
 import { type OpenAudit, openAudit } from '../open-audit.js';
 import { openStore } from '../open-store.js';
 import { type PolicyAtStart, policyAtStart } from '../policy-at-start.js';
+import { localConflicts } from '../local-conflicts.js';
 import { escapeText } from '../render/escape.js';
 import { onReload, onTermination } from '../signals.js';
 import type { AdminDoors, AuthenticationError, Gateway, GatewayMode } from '../../compose.js';
@@ -109,6 +110,12 @@ async function local(io: CliIo, options: Options): Promise<void> {
       },
       { help: 'use --listen 127.0.0.1:8080, or `bailiwick serve` for a network' },
     );
+  }
+  const conflicts = localConflicts(config).map((key) => `\`${key}\``);
+  if (conflicts.length > 0) {
+    const message = `local mode asks nobody for a credential, and the settings expect more: ${conflicts.join(', ')}`;
+    const help = 'use `bailiwick serve`, or other settings with --config';
+    throw new CliFailure(EXIT.usage, { code: 'local.settings', message }, { help });
   }
   await run(io, { config, found: null, format: options.format });
 }

@@ -221,6 +221,14 @@ describe('faults', () => {
       { env: { BAILIWICK_SECRETS_FILE: 's' } },
       [/^BAILIWICK_SECRETS_FILE: is not available/],
     ],
+    [
+      'a variable that a flag overrides',
+      {
+        flags: { policy: 'p', listen: '127.0.0.1:1' },
+        env: { BAILIWICK_LISTEN: 'x', BAILIWICK_POLICY_URL: 'ftp://x/' },
+      },
+      [/^BAILIWICK_LISTEN: must be `host:port`/, /^BAILIWICK_POLICY_URL: must begin with `https/],
+    ],
     ['an address without port', { flags: { listen: 'localhost' } }, [/^--listen: must be `host:port`/]],
     ['a port that is none', { flags: { listen: '127.0.0.1:70000' } }, [/^--listen: must be/]],
     ['a missing file that was named', { flags: { config: 'nothing.yaml' } }, ['nothing.yaml: is missing']],
@@ -304,7 +312,7 @@ describe('faults', () => {
       { flags: { listen: 'x' }, env: { DATABASE_URL: 'mysql://x' }, file: 'policy: ""\n' },
       [/^DATABASE_URL: /, /^--listen: /, /^bailiwick.yaml:1:/],
     ],
-  ])('%s', async (_name, sources, expected) => {
+  ])('O13 %s', async (_name, sources, expected) => {
     const faults = await faultsOf(sources);
     expect(faults).toHaveLength(expected.length);
     for (const pattern of expected) {

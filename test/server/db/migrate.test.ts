@@ -68,6 +68,15 @@ for (const store of testStores()) {
       expect(rest).toEqual([first, first, first]);
     });
 
+    it.each(['', '00', 'ab'.repeat(31)])('O11 begin with no secret that is too short: "%s"', async (hex) => {
+      const { cursor } = await readSecrets(db);
+      const put = (bytes: Uint8Array): Promise<unknown> =>
+        db.knex.raw("UPDATE secrets SET value = ? WHERE name = 'cursor'", [Buffer.from(bytes)]);
+      // The store itself refuses it, or whoever reads it does.
+      await expect(put(Buffer.from(hex, 'hex')).then(() => readSecrets(db))).rejects.toThrow(/secret/);
+      await put(cursor);
+    });
+
     it('refuse a store that a newer release has migrated', async () => {
       await db.knex('schema_migrations').insert({ name: '0099-of-the-future', batch: 2 });
       await expect(migrate(db)).rejects.toMatchObject({ code: 'store.version' });
