@@ -4,6 +4,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { CLI } from './run-cli.js';
 
+/** Of a gateway that serves for hours the last lines are kept. */
+const KEPT_CHARACTERS = 16 * 1024 * 1024;
+
 const running: ChildProcess[] = [];
 
 afterAll(() => {
@@ -57,6 +60,7 @@ async function start(flags: readonly string[], dataDir: string | null, [verb, ..
   let errors = '';
   stderr.on('data', (chunk: Buffer) => {
     errors += chunk.toString();
+    if (errors.length > 2 * KEPT_CHARACTERS) errors = errors.slice(-KEPT_CHARACTERS);
   });
   const line = await Promise.race([
     once(stdout, 'data').then(([chunk]: Buffer[]) => String(chunk)),
