@@ -159,7 +159,7 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
       ],
       [
         'rollback',
-        'put an earlier snapshot in force again; no source undoes it before it offers another',
+        'put an earlier snapshot in force again; a source undoes that only by offering another one',
         async () => (await import('./commands/snapshots.js')).defineRollback,
       ],
       [

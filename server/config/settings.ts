@@ -103,7 +103,7 @@ export const SETTINGS = Object.freeze({
   workers: setting(count(1, 64), {
     default: 1,
     flag: '--workers <count>',
-    doc: 'processes that answer requests; from two on, this one looks after them and does what is done once',
+    doc: 'processes that answer requests; with two or more, this process manages them and owns the log, an embedded store and the sources',
   }),
   authentication: AUTHENTICATION,
   database: group('connections to the store, and their time limits', {

@@ -87,7 +87,7 @@ export async function loadDataset(
       way = stored.way;
       tally.add(full, stored);
     });
-    // Whoever awaits `storing` next gets the failure; until then it is not unheard of.
+    // The next `await` of `storing` gets the failure. Until then this keeps it from being an unhandled rejection.
     storing.catch(() => undefined);
   };
 
@@ -109,7 +109,7 @@ export async function loadDataset(
     }
     await flush();
   } finally {
-    // Also when reading fails: what is being stored is seen to its end.
+    // Even if reading fails, the batch that is being stored is finished.
     await storing;
   }
   return tally.report();
@@ -193,7 +193,7 @@ async function storeRecorded(
   return stored;
 }
 
-/** Stores the batch, hears what became of it, and takes it back. */
+/** Stores the batch, notes the outcome, and rolls it back. */
 async function tryBatch(
   db: Database,
   rows: readonly LoadRow[],

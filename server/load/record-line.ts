@@ -89,7 +89,7 @@ export function readRecordLine({ number, bytes }: DatasetText, { count, schemas 
   return { ok: true, row: { line: number, bytes: bytes.length, ...content, ...identify(shape.line, content, count) } };
 }
 
-/** Also where it goes on on the next line. */
+/** Applies even if the value continues on the next line. */
 function isArray(bytes: Uint8Array): boolean {
   return bytes[bytes.findIndex((byte) => byte !== 0x20 && byte !== 0x09)] === 0x5b;
 }

@@ -1,5 +1,5 @@
-// What templates ask of the records of a batch: each resource and run whose template has a schema is judged by it, by the code
-// that judges what comes by the API. Compiled schemas are kept from batch to batch, bounded in number.
+// Checks the records of a batch against the schemas of their templates, with the same code that checks records from the API.
+// Compiled schemas are kept from batch to batch, bounded in number.
 import type { Knex } from 'knex';
 import { rowsOf, sql } from '../db/sql.js';
 import { pointerTo } from '../json.js';

@@ -29,7 +29,7 @@ export type Recorded =
       readonly kind: 'recorded' | 'in_force';
       readonly generation: number;
     }
-  /** It was offered last and something else was chosen since: it is not taken again before another one is offered. */
+  /** The source offered it last, and somebody chose another since. It is not taken again until the source offers another one. */
   | { readonly kind: 'held'; readonly newest: StoredActivation }
   /** Another one became the newest. */
   | { readonly kind: 'superseded' }
@@ -102,7 +102,7 @@ export function storedActivations({
     transaction(async (within) => {
       const [newest = null] = (await rowsOf<Row>(within, sql`${NEWEST_FIRST} LIMIT ${1}::integer`)).map(toStored);
       const refusal = await refusalOf(within, activation, newest);
-      // What is asked for and is so already was asked for all the same.
+      // Asking for what is in force already still counts as asked.
       if (refusal?.kind === 'in_force') await beside?.(within, refusal.generation);
       if (refusal !== null) return refusal;
       const generation = (newest?.generation ?? 0) + 1;

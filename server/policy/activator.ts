@@ -59,7 +59,7 @@ export interface Choice extends Pick<NewActivation, 'reason' | 'askedBy'> {
 export type Chosen =
   { readonly kind: 'chosen'; readonly active: Active } | { readonly kind: 'refused'; readonly fault: PolicyFault };
 
-/** All but `newest` reject where the store fails: what is not written down is not done. */
+/** All but `newest` reject if the store fails: an activation that cannot be stored does not happen. */
 export interface Activator {
   readonly snapshots: Snapshots;
   readonly activations: Activations;
@@ -102,7 +102,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
     { generation, reason }: Pick<StoredActivation, 'generation' | 'reason'>,
   ): Active => {
     const before = policies.current();
-    // Recorded again, it stays the same handle, and all that is remembered of it.
+    // Recorded again, a policy keeps its handle, and with it everything that is remembered about it.
     const isSame = next.policy.digest === before.policy.digest;
     const after = policies.activate(isSame ? { ...next, ...kept(before, next) } : next, reason, generation);
     newest = Math.max(newest, generation);
@@ -118,7 +118,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
       const reason = 'the snapshot that took its place carries a false label';
       const { policy, statement, ...rest } = before;
       const activation = { kind: 'rolled_back', policy, statement: null, reason, askedBy: 'gateway' } as const;
-      // It returns whether the store can be told or not.
+      // The earlier policy returns even if the store cannot be told.
       const recorded = await activations
         .record({ ...activation, at: clock.now(), after: bad.generation })
         .catch(() => null);

@@ -15,7 +15,7 @@ export interface FollowActivationsOptions {
   readonly activator: Pick<Activator, 'catchUp'>;
   readonly policies: Pick<ActivePolicy, 'confirm' | 'current' | 'fallBehind' | 'state'>;
   readonly log: Logger;
-  /** Who has to say that what is in force is still the one to serve: the store, where there is no other source. */
+  /** Who confirms that the policy in force is still current: the store, if there is no other source. */
   readonly confirmedBy: 'store' | 'source';
 }
 

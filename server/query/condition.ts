@@ -69,7 +69,7 @@ const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
   ...(['has', 'hasAny', 'hasAll'] as const).map((operator) => [operator, { kind: 'containment', operator }] as const),
 ]);
 
-/** What people write who come from another query language, and what it is called here. */
+/** Operators of other query languages, and their names here. */
 const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ...['equals', 'equal', 'is', '=', '==', '===', '$eq'].map((name) => [name, 'eq'] as const),
   ...['neq', 'not', 'notEquals', 'isNot', '!=', '<>', '$ne'].map((name) => [name, 'ne'] as const),

@@ -31,7 +31,7 @@ interface FirstOfRoots {
   /** Records that are wanted at most, and how many in truth. */
   readonly size: number;
   readonly wanted: Fragment;
-  /** What is found has to be the first there is, but how much of it is not as important as to find it soon. */
+  /** The records that are found must be the first ones. That they are found soon matters more than how many they are. */
   readonly about: boolean;
 }
 

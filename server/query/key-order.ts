@@ -122,7 +122,7 @@ function towards(direction: Direction, column: Fragment): Fragment {
   return direction === 'asc' ? column : sql`${column} DESC`;
 }
 
-/** By what a run goes on, so that a place in it can be told. */
+/** The key that rises along a run, by which places in it are named. */
 export interface RunKey {
   /** Its name among `keyColumns`. */
   readonly output: Fragment;

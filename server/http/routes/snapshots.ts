@@ -131,7 +131,7 @@ export function makeSnapshotRoutes({
     path: '/admin/v1/rollback',
     access: 'admin',
     operationId: 'rollBack',
-    summary: 'Put an earlier snapshot in force again; no source undoes it before it offers another',
+    summary: 'Put an earlier snapshot in force again; a source undoes that only by offering another one',
     input: { body: ROLLBACK_BODY },
     problems: ['snapshot.not_found', 'snapshot.refused', 'snapshot.rollback_refused'],
     output: { 200: { type: 'application/json', schema: ACTIVATED_SCHEMA } },

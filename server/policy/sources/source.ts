@@ -27,7 +27,7 @@ export type Content =
 
 export type Found =
   | { readonly kind: 'offer'; readonly offer: Offer }
-  /** It offers what it offered last: that is still the one to serve. */
+  /** It offers the same as before, which is thereby confirmed. */
   | { readonly kind: 'same' }
   /** Somebody is still writing. */
   | { readonly kind: 'unsettled' }

@@ -44,7 +44,7 @@ interface Seen {
 
 export function makeUrlSource(options: UrlSourceOptions): Source {
   const { url, statements, maxBytes = POLICY_LIMITS.snapshotBytes } = options;
-  // What is asked for may hold what lets one in.
+  // The requested address may contain a credential.
   const { origin, pathname } = new URL(url);
   const shown = `${origin}${pathname}`;
   const beside = besideOf(url);
