@@ -18,9 +18,9 @@ import { makeFolder } from '../support/temp-folder.js';
 import { times } from '../support/test-runs.js';
 
 const WRITERS = 4;
-const KILLS = times({ usual: 1, deep: 20 });
+const KILLS = times({ usual: 1, deep: 12 });
 /** What is acknowledged before the next kill. */
-const ENOUGH = times({ usual: 24, deep: 400 });
+const ENOUGH = times({ usual: 24, deep: 200 });
 
 interface Reply {
   readonly status: number;

@@ -5,7 +5,7 @@ import { type CommandDoors, openCommandDoors, type Sending } from '../support/co
 import { describeOnStores } from '../support/stores.js';
 import { times } from '../support/test-runs.js';
 
-const PAIRS = times({ usual: 60, deep: 3_000 });
+const PAIRS = times({ usual: 60, deep: 1_000 });
 /** Standard deviations by which one kind has to be the slower one in more pairs than the other: by chance once in two million. */
 const SURE = 5;
 /** Of the time that a request takes. */

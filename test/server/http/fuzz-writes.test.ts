@@ -40,6 +40,9 @@ const ROUTES: Readonly<Record<Door, readonly (readonly [RegExp, readonly string[
     [/^\/admin\/v1\/keys$/, ['GET', 'POST']],
     [/^\/admin\/v1\/keys\/[^/]+\/revoke$/, ['POST']],
     [/^\/admin\/v1\/status$/, ['GET']],
+    [/^\/admin\/v1\/snapshots$/, ['GET']],
+    [/^\/admin\/v1\/snapshots\/[^/]+\/activate$/, ['POST']],
+    [/^\/admin\/v1\/rollback$/, ['POST']],
   ],
 };
 const PATHS: Readonly<Record<Door, readonly string[]>> = {
@@ -60,7 +63,15 @@ const PATHS: Readonly<Record<Door, readonly string[]>> = {
     '/api/v1/batch',
     '/api/v1/permissions',
   ],
-  admin: ['/admin/v1/keys', '/admin/v1/keys/4h7t2m9xk3q8w5zc/revoke', '/admin/v1/status'],
+  admin: [
+    '/admin/v1/keys',
+    '/admin/v1/keys/4h7t2m9xk3q8w5zc/revoke',
+    '/admin/v1/status',
+    '/admin/v1/snapshots',
+    `/admin/v1/snapshots/sha256:${'0'.repeat(64)}/activate`,
+    `/admin/v1/snapshots/${CANARY}/activate`,
+    '/admin/v1/rollback',
+  ],
 };
 const SPELLINGS: readonly ((path: string) => string)[] = [
   (path) => `${path}/`,
@@ -196,6 +207,7 @@ const right = fc.oneof(
     commands: all.map((body) => ({ method: 'POST', path: '/api/v1/resources', body })),
   })),
   fc.constant({ actor: 'ci', identities: ['orcid:ci'] }),
+  fc.record({ reason: fc.constant(CANARY), to: fc.constantFrom(`sha256:${'0'.repeat(64)}`, CANARY) }),
 );
 const text = fc.oneof(
   { weight: 4, arbitrary: right.map((one) => JSON.stringify(one)) },
@@ -237,6 +249,7 @@ const sending: fc.Arbitrary<Sending> = fc.constantFrom<Door>('api', 'api', 'api'
 function bodyOf({ url }: Sending): string {
   const made = { namespace: '/labs', name: CANARY };
   if (url.endsWith('/keys')) return JSON.stringify({ actor: 'ci', identities: ['orcid:ci'] });
+  if (/\/(?:activate|rollback)$/.test(url)) return JSON.stringify({ reason: CANARY });
   if (url.endsWith('/copies')) return JSON.stringify({ destination: '/labs', name: CANARY });
   if (url.endsWith('/batch')) {
     return JSON.stringify({ commands: [{ method: 'POST', path: '/api/v1/resources', body: made }] });
