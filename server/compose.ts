@@ -217,6 +217,8 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
         policies,
         activator,
         shadow,
+        rule,
+        clock,
         ages,
         readiness,
         metrics: [metrics, processMetrics()],

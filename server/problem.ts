@@ -200,6 +200,11 @@ const KINDS = {
     title: 'The change must name the revision that it changes',
     help: 'Read the record, and send the value of its `ETag` as `If-Match`.',
   },
+  'snapshot.invalid': {
+    status: 422,
+    title: 'What was sent is not a snapshot that could be served',
+    help: '`errors` says why. Send the bytes of a snapshot file as `bailiwick compile` writes it, or `{"snapshot","statement"}` with its text and its signed statement; where signatures are required, sign it first.',
+  },
   'limit.rate': {
     status: 429,
     title: 'Too many requests',
@@ -294,7 +299,7 @@ export type AuthenticationFault =
   | 'issuer';
 
 /** Which of the limits was reached. */
-export type LimitName = 'actor' | 'address' | 'concurrency' | 'unauthenticated' | 'unread-bytes';
+export type LimitName = 'actor' | 'address' | 'concurrency' | 'unauthenticated' | 'unread-bytes' | 'uploads';
 
 export interface ProblemDetail {
   /** In place of the usual one, where the route has more to say. */

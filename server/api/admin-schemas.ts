@@ -116,6 +116,24 @@ export const ACTIVATED_SCHEMA = Object.freeze({
   ...whole({ snapshot: digest, generation: { type: 'integer', minimum: 1 } }),
 });
 
+export const STORED_SCHEMA = Object.freeze({
+  title: 'StoredSnapshot',
+  ...whole({
+    snapshot: digest,
+    decisions: digest,
+    generation: nullable({ description: 'Of its last activation.', type: 'integer', minimum: 1 }),
+  }),
+});
+
+/** As far as it is looked at before a thread reads it. */
+export const UPLOAD_SCHEMA = schema({
+  title: 'SnapshotFile',
+  description:
+    'The bytes of a snapshot file, or `snapshot`, its text as a string, with `statement`, its signed statement (DSSE).',
+  type: 'object',
+  required: ['snapshot'],
+});
+
 export interface ActivateBody {
   readonly reason?: string;
 }

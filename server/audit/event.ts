@@ -35,6 +35,7 @@ export type Operation =
   | 'key.create'
   | 'key.revoke'
   | 'snapshot.publish'
+  | 'snapshot.store'
   | 'snapshot.activate'
   | 'snapshot.rollback'
   | 'shadow.begin'

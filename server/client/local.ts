@@ -55,6 +55,8 @@ export function inProcess(app: App): Transport {
       gone: signal ?? new AbortController().signal,
       readBody: (most) =>
         bytes.length > most ? Promise.reject(new ApiProblem('request.too_large')) : Promise.resolve(bytes),
+      // No route of the API takes a body in parts.
+      readParts: () => Promise.reject(new ApiProblem('request.too_large')),
     });
     signal?.throwIfAborted();
     return {

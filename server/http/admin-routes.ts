@@ -7,11 +7,13 @@ import { makeMetricsRoute, type MetricsOptions } from './routes/metrics.js';
 import { problemsPage } from './routes/problems.js';
 import { makeShadowRoutes, type ShadowRoutesOptions } from './routes/shadow.js';
 import { makeSnapshotRoutes, type SnapshotRoutesOptions } from './routes/snapshots.js';
+import { makeUploadRoute, type UploadRouteOptions } from './routes/upload.js';
 import { makeStatusRoute, type StatusOptions } from './routes/status.js';
 
 export type AdminRoutesOptions = KeyRoutesOptions &
   SnapshotRoutesOptions &
   ShadowRoutesOptions &
+  UploadRouteOptions &
   StatusOptions &
   MetricsOptions;
 
@@ -22,6 +24,7 @@ export function makeAdminRoutes(options: AdminRoutesOptions): readonly Route[] {
     makeStatusRoute(options),
     makeMetricsRoute(options),
     ...makeSnapshotRoutes(options),
+    makeUploadRoute(options),
     ...makeShadowRoutes(options),
     ...makeKeyRoutes(options),
     problemsPage,

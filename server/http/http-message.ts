@@ -3,6 +3,8 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express } from 'express';
 import { HTTP_LIMITS } from '../limits/http.js';
+import { SOURCE_LIMITS } from '../limits/policy.js';
+import { makeParts } from '../policy/sources/parts.js';
 import { ApiProblem } from '../problem.js';
 import { connectionOf } from './connection.js';
 import { type Incoming, type Outgoing, type Outlet, type Peer, RequestAborted } from './message.js';
@@ -24,9 +26,22 @@ export class GatewayRequest extends IncomingMessage implements Incoming {
   }
 
   readBody(most: number): Promise<Uint8Array> {
+    this.giveLeave();
+    const chunks: Buffer[] = [];
+    return readChunks(this, most, (chunk) => chunks.push(chunk)).then((length) =>
+      chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length),
+    );
+  }
+
+  readParts(most: number): Promise<readonly Uint8Array<ArrayBuffer>[]> {
+    this.giveLeave();
+    const parts = makeParts(SOURCE_LIMITS.partBytes);
+    return readChunks(this, most, parts.add).then(() => parts.give());
+  }
+
+  private giveLeave(): void {
     this.leave?.();
     this.leave = null;
-    return readBytes(this, most);
   }
 }
 
@@ -82,9 +97,9 @@ export function bearAsExpress(
   Reflect.set(app, 'response', response);
 }
 
-function readBytes(request: GatewayRequest, most: number): Promise<Uint8Array> {
+/** Gives how many bytes there were. */
+function readChunks(request: GatewayRequest, most: number, add: (chunk: Buffer) => unknown): Promise<number> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
     let length = 0;
     const settle = (finish: () => void): void => {
       request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
@@ -92,13 +107,13 @@ function readBytes(request: GatewayRequest, most: number): Promise<Uint8Array> {
       finish();
     };
     const onData = (chunk: Buffer): void => {
-      chunks.push(chunk);
       length += chunk.length;
       if (length > most) refuse(new ApiProblem('request.too_large'));
+      else add(chunk);
     };
     const onEnd = (): void => {
       settle(() => {
-        resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length));
+        resolve(length);
       });
     };
     const onGone = (): void => {

@@ -30,7 +30,7 @@ import type { HostGuard } from './host-guard.js';
 import { type Incoming, type Outgoing, RequestAborted } from './message.js';
 import { SHARE_LIMITS } from '../limits/http.js';
 import { addressName, type RateLimiter, tooMany } from './rate-limit.js';
-import { readJsonBody, readNoBody } from './request-body.js';
+import { openUpload, readJsonBody, readNoBody } from './request-body.js';
 import { checkTarget, hostOf, readHeaders } from './request-head.js';
 import { readNamedHeaders, readQuery } from './request-inputs.js';
 import type { RequestAudit } from './request-audit.js';
@@ -302,7 +302,8 @@ async function callOf<Actor>(
   const { incoming, headers, at, requestId } = exchange;
   const query = readQuery(target, input.query);
   const named = readNamedHeaders(headers, input.headers);
-  if (input.body === undefined) readNoBody(headers);
+  const upload = input.upload === undefined ? null : openUpload(incoming, headers, input.upload);
+  if (input.body === undefined && upload === null) readNoBody(headers);
   const body = input.body === undefined ? null : await readJsonBody(incoming, headers, input.body);
   const mark = target.indexOf('?');
   return {
@@ -313,6 +314,7 @@ async function callOf<Actor>(
     query,
     headers: named,
     body,
+    upload,
     gone: incoming.gone,
     pin: () => (exchange.active ??= pinFresh(services, at)),
     judged: (judged, times) => {

@@ -5,18 +5,13 @@ import { HTTP_LIMITS } from '../limits/http.js';
 import { ApiProblem } from '../problem.js';
 import { type Incoming, misshapen } from './message.js';
 import type { Headers } from './request-head.js';
-import type { BodyInput, MediaType } from './route.js';
+import type { BodyInput, MediaType, Upload, UploadInput } from './route.js';
 
 /** The one JSON value of the body, of the declared shape, or a problem. */
 export async function readJsonBody(incoming: Incoming, headers: Headers, input: BodyInput): Promise<unknown> {
-  const encoding = headers.get('content-encoding');
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new ApiProblem('request.encoding');
-  checkTransferCoding(headers);
+  checkCodings(headers);
   if (input.optional === true && !hasBody(headers)) return input.shape.read({});
-  const type = headers.get('content-type');
-  if (type === undefined || !input.types.some((one) => TYPES[one].test(type))) {
-    throw new ApiProblem('request.media_type', { title: `The body must be ${input.types.join(' or ')}` });
-  }
+  checkType(headers, input.types);
   const most = input.maxBytes + (input.carries?.maxBytes ?? 0);
   if (declaredLength(headers) > most) throw new ApiProblem('request.too_large');
   const bytes = await incoming.readBody(most);
@@ -28,6 +23,27 @@ export async function readJsonBody(incoming: Incoming, headers: Headers, input: 
   if (result.ok) return input.shape.read(result.value);
   const { code, pointer, message } = result.fault;
   throw new ApiProblem(code, { errors: [{ pointer, code, message }] });
+}
+
+/** All of its framing is checked now; its bytes are read when the route asks for them. */
+export function openUpload(incoming: Incoming, headers: Headers, { types, maxBytes }: UploadInput): Upload {
+  checkCodings(headers);
+  checkType(headers, types);
+  if (declaredLength(headers) > maxBytes) throw new ApiProblem('request.too_large');
+  return { read: () => incoming.readParts(maxBytes) };
+}
+
+function checkCodings(headers: Headers): void {
+  const encoding = headers.get('content-encoding');
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new ApiProblem('request.encoding');
+  checkTransferCoding(headers);
+}
+
+function checkType(headers: Headers, types: readonly MediaType[]): void {
+  const type = headers.get('content-type');
+  if (type === undefined || !types.some((one) => TYPES[one].test(type))) {
+    throw new ApiProblem('request.media_type', { title: `The body must be ${types.join(' or ')}` });
+  }
 }
 
 const TYPES: Readonly<Record<MediaType, RegExp>> = {

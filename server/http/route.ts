@@ -58,11 +58,26 @@ export interface BodyInput<Value = unknown> {
   };
 }
 
+/** A body that is too large to be looked at here: the route takes it in parts, once it is ready for it. */
+export interface UploadInput {
+  readonly types: readonly MediaType[];
+  readonly schema: JsonSchema;
+  readonly example: unknown;
+  readonly maxBytes: number;
+}
+
+/** What such a route is given in place of a body. */
+export interface Upload {
+  readonly read: () => Promise<readonly Uint8Array<ArrayBuffer>[]>;
+}
+
 export interface Input {
   readonly query?: QueryInput;
   readonly headers?: readonly NamedHeader[];
   /** Absent if the route takes no body. */
   readonly body?: BodyInput;
+  /** In place of a body. */
+  readonly upload?: UploadInput;
 }
 
 /** Headers that some answers have beside those of every answer. */
@@ -88,6 +103,8 @@ export interface Call<Actor> {
   readonly headers: ReadonlyMap<NamedHeader, string>;
   /** The body, of the shape that the route declares; null if it takes none. */
   readonly body: unknown;
+  /** Null if it takes none. */
+  readonly upload: Upload | null;
   /** Aborted when nobody waits for the answer any more. */
   readonly gone: AbortSignal;
   /** Takes the policy in force, once; every later call gives the same one. */

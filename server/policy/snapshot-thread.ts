@@ -6,11 +6,13 @@ import { POLICY_LIMITS } from '../limits/policy.js';
 import type { Compared, Sides } from './compare-snapshots.js';
 import { openBytes, type OpenedBytes } from './open-bytes.js';
 import type { Content } from './sources/source.js';
+import type { Unwrapped } from './unwrap.js';
 
 export type SnapshotTask =
   | { readonly kind: 'pack' | 'labels'; readonly bytes: Uint8Array }
   | { readonly kind: 'open'; readonly content: Content; readonly signed: string | null }
-  | ({ readonly kind: 'compare' } & Sides);
+  | ({ readonly kind: 'compare' } & Sides)
+  | { readonly kind: 'unwrap'; readonly parts: readonly Uint8Array<ArrayBuffer>[] };
 
 export type Opened =
   | (Omit<Extract<OpenedBytes, { kind: 'opened' }>, 'packed'> & { readonly policy: Policy })
@@ -57,6 +59,11 @@ export function compareInThread(sides: Sides, signal: AbortSignal): Promise<Comp
   return perform<Compared>({ kind: 'compare', ...sides }, 'beside', signal);
 }
 
+/** A snapshot that came with its statement, whose parts are given away. Rejects once `signal` is aborted. */
+export function unwrapInThread(parts: readonly Uint8Array<ArrayBuffer>[], signal: AbortSignal): Promise<Unwrapped> {
+  return perform<Unwrapped>({ kind: 'unwrap', parts }, 'beside', signal);
+}
+
 /** The worker answers each kind of task with the one type that its caller names (snapshot-worker.ts). */
 function perform<Answer>(task: SnapshotTask, how: 'awaited' | 'beside', signal?: AbortSignal): Promise<Answer> {
   return new Promise((resolve, reject) => {
@@ -85,5 +92,6 @@ function perform<Answer>(task: SnapshotTask, how: 'awaited' | 'beside', signal?:
 /** What is given away to the thread. */
 function partsOf(task: SnapshotTask): readonly Uint8Array<ArrayBuffer>[] {
   if (task.kind === 'compare') return [...task.old.parts, ...task.changed.parts];
+  if (task.kind === 'unwrap') return task.parts;
   return task.kind === 'open' && task.content.kind === 'parts' ? task.content.parts : [];
 }

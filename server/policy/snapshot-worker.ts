@@ -8,10 +8,12 @@ import { faultOfRead } from './policy-fault.js';
 import { toShared } from './shared-bytes.js';
 import type { SnapshotTask } from './snapshot-thread.js';
 import type { Content } from './sources/source.js';
+import { unwrap } from './unwrap.js';
 
 async function perform(task: SnapshotTask): Promise<unknown> {
   if (task.kind === 'open') return open(task);
   if (task.kind === 'compare') return (await import('./compare-snapshots.js')).compareSnapshots(task);
+  if (task.kind === 'unwrap') return unwrap(task.parts);
   if (task.kind === 'pack') return packSnapshot(task.bytes);
   const loaded = loadSnapshot(task.bytes);
   return loaded.ok ? verifyDecisions(loaded.policy) : loaded.fault;
@@ -33,8 +35,17 @@ async function bytesOf(content: Content): Promise<Uint8Array | NotRead> {
   return read.kind === 'read' ? read.bytes : read;
 }
 
+/** What an answer alone holds is not copied. */
+function givenAway(answer: unknown): readonly ArrayBuffer[] {
+  return typeof answer === 'object' && answer !== null && 'parts' in answer && Array.isArray(answer.parts)
+    ? answer.parts.flatMap((part: unknown) =>
+        part instanceof Uint8Array && part.buffer instanceof ArrayBuffer ? [part.buffer] : [],
+      )
+    : [];
+}
+
 parentPort?.once('message', (task: SnapshotTask) => {
   void perform(task).then((answer) => {
-    parentPort?.postMessage(answer);
+    parentPort?.postMessage(answer, givenAway(answer));
   });
 });

@@ -5,6 +5,7 @@ import { deflateRaw, inflateRaw } from 'node:zlib';
 import { formatInstant, type Instant, instantOf, type Policy } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { rowsOf, sql } from '../db/sql.js';
+import type { Transaction } from '../db/transaction.js';
 import { POLICY_LIMITS, STORED_LIMITS } from '../limits/policy.js';
 import type { Labels } from './active-policy.js';
 
@@ -30,8 +31,8 @@ export interface StoredSnapshot {
 export interface Snapshots {
   /** Stores it unless it is there; of one that is there, the statement. What was used longest ago makes room. Gives what is known of its labels. */
   readonly keep: (snapshot: NewSnapshot) => Promise<Labels>;
-  /** As `keep`, and writes the bytes again, so that a damaged copy is mended. */
-  readonly put: (snapshot: NewSnapshot) => Promise<Labels>;
+  /** As `keep`, and writes the bytes again, so that a damaged copy is mended. In one transaction with `beside` it is there, or not at all. */
+  readonly put: (snapshot: NewSnapshot, beside?: (transaction: Transaction) => Promise<void>) => Promise<Labels>;
   readonly find: (snapshot: string) => Promise<StoredSnapshot | null>;
   /** Last used first. */
   readonly list: () => Promise<readonly StoredSnapshot[]>;
@@ -55,12 +56,12 @@ interface Row {
 const COLUMNS = sql`snapshot, policy, decisions, bytes, labels, statement, stored_at`;
 
 /** The store must be migrated. */
-export function storedSnapshots({ knex }: Pick<Database, 'knex'>): Snapshots {
+export function storedSnapshots({ knex, transaction }: Pick<Database, 'knex' | 'transaction'>): Snapshots {
   const find = async (snapshot: string): Promise<StoredSnapshot | null> => {
     const [row] = await rowsOf<Row>(knex, sql`SELECT ${COLUMNS} FROM snapshots WHERE snapshot = ${snapshot}`);
     return row === undefined ? null : toStored(row);
   };
-  const put = async (kept: NewSnapshot): Promise<Labels> => {
+  const put: Snapshots['put'] = async (kept, beside) => {
     const { policy, bytes, at } = kept;
     const writtenAt = formatInstant(at);
     // Each by itself: on the embedded store a transaction keeps everybody waiting.
@@ -73,15 +74,24 @@ export function storedSnapshots({ knex }: Pick<Database, 'knex'>): Snapshots {
           ON CONFLICT (snapshot, part) DO UPDATE SET bytes = EXCLUDED.bytes, written_at = EXCLUDED.written_at`,
       );
     }
-    const known = await enter(kept);
+    const known =
+      beside === undefined
+        ? await enter(kept, knex)
+        : await transaction(async (within) => {
+            await beside(within);
+            return enter(kept, within);
+          });
     await makeRoom(policy.digest, writtenAt);
     return known;
   };
   /** Only now it is there. */
-  const enter = async ({ policy, bytes, labels, statement, at }: NewSnapshot): Promise<Labels> => {
+  const enter = async (
+    { policy, bytes, labels, statement, at }: NewSnapshot,
+    into: Database['knex'],
+  ): Promise<Labels> => {
     const storedAt = formatInstant(at);
     const [row] = await rowsOf<Pick<Row, 'labels'>>(
-      knex,
+      into,
       sql`INSERT INTO snapshots AS s (snapshot, policy, decisions, bytes, labels, statement, stored_at, used_at)
         VALUES (${policy.digest}, ${policy.name}, ${policy.decisions}, ${bytes.length}, ${labels}, ${statement},
           ${storedAt}::timestamptz, ${storedAt}::timestamptz)
@@ -114,7 +124,7 @@ export function storedSnapshots({ knex }: Pick<Database, 'knex'>): Snapshots {
       const known = await find(kept.policy.digest);
       if (known === null) return put(kept);
       const isNews = kept.statement !== null && kept.statement !== known.statement;
-      return isNews || known.labels !== kept.labels ? enter(kept) : known.labels;
+      return isNews || known.labels !== kept.labels ? enter(kept, knex) : known.labels;
     },
     put,
     find,

@@ -44,10 +44,15 @@ export async function takeOffer(offer: Offer, options: TakeOptions, signal: Abor
   }
 }
 
+/** What a statement has to follow. */
+export interface Succession extends Pick<TakeOptions, 'policies'> {
+  readonly activator: Pick<Activator, 'activations'>;
+}
+
 /** A signature for another policy, or an earlier one, says nothing about what may follow this one. */
-async function faultOfSuccession(
+export async function faultOfSuccession(
   statement: PublicationStatement,
-  { policies, activator }: TakeOptions,
+  { policies, activator }: Succession,
 ): Promise<PolicyFault | null> {
   const { policy, environment } = statement;
   if (policy !== policies.current().policy.name) {

@@ -36,6 +36,8 @@ export function declaredAdminRoutes(): readonly Route[] {
     ...{ add: unasked, join: unasked, note: unasked, take: unasked, close: unasked },
   };
   return makeAdminRoutes({
+    rule: null,
+    clock: { now: unasked },
     shadow,
     activator: { ...activator, snapshots, activations },
     db: noStore(),

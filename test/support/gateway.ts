@@ -102,6 +102,8 @@ export interface TestGatewayOptions {
   readonly ages?: AgeLimits;
   /** Those of the product unless given: longer than a test should take. */
   readonly timeouts?: Timeouts;
+  /** Nobody has to have signed unless given. */
+  readonly rule?: GatewayOptions['rule'];
   /** In clear text unless given. */
   readonly tls?: TlsIdentity;
   /** API keys alone unless given. */
@@ -145,6 +147,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     log,
     ...(options.clock === undefined ? {} : { clock: options.clock }),
     ...(options.ages === undefined ? {} : { ages: options.ages }),
+    rule: options.rule ?? null,
     trustProxy: options.trustProxy ?? null,
     origins: options.origins ?? null,
     ...(options.authentication === undefined ? {} : { authentication: options.authentication }),

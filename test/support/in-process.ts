@@ -66,6 +66,7 @@ function toIncoming({ method = 'GET', url, headers = {}, body, gone, address = '
     peer: { address, certificate: null, certificateFault: null },
     unread: 0,
     gone: gone ?? new AbortController().signal,
+    readParts: () => Promise.resolve([Uint8Array.from(Buffer.from(body ?? ''))]),
     readBody: (most) => {
       const bytes = Buffer.from(body ?? '');
       return bytes.length > most ? Promise.reject(new ApiProblem('request.too_large')) : Promise.resolve(bytes);

@@ -108,6 +108,7 @@ async function answerOf(
   const asking = asRequestActor(actor, id);
   const call = {
     requestId: REQUEST_ID,
+    upload: null,
     actor: asking,
     at,
     path,

@@ -114,7 +114,13 @@ function parametersOf({ path, input, example }: Route): Operation['parameters'] 
   return [...parts, ...query, ...headers, { $ref: '#/components/parameters/X-Request-Id' }];
 }
 
-function bodyOf({ input: { body } }: Route, { schemas }: Components): Pick<Operation, 'requestBody'> {
+function bodyOf({ input: { body, upload } }: Route, { schemas }: Components): Pick<Operation, 'requestBody'> {
+  if (upload !== undefined) {
+    const content = { schema: schemas.refer(upload.schema), example: upload.example };
+    return {
+      requestBody: { required: true, content: Object.fromEntries(upload.types.map((type) => [type, content])) },
+    };
+  }
   if (body === undefined) return {};
   const content = { schema: schemas.refer(body.shape.document), example: body.example };
   return {

@@ -17,13 +17,13 @@ const EVERY: readonly ProblemCode[] = [
   'shutting_down',
 ];
 
+const UPLOAD: readonly ProblemCode[] = ['request.too_large', 'request.media_type'];
 const BODY: readonly ProblemCode[] = [
   'request.duplicate_key',
   'request.forbidden_key',
   'request.invalid_unicode',
   'request.too_deep',
-  'request.too_large',
-  'request.media_type',
+  ...UPLOAD,
 ];
 
 /** Authentication asks the store. */
@@ -58,6 +58,7 @@ export function refusalsOf(route: Route): readonly Refusal[] {
     ...EVERY,
     ...ACCESS[route.access],
     ...(route.input.body === undefined ? [] : BODY),
+    ...(route.input.upload === undefined ? [] : UPLOAD),
     ...(route.input.headers ?? []).flatMap((name) => HEADER[name]),
     ...(route.path.includes('{path}') ? (['namespace.invalid'] as const) : []),
     ...(route.problems ?? []),

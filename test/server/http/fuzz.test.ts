@@ -226,6 +226,7 @@ describe('any request', () => {
       peer: { address: '192.0.2.1', certificate: null, certificateFault: null },
       unread: 0,
       gone: new AbortController().signal,
+      readParts: () => Promise.resolve([Uint8Array.from(bytes)]),
       readBody: (most) =>
         bytes.length > most ? Promise.reject(new ApiProblem('request.too_large')) : Promise.resolve(bytes),
     });

@@ -38,6 +38,7 @@ function refuse(code: ProblemCode, address: string): void {
       peer: { address, certificate: null, certificateFault: null },
       unread: 0,
       readBody: () => Promise.reject(new Error('has none')),
+      readParts: () => Promise.reject(new Error('has none')),
       gone: new AbortController().signal,
     },
     headers: new Map(),
