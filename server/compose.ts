@@ -47,13 +47,14 @@ import {
   publishShadow,
   publishStore,
 } from './metrics/state-metrics.js';
-import { makeRegistry as makeMetrics } from './metrics/series.js';
+import { mergeSeries, type SeriesOfWorker } from './metrics/merge-series.js';
+import { makeRegistry as makeMetrics, type Series } from './metrics/series.js';
 import { makeRoutes } from './http/routes.js';
 import { makeShares } from './http/shares.js';
 import { type ActivePolicy, type Candidate, makeActivePolicy } from './policy/active-policy.js';
 import { type Activator, type Keep, makeActivator } from './policy/activator.js';
 import { followActivations, type FollowActivationsOptions } from './policy/follow-activations.js';
-import { joinPeers, NO_PEERS } from './policy/peers.js';
+import { joinPeers } from './policy/peers.js';
 import { makeShadow, type Shadow } from './shadow/shadow.js';
 import { type AgeLimits, NO_AGE_LIMITS } from './policy/staleness.js';
 import type { PublicationRule } from './policy/verify-offer.js';
@@ -102,6 +103,8 @@ export interface ServicesOptions {
   readonly isLeaving?: () => boolean;
   /** Where it records what it does; nothing is recorded without. Closed by whoever opened it, after the services. */
   readonly audit?: Recorder;
+  /** What the workers of this gateway have counted and measured, to be shown with its own; it has none unless given. */
+  readonly askWorkers?: () => Promise<readonly SeriesOfWorker[]>;
   /** The other gateways of the store are to see it; not unless given. */
   readonly isPeer?: boolean;
   /** Nobody records the spans of requests unless given. */
@@ -131,6 +134,8 @@ export interface GatewayServices extends Services {
   readonly shadow: Shadow;
   /** Of the store's activations; null in local mode, which has none. */
   readonly activations: Watch | null;
+  /** What this process has counted and measured. */
+  readonly readSeries: () => Promise<readonly Series[]>;
   /** Once no listener uses them any more. */
   readonly close: () => Promise<void>;
 }
@@ -177,7 +182,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const unauthenticated = makeLimiter('unauthenticated', rate.unauthenticated);
   const nextId = makeIdSource();
   const readiness = makeReadiness({ policies, ages, clock, ping: () => db.ping(), isLeaving });
-  const peers = options.isPeer === true ? joinPeers({ db, policies, clock, nextId, log }) : NO_PEERS;
+  const peers = options.isPeer === true ? joinPeers({ db, policies, clock, nextId, log }) : null;
   publishPolicy(metrics, { policies, ages, clock });
   publishPeers(metrics, { peers, policies });
   publishStore(metrics, db);
@@ -186,6 +191,10 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   publishIssuers(metrics, actors.issuers);
   if (options.audit !== undefined) publishAudit(metrics, options.audit);
   const stopped = options.audit === undefined ? () => undefined : recordLife(options.audit, policies);
+  const registries = [metrics, processMetrics()];
+  const readSeries = async (): Promise<readonly Series[]> =>
+    (await Promise.all(registries.map((registry) => registry.read()))).flat();
+  const { askWorkers = () => Promise.resolve([]) } = options;
   const activations = mode.kind === 'local' ? null : followActivations({ db, activator, policies, log, confirmedBy });
   return {
     actors,
@@ -221,17 +230,18 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
         clock,
         ages,
         readiness,
-        metrics: [metrics, processMetrics()],
+        readSeries: async () => mergeSeries(await readSeries(), await askWorkers()),
       },
       ...{ startedAt: clock.now(), peers },
     }),
     revocations,
     activator,
     shadow,
+    readSeries,
     activations,
     close: async () => {
       shadow.close();
-      await peers.stop();
+      await peers?.stop();
       await activations?.stop();
       activator.close();
       await revocations?.stop();

@@ -147,7 +147,7 @@ export function publishShadow({ gauge, total }: Registry, { state, totals }: Pic
 
 export function publishPeers(
   { gauge }: Registry,
-  { peers, policies }: { readonly peers: Pick<Peers, 'list'>; readonly policies: Pick<ActivePolicy, 'current'> },
+  { peers, policies }: { readonly peers: Pick<Peers, 'list'> | null; readonly policies: Pick<ActivePolicy, 'current'> },
 ): void {
   gauge(
     {
@@ -156,6 +156,7 @@ export function publishPeers(
       labels: ['serves'],
     },
     () => {
+      if (peers === null) return [];
       const { digest } = policies.current().policy;
       const others = peers.list();
       const same = others.filter(({ snapshot }) => snapshot === digest).length;

@@ -31,8 +31,6 @@ export interface Peers {
   readonly stop: () => Promise<void>;
 }
 
-export const NO_PEERS: Peers = Object.freeze({ list: () => [], stop: () => Promise.resolve() });
-
 export interface PeersOptions {
   readonly db: Pick<Database, 'knex'>;
   readonly policies: Pick<ActivePolicy, 'current' | 'subscribe'>;

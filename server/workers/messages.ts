@@ -3,6 +3,7 @@
 import type { TrailState } from '../audit/trail.js';
 import type { Ending } from '../compose.js';
 import type { Address, Config } from '../config/index.js';
+import type { Series } from '../metrics/series.js';
 import type { PublicationRule } from '../policy/verify-offer.js';
 import type { Findings } from '../shadow/live-comparison.js';
 import type { ToFollow } from '../shadow/shadow.js';
@@ -19,6 +20,8 @@ export type ToWorker =
   | { readonly kind: 'confirmed'; readonly generation: number }
   /** The candidate to judge beside the policy in force; null: there is none any more. */
   | { readonly kind: 'shadow'; readonly toFollow: ToFollow | null }
+  /** What it has counted and measured is asked for. */
+  | { readonly kind: 'series' }
   /** Files are to be read again. */
   | { readonly kind: 'hurry' }
   | { readonly kind: 'end'; readonly ending: Ending };
@@ -50,6 +53,8 @@ export type ToPrimary =
   /** So many events found no room on their way. */
   | { readonly kind: 'lost'; readonly events: number }
   | { readonly kind: 'spent'; readonly spending: Spending }
+  /** What it has counted and measured. */
+  | { readonly kind: 'series'; readonly series: readonly Series[] }
   /** How a candidate has answered what it answered. */
   | { readonly kind: 'found'; readonly findings: Findings };
 

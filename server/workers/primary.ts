@@ -18,6 +18,7 @@ import { HTTP_LIMITS } from '../limits/http.js';
 import { WORKER_LIMITS } from '../limits/workers.js';
 import type { ActivePolicy } from '../policy/active-policy.js';
 import type { ToPrimary, ToWorker, WorkerStart } from './messages.js';
+import { gatherSeries } from './gathered-series.js';
 import { startTeam, type Team } from './team.js';
 
 export interface PrimaryOptions extends GatewayOptions {
@@ -38,7 +39,15 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
   const isServed = (): boolean => team?.members().some(({ generation }) => generation !== null) === true;
   let opened: GatewayServices | null = null;
   try {
-    const services = await makeServices({ ...options, isLeaving: () => isLeaving || !isServed() });
+    const gathering = gatherSeries(() => {
+      team?.tell({ kind: 'series' });
+      return team?.members().filter(({ generation }) => generation !== null) ?? [];
+    });
+    const services = await makeServices({
+      ...options,
+      isLeaving: () => isLeaving || !isServed(),
+      askWorkers: gathering.ask,
+    });
     opened = services;
     // From here on it is the workers', who share it.
     await bound.close();
@@ -52,8 +61,9 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
         state: trail.state(),
         toFollow: services.shadow.toFollow(),
       }),
-      onMessage: (message, { from, answer }) => {
-        if (message.kind === 'spent') team?.tell(message, from);
+      onMessage: (message, { member, answer }) => {
+        if (message.kind === 'spent') team?.tell(message, member.number);
+        else if (message.kind === 'series') gathering.told(member, message.series);
         else if (message.kind === 'found') services.shadow.add(message.findings);
         else answer(takeEvents(message, trail));
       },

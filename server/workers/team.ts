@@ -19,8 +19,7 @@ export interface TeamOptions {
 type OtherMessage = Exclude<ToPrimary, { kind: 'here' | 'serving' | 'failed' | 'activated' }>;
 
 export interface Said {
-  /** Its number. */
-  readonly from: number;
+  readonly member: Pick<Member, 'number' | 'replaced'>;
   readonly answer: (message: ToWorker) => void;
 }
 
@@ -141,7 +140,7 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): Team {
         return;
       default:
         onMessage(message, {
-          from: slot.number,
+          member: { number: slot.number, replaced: slot.replaced },
           answer: (answer) => {
             say(slot.worker, answer);
           },

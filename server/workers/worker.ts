@@ -91,6 +91,11 @@ async function start({ number, env, config, rule, listen: address, state, toFoll
       case 'shadow':
         void shadow.join(message.toFollow);
         return;
+      case 'series':
+        void services.readSeries().then((series) => {
+          send({ kind: 'series', series });
+        });
+        return;
       case 'hurry':
         for (const watch of watches) void watch.hurry();
         return;

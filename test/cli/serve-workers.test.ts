@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { call } from '../support/gateway.js';
+import { call, callAdmin } from '../support/gateway.js';
 import { runCli, spawnCli } from '../support/run-cli.js';
 import { type Served, startServing } from '../support/serve-process.js';
 import { newDataDir } from '../support/stores.js';
@@ -87,6 +87,25 @@ describe('a gateway with two workers', () => {
     expect(new Set(said(served, 'request').map(({ worker }) => worker))).toEqual(new Set([1, 2]));
   });
 
+  const shown = async (): Promise<string> => (await callAdmin(join(dataDir, 'admin.sock'), { path: '/metrics' })).text;
+  const answered = (text: string): number =>
+    Number(/^bailiwick_http_requests_total\{.*"\/api\/v1\/query".*"200".*\} (\d+)$/m.exec(text)?.[1]);
+
+  it('shows what all of them have counted and what each measures, also while one is stuck', async () => {
+    const text = await shown();
+    expect(answered(text)).toBe(8);
+    expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);
+    const measured = (number: number): RegExp =>
+      new RegExp(`^process_resident_memory_bytes\\{worker="${String(number)}"\\} \\d+$`, 'm');
+    for (const number of [1, 2]) expect(text).toMatch(measured(number));
+    const [, second = 0] = pidsOf(served);
+    process.kill(second, 'SIGSTOP');
+    const from = performance.now();
+    expect(answered(await shown())).toBe(8);
+    expect(performance.now() - from).toBeLessThan(3_000);
+    process.kill(second, 'SIGCONT');
+  });
+
   it('O04 opens no debugger in a worker when it is told to', async () => {
     for (const pid of pidsOf(served)) process.kill(pid, 'SIGUSR1');
     const answers = await ask(served, key, 8);
@@ -127,11 +146,14 @@ describe('a gateway with two workers', () => {
 
   it('replaces a worker that dies, and goes on meanwhile', async () => {
     const [first = 0, second = 0] = pidsOf(served);
+    const before = answered(await shown());
     process.kill(first, 'SIGKILL');
     await until(() => said(served, 'a worker has died and will be replaced').length === 1);
     expect((await ask(served, key, 4)).map(({ status }) => status)).toEqual(Array(4).fill(200));
     await until(() => pidsOf(served).length === 3);
     expect(said(served, 'a worker has died and will be replaced')[0]).toMatchObject({ how: 'SIGKILL', pause: 100 });
+    // What one that is gone had counted still counts.
+    expect(answered(await shown())).toBe(before + 4);
     process.kill(second, 'SIGKILL');
     await until(() => pidsOf(served).length === 4);
     // The new ones alone are there, and decide by the newest policy.

@@ -47,7 +47,7 @@ export function declaredAdminRoutes(): readonly Route[] {
     ages: NO_AGE_LIMITS,
     peers: { list: unasked },
     readiness: unasked,
-    metrics: [],
+    readSeries: unasked,
     startedAt: instantOf(0),
   });
 }

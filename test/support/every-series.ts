@@ -14,7 +14,6 @@ import {
   publishStore,
 } from '../../server/metrics/state-metrics.js';
 import { makeActivePolicy } from '../../server/policy/active-policy.js';
-import { NO_PEERS } from '../../server/policy/peers.js';
 import { NO_AGE_LIMITS } from '../../server/policy/staleness.js';
 import { systemClock } from '../../server/ports.js';
 import { SILENT } from './audit-log.js';
@@ -26,7 +25,7 @@ export async function everySeries(): Promise<ReadonlyMap<string, Series>> {
   const policies = countReloads(registry, active);
   makeRequestMetrics(registry);
   publishPolicy(registry, { policies, ages: NO_AGE_LIMITS, clock: systemClock });
-  publishPeers(registry, { policies, peers: NO_PEERS });
+  publishPeers(registry, { policies, peers: null });
   publishStore(registry, noStore());
   publishAudit(registry, { counts: () => ({ written: 0, lost: 0 }), lag: () => 0 });
   publishReadiness(registry, () =>

@@ -1,13 +1,13 @@
 // GET /metrics: what a monitoring system asks for every few seconds.
-import { formatSeries, METRICS_TYPE, type Registry } from '../../metrics/series.js';
+import { formatSeries, METRICS_TYPE, type Series } from '../../metrics/series.js';
 import type { StatusRoute } from '../route.js';
 
 export interface MetricsOptions {
   /** What is shown, in this order. */
-  readonly metrics: readonly Registry[];
+  readonly readSeries: () => Promise<readonly Series[]>;
 }
 
-export function makeMetricsRoute({ metrics }: MetricsOptions): StatusRoute {
+export function makeMetricsRoute({ readSeries }: MetricsOptions): StatusRoute {
   return {
     method: 'GET',
     path: '/metrics',
@@ -16,9 +16,6 @@ export function makeMetricsRoute({ metrics }: MetricsOptions): StatusRoute {
     summary: 'Show counters and gauges in the text format of Prometheus',
     input: {},
     output: { 200: { type: METRICS_TYPE, schema: { type: 'string' } } },
-    answer: async () => {
-      const series = await Promise.all(metrics.map((registry) => registry.read()));
-      return { status: 200, text: formatSeries(series.flat()), type: METRICS_TYPE };
-    },
+    answer: async () => ({ status: 200, text: formatSeries(await readSeries()), type: METRICS_TYPE }),
   };
 }

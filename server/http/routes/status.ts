@@ -17,7 +17,8 @@ export interface StatusOptions {
   readonly policies: ActivePolicy;
   readonly ages: AgeLimits;
   readonly shadow: Pick<Shadow, 'state'>;
-  readonly peers: Pick<Peers, 'list'>;
+  /** Null: it does not look for others. */
+  readonly peers: Pick<Peers, 'list'> | null;
   readonly readiness: () => Promise<Readiness>;
 }
 
@@ -52,7 +53,7 @@ export function makeStatusRoute({
         stale: stalenessOf(state, ages, at),
         store: { kind: db.kind, ok: checks.store === 'ok', replica: replicaFacts(db) },
         shadow: candidate === null ? null : shadowSummary(candidate),
-        peers: peers.list().map(peerFacts),
+        peers: peers?.list().map(peerFacts) ?? [],
       };
       return { status: 200, json: JSON.stringify(status) };
     },
