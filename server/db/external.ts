@@ -1,5 +1,6 @@
 // The external store: a PostgreSQL server named by DATABASE_URL. The URL holds a password, so it is kept out of every
 // object that might be printed and of every error.
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { POOL_LIMITS } from '../limits/store.js';
@@ -53,10 +54,18 @@ export async function probeExternal(source: ConnectionSource): Promise<void> {
 function configOf({ url, statementTimeout, idleInTransaction, connectTimeout }: ExternalOptions): pg.ClientConfig {
   if (!/^postgres(?:ql)?:\/\//.test(url))
     throw new StoreError('store.url', 'the database URL does not begin with postgres:// or postgresql://');
-  const sslmode = /[?&]sslmode=([^&#]*)/.exec(url)?.[1];
-  if (sslmode !== undefined && !SSL_MODES.has(sslmode)) {
+  const parameters = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]);
+  const unknown = [...parameters.keys()].find((name) => !PARAMETERS.has(name));
+  if (unknown !== undefined) {
+    const text = `the database URL has a parameter that the driver does not know, \`${unknown}\`; it knows ${[...PARAMETERS].join(', ')}`;
+    throw new StoreError('store.url', text);
+  }
+  const sslmode = parameters.get('sslmode');
+  if (sslmode !== null && !SSL_MODES.has(sslmode)) {
     throw new StoreError('store.tls', `sslmode in the database URL is not one of ${[...SSL_MODES].join(', ')}`);
   }
+  const fault = faultOfFiles(parameters);
+  if (fault !== null) throw new StoreError('store.tls', fault);
   const config: pg.ClientConfig = {
     connectionString: withoutAliases(url),
     application_name: 'bailiwick',
@@ -68,12 +77,8 @@ function configOf({ url, statementTimeout, idleInTransaction, connectTimeout }: 
   try {
     Reflect.construct(pg.Client, [config]);
     return config;
-  } catch (error) {
+  } catch {
     // no cause: the driver's error quotes the URL, or a key file
-    const file = codeOf(error) === null ? null : unreadableFile(url);
-    if (file !== null) {
-      throw new StoreError('store.tls', `${file} in the database URL cannot be read (${String(codeOf(error))})`);
-    }
     throw new StoreError('store.url', 'the driver does not understand the database URL');
   }
 }
@@ -87,27 +92,37 @@ function withoutAliases(url: string): string {
   return url.replace(/([?&]sslmode=)(?:allow|prefer|require|verify-ca)(?=&|#|$)/, '$1verify-full');
 }
 
-/** The first TLS file of the URL that cannot be opened, as `<parameter>=<path>`; of a key file the parameter alone. */
-function unreadableFile(url: string): string | null {
-  const parameters = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]);
-  const given = ['sslrootcert', 'sslcert', 'sslkey'].flatMap((name) => {
+/** Of the first TLS file that cannot be used, what is wrong with it. What stands where a key file is named may be the key: it is not quoted. */
+function faultOfFiles(parameters: URLSearchParams): string | null {
+  for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
     const path = parameters.get(name);
-    return path === null || path === '' ? [] : [{ name, path }];
-  });
-  const missing = given.find(({ path }) => !isReadable(path));
-  if (missing === undefined) return null;
-  // What stands where a key file is named may be the key.
-  return missing.name === 'sslkey' ? missing.name : `${missing.name}=${missing.path}`;
+    if (path === null || path === '') continue;
+    const file = `${name === 'sslkey' ? name : `${name}=${path}`} in the database URL`;
+    try {
+      const bytes = readFileSync(path);
+      // Node takes what is no certificate for none at all, and then says that the server's is not trusted.
+      if (name !== 'sslkey' && !isCertificate(bytes)) return `${file} has no certificate in PEM form`;
+    } catch (error) {
+      return `${file} cannot be read (${String(codeOf(error))})`;
+    }
+  }
+  return null;
 }
 
-function isReadable(path: string): boolean {
+function isCertificate(bytes: Buffer): boolean {
   try {
-    readFileSync(path);
-    return true;
+    return bytes.includes('-----BEGIN') && new X509Certificate(bytes).subject !== '';
   } catch {
     return false;
   }
 }
+
+/** Those that the driver acts on. It would ignore others in silence, and some of them protect the connection. */
+const PARAMETERS: ReadonlySet<string> = new Set([
+  ...['host', 'port', 'user', 'password', 'ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'],
+  ...['uselibpqcompat', 'application_name', 'fallback_application_name', 'client_encoding', 'options'],
+  ...['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'query_timeout'],
+]);
 
 const SSL_MODES: ReadonlySet<string> = new Set([
   'disable',

@@ -35,6 +35,18 @@ describe('before the PostgreSQL is asked', () => {
       'store.tls: sslrootcert=/nowhere/ca.pem in the database URL cannot be read (ENOENT)',
     );
   });
+
+  test('so is a file that is no certificate, which Node would take for none', async () => {
+    expect(await wordsOf('postgres://admin:hunter2@localhost/db?sslmode=verify-full&sslrootcert=/etc/hostname')).toBe(
+      'store.tls: sslrootcert=/etc/hostname in the database URL has no certificate in PEM form',
+    );
+  });
+
+  test('so is a parameter that the driver would ignore', async () => {
+    expect(await wordsOf('postgres://admin:hunter2@localhost/db?sslmode=require&channel_binding=require')).toMatch(
+      /^store\.url: the database URL has a parameter that the driver does not know, `channel_binding`; it knows host, port, /,
+    );
+  });
 });
 
 if (findPostgres() === null) {
