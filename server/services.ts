@@ -1,0 +1,241 @@
+// The first step of the composition: the services of a configuration and its ports, once for the process. The only place that wires
+// store, credentials, policy, limits, metrics and routes together.
+import { unrestrictedPolicy } from '../engine/index.js';
+import { type Recorder, recordLife } from './audit/trail.js';
+import { makeRegistry } from './auth/authenticator.js';
+import {
+  type AuthenticationSettings,
+  makeAuthenticators,
+  openRevocations,
+  prepareIssuers,
+  warnOfUndeclared,
+} from './auth/authenticators.js';
+import { makeFingerprinter } from './auth/fingerprint.js';
+import { makeKeyAuthenticators } from './auth/key-authenticator.js';
+import { makeLocalAuthenticator } from './auth/local-authenticator.js';
+import { makeSocketAuthenticator } from './auth/socket-authenticator.js';
+import { makeActorResolver } from './auth/resolved-actors.js';
+import type { ConcurrencyLimits, RateLimits } from './config/index.js';
+import type { Database } from './db/database.js';
+import { readSecrets } from './db/secrets.js';
+import { makeAdminRoutes } from './http/admin-routes.js';
+import { makeClientAddress } from './http/client-address.js';
+import { NO_AUDIT, makeRequestAudit } from './http/request-audit.js';
+import type { Services } from './http/pipeline.js';
+import { makeAttempts } from './http/attempts.js';
+import { makeRateLimiter, type RateLimiter } from './http/rate-limit.js';
+import { makeRequestLog } from './http/request-log.js';
+import { makeReadiness } from './http/readiness.js';
+import type { Route } from './http/route.js';
+import { endSpans } from './http/span-ends.js';
+import { toldToEach } from './http/request-observer.js';
+import { processMetrics } from './metrics/process-metrics.js';
+import { makeRequestMetrics } from './metrics/request-metrics.js';
+import {
+  countReloads,
+  publishAudit,
+  publishIssuers,
+  publishPeers,
+  publishPolicy,
+  publishReadiness,
+  publishShadow,
+  publishStore,
+} from './metrics/state-metrics.js';
+import { mergeSeries, type SeriesOfWorker } from './metrics/merge-series.js';
+import { makeRegistry as makeMetrics, type Series } from './metrics/series.js';
+import { makeRoutes } from './http/routes.js';
+import { makeShares } from './http/shares.js';
+import { type Candidate, makeActivePolicy } from './policy/active-policy.js';
+import { type Activator, type Keep, makeActivator } from './policy/activator.js';
+import { followActivations, type FollowActivationsOptions } from './policy/follow-activations.js';
+import { joinPeers } from './policy/peers.js';
+import { makeShadow, type Shadow } from './shadow/shadow.js';
+import { type AgeLimits, NO_AGE_LIMITS } from './policy/staleness.js';
+import type { PublicationRule } from './policy/verify-offer.js';
+import { type Clock, type Logger, makeIdSource, systemClock } from './ports.js';
+import { type BeginSpan, makeUnrecordedSpans } from './trace.js';
+import type { Watch } from './watch.js';
+
+/** `serve`: every request is authenticated and decided by `policy`. `local`: one unrestricted user, on loopback only. */
+export type GatewayMode =
+  | ({ readonly kind: 'serve' } & Candidate & {
+        /** Of the activation that it begins with; 1 unless given. */
+        readonly generation?: number;
+      })
+  | { readonly kind: 'local' };
+
+export interface ServicesOptions {
+  readonly mode: GatewayMode;
+  /** Open and migrated; its opener closes it, after the services. */
+  readonly db: Database;
+  readonly rate: RateLimits;
+  readonly concurrency: ConcurrencyLimits;
+  /** No limits unless given. */
+  readonly ages?: AgeLimits;
+  /** Who must have published what is served; nobody unless given. */
+  readonly rule?: PublicationRule | null;
+  /** A source unless given. */
+  readonly confirmedBy?: FollowActivationsOptions['confirmedBy'];
+  /** Keeps the bytes of what is about to decide. Nothing is kept unless given. */
+  readonly keep?: Keep;
+  /** Makes a limiter of so many requests a second; one of this process alone unless given. */
+  readonly makeLimiter?: (limiter: string, quota: number) => RateLimiter;
+  /** Milliseconds for which answers are kept under their Idempotency-Keys; a day unless said. */
+  readonly idempotency?: number;
+  readonly log: Logger;
+  /** How callers of `serve` prove who they are; with API keys alone unless given. */
+  readonly authentication?: AuthenticationSettings;
+  /** Proxies that are believed where requests come from; none unless given. */
+  readonly trustProxy?: readonly string[] | null;
+  readonly clock?: Clock;
+  /** Whether the gateway is about to end; never unless given. */
+  readonly isLeaving?: () => boolean;
+  /** Where it records what it does; nothing is recorded without. Closed by whoever opened it, after the services. */
+  readonly audit?: Recorder;
+  /** What the workers of this gateway have counted and measured, to be shown with its own; it has none unless given. */
+  readonly askWorkers?: () => Promise<readonly SeriesOfWorker[]>;
+  /** The other gateways of the store are to see it; not unless given. */
+  readonly isPeer?: boolean;
+  /** Nobody records the spans of requests unless given. */
+  readonly beginSpan?: BeginSpan;
+}
+
+const KEYS_ALONE: AuthenticationSettings = Object.freeze({
+  keys: { enabled: true },
+  oidc: [],
+  introspection: [],
+  mtls: null,
+  revocationsFile: null,
+});
+
+export interface GatewayServices extends Services {
+  /** Every route of the API. */
+  readonly routes: readonly Route[];
+  /** Every route for admins. */
+  readonly adminRoutes: readonly Route[];
+  /** Who administers through the gateway's own Unix socket. */
+  readonly socketAdmins: Services['admins'];
+  /** Of the file that revokes credentials; null if there is none. */
+  readonly revocations: Watch | null;
+  /** The one way to change the policy in force. */
+  readonly activator: Activator;
+  /** A candidate beside the policy in force. */
+  readonly shadow: Shadow;
+  /** Of the store's activations; null in local mode, which has none. */
+  readonly activations: Watch | null;
+  /** What this process has counted and measured. */
+  readonly readSeries: () => Promise<readonly Series[]>;
+  /** Once no listener uses them any more. */
+  readonly close: () => Promise<void>;
+}
+
+/** Throws `AuthenticationError`. */
+export async function makeServices(options: ServicesOptions): Promise<GatewayServices> {
+  const { mode, db, rate, concurrency, ages = NO_AGE_LIMITS, idempotency, log, clock = systemClock } = options;
+  const { authentication = KEYS_ALONE, isLeaving = () => false } = options;
+  const secrets = await readSecrets(db);
+  const fingerprint = makeFingerprinter(secrets.fingerprint);
+  const keys = makeKeyAuthenticators({ db, fingerprint, log });
+  const metrics = makeMetrics();
+  const policies = countReloads(
+    metrics,
+    mode.kind === 'local'
+      ? makeActivePolicy({ policy: unrestrictedPolicy() }, { clock, log })
+      : makeActivePolicy(mode, { clock, log, generation: mode.generation ?? 1 }),
+  );
+  const { rule = null, confirmedBy = 'source', keep } = options;
+  const activator = makeActivator({ db, policies, rule, clock, log, ...(keep === undefined ? {} : { keep }) });
+  const resolveActor = makeActorResolver();
+  const { snapshots } = activator;
+  const shadow = makeShadow({ policies, snapshots, rule, resolveActor, clock, log });
+  const revocations = await openRevocations(mode.kind === 'local' ? KEYS_ALONE : authentication, log);
+  const isRevoked = revocations?.has ?? ((): boolean => false);
+  const actors = makeRegistry(
+    mode.kind === 'local'
+      ? [makeLocalAuthenticator(fingerprint)]
+      : makeAuthenticators(authentication, keys.actors, { fingerprint, clock, log }),
+    isRevoked,
+  );
+  try {
+    await prepareIssuers(actors.issuers, policies.current().policy);
+  } catch (error) {
+    await revocations?.stop();
+    throw error;
+  }
+  policies.subscribe(({ to }) => {
+    warnOfUndeclared(actors.issuers, to.policy, log);
+  });
+  const admins = makeRegistry([keys.admins], isRevoked);
+  const socketAdmins = makeRegistry([makeSocketAuthenticator(), keys.admins], isRevoked);
+  const { makeLimiter = (_: string, quota: number) => makeRateLimiter(quota) } = options;
+  const unauthenticated = makeLimiter('unauthenticated', rate.unauthenticated);
+  const nextId = makeIdSource();
+  const readiness = makeReadiness({ policies, ages, clock, ping: () => db.ping(), isLeaving });
+  const peers = options.isPeer === true ? joinPeers({ db, policies, clock, nextId, log }) : null;
+  publishPolicy(metrics, { policies, ages, clock });
+  publishPeers(metrics, { peers, policies });
+  publishStore(metrics, db);
+  publishReadiness(metrics, readiness);
+  publishShadow(metrics, shadow);
+  publishIssuers(metrics, actors.issuers);
+  if (options.audit !== undefined) publishAudit(metrics, options.audit);
+  const stopped = options.audit === undefined ? () => undefined : recordLife(options.audit, policies);
+  const registries = [metrics, processMetrics()];
+  const readSeries = async (): Promise<readonly Series[]> =>
+    (await Promise.all(registries.map((registry) => registry.read()))).flat();
+  const { askWorkers = () => Promise.resolve([]) } = options;
+  const activations = mode.kind === 'local' ? null : followActivations({ db, activator, policies, log, confirmedBy });
+  return {
+    actors,
+    admins,
+    socketAdmins,
+    policies,
+    // Nobody publishes what a single user may do: it does not grow old.
+    ages: mode.kind === 'local' ? NO_AGE_LIMITS : ages,
+    resolveActor,
+    clientAddress: makeClientAddress(options.trustProxy ?? []),
+    limiters: {
+      perActor: makeLimiter('actor', rate.perActor),
+      perAddress: makeLimiter('address', rate.perAddress),
+      unauthenticated,
+      attempts: makeAttempts({ failures: unauthenticated, spare: makeLimiter('spare', rate.unauthenticated) }),
+    },
+    shares: makeShares({ concurrency: concurrency.perActor }),
+    clock,
+    nextId,
+    beginSpan: options.beginSpan ?? makeUnrecordedSpans(),
+    observer: toldToEach([makeRequestLog(log), makeRequestMetrics(metrics), endSpans()]),
+    audit: options.audit === undefined ? NO_AUDIT : makeRequestAudit(options.audit),
+    routes: makeRoutes({ db, cursorKey: secrets.cursor, ...(idempotency === undefined ? {} : { idempotency }) }),
+    adminRoutes: makeAdminRoutes({
+      ...{
+        db,
+        fingerprint,
+        nextId,
+        policies,
+        activator,
+        shadow,
+        rule,
+        clock,
+        ages,
+        readiness,
+        readSeries: async () => mergeSeries(await readSeries(), await askWorkers()),
+      },
+      ...{ startedAt: clock.now(), peers },
+    }),
+    revocations,
+    activator,
+    shadow,
+    readSeries,
+    activations,
+    close: async () => {
+      shadow.close();
+      await peers?.stop();
+      await activations?.stop();
+      activator.close();
+      await revocations?.stop();
+      await Promise.all([actors.close(), admins.close()]);
+      stopped();
+    },
+  };
+}
