@@ -125,6 +125,11 @@ function readChunks(request: GatewayRequest, most: number, add: (chunk: Buffer) 
       });
     };
     const connection = connectionOf(request.socket);
+    // The client may have left while its credential was looked up: nothing more would be heard of this request.
+    if (request.destroyed) {
+      reject(new RequestAborted());
+      return;
+    }
     // What has arrived whole is whole, whatever comes behind it.
     if (connection.fault !== null && !request.complete) {
       reject(connection.fault);

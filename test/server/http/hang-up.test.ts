@@ -1,11 +1,15 @@
-// A client that hangs up while its query runs: the statement ends with it, and the log says that it left.
+// A client that hangs up: while its query runs, the statement ends with it; before that, it holds no turn of its actor. The log says that
+// it left.
 import { expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { openGateway, openSocket } from '../../support/gateway.js';
+import { call, openGateway, openSocket } from '../../support/gateway.js';
 import { testStores } from '../../support/stores.js';
 
 const BODY = '{"family":"resource","namespace":"/"}';
+
+const queryOf = (key: string): string =>
+  `POST /api/v1/query HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${String(BODY.length)}\r\n\r\n${BODY}`;
 
 const postgres = testStores().find(({ name }) => name === 'postgres');
 
@@ -33,9 +37,7 @@ const postgres = testStores().find(({ name }) => name === 'postgres');
       expect(await waiting()).toBe(count);
     };
     const socket = await openSocket(open.port);
-    socket.write(
-      `POST /api/v1/query HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${text}\r\nContent-Type: application/json\r\nContent-Length: ${String(BODY.length)}\r\n\r\n${BODY}`,
-    );
+    socket.write(queryOf(text));
     await until(1);
     socket.destroy();
     // Well below the 3 seconds after which every statement ends.
@@ -48,5 +50,31 @@ const postgres = testStores().find(({ name }) => name === 'postgres');
     await watcher.end();
     await open.dispose();
     await opened.dispose();
+  }
+});
+
+it('leaves no turn of its actor taken when it hangs up while its key is looked up', async () => {
+  const open = await openGateway({ concurrency: 1 });
+  try {
+    const { text } = await open.key();
+    // The embedded store does one thing at a time, so the look-up waits for this.
+    let release = (): void => undefined;
+    const held = open.db.transaction(
+      () =>
+        new Promise<void>((resolve) => {
+          release = resolve;
+        }),
+    );
+    const socket = await openSocket(open.port);
+    socket.write(queryOf(text));
+    await sleep(100);
+    socket.destroy();
+    await sleep(100);
+    release();
+    await held;
+    expect((await call(open.port, { key: text, body: BODY })).status).toBe(200);
+    expect(open.lines).toMatchObject([{ message: 'the client went away', actor: 'ada' }, { message: 'request' }]);
+  } finally {
+    await open.dispose();
   }
 });
