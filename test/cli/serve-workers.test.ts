@@ -212,7 +212,10 @@ it('does not start where a worker cannot, and says why', async () => {
   const dies = 'if (process.argv[1].endsWith("/workers/worker.js")) process.exit(7);\n';
   const [folder, hook] = [await makeFolder(POLICY), await makeFolder({ 'dies.mjs': dies })];
   const ran = await spawnCli(
-    ['serve', '--workers', '2', '--policy', folder, '--data-dir', dataDir, '--listen', '127.0.0.1:0'],
+    [
+      ...['serve', '--workers', '2', '--policy', folder, '--data-dir', dataDir],
+      ...['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'],
+    ],
     { env: { NODE_OPTIONS: `--import=${join(hook, 'dies.mjs')}` } },
   );
   expect(ran).toMatchObject({ status: 6, stdout: '' });
