@@ -17,24 +17,32 @@ export interface Side {
   readonly isVerified: boolean;
 }
 
-export type Compared =
-  | { readonly kind: 'compared'; readonly difference: Difference }
-  | { readonly kind: 'refused'; readonly fault: PolicyFault };
+export type Compared = { readonly kind: 'compared'; readonly difference: Difference } | Refused;
+
+interface Refused {
+  readonly kind: 'refused';
+  readonly fault: PolicyFault;
+  /** Digest of the one whose label was found to be false; null where that is not why. */
+  readonly mislabelled: string | null;
+}
 
 export function compareSnapshots({ old, changed }: Sides): Compared {
   const [before, after] = [read(old), read(changed)];
-  if ('message' in before) return { kind: 'refused', fault: before };
-  if ('message' in after) return { kind: 'refused', fault: after };
+  if ('fault' in before) return before;
+  if ('fault' in after) return after;
   return { kind: 'compared', difference: boundDifference(diffPolicies(before, after)) };
 }
 
-function read({ parts, digest, isVerified }: Side): Policy | PolicyFault {
+function read({ parts, digest, isVerified }: Side): Policy | Refused {
   const bytes = Buffer.concat(parts);
-  if (sha256Of(bytes) !== digest)
-    return oneLine('snapshot.damaged', `the bytes of ${digest} in the store are not intact: publish it again`);
+  if (sha256Of(bytes) !== digest) {
+    const message = `the bytes of ${digest} in the store are not intact: publish it again`;
+    return { kind: 'refused', fault: oneLine('snapshot.damaged', message), mislabelled: null };
+  }
   const loaded = loadSnapshot(bytes);
-  if (!loaded.ok) return faultOfSnapshot(loaded.fault, digest);
+  if (!loaded.ok) return { kind: 'refused', fault: faultOfSnapshot(loaded.fault, digest), mislabelled: null };
   // Cells are compared by what was computed, never by what a file says of itself.
   const fault = isVerified ? null : verifyDecisions(loaded.policy);
-  return fault === null ? loaded.policy : faultOfSnapshot(fault, digest);
+  if (fault === null) return loaded.policy;
+  return { kind: 'refused', fault: faultOfSnapshot(fault, digest), mislabelled: digest };
 }

@@ -110,6 +110,11 @@ export function makeShadow(options: ShadowOptions): Shadow {
       return { kind: 'refused', fault: oneLine('snapshot.label', 'it carries a false label') };
     return opened;
   };
+  const noteLabels = async (snapshot: string, labels: Labels): Promise<void> => {
+    await snapshots.noteLabels(snapshot, labels).catch((error: unknown) => {
+      log.warn({ snapshot, error }, 'the store could not be told of the labels of a snapshot');
+    });
+  };
   const sideOf = async (digest: string, labels: Labels): Promise<Side | null> => {
     const stored = await snapshots.find(digest);
     const parts = stored === null ? null : await snapshots.read(stored);
@@ -124,7 +129,9 @@ export function makeShadow(options: ShadowOptions): Shadow {
     if (old === null) return notStored(live.policy.digest);
     const next = await sideOf(changed.policy.digest, changed.labels);
     if (next === null) return notStored(changed.policy.digest);
-    return compareInThread({ old, changed: next }, signal);
+    const compared = await compareInThread({ old, changed: next }, signal);
+    if (compared.kind === 'refused' && compared.mislabelled !== null) await noteLabels(compared.mislabelled, 'false');
+    return compared;
   };
   const differAgain = async (one: Candidate, active: Active): Promise<void> => {
     const isStill = (): boolean => candidate === one && one.against.snapshot === active.policy.digest;
@@ -210,7 +217,7 @@ export function makeShadow(options: ShadowOptions): Shadow {
       install(next);
       log.info({ snapshot: policy.digest, cells: compared.difference.cells, askedBy }, 'a shadow begins');
       // What was compared states what was computed.
-      if (labels === 'unverified') await snapshots.noteLabels(policy.digest, 'verified');
+      if (labels === 'unverified') await noteLabels(policy.digest, 'verified');
       return { kind: 'begun', state: stateOf(next, found) };
     },
     end: () => {
@@ -268,8 +275,6 @@ function stateOf(
 }
 
 function notStored(digest: string): Extract<Compared, { kind: 'refused' }> {
-  return {
-    kind: 'refused',
-    fault: oneLine('snapshot.not_found', `the store does not have the bytes of ${digest} intact`),
-  };
+  const fault = oneLine('snapshot.not_found', `the store does not have the bytes of ${digest} intact`);
+  return { kind: 'refused', fault, mislabelled: null };
 }

@@ -95,6 +95,9 @@ describe('what is refused', () => {
     const policy = { ...LIVE.policy, digest };
     await stored.keep({ policy, bytes: lie, labels: 'unverified', statement: null, at: instantOf(Date.now()) });
     expect(JSON.stringify((await choose(digest)).json)).toContain('snapshot.decisions');
+    // What was found out is kept: nobody works it out again, and nothing puts it in force.
+    expect(await stored.find(digest)).toMatchObject({ labels: 'false' });
+    expect(JSON.stringify((await choose(digest)).json)).toContain('snapshot.label');
     await open.db.knex('snapshot_parts').where({ snapshot: digest }).del();
     expect(JSON.stringify((await choose(digest)).json)).toContain('snapshot.damaged');
     expect((await show()).json?.['snapshot']).toBeNull();
