@@ -15,7 +15,7 @@ import {
   storedStatement,
 } from '../policy/directory-store.js';
 import { sha256Of } from '../policy/open-bytes.js';
-import { readSnapshotFile } from '../policy/open-policy.js';
+import { readSnapshotFile } from '../policy/snapshot-file.js';
 import { SigningError } from '../signing/signing-error.js';
 import { parseEnvelope } from '../signing/statement-file.js';
 import { EXIT } from './exit-codes.js';

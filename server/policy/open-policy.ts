@@ -1,17 +1,16 @@
 // A policy folder or a snapshot file to the policy that it is: a folder is checked and compiled in memory, a file is verified
 // whole. Every way in which that fails is a value; who asked says what it means there.
-import { constants, createReadStream } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { InvariantError, loadSnapshot, type LoadResult, type Policy, type SnapshotFault } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
 import { type CheckReport, checkPolicy, type Phase } from './check-policy.js';
 import { sha256Of } from './open-bytes.js';
-import { type PathFault, pathFaultOf } from './path-fault.js';
+import { pathFaultOf } from './path-fault.js';
 import { toShared } from './shared-bytes.js';
+import { type NoBytes, READ_BYTES, readAll } from './snapshot-file.js';
 import { loadInThread } from './snapshot-thread.js';
-
-const READ_BYTES = 1024 * 1024;
 
 /**
  * To study a policy is also to ask why its tests fail: then failed tests and violated guardrails do not refuse it. To
@@ -20,10 +19,7 @@ const READ_BYTES = 1024 * 1024;
 export type Purpose = 'use' | 'study' | 'serve';
 
 /** Why a path has no snapshot. */
-export type NotRead =
-  | { readonly kind: 'refused'; readonly report: CheckReport }
-  | { readonly kind: 'path'; readonly fault: PathFault }
-  | { readonly kind: 'too_large' };
+export type NotRead = { readonly kind: 'refused'; readonly report: CheckReport } | NoBytes;
 
 interface Read {
   readonly kind: 'read';
@@ -75,23 +71,6 @@ export async function readPolicyAt(path: string, purpose: Purpose, watcher: Open
   return readStream(createReadStream(path, { highWaterMark: READ_BYTES }), 'file', watcher);
 }
 
-/** As `readPolicyAt`, of a regular file and of nothing else: a pipe in its place can neither hang nor pass. */
-export async function readSnapshotFile(path: string): Promise<ReadResult> {
-  try {
-    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      const facts = await handle.stat();
-      if (!facts.isFile()) return { kind: 'path', fault: { kind: 'unreadable', code: 'not a file', cause: null } };
-      if (facts.size > POLICY_LIMITS.snapshotBytes) return { kind: 'too_large' };
-      return await readStream(handle.createReadStream({ highWaterMark: READ_BYTES, autoClose: false }), 'file', {});
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    return { kind: 'path', fault: pathFaultOf(error) };
-  }
-}
-
 /** As `readPolicyAt`, of a folder and of nothing else. */
 export async function compileFolder(
   folder: string,
@@ -106,8 +85,8 @@ export async function compileFolder(
 }
 
 async function readStream(stream: Readable, source: 'file' | 'stdin', { onBytes }: OpenWatcher): Promise<ReadResult> {
-  const bytes = await readAll(stream, onBytes);
-  return 'kind' in bytes ? bytes : { kind: 'read', bytes, source, report: null };
+  const read = await readAll(stream, onBytes);
+  return read.kind === 'read' ? { ...read, source, report: null } : read;
 }
 
 async function openRead(read: ReadResult, purpose: Purpose, { onBytes }: OpenWatcher): Promise<OpenResult> {
@@ -128,25 +107,4 @@ async function openRead(read: ReadResult, purpose: Purpose, { onBytes }: OpenWat
 /** Everything that decides is verified before any of it is used. */
 function load(bytes: Uint8Array, purpose: Purpose): LoadResult | Promise<LoadResult> {
   return purpose === 'serve' ? loadInThread(bytes) : loadSnapshot(bytes);
-}
-
-async function readAll(
-  stream: Readable,
-  onBytes: OpenWatcher['onBytes'],
-): Promise<Uint8Array | Extract<NotRead, { kind: 'too_large' | 'path' }>> {
-  const chunks: Buffer[] = [];
-  let total = 0;
-  const parts: AsyncIterable<unknown> = stream;
-  try {
-    for await (const chunk of parts) {
-      const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
-      total += bytes.length;
-      if (total > POLICY_LIMITS.snapshotBytes) return { kind: 'too_large' };
-      chunks.push(bytes);
-      onBytes?.(total, 'reading');
-    }
-  } catch (error) {
-    return { kind: 'path', fault: pathFaultOf(error) };
-  }
-  return Buffer.concat(chunks, total);
 }

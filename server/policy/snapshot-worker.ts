@@ -3,9 +3,10 @@
 import { parentPort } from 'node:worker_threads';
 import { loadSnapshot, packSnapshot, verifyDecisions } from '../../engine/index.js';
 import { openBytes, type OpenedBytes } from './open-bytes.js';
-import type { NotRead } from './open-policy.js';
+import type { NotRead, ReadResult } from './open-policy.js';
 import { faultOfRead } from './policy-fault.js';
 import { toShared } from './shared-bytes.js';
+import { readSnapshotFile } from './snapshot-file.js';
 import type { SnapshotTask } from './snapshot-thread.js';
 import type { Content } from './sources/source.js';
 import { unwrap } from './unwrap.js';
@@ -28,11 +29,14 @@ async function open({ content, signed }: Extract<SnapshotTask, { kind: 'open' }>
 
 async function bytesOf(content: Content): Promise<Uint8Array | NotRead> {
   if (content.kind === 'parts') return Buffer.concat(content.parts);
-  // The compiler takes longer to load than a snapshot to open, which has no use for it.
-  const { compileFolder, readSnapshotFile } = await import('./open-policy.js');
-  const { kind, path } = content;
-  const read = await (kind === 'folder' ? compileFolder(path, 'serve') : readSnapshotFile(path));
+  const read = await (content.kind === 'folder' ? compile(content.path) : readSnapshotFile(content.path));
   return read.kind === 'read' ? read.bytes : read;
+}
+
+/** The compiler takes longer to load than a snapshot to open, which has no use for it. */
+async function compile(folder: string): Promise<ReadResult> {
+  const { compileFolder } = await import('./open-policy.js');
+  return compileFolder(folder, 'serve');
 }
 
 /** What an answer alone holds is not copied. */
