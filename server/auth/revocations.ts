@@ -29,9 +29,10 @@ export async function watchRevocations(path: string, log: Logger): Promise<Revoc
     try {
       const found = await identityOf(path);
       if (found === seen) return;
-      // Noted before it is read: what changes meanwhile is read again.
+      const bytes = await readBytes(path);
+      // As it was before it was read: what has changed meanwhile is read again, and so is what could not be read.
       seen = found;
-      revoked = await readRevocations(path);
+      revoked = parse(bytes);
       isBad = false;
       log.info({ path, revoked: revoked.size }, 'the list of revoked credentials was read again');
     } catch (error) {

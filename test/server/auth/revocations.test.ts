@@ -1,6 +1,6 @@
 // Revoked credentials: a list that is read again while the gateway runs, and that no damage makes shorter.
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { open as openFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Revocations, RevocationsError, watchRevocations } from '../../../server/auth/revocations.js';
 import { makeFolder } from '../../support/temp-folder.js';
@@ -39,6 +39,18 @@ test('it is read again when it changes, in both directions', async () => {
   await writeFile(path, B);
   await open.hurry();
   expect(open.has(B)).toBe(true);
+});
+
+test('what could not be read for a moment is read again, though the file has not changed since', async () => {
+  const handle = await openFile(path);
+  await handle.close();
+  const read = jest.spyOn(Object.getPrototypeOf(handle) as typeof handle, 'read');
+  read.mockRejectedValueOnce(Object.assign(new Error('too many open files'), { code: 'EMFILE' }));
+  await replace(B);
+  expect([open.has(A), open.has(B)]).toEqual([true, false]);
+  await open.hurry();
+  expect([open.has(A), open.has(B)]).toEqual([false, true]);
+  read.mockRestore();
 });
 
 test('it is looked at without being asked', async () => {
