@@ -1,5 +1,5 @@
 // A snapshot that an admin sends is verified as any offer is, and stored: it may be put in force, and is not by this.
-import type { Policy } from '../../engine/index.js';
+import { type Policy, STATEMENT_LIMITS } from '../../engine/index.js';
 import type { Transaction } from '../db/transaction.js';
 import type { Clock } from '../ports.js';
 import { parseEnvelope, type StatementText } from '../signing/statement-file.js';
@@ -62,6 +62,10 @@ function textOf(statement: string | null): StatementText {
 
 /** Whoever has to have signed: what is stored as a statement is one. */
 function faultOfStatement(statement: string): PolicyFault | null {
+  if (Buffer.byteLength(statement) > STATEMENT_LIMITS.fileBytes) {
+    const most = String(STATEMENT_LIMITS.fileBytes);
+    return oneLine('statement.invalid', `\`${SHOWN}\` is not a signed statement: it is larger than ${most} bytes`);
+  }
   try {
     parseEnvelope(Buffer.from(statement), SHOWN);
     return null;

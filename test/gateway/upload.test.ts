@@ -1,6 +1,6 @@
 // Snapshots that admins send: verified as any offer is, stored, and not in force by that.
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
-import { instantOf } from '../../engine/index.js';
+import { instantOf, STATEMENT_LIMITS } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../../server/limits/policy.js';
 import { A, B, C, HOUR, type Made, make, NOON } from '../support/followed-policy.js';
 import { callAdmin, openGateway, raw, type Reply, type TestGateway } from '../support/gateway.js';
@@ -105,6 +105,11 @@ describe('what is refused', () => {
       'a statement that is none',
       () => send({ snapshot: text, statement: {} }),
       '422 snapshot.invalid statement.invalid',
+    ],
+    [
+      'a statement that no file may be as large as',
+      () => send(wrapped(B, signedBy(statementOf(B, { policy: 'x'.repeat(STATEMENT_LIMITS.fileBytes) }), [SIGNER]))),
+      '422 snapshot.invalid statement.invalid: `statement` is not a signed statement: it is larger than 65536 bytes',
     ],
   ])('is %s', async (_, refuse, expected) => {
     expect(told(await refuse())).toContain(expected);
