@@ -195,7 +195,7 @@ export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
-  /** The body as JSON, or null if it is empty. */
+  /** The body, or null if it is empty or no JSON. */
   readonly json: Readonly<Record<string, unknown>> | null;
 }
 
@@ -275,7 +275,7 @@ async function exchange(
           status,
           headers: response.headers,
           text,
-          json: text === '' ? null : readObject(text),
+          json: isJson(response.headers['content-type']) && text !== '' ? readObject(text) : null,
         });
       });
     });
@@ -284,6 +284,8 @@ async function exchange(
   request.end();
   return replied;
 }
+
+const isJson = (type = ''): boolean => /^application\/(?:[\w.-]+\+)?json\b/.test(type);
 
 function readObject(text: string): Readonly<Record<string, unknown>> {
   const value: unknown = JSON.parse(text);
