@@ -203,7 +203,7 @@ const KINDS = {
   'snapshot.invalid': {
     status: 422,
     title: 'What was sent is not a snapshot that could be served',
-    help: '`errors` says why. Send the bytes of a snapshot file as `bailiwick compile` writes it, or `{"snapshot","statement"}` with its text and its signed statement; where signatures are required, sign it first.',
+    help: '`errors` says why. Send the bytes of a snapshot file as `bailiwick compile` writes it, or a JSON object with its text as `snapshot` and its signed statement as `statement`. Where signatures are required, sign it first.',
   },
   'limit.rate': {
     status: 429,
