@@ -57,6 +57,8 @@ export const EMBEDDED_LIMITS = Object.freeze({
   /** Pages that the engine keeps, and the log that it writes before a checkpoint, as PostgreSQL has them. All pages are memory from the start. */
   sharedBuffers: '48MB',
   walSize: '256MB',
+  /** Of new objects of its thread, which has few: as much as other threads may have would only be memory. */
+  youngMegabytes: 8,
   /** Room on the disk that a new store takes while it is made. */
   newStoreBytes: 64 * 1024 * 1024,
   /** Lines of the engine's standard error that are quoted when it fails. */

@@ -103,10 +103,13 @@ function dropUnfinished(dataDir: string): void {
   }
 }
 
+/** What runs once is not worth optimizing: the engine's code takes less memory and time as it is compiled first. */
+const SMALL = ['--liftoff-only', '--max-semi-space-size=1'];
+
 function makeDatabase(folder: string): Promise<void> {
   const program = fileURLToPath(new URL('./create.js', import.meta.url));
   return new Promise((resolve, reject) => {
-    const maker = spawn(process.execPath, [program, folder], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const maker = spawn(process.execPath, [...SMALL, program, folder], { stdio: ['ignore', 'ignore', 'pipe'] });
     const kill = (): void => void maker.kill('SIGKILL');
     process.once('exit', kill);
     const said: Buffer[] = [];

@@ -38,7 +38,8 @@ export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerO
     runaway: runaway.buffer,
   };
   const script = fileURLToPath(new URL('./worker.js', import.meta.url));
-  const worker = new Worker(script, { workerData, execArgv: [], name: 'bailiwick-store' });
+  const resourceLimits = { maxYoungGenerationSizeMb: EMBEDDED_LIMITS.youngMegabytes };
+  const worker = new Worker(script, { workerData, execArgv: [], resourceLimits, name: 'bailiwick-store' });
 
   let isReady = false;
   let isLeaving = false;

@@ -99,7 +99,9 @@ describeOnStores('long lists', (store) => {
     const patient = await openDatabase({ ...store.config, statementTimeout: 0 });
     const driver = jest.spyOn(pg.Connection.prototype, 'bind');
     await patient.read(statement);
-    const sent = driver.mock.calls.flatMap(([message]: readonly unknown[]) => (isBind(message) ? [message.values] : []));
+    const sent = driver.mock.calls.flatMap(([message]: readonly unknown[]) =>
+      isBind(message) ? [message.values] : [],
+    );
     driver.mockRestore();
     await patient.close();
     expect(sent).toHaveLength(1);
