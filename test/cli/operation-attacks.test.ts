@@ -55,6 +55,11 @@ async function start(verb: 'serve' | 'local', { env, file, files = {}, args = []
 
 const TOKENS = 'audience: b, provider: p, algorithms: [RS256]';
 
+function signing(snapshot: string, key: string): readonly string[] {
+  const statement = ['--environment', 'e', '--generation', '1', '--expires', '2099-01-01T00:00:00Z'];
+  return ['sign', snapshot, '--key', key, ...statement];
+}
+
 describe('O05 a start that fails prints no secret', () => {
   it.each<[string, Given]>([
     ['a database URL of no PostgreSQL', { env: { DATABASE_URL: `mysql://a:${CANARY}@db/x` } }],
@@ -179,18 +184,7 @@ describe('O10 a private key', () => {
     for (const args of [
       ['keygen', '-o', 'release.key'],
       ['compile', 'policies', '-o', 's.json'],
-      [
-        'sign',
-        's.json',
-        '--key',
-        'release.key',
-        '--environment',
-        'e',
-        '--generation',
-        '1',
-        '--expires',
-        '2099-01-01T00:00:00Z',
-      ],
+      signing('s.json', 'release.key'),
     ])
       expect(await run(cwd, args)).toMatchObject({ status: 0 });
     pem = readFileSync(join(cwd, 'release.key'), 'utf8');
@@ -302,18 +296,7 @@ describe('O14 the command line', () => {
     ['verify', 'huge.json', '--keyring', 'huge.json'],
     ['inspect', 'huge.json'],
     ['who-can', 'huge.json', 'resource:read', '/labs'],
-    [
-      'sign',
-      'huge.json',
-      '--key',
-      'huge.json',
-      '--environment',
-      'e',
-      '--generation',
-      '1',
-      '--expires',
-      '2099-01-01T00:00:00Z',
-    ],
+    signing('huge.json', 'huge.json'),
     ['config', 'check', '--config', 'huge.json'],
   ])('reads no file of five gigabytes: %s', async (...args) => {
     const before = process.memoryUsage().rss;
