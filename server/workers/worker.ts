@@ -92,9 +92,15 @@ async function start({ number, env, config, rule, listen: address, state, toFoll
         void shadow.join(message.toFollow);
         return;
       case 'series':
-        void services.readSeries().then((series) => {
-          send({ kind: 'series', series });
-        });
+        void services.readSeries().then(
+          (series) => {
+            send({ kind: 'series', series });
+          },
+          (error: unknown) => {
+            // The primary shows what it was told before.
+            log.error({ error }, 'the metrics of this worker could not be read');
+          },
+        );
         return;
       case 'hurry':
         for (const watch of watches) void watch.hurry();
