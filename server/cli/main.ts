@@ -3,6 +3,7 @@
 import { realpathSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
 import { CommanderError } from 'commander';
 import { EXIT, type ExitStatus } from './exit-codes.js';
 import type { CliIo } from './io.js';
@@ -38,6 +39,9 @@ async function run(): Promise<void> {
   const { stdin, stdout, stderr, env } = process;
   // It makes libraries log to stderr, statements and their values included. It is removed before any of them is loaded.
   Reflect.deleteProperty(env, 'DEBUG');
+  // The embedded store's engine is WebAssembly. Each thread that helps to compile it takes memory of its own, 30 MB in all, and on
+  // few cores gains no time.
+  setFlagsFromString('--wasm-num-compilation-tasks=1');
   // A reader that goes away is not a failure: later output goes nowhere, and streaming verbs stop.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
