@@ -12,7 +12,7 @@ export const WORKER_LIMITS = Object.freeze({
   pause: 100,
   longestPause: 10_000,
   stable: 30_000,
-  /** How long a start may take, and how many in a row may fail before the gateway ends. */
+  /** How long a start may take, and how many in a row may fail of each worker before the gateway ends. */
   startTimeout: 60_000,
   starts: 5,
   /** How long a worker may take to end, beyond what its requests have. */

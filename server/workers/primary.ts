@@ -75,7 +75,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
     });
     const stopNews = tellNews(team, services.policies, trail);
     const admins = listenToAdmins(services, doors);
-    const { tell, failed, close: closeTeam } = team;
+    const { tell, hurry, failed, close: closeTeam } = team;
     let closing: Promise<void> | null = null;
     const close = async ({
       notice = null,
@@ -93,6 +93,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
       workers: {
         hurry: () => {
           tell({ kind: 'hurry' });
+          hurry();
           return Promise.resolve();
         },
         stop: () => Promise.resolve(),

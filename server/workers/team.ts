@@ -1,5 +1,5 @@
 // The workers of a gateway, as its primary sees them: started, replaced when they die, told things, and ended in order. A worker that
-// dies is replaced after a pause that grows; one that cannot start ends the whole, since the next would not start either.
+// dies is replaced after a pause that grows. One that cannot be replaced is tried again for as long as another serves.
 import cluster, { type Worker } from 'node:cluster';
 import { fileURLToPath } from 'node:url';
 import type { Ending } from '../compose.js';
@@ -26,11 +26,13 @@ export interface Said {
 export interface Team {
   /** Resolves when all of them serve. Rejects with `WorkerError`. */
   readonly ready: Promise<void>;
-  /** Rejects with `WorkerError` when one cannot be replaced; never resolves. */
+  /** Rejects with `WorkerError` when nobody serves and none can be replaced; never resolves. */
   readonly failed: Promise<never>;
   readonly members: () => readonly Member[];
   /** Tells all of them, but for the one of a number. */
   readonly tell: (message: ToWorker, except?: number) => void;
+  /** Starts now those whose next start waits. */
+  readonly hurry: () => void;
   /** Safe to call twice. */
   readonly close: (ending: Ending) => Promise<void>;
 }
@@ -63,6 +65,8 @@ interface Slot {
   replaced: number;
   /** Starts in a row that failed, and deaths in a row that came soon. */
   failures: number;
+  /** Whether its next start would fail as those before did. */
+  isHopeless: boolean;
   startedAt: number;
   /** Of its next start, or of the one that is under way. */
   timer: NodeJS.Timeout | null;
@@ -83,7 +87,7 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): Team {
 
   const slots = Array.from({ length: size }, (_, index): Slot => ({
     ...{ number: index + 1, worker: null, generation: null, fault: null },
-    ...{ replaced: 0, failures: 0, startedAt: 0, timer: null },
+    ...{ replaced: 0, failures: 0, isHopeless: false, startedAt: 0, timer: null },
   }));
 
   const fail = (fault: WorkerFault): void => {
@@ -111,8 +115,9 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): Team {
     const facts = { worker: slot.number, how, pause };
     if (served) log.error(facts, 'a worker has died and will be replaced');
     else log.error({ ...facts, ...fault }, 'a worker could not be started and will be tried again');
-    // A store that is away comes back; what else keeps a worker from starting will keep the next one.
-    if (!served && !fault.code.startsWith('store.') && slot.failures > WORKER_LIMITS.starts) fail(fault);
+    // A store that is away comes back; what else keeps a worker from starting, somebody has to mend.
+    slot.isHopeless = !served && !fault.code.startsWith('store.') && slot.failures > WORKER_LIMITS.starts;
+    if (slots.every(({ isHopeless }) => isHopeless)) fail(fault);
     else slot.timer = setTimeout(fork, pause, slot);
   };
 
@@ -124,6 +129,7 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): Team {
       case 'serving':
         clearTimeout(slot.timer ?? undefined);
         slot.generation = message.generation;
+        slot.isHopeless = false;
         log.info(
           { worker: slot.number, pid: slot.worker?.process.pid, generation: message.generation },
           'a worker serves',
@@ -193,6 +199,13 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): Team {
       })),
     tell: (message, except) => {
       for (const { number, worker } of slots) if (number !== except) say(worker, message);
+    },
+    hurry: () => {
+      for (const slot of slots) {
+        if (slot.worker !== null || closing !== null) continue;
+        clearTimeout(slot.timer ?? undefined);
+        fork(slot);
+      }
     },
     close: (ending) => (closing ??= close(ending)),
   };

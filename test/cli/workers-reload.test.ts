@@ -1,5 +1,5 @@
 // What an operator replaces on disk while a gateway of several processes runs: its certificate and the list of revoked credentials count
-// in each worker, when the gateway is told, and when nobody tells it.
+// in each worker, when the gateway is told, and when nobody tells it. A bad one takes no worker that serves away.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
+import { WORKER_LIMITS } from '../../server/limits/workers.js';
 import { issue, type Issued, makeAuthority } from '../support/certificates.js';
 import { runCli } from '../support/run-cli.js';
 import { type Served, startServing } from '../support/serve-process.js';
@@ -129,4 +130,31 @@ describe('what is replaced on disk counts in each worker', () => {
     expect(lastWorkers(4)).toEqual(new Set([1, 2]));
     expect(said('reading files again')).toHaveLength(1);
   });
+});
+
+it('goes on with the workers that serve while another cannot be replaced, and replaces it once it can', async () => {
+  const key = await makeKey();
+  const [{ pid } = {}] = said('a worker serves');
+  const keyFile = join(folder, 'server.key');
+  await rename(keyFile, `${keyFile}.away`);
+  process.kill(Number(pid), 'SIGKILL');
+  while (said('a worker has died and will be replaced').length === 0) await sleep(10);
+  const failures = (): readonly Readonly<Record<string, unknown>>[] =>
+    said('a worker could not be started and will be tried again');
+  // More often than one would try of which nobody serves. A signal spares the pause before the next.
+  for (let failed = 1; failed <= WORKER_LIMITS.starts + 1; failed += 1) {
+    while (failures().length < failed) {
+      expect((await ask(key)).status).toBe(200);
+      await sleep(100);
+    }
+    served.child.kill('SIGHUP');
+  }
+  expect(failures().at(-1)).toMatchObject({ worker: 1, message: expect.stringContaining(keyFile) as unknown });
+  await rename(`${keyFile}.away`, keyFile);
+  while (said('a worker serves').length < 3) {
+    served.child.kill('SIGHUP');
+    await sleep(200);
+  }
+  await askAll(key);
+  expect(lastWorkers(4)).toEqual(new Set([1, 2]));
 });
