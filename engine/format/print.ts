@@ -1,7 +1,7 @@
 // The one layout of policy files: two spaces, keys of an entry in the order of their shape (`GRANT` says why), brackets where
 // the author wrote them and they fit on a line, at most one blank line. Sections, entries of lists and names keep the
 // author's order. A comment stays with what it stood at: brackets with comments inside become a block.
-import type { MappingShape, ValueShape } from '../source/shapes.js';
+import type { MappingShape, ValueShape } from '../source/shape.js';
 import type { CommentLine, Element } from './elements.js';
 import { blockText, inlineText, type TextPlace } from './scalar.js';
 

@@ -6,44 +6,43 @@ import type { Sink } from '../diagnostics/report.js';
 import type { Span } from '../model/span.js';
 import { findingAt } from './places.js';
 
-type Counted = 'providers' | 'roles' | 'members' | 'people' | 'grants' | 'tests' | 'expectations' | 'guardrails';
-
-interface Declared {
-  readonly at: Span | null;
-  readonly count: number;
+interface Counted {
+  readonly kind: 'providers' | 'roles' | 'members' | 'people' | 'grants' | 'tests' | 'expectations' | 'guardrails';
+  /** What is declared, and as how many it counts if that is not one. */
+  readonly of: (document: PolicyDocument) => readonly (readonly [at: Span | null, count?: number])[];
 }
 
-const COUNTED: Readonly<Record<Counted, (document: PolicyDocument) => readonly Declared[]>> = {
-  providers: ({ header }) => (header?.providers ?? []).map(({ name }) => ({ at: name, count: 1 })),
-  roles: ({ roles }) => roles.map(({ name }) => ({ at: name, count: 1 })),
-  members: ({ roles }) => roles.map(({ name, members }) => ({ at: name, count: members.length })),
-  people: ({ people }) => people.map(({ name, identities }) => ({ at: name, count: identities.length })),
-  grants: ({ grants }) => grants.map(({ id }) => ({ at: id, count: 1 })),
-  tests: ({ tests }) => tests.map(({ name }) => ({ at: name, count: 1 })),
-  expectations: ({ tests }) =>
-    tests.map(({ name, allow, deny, sees }) => ({ at: name, count: allow.length + deny.length + sees.length })),
-  guardrails: ({ guardrails }) => guardrails.map(({ id }) => ({ at: id, count: 1 })),
-};
+const COUNTED: readonly Counted[] = [
+  { kind: 'providers', of: ({ header }) => (header?.providers ?? []).map(({ name }) => [name]) },
+  { kind: 'roles', of: ({ roles }) => roles.map(({ name }) => [name]) },
+  { kind: 'members', of: ({ roles }) => roles.map(({ name, members }) => [name, members.length]) },
+  { kind: 'people', of: ({ people }) => people.map(({ name, identities }) => [name, identities.length]) },
+  { kind: 'grants', of: ({ grants }) => grants.map(({ id }) => [id]) },
+  { kind: 'tests', of: ({ tests }) => tests.map(({ name }) => [name]) },
+  {
+    kind: 'expectations',
+    of: ({ tests }) => tests.map(({ name, allow, deny, sees }) => [name, allow.length + deny.length + sees.length]),
+  },
+  { kind: 'guardrails', of: ({ guardrails }) => guardrails.map(({ id }) => [id]) },
+];
 
 export function checkLimits(documents: readonly PolicyDocument[], limits: EngineLimits, sink: Sink): void {
-  for (const kind of Object.keys(COUNTED) as Counted[]) checkLimit(documents, { kind, limit: limits[kind] }, sink);
+  for (const counted of COUNTED) checkLimit(documents, counted, { limit: limits[counted.kind], sink });
 }
 
 function checkLimit(
   documents: readonly PolicyDocument[],
-  of: { readonly kind: Counted; readonly limit: number },
-  sink: Sink,
+  { kind, of }: Counted,
+  { limit, sink }: { readonly limit: number; readonly sink: Sink },
 ): void {
-  const { kind, limit } = of;
   let total = 0;
   for (const document of documents) {
-    for (const { at, count } of COUNTED[kind](document)) {
+    for (const [at, count = 1] of of(document)) {
       total += count;
       if (total <= limit) continue;
       const message = `the policy has more than ${groupDigits(limit)} ${kind}`;
-      sink.add(
-        findingAt(document, at ?? { start: 0, end: 0 }, { code: 'LIMIT_COUNT', message, help: 'split the policy' }),
-      );
+      const help = 'split the policy';
+      sink.add(findingAt(document, at ?? { start: 0, end: 0 }, { code: 'LIMIT_COUNT', message, help }));
       return;
     }
   }

@@ -12,8 +12,6 @@ export interface FileContext {
   readonly lines: LineTable;
   readonly limits: EngineLimits;
   readonly sink: Sink;
-  /** Set once something was left out that may have declared names. */
-  incomplete: boolean;
 }
 
 export function reportFault(context: FileContext, fault: SourceFault): void {

@@ -1,96 +1,84 @@
 // The section `grants` (docs/language.md "Every key"). Parts that are wrong become null, so that the others are still checked.
-import type { GrantDeclaration, MemberReference } from '../model/document.js';
-import type { NamespacePath } from '../model/namespace.js';
-import type { Located } from '../model/span.js';
+import type { GrantDeclaration } from '../model/document.js';
 import { refuse, type FileContext } from './context.js';
-import {
-  firstLine,
-  mayHaveLost,
-  readBoolean,
-  readFields,
-  readFreeText,
-  readList,
-  readName,
-  type Fields,
-} from './fields.js';
-import { readRoleReference } from './decode-roles.js';
-import { readStatedScopes } from './scope-values.js';
-import { GRANT } from './shapes.js';
+import { firstLine, itemsOf, type Reader } from './fields.js';
+import { ROLE_REFERENCE } from './decode-roles.js';
+import { STATED_SCOPES } from './scope-values.js';
+import { entryOf, list, mapping, readMapping, shape, value, type ReadMapping } from './shape.js';
 import type { Node } from './tree.js';
-import { readIdentity, readInstant, readNamespace, refuseCutOff } from './values.js';
+import { BOOLEAN, IDENTITY, INSTANT, NAME, NAMESPACE, PROSE, refuseCutOff } from './values.js';
 
-export function decodeGrants(context: FileContext, node: Node): readonly GrantDeclaration[] {
-  const grants: GrantDeclaration[] = [];
-  for (const item of readList(context, node, '`grants`') ?? []) {
-    const fields = readFields(context, item, GRANT);
-    if (fields !== null) grants.push(decodeGrant(context, item, fields));
-  }
-  return grants;
+function uncut<T>(read: Reader<T>): Reader<T> {
+  return (context, node, what) => (refuseCutOff(context, node) ? null : read(context, node, what));
 }
 
-function decodeGrant(context: FileContext, node: Node, fields: Fields): GrantDeclaration {
-  const [id, inherit] = [fields.get('id'), fields.get('inherit')];
-  const [notBefore, expires, reason] = [fields.get('notBefore'), fields.get('expires'), fields.get('reason')];
-  const from = notBefore === undefined ? null : readInstant(context, notBefore.value, '`notBefore`');
-  const until = expires === undefined ? null : readInstant(context, expires.value, '`expires`');
-  if (from !== null && until !== null && expires !== undefined && until <= from) {
+// The order is that of a sentence: who may do what, how far down and when, where, and why. It is also what makes a cut
+// file safe: `namespace` is required and stands after everything that narrows the grant, so a file that ends early,
+// at whatever line, loses the grant as a whole and never a bound of it.
+const GRANT = shape(
+  'a grant',
+  {
+    id: [NAME, 'Unique and stable: explanations cite it.'],
+    role: [ROLE_REFERENCE, 'To all members of this role.'],
+    identity: [value(IDENTITY, uncut(IDENTITY.read)), 'To this identity alone.'],
+    scopes: [STATED_SCOPES, 'What is granted. Without it, what the role declares.'],
+    inherit: [BOOLEAN, '`false`: at this namespace alone, not below it.'],
+    notBefore: [INSTANT, 'In force from this instant on.'],
+    expires: [INSTANT, 'In force until just before this instant.'],
+    namespace: [value(NAMESPACE, uncut(NAMESPACE.read)), 'Where, and everything below unless `inherit` is `false`.'],
+    reason: [PROSE, 'Why, for reviewers.'],
+  },
+  { required: ['id', 'namespace'], exactlyOne: ['role', 'identity'] },
+);
+
+function readGrant(context: FileContext, node: Node): GrantDeclaration | null {
+  const grant = readMapping(context, node, GRANT);
+  if (grant === null) return null;
+  const { id = null, role, identity, scopes, inherit, namespace = null, reason = null } = grant.values;
+  const { notBefore = null, expires = null } = grant.values;
+  const end = entryOf(grant, 'expires');
+  if (notBefore !== null && expires !== null && end !== undefined && expires <= notBefore) {
     refuse(context, 'GRANT_WINDOW', {
-      at: expires.value,
-      message: `the grant is never in force: it expires ${until === from ? 'when' : 'before'} it begins`,
+      at: end.value,
+      message: `the grant is never in force: it expires ${expires === notBefore ? 'when' : 'before'} it begins`,
       help: 'write an `expires` that is later than `notBefore`',
     });
   }
   return {
     place: firstLine(context, node),
-    id: id === undefined ? null : readName(context, id.value, '`id`'),
-    ...readPrincipals(context, node, fields),
-    namespace: readGrantNamespace(context, fields),
-    scopes: readStatedScopes(context, fields),
-    inherit: inherit === undefined ? true : (readBoolean(context, inherit.value, '`inherit`') ?? true),
-    notBefore: from,
-    expires: until,
-    reason: reason === undefined ? null : (readFreeText(context, reason.value, '`reason`')?.value ?? null),
+    id,
+    principals: [role ?? null, identity ?? null].filter((principal) => principal !== null),
+    holder: holderOf(context, node, grant),
+    namespace,
+    scopes: scopes === undefined ? 'absent' : (scopes ?? 'wrong'),
+    inherit: inherit ?? true,
+    notBefore,
+    expires,
+    reason,
   };
 }
 
 /** Exactly one of `role` and `identity`; where there are both, both are read. */
-function readPrincipals(
-  context: FileContext,
-  node: Node,
-  fields: Fields,
-): Pick<GrantDeclaration, 'principals' | 'holder'> {
-  const [role, identity] = [fields.get('role'), fields.get('identity')];
-  if (role === undefined && identity === undefined) {
-    // Where another key is unknown, that may be the misspelt principal.
-    if (!mayHaveLost(node, fields))
-      refuse(context, 'GRANT_PRINCIPAL', {
-        at: firstLine(context, node),
-        message: 'a grant names a `role` or an `identity`',
-        help: 'add `role: …` or `identity: provider:subject`; nothing stands for everyone',
-      });
-    return { principals: [], holder: null };
-  }
+function holderOf(context: FileContext, node: Node, grant: ReadMapping<typeof GRANT.rows>): GrantDeclaration['holder'] {
+  const [role, identity] = [entryOf(grant, 'role'), entryOf(grant, 'identity')];
   if (role !== undefined && identity !== undefined) {
     refuse(context, 'GRANT_PRINCIPAL', {
       at: identity.key,
       message: 'a grant names a `role` or an `identity`, not both',
       help: 'write two grants, or a role that has the identity as a member',
     });
+    return 'both';
   }
-  const named: readonly (MemberReference | null)[] = [
-    role === undefined ? null : readRoleReference(context, role.value),
-    identity === undefined || refuseCutOff(context, identity.value)
-      ? null
-      : readIdentity(context, identity.value, '`identity`'),
-  ];
-  return {
-    principals: named.filter((reference) => reference !== null),
-    holder: role === undefined ? 'identity' : identity === undefined ? 'role' : 'both',
-  };
+  if (role !== undefined) return 'role';
+  if (identity !== undefined) return 'identity';
+  // Where another key is unknown, that may be the misspelt principal.
+  if (!grant.mayHaveLost)
+    refuse(context, 'GRANT_PRINCIPAL', {
+      at: firstLine(context, node),
+      message: 'a grant names a `role` or an `identity`',
+      help: 'add `role: …` or `identity: provider:subject`; nothing stands for everyone',
+    });
+  return null;
 }
 
-function readGrantNamespace(context: FileContext, fields: Fields): Located<NamespacePath> | null {
-  const entry = fields.get('namespace');
-  if (entry === undefined || refuseCutOff(context, entry.value)) return null;
-  return readNamespace(context, entry.value, '`namespace`');
-}
+export const GRANTS = value(list(mapping(GRANT)), itemsOf(readGrant));

@@ -4,174 +4,191 @@ import { ROOT } from '../model/namespace.js';
 import { nearest } from '../diagnostics/nearest.js';
 import type { ScopeSet } from '../model/scope.js';
 import { refuse, type FileContext } from './context.js';
-import { EVERYONE, readParties, readProviders } from './decode-parties.js';
-import { readDescription } from './decode-roles.js';
+import { PARTIES, partiesOf, someProviders } from './decode-parties.js';
+import { firstLine, isNull, itemsOf, readText, refuseNull, type Reader } from './fields.js';
+import { PATTERN, PATTERNS, readEachPattern } from './scope-values.js';
 import {
-  firstLine,
-  isNull,
-  mayHaveLost,
-  readFields,
-  readList,
-  readName,
-  readText,
-  refuseNull,
-  type Fields,
-} from './fields.js';
-import { readScope, readScopeList, readScopes } from './scope-values.js';
-import { COUNTS, EVERY_TOP_LEVEL, EXPIRES, GUARDRAIL, leastCount, NEVER, RULE_KINDS, SEPARATE } from './shapes.js';
+  either,
+  entryOf,
+  list,
+  mapping,
+  readMapping,
+  shape,
+  text,
+  value,
+  type ReadMapping,
+  type Value,
+} from './shape.js';
 import type { Node } from './tree.js';
-import { namespaceOf, readDuration, readNamespace } from './values.js';
+import { DURATION, NAME, NAMESPACE, namespaceOf, PROSE } from './values.js';
 
-type RuleKind = RuleDeclaration['kind'];
+const UNDER = [NAMESPACE, 'At this namespace and below it.'] as const;
 
-export function decodeGuardrails(context: FileContext, node: Node): readonly GuardrailDeclaration[] {
-  const guardrails: GuardrailDeclaration[] = [];
-  for (const item of readList(context, node, '`guardrails`') ?? []) {
-    const fields = readFields(context, item, GUARDRAIL);
-    if (fields === null) continue;
-    const id = fields.get('id');
-    guardrails.push({
-      id: id === undefined ? null : readName(context, id.value, '`id`'),
-      description: readDescription(context, fields),
-      rules: decodeRules(context, item, fields),
-    });
-  }
-  return guardrails;
+const NEVER = shape(
+  '`never`',
+  { scopes: [PATTERNS, 'What nobody may hold.'], under: UNDER, ...PARTIES },
+  { required: ['scopes', 'under'] },
+);
+
+function readNever(context: FileContext, node: Node): RuleDeclaration {
+  const never = readMapping(context, node, NEVER)?.values ?? {};
+  const [scopes, under] = [never.scopes?.value ?? null, never.under?.value ?? null];
+  return { kind: 'never', scopes, under, ...partiesOf(never) };
 }
 
-/** All of them, so that the mistakes in each are reported. */
-function decodeRules(context: FileContext, node: Node, fields: Fields): readonly RuleDeclaration[] {
-  const kinds = RULE_KINDS.filter((kind) => fields.has(kind));
-  const [kind, second] = kinds;
-  const kindList = RULE_KINDS.map((name) => `\`${name}\``).join(', ');
+const SIDES = value(list(PATTERN, 2), readSides);
+
+function readSides(context: FileContext, node: Node): readonly ScopeSet[] | null {
+  const what = '`separate`';
+  if (isNull(node)) return refuseNull(context, node, { what, instead: 'name at least two scopes or patterns' });
+  const sides = readEachPattern(context, node, what);
+  if (node.kind !== 'list' || node.items.length > 1) return sides;
+  return refuse(context, 'GUARDRAIL_SIDES', {
+    at: firstLine(context, node),
+    message: `${what} needs at least two scopes or patterns`,
+    help: 'write what no person may hold together, such as `[resource:write, process-run:write]`',
+  });
+}
+
+const SEPARATE = shape(
+  '`separate`',
+  { scopes: [SIDES, 'What no person may hold together in one namespace.'], under: UNDER, ...PARTIES },
+  { required: ['scopes'] },
+);
+
+/** A list of sides, or a mapping of `scopes` and, to narrow it, `under`, `to` and `except`. */
+function readSeparate(context: FileContext, node: Node): RuleDeclaration {
+  if (node.kind === 'list') return { kind: 'separate', sides: readSides(context, node), under: ROOT, ...partiesOf({}) };
+  const separate = readMapping(context, node, SEPARATE)?.values ?? {};
+  const under = separate.under === undefined ? ROOT : (separate.under?.value ?? null);
+  return { kind: 'separate', sides: separate.scopes ?? null, under, ...partiesOf(separate) };
+}
+
+function countOf(least: number): Value<number> {
+  return value({ kind: 'count', least }, (context, node, what) => {
+    if (node.kind === 'refused') return null;
+    const isCount = node.kind === 'text' && node.plain && /^(?:0|[1-9][0-9]{0,8})$/.test(node.text);
+    if (isCount && Number(node.text) >= least) return Number(node.text);
+    const message = `${what} must be a whole number of at least ${String(least)}`;
+    const help = `write plain digits without quotes, such as \`identities: ${String(Math.max(least, 2))}\``;
+    return refuse(context, 'VALUE_NOT_COUNT', { at: firstLine(context, node), message, help });
+  });
+}
+
+export const EVERY_TOP_LEVEL = 'every-top-level';
+const TOP_LEVEL = /top[-_ ]?level/i;
+
+const COUNTED_PLACE = value(text('counted-place'), (context, node, what): CountedPlace | null => {
+  const written = readText(context, node, what);
+  if (written === null) return null;
+  if (written.text === EVERY_TOP_LEVEL) return { kind: EVERY_TOP_LEVEL };
+  const isNear = nearest(written.text, [EVERY_TOP_LEVEL]) !== null || TOP_LEVEL.test(written.text);
+  // Without a slash it was hardly meant to be a namespace; as one it would hold of nobody.
+  if (!written.text.startsWith('/') && isNear) {
+    const message = `${what} is neither a namespace nor \`${EVERY_TOP_LEVEL}\``;
+    return refuse(context, 'NAMESPACE_INVALID', { at: written, message, help: `did you mean \`${EVERY_TOP_LEVEL}\`?` });
+  }
+  const path = namespaceOf(context, written, what);
+  return path === null ? null : { kind: 'path', path: path.value };
+});
+
+const COUNT_ROWS = {
+  scope: [PATTERN, 'What they hold.'],
+  scopes: [PATTERNS, 'They hold any of these.'],
+  at: [COUNTED_PLACE, 'A namespace, or `every-top-level`.'],
+} as const;
+const PEOPLE = 'How many people. An identity that `people` does not name is one person.';
+const COUNT_RULES = { required: ['identities', 'at'], exactlyOne: ['scope', 'scopes'] } as const;
+
+const AT_LEAST = shape('`atLeast`', { identities: [countOf(1), PEOPLE], ...COUNT_ROWS }, COUNT_RULES);
+const AT_MOST = shape('`atMost`', { identities: [countOf(0), PEOPLE], ...COUNT_ROWS, ...PARTIES }, COUNT_RULES);
+
+function readAtLeast(context: FileContext, node: Node): RuleDeclaration | null {
+  const atLeast = readMapping(context, node, AT_LEAST);
+  return atLeast === null ? null : { kind: 'atLeast', ...countedBy(context, node, atLeast) };
+}
+
+function readAtMost(context: FileContext, node: Node): RuleDeclaration | null {
+  const atMost = readMapping(context, node, AT_MOST);
+  if (atMost === null) return null;
+  return { kind: 'atMost', ...countedBy(context, node, atMost), ...partiesOf(atMost.values) };
+}
+
+function countedBy(
+  context: FileContext,
+  node: Node,
+  count: ReadMapping<typeof AT_LEAST.rows>,
+): Pick<RuleDeclaration & { readonly kind: 'atLeast' }, 'identities' | 'at' | 'scopes'> {
+  const { values } = count;
+  const [one, more] = [entryOf(count, 'scope'), entryOf(count, 'scopes')];
+  const isNone = one === undefined && more === undefined && !count.mayHaveLost;
+  const isBoth = one !== undefined && more !== undefined;
+  if (isNone || isBoth)
+    refuse(context, 'GUARDRAIL_SCOPES', {
+      at: more?.key ?? firstLine(context, node),
+      message: isNone ? 'the rule names no scope' : 'the rule has both `scope` and `scopes`',
+      help: 'write `scope: namespace:write` or `scopes: ["*:write"]`',
+    });
+  const scopes = isBoth ? null : (values.scope ?? values.scopes?.value ?? null);
+  return { identities: values.identities ?? null, at: values.at ?? null, scopes };
+}
+
+const EXPIRES = shape(
+  '`expires`',
+  {
+    providers: [
+      someProviders('name at least one provider, or remove the guardrail'),
+      'Every grant to an identity of these providers, or to a group that they claim, must end.',
+    ],
+    within: [DURATION, 'The longest time from `notBefore` to `expires`: `90d`.'],
+  },
+  { required: ['providers', 'within'] },
+);
+
+function readExpires(context: FileContext, node: Node): RuleDeclaration {
+  const { providers = null, within = null } = readMapping(context, node, EXPIRES)?.values ?? {};
+  return { kind: 'expires', providers, withinMilliseconds: within };
+}
+
+const RULES = {
+  never: [value(mapping(NEVER), readNever), 'Nobody holds these scopes there.'],
+  separate: [value(either(SIDES, mapping(SEPARATE)), readSeparate), 'Nobody holds these scopes together.'],
+  atLeast: [value(mapping(AT_LEAST), readAtLeast), 'At least this many people hold one of the scopes.'],
+  atMost: [value(mapping(AT_MOST), readAtMost), 'At most this many people hold one of the scopes.'],
+  expires: [value(mapping(EXPIRES), readExpires), 'Grants to these providers end.'],
+} as const;
+
+const RULE_KINDS = ['never', 'separate', 'atLeast', 'atMost', 'expires'] as const;
+
+const GUARDRAIL = shape(
+  'a guardrail',
+  { id: [NAME, 'Unique: reports cite it.'], description: [PROSE, 'Free text for people.'], ...RULES },
+  { required: ['id'], exactlyOne: RULE_KINDS },
+);
+
+const readGuardrail: Reader<GuardrailDeclaration> = (context, node) => {
+  const guardrail = readMapping(context, node, GUARDRAIL);
+  if (guardrail === null) return null;
+  const { values, mayHaveLost } = guardrail;
+  const [kind, second] = RULE_KINDS.filter((name) => values[name] !== undefined);
   // Where another key is unknown, that may be the misspelt rule.
-  if (kind === undefined && !mayHaveLost(node, fields)) {
+  if (kind === undefined && !mayHaveLost) {
     refuse(context, 'GUARDRAIL_KIND', {
-      at: fields.get('id')?.value ?? firstLine(context, node),
+      at: entryOf(guardrail, 'id')?.value ?? firstLine(context, node),
       message: 'the guardrail has no rule',
-      help: `rules are ${kindList}`,
+      help: `rules are ${RULE_KINDS.map((name) => `\`${name}\``).join(', ')}`,
     });
   }
   if (second !== undefined) {
     refuse(context, 'GUARDRAIL_KIND', {
-      at: fields.get(second)?.key ?? node,
+      at: entryOf(guardrail, second)?.key ?? node,
       message: 'a guardrail has one rule, and this is a second',
       help: 'write two guardrails',
     });
   }
-  return kinds.flatMap((name) => {
-    const rule = fields.get(name)?.value;
-    return (rule === undefined ? null : RULES[name](context, rule)) ?? [];
-  });
-}
-
-const RULES: Readonly<Record<RuleKind, (context: FileContext, node: Node) => RuleDeclaration | null>> = {
-  never: decodeNever,
-  separate: decodeSeparate,
-  atLeast: (context, node) => decodeCount(context, node, 'atLeast'),
-  atMost: (context, node) => decodeCount(context, node, 'atMost'),
-  expires: decodeExpires,
+  // All of them, so that the mistakes in each are reported.
+  const rules = RULE_KINDS.flatMap((name) => values[name] ?? []);
+  return { id: values.id ?? null, description: values.description ?? null, rules };
 };
 
-function decodeNever(context: FileContext, node: Node): RuleDeclaration {
-  const fields = readFields(context, node, NEVER);
-  const [scopesField, underField] = [fields?.get('scopes'), fields?.get('under')];
-  const parties = readParties(context, fields);
-  const scopes =
-    scopesField === undefined ? null : readScopes(context, scopesField.value, { what: '`scopes`', place: 'guardrail' });
-  const under = underField === undefined ? null : readNamespace(context, underField.value, '`under`');
-  return { kind: 'never', scopes: scopes?.value ?? null, under: under?.value ?? null, ...parties };
-}
-
-/** A list of sides, or a mapping of `scopes` and, to narrow it, `under`, `to` and `except`. */
-function decodeSeparate(context: FileContext, node: Node): RuleDeclaration {
-  if (node.kind === 'list') return { kind: 'separate', sides: readSides(context, node), under: ROOT, ...EVERYONE };
-  const fields = readFields(context, node, SEPARATE);
-  const [scopesField, underField] = [fields?.get('scopes'), fields?.get('under')];
-  const parties = readParties(context, fields);
-  const under = underField === undefined ? ROOT : (readNamespace(context, underField.value, '`under`')?.value ?? null);
-  const sides = scopesField === undefined ? null : readSides(context, scopesField.value);
-  return { kind: 'separate', sides, under, ...parties };
-}
-
-function readSides(context: FileContext, node: Node): readonly ScopeSet[] | null {
-  if (isNull(node))
-    return refuseNull(context, node, { what: '`separate`', instead: 'name at least two scopes or patterns' });
-  const sides = readScopeList(context, node, { what: '`separate`', place: 'guardrail' });
-  if (node.kind === 'list' && node.items.length < 2) {
-    return refuse(context, 'GUARDRAIL_SIDES', {
-      at: firstLine(context, node),
-      message: '`separate` needs at least two scopes or patterns',
-      help: 'write what no person may hold together, such as `[resource:write, process-run:write]`',
-    });
-  }
-  return sides?.map((side) => side.value) ?? null;
-}
-
-function decodeCount(context: FileContext, node: Node, kind: 'atLeast' | 'atMost'): RuleDeclaration | null {
-  const fields = readFields(context, node, COUNTS[kind]);
-  if (fields === null) return null;
-  const [identitiesField, atField] = [fields.get('identities'), fields.get('at')];
-  const count = {
-    identities: identitiesField === undefined ? null : readCount(context, identitiesField.value, leastCount(kind)),
-    at: atField === undefined ? null : readCountedPlace(context, atField.value),
-    scopes: readOneOrMoreScopes(context, node, fields)?.value ?? null,
-  };
-  return kind === 'atLeast' ? { kind, ...count } : { kind, ...count, ...readParties(context, fields) };
-}
-
-function readOneOrMoreScopes(context: FileContext, node: Node, fields: Fields): ReturnType<typeof readScopes> {
-  const [one, more] = [fields.get('scope'), fields.get('scopes')];
-  const single = one === undefined ? null : readScope(context, one.value, 'guardrail');
-  const several = more === undefined ? null : readScopes(context, more.value, { what: '`scopes`', place: 'guardrail' });
-  if (one === undefined ? more !== undefined || mayHaveLost(node, fields) : more === undefined)
-    return single ?? several;
-  return refuse(context, 'GUARDRAIL_SCOPES', {
-    at: more?.key ?? firstLine(context, node),
-    message: one === undefined ? 'the rule names no scope' : 'the rule has both `scope` and `scopes`',
-    help: 'write `scope: namespace:write` or `scopes: ["*:write"]`',
-  });
-}
-
-function readCount(context: FileContext, node: Node, least: number): number | null {
-  if (node.kind === 'refused') return null;
-  const count =
-    node.kind === 'text' && node.plain && /^(?:0|[1-9][0-9]{0,8})$/.test(node.text) ? Number(node.text) : -1;
-  if (count >= least) return count;
-  return refuse(context, 'VALUE_NOT_COUNT', {
-    at: firstLine(context, node),
-    message: `\`identities\` must be a whole number of at least ${String(least)}`,
-    help: `write plain digits without quotes, such as \`identities: ${String(Math.max(least, 2))}\``,
-  });
-}
-
-const TOP_LEVEL = /top[-_ ]?level/i;
-
-function readCountedPlace(context: FileContext, node: Node): CountedPlace | null {
-  const text = readText(context, node, '`at`');
-  if (text === null) return null;
-  if (text.text === EVERY_TOP_LEVEL) return { kind: 'every-top-level' };
-  // Without a slash it was hardly meant to be a namespace; as one it would hold of nobody.
-  if (!text.text.startsWith('/') && (nearest(text.text, [EVERY_TOP_LEVEL]) !== null || TOP_LEVEL.test(text.text))) {
-    return refuse(context, 'NAMESPACE_INVALID', {
-      at: text,
-      message: `\`at\` is neither a namespace nor \`${EVERY_TOP_LEVEL}\``,
-      help: `did you mean \`${EVERY_TOP_LEVEL}\`?`,
-    });
-  }
-  const path = namespaceOf(context, text, '`at`');
-  return path === null ? null : { kind: 'path', path: path.value };
-}
-
-function decodeExpires(context: FileContext, node: Node): RuleDeclaration {
-  const fields = readFields(context, node, EXPIRES);
-  const [providersField, withinField] = [fields?.get('providers'), fields?.get('within')];
-  return {
-    kind: 'expires',
-    providers:
-      providersField === undefined
-        ? null
-        : readProviders(context, providersField.value, 'name at least one provider, or remove the guardrail'),
-    withinMilliseconds: withinField === undefined ? null : readDuration(context, withinField.value, '`within`'),
-  };
-}
+export const GUARDRAILS = value(list(mapping(GUARDRAIL)), itemsOf(readGuardrail));

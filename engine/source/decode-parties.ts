@@ -1,100 +1,98 @@
 // Whose rights a guardrail is about: `to` and `except`. A list that names nobody is refused in `to`: the rule would hold of
 // nothing, and look like one that guards.
-import type { ExemptionDeclaration, IdentityReference, PartiesDeclaration, RoleReference } from '../model/document.js';
+import type {
+  AudienceDeclaration,
+  ExemptionDeclaration,
+  PartiesDeclaration,
+  RoleReference,
+} from '../model/document.js';
 import type { Located } from '../model/span.js';
-import { refuse, type FileContext } from './context.js';
-import { readRoleReference } from './decode-roles.js';
-import {
-  isNull,
-  isRepeated,
-  readFields,
-  readList,
-  readText,
-  refuseNull,
-  refuseRepeated,
-  type Fields,
-} from './fields.js';
-import { EXCEPT, type MappingShape, TO } from './shapes.js';
-import type { Entry, Node } from './tree.js';
-import { readIdentities } from './values.js';
+import { refuse } from './context.js';
+import { distinct, filled, isNull, itemsOf, refuseNull, textsOf, type Reader } from './fields.js';
+import { ROLE_REFERENCE } from './decode-roles.js';
+import { list, mapping, readMapping, shape, text, value, type MappingShape, type Value } from './shape.js';
+import { IDENTITIES, someIdentities } from './values.js';
 
-/** What a rule says that has neither. */
-export const EVERYONE = { to: 'everyone', except: { roles: [], identities: [] } } as const satisfies PartiesDeclaration;
+const readTexts = textsOf('a provider');
 
-export function readParties(context: FileContext, fields: Fields | null): PartiesDeclaration {
-  return { to: readAudience(context, fields?.get('to')), except: readExemption(context, fields?.get('except')) };
+/** At least one; `instead` says what to do where none is named. */
+export function someProviders(instead: string): Value<readonly Located<string>[]> {
+  const read: Reader<readonly Located<string>[]> = (context, node, what) =>
+    readTexts(context, node, what)?.map(({ text: name, start, end }) => ({ value: name, start, end })) ?? null;
+  const words = { empty: instead, none: 'name at least one provider' };
+  return value(list(text('reference'), 1), filled(read, words));
 }
 
+const readReferences = itemsOf(ROLE_REFERENCE.read);
+
+const readRoles: Reader<readonly RoleReference[]> = (context, node, what) =>
+  distinct(context, readReferences(context, node, what) ?? [], ({ value: name }) => name);
+
+const ROLES = 'Members of these roles, nested ones too.';
+const ONE_OR_NO_KEY = 'name at least one, or remove it';
 const TO_SOMEBODY = 'name `providers`, `roles` or `identities`, or remove it';
 
-/** `{ providers, roles, identities }`, not empty; null if none of it could be read. */
-function readAudience(context: FileContext, entry: Entry | undefined): PartiesDeclaration['to'] {
-  if (entry === undefined) return EVERYONE.to;
-  const fields = readWho(context, entry.value, { shape: TO, empty: '`to` names nobody', instead: TO_SOMEBODY });
-  if (fields === null) return null;
-  const [providers, roles, identities] = [fields.get('providers'), fields.get('roles'), fields.get('identities')];
-  return {
-    providers: providers === undefined ? [] : (readProviders(context, providers.value, TO_SOMEBODY) ?? []),
-    roles: roles === undefined || isEmptyList(context, roles) ? [] : readRoles(context, roles.value),
-    identities: identities === undefined || isEmptyList(context, identities) ? [] : readWhom(context, identities.value),
-  };
+const TO = shape(
+  '`to`',
+  {
+    providers: [someProviders(TO_SOMEBODY), 'Everyone who signs in there, and the groups that the provider claims.'],
+    roles: [value(list(text('reference'), 1), filled(readRoles, { empty: ONE_OR_NO_KEY })), ROLES],
+    identities: [someIdentities(ONE_OR_NO_KEY), 'These identities.'],
+  },
+  { notEmpty: true },
+);
+
+const EXCEPT = shape(
+  '`except`',
+  { roles: [value(list(text('reference')), readRoles), ROLES], identities: [IDENTITIES, 'These identities.'] },
+  { notEmpty: true },
+);
+
+/** A mapping that names somebody. */
+function naming<T>(
+  of: MappingShape,
+  read: Reader<T>,
+  words: { readonly empty: string; readonly instead: string },
+): Value<T> {
+  return value(mapping(of), (context, node, what) => {
+    if (isNull(node)) return refuseNull(context, node, { what, instead: words.instead });
+    const saysNothing = node.kind === 'mapping' && node.entries.length === 0;
+    if (!saysNothing) return read(context, node, what);
+    return refuse(context, 'VALUE_EMPTY', { at: node, message: words.empty, help: words.instead });
+  });
 }
 
-const EXCEPT_SOMEBODY = 'name `roles` or `identities`, or remove it';
+const readAudience: Reader<AudienceDeclaration> = (context, node) => {
+  const to = readMapping(context, node, TO)?.values;
+  if (to === undefined) return null;
+  return { providers: to.providers ?? [], roles: to.roles ?? [], identities: to.identities ?? [] };
+};
 
-/** `{ roles, identities }`, not empty; nobody where it is left out, null if none of it could be read. */
-function readExemption(context: FileContext, entry: Entry | undefined): ExemptionDeclaration | null {
-  if (entry === undefined) return EVERYONE.except;
-  const words = { shape: EXCEPT, empty: '`except` leaves out nobody', instead: EXCEPT_SOMEBODY };
-  const fields = readWho(context, entry.value, words);
-  if (fields === null) return null;
-  const [roles, identities] = [fields.get('roles'), fields.get('identities')];
-  return {
-    roles: roles === undefined ? [] : readRoles(context, roles.value),
-    identities: identities === undefined ? [] : readWhom(context, identities.value),
-  };
-}
+const readExemption: Reader<ExemptionDeclaration> = (context, node) => {
+  const except = readMapping(context, node, EXCEPT)?.values;
+  return except === undefined ? null : { roles: except.roles ?? [], identities: except.identities ?? [] };
+};
 
-function readWho(
-  context: FileContext,
-  node: Node,
-  { shape, empty, instead }: { readonly shape: MappingShape; readonly empty: string; readonly instead: string },
-): Fields | null {
-  if (isNull(node)) return refuseNull(context, node, { what: shape.what, instead });
-  const fields = readFields(context, node, shape);
-  const saysNothing = node.kind === 'mapping' && node.entries.length === 0;
-  return saysNothing ? refuse(context, 'VALUE_EMPTY', { at: node, message: empty, help: instead }) : fields;
-}
+/** The keys of a rule that is not about everyone. */
+export const PARTIES = {
+  to: [
+    naming(TO, readAudience, { empty: '`to` names nobody', instead: TO_SOMEBODY }),
+    'Whom the rule is about. Without it, everyone.',
+  ],
+  except: [
+    naming(EXCEPT, readExemption, {
+      empty: '`except` leaves out nobody',
+      instead: 'name `roles` or `identities`, or remove it',
+    }),
+    'Identities that do not count, whatever grant they use.',
+  ],
+} as const;
 
-function isEmptyList(context: FileContext, { key, value }: Entry): boolean {
-  const isEmpty = value.kind === 'list' && value.items.length === 0;
-  if (isEmpty)
-    refuse(context, 'VALUE_EMPTY', {
-      at: value,
-      message: `\`${key.text}\` is an empty list`,
-      help: 'name at least one, or remove it',
-    });
-  return isEmpty;
-}
-
-function readRoles(context: FileContext, node: Node): readonly RoleReference[] {
-  const items = readList(context, node, '`roles`') ?? [];
-  const seen = new Map<string, { text: string; start: number; end: number }>();
-  const roles = items.map((item) => readRoleReference(context, item)).filter((role) => role !== null);
-  return roles.filter((role) => !isRepeated(context, { text: role.value, start: role.start, end: role.end }, seen));
-}
-
-function readWhom(context: FileContext, node: Node): readonly IdentityReference[] {
-  return readIdentities(context, node, '`identities`') ?? [];
-}
-
-/** At least one provider; `instead` says what to do where none is named. */
-export function readProviders(context: FileContext, node: Node, instead: string): readonly Located<string>[] | null {
-  if (isNull(node)) return refuseNull(context, node, { what: '`providers`', instead: 'name at least one provider' });
-  const items = readList(context, node, '`providers`');
-  if (items === null) return null;
-  if (items.length === 0)
-    return refuse(context, 'VALUE_EMPTY', { at: node, message: '`providers` is an empty list', help: instead });
-  const texts = items.map((item) => readText(context, item, 'a provider')).filter((text) => text !== null);
-  return refuseRepeated(context, texts).map(({ text, start, end }) => ({ value: text, start, end }));
+/** Of a rule that has neither, everyone. */
+export function partiesOf(rule: {
+  readonly to?: AudienceDeclaration | null;
+  readonly except?: ExemptionDeclaration | null;
+}): PartiesDeclaration {
+  const { to = 'everyone', except = { roles: [], identities: [] } } = rule;
+  return { to, except };
 }

@@ -1,26 +1,22 @@
 // The section `people`: one human who signs in in several ways, under a name that reports use.
 import type { PersonDeclaration } from '../model/document.js';
-import { isName } from '../model/identity.js';
-import { refuse, type FileContext } from './context.js';
-import { readEntries, readFields, refuseName } from './fields.js';
-import { PERSON } from './shapes.js';
-import type { Node } from './tree.js';
-import { readIdentities } from './values.js';
+import type { FileContext } from './context.js';
+import { entriesOf, readNameOfKey } from './fields.js';
+import { mapping, named, readMapping, shape, value } from './shape.js';
+import type { Entry } from './tree.js';
+import { someIdentities } from './values.js';
 
-export function decodePeople(context: FileContext, node: Node): readonly PersonDeclaration[] {
-  return (readEntries(context, node, '`people`') ?? []).map(({ key, value }) => {
-    if (!isName(key.text)) refuseName(context, key, 'the person');
-    const identities = readFields(context, value, PERSON)?.get('identities')?.value;
-    if (identities?.kind === 'list' && identities.items.length === 0) {
-      refuse(context, 'VALUE_EMPTY', {
-        at: identities,
-        message: '`identities` is an empty list',
-        help: 'name the identities of the person, or remove the person',
-      });
-    }
-    return {
-      name: { value: key.text, start: key.start, end: key.end },
-      identities: identities === undefined ? [] : (readIdentities(context, identities, '`identities`') ?? []),
-    };
-  });
+const WHOLE = 'name the identities of the person, or remove the person';
+
+const PERSON = shape(
+  'a person',
+  { identities: [someIdentities(WHOLE), 'All identities of this person.'] },
+  { required: ['identities'] },
+);
+
+function readPerson(context: FileContext, { key, value: of }: Entry): PersonDeclaration {
+  const { identities } = readMapping(context, of, PERSON)?.values ?? {};
+  return { name: readNameOfKey(context, key, 'the person'), identities: identities ?? [] };
 }
+
+export const PEOPLE = value(named('person-name', mapping(PERSON)), entriesOf(readPerson));

@@ -3,114 +3,102 @@ import type { AccessExpectation, TestDeclaration, VisibilityExpectation } from '
 import { parseIdentity } from '../model/identity.js';
 import { ALL_SCOPES, FAMILIES, isFamily, isScopeName, parseScopePattern, SCOPES } from '../model/scope.js';
 import { refuse, type FileContext } from './context.js';
-import {
-  firstLine,
-  mayHaveLost,
-  readEntries,
-  readFields,
-  readFreeText,
-  readList,
-  readText,
-  refuseRepeated,
-  type Fields,
-} from './fields.js';
-import { readScopeList, refuseScope, unionOf } from './scope-values.js';
-import { ACTOR, TEST } from './shapes.js';
-import type { Node, TextNode } from './tree.js';
-import { namespaceOf, nearestHelp, readIdentities, readInstant, readNamespaces } from './values.js';
+import { entriesOf, firstLine, itemsOf, readFreeText, textsOf } from './fields.js';
+import { CREDENTIAL_SCOPES, refuseScope, unionOf } from './scope-values.js';
+import { entryOf, list, mapping, named, readMapping, shape, text, value, type ReadMapping } from './shape.js';
+import type { Entry, Node, TextNode, Written } from './tree.js';
+import { IDENTITIES, INSTANT, namespaceOf, NAMESPACES, nearestHelp } from './values.js';
 
-export function decodeTests(context: FileContext, node: Node): readonly TestDeclaration[] {
-  const tests: TestDeclaration[] = [];
-  for (const item of readList(context, node, '`tests`') ?? []) {
-    const fields = readFields(context, item, TEST);
-    if (fields !== null) tests.push(decodeTest(context, item, fields));
-  }
-  return tests;
+/** The keys are those of a `decide` line (docs/cli.md "Requests for decide"). */
+const ACTOR = shape(
+  'an actor',
+  {
+    identities: [IDENTITIES, 'All identities that the credential proves.'],
+    credentialScopes: [CREDENTIAL_SCOPES, 'What the credential carries. Without it, all ten scopes.'],
+    namespaceRestrictions: [NAMESPACES, 'Where the credential reaches. Without it, everywhere.'],
+  },
+  { required: ['identities'] },
+);
+
+/** One identity, or a list of them, is not an actor yet. */
+function readActor(context: FileContext, node: Node): ReadMapping<typeof ACTOR.rows> | null {
+  const isIdentity = (part: Node): boolean => part.kind === 'text' && parseIdentity(part.text).ok;
+  const source = context.text.slice(node.start, node.end);
+  const isMeant = node.kind === 'list' ? node.items.length > 0 && node.items.every(isIdentity) : isIdentity(node);
+  if (!isMeant || source.includes('\n')) return readMapping(context, node, ACTOR);
+  const identities = source.startsWith('[') ? source : `[${source}]`;
+  return refuse(context, 'VALUE_NOT_MAPPING', {
+    at: node,
+    message: `${ACTOR.what} must be a mapping, and this is ${node.kind === 'list' ? 'a list' : 'text'}`,
+    help: `write \`{ identities: ${identities} }\``,
+  });
 }
 
-function decodeTest(context: FileContext, node: Node, fields: Fields): TestDeclaration {
-  const [name, at, sees] = [fields.get('name'), fields.get('at'), fields.get('sees')];
-  const [allow, deny] = [fields.get('allow'), fields.get('deny')];
-  const expectations = [allow, deny, sees].filter((entry) => entry !== undefined);
-  if (expectations.every(({ value }) => isEmpty(value)) && !mayHaveLost(node, fields)) {
-    const message = 'the test expects nothing, so it would always pass';
+const readDistinct = textsOf();
+
+const ACCESSES = value(list(text('access')), (context, node, what): readonly AccessExpectation[] =>
+  (readDistinct(context, node, what) ?? [])
+    .map((written) => readAccess(context, written))
+    .filter((access) => access !== null),
+);
+
+const TEST = shape(
+  'a test',
+  {
+    name: [value(text('test-name'), readTestName), 'What the test is about, for people.'],
+    actor: [value(mapping(ACTOR), readActor), 'Who asks.'],
+    at: [INSTANT, 'When. Without it, the test must hold at all times.'],
+    allow: [ACCESSES, 'Accesses that must be allowed: `resource:read /labs`.'],
+    deny: [ACCESSES, 'Accesses that must be denied.'],
+    sees: [
+      value(named('family-place', NAMESPACES), entriesOf(readSeen)),
+      'For a family and a context, exactly the namespaces at and above the context whose records are visible.',
+    ],
+  },
+  { required: ['name', 'actor'], anyFilled: ['allow', 'deny', 'sees'] },
+);
+
+function readTest(context: FileContext, node: Node): TestDeclaration | null {
+  const test = readMapping(context, node, TEST);
+  if (test === null) return null;
+  const { values, mayHaveLost } = test;
+  const expectations = test.entries.filter(({ key }) => TEST.anyFilled.includes(key.text));
+  if (expectations.every((entry) => isEmpty(entry.value)) && !mayHaveLost) {
     refuse(context, 'TEST_EXPECTS_NOTHING', {
-      at: name?.value ?? firstLine(context, node),
-      message,
+      at: entryOf(test, 'name')?.value ?? firstLine(context, node),
+      message: 'the test expects nothing, so it would always pass',
       help: 'add `allow`, `deny` or `sees`',
     });
   }
+  const { identities, credentialScopes, namespaceRestrictions } = values.actor?.values ?? {};
   return {
-    name: name === undefined ? null : readTestName(context, name.value),
-    ...decodeActor(context, fields),
-    at: at === undefined ? null : readInstant(context, at.value, '`at`'),
-    allow: allow === undefined ? [] : readAccesses(context, allow.value, '`allow`'),
-    deny: deny === undefined ? [] : readAccesses(context, deny.value, '`deny`'),
-    sees: sees === undefined ? [] : readSees(context, sees.value),
+    name: values.name ?? null,
+    identities: identities ?? [],
+    credentialScopes: credentialScopes === undefined ? ALL_SCOPES : unionOf(credentialScopes ?? []),
+    namespaceRestrictions: namespaceRestrictions === undefined ? null : (namespaceRestrictions ?? []),
+    at: values.at ?? null,
+    allow: values.allow ?? [],
+    deny: values.deny ?? [],
+    sees: values.sees ?? [],
   };
 }
+
+export const TESTS = value(list(mapping(TEST)), itemsOf(readTest));
 
 function isEmpty(node: Node): boolean {
   return (node.kind === 'list' && node.items.length === 0) || (node.kind === 'mapping' && node.entries.length === 0);
 }
 
-function readTestName(context: FileContext, node: Node): TestDeclaration['name'] {
-  const name = readFreeText(context, node, '`name`');
+function readTestName(context: FileContext, node: Node, what: string): TestDeclaration['name'] {
+  const name = readFreeText(context, node, what);
   if (name?.value.trim() !== '') return name;
-  return refuse(context, 'VALUE_EMPTY', {
-    at: name,
-    message: 'the name of a test is empty',
-    help: 'say what the test shows',
-  });
-}
-
-function decodeActor(
-  context: FileContext,
-  test: Fields,
-): Pick<TestDeclaration, 'identities' | 'credentialScopes' | 'namespaceRestrictions'> {
-  const actor = test.get('actor');
-  const fields = actor === undefined ? null : readActor(context, actor.value);
-  const [identities, scopes, restrictions] = [
-    fields?.get('identities'),
-    fields?.get('credentialScopes'),
-    fields?.get('namespaceRestrictions'),
-  ];
-  const options = { what: '`credentialScopes`', place: 'policy' } as const;
-  return {
-    identities: identities === undefined ? [] : (readIdentities(context, identities.value, '`identities`') ?? []),
-    credentialScopes: scopes === undefined ? ALL_SCOPES : unionOf(readScopeList(context, scopes.value, options) ?? []),
-    namespaceRestrictions:
-      restrictions === undefined
-        ? null
-        : (readNamespaces(context, restrictions.value, '`namespaceRestrictions`') ?? []),
-  };
-}
-
-/** One identity, or a list of them, is not an actor yet. */
-function readActor(context: FileContext, node: Node): Fields | null {
-  const isIdentity = (part: Node): boolean => part.kind === 'text' && parseIdentity(part.text).ok;
-  const source = context.text.slice(node.start, node.end);
-  const isMeant = node.kind === 'list' ? node.items.length > 0 && node.items.every(isIdentity) : isIdentity(node);
-  if (!isMeant || source.includes('\n')) return readFields(context, node, ACTOR);
-  const list = source.startsWith('[') ? source : `[${source}]`;
-  return refuse(context, 'VALUE_NOT_MAPPING', {
-    at: node,
-    message: `${ACTOR.what} must be a mapping, and this is ${node.kind === 'list' ? 'a list' : 'text'}`,
-    help: `write \`{ identities: ${list} }\``,
-  });
-}
-
-function readAccesses(context: FileContext, node: Node, what: string): readonly AccessExpectation[] {
-  const items = readList(context, node, what) ?? [];
-  const texts = items.map((item) => readText(context, item, `an entry of ${what}`)).filter((text) => text !== null);
-  return refuseRepeated(context, texts)
-    .map((text) => readAccess(context, text))
-    .filter((access) => access !== null);
+  const message = 'the name of a test is empty';
+  return refuse(context, 'VALUE_EMPTY', { at: name, message, help: 'say what the test shows' });
 }
 
 /** `resource:write /beamlines/amx` */
-function readAccess(context: FileContext, text: TextNode): AccessExpectation | null {
-  const parts = cutExpectation(context, text, 'a scope, a space and a namespace: `resource:read /labs`');
+function readAccess(context: FileContext, written: TextNode): AccessExpectation | null {
+  const parts = cutExpectation(context, written, 'a scope, a space and a namespace: `resource:read /labs`');
   if (parts === null) return null;
   const { head } = parts;
   const namespace = namespaceOf(context, parts.path, `\`${parts.path.text}\``);
@@ -122,56 +110,40 @@ function readAccess(context: FileContext, text: TextNode): AccessExpectation | n
       help: 'write one line per scope',
     });
   }
-  return namespace === null ? null : { scope: head.text, namespace: namespace.value, start: text.start, end: text.end };
+  if (namespace === null) return null;
+  return { scope: head.text, namespace: namespace.value, start: written.start, end: written.end };
 }
 
-function readSees(context: FileContext, node: Node): readonly VisibilityExpectation[] {
-  const sees: VisibilityExpectation[] = [];
-  for (const { key, value } of readEntries(context, node, '`sees`') ?? []) {
-    const parts = cutExpectation(context, key, 'a family, a space and a namespace: `resource /labs`');
-    const namespaces = readNamespaces(context, value, `\`${key.text}\``);
-    if (parts === null) continue;
-    const { head, path } = parts;
-    const family = isFamily(head.text) ? head.text : null;
-    if (family === null) {
-      const help =
-        nearestHelp(head.text, FAMILIES) ?? `families are ${FAMILIES.map((name) => `\`${name}\``).join(', ')}`;
-      refuse(context, 'TEST_EXPECTATION', { at: head, message: `\`${head.text}\` is not a family`, help });
-    }
-    const namespace = namespaceOf(context, path, `\`${path.text}\``);
-    if (family === null || namespace === null || namespaces === null) continue;
-    sees.push({ family, context: namespace.value, namespaces, start: key.start, end: key.end });
+function readSeen(context: FileContext, { key, value: places }: Entry): VisibilityExpectation | null {
+  const parts = cutExpectation(context, key, 'a family, a space and a namespace: `resource /labs`');
+  const namespaces = NAMESPACES.read(context, places, `\`${key.text}\``);
+  if (parts === null) return null;
+  const { head, path } = parts;
+  const family = isFamily(head.text) ? head.text : null;
+  if (family === null) {
+    const help = nearestHelp(head.text, FAMILIES) ?? `families are ${FAMILIES.map((name) => `\`${name}\``).join(', ')}`;
+    refuse(context, 'TEST_EXPECTATION', { at: head, message: `\`${head.text}\` is not a family`, help });
   }
-  return sees;
+  const namespace = namespaceOf(context, path, `\`${path.text}\``);
+  if (family === null || namespace === null || namespaces === null) return null;
+  return { family, context: namespace.value, namespaces, start: key.start, end: key.end };
 }
 
-interface Part {
-  readonly text: string;
-  readonly start: number;
-  readonly end: number;
-}
-
+/** A word, a space and a path; `due` says so. */
 function cutExpectation(
   context: FileContext,
-  text: TextNode,
+  written: TextNode,
   due: string,
-): { readonly head: Part; readonly path: Part } | null {
-  const words = text.text.split(' ');
-  const [head, path] = words;
-  if (words.length !== 2 || head === undefined || path === undefined || head === '' || path === '') {
-    return refuse(context, 'TEST_EXPECTATION', {
-      at: text,
-      message: `\`${text.text}\` is not an expectation`,
-      help: `write ${due}`,
-    });
+): { readonly head: Written; readonly path: Written } | null {
+  const [head = '', path = '', more] = written.text.split(' ');
+  if (head === '' || path === '' || more !== undefined) {
+    const message = `\`${written.text}\` is not an expectation`;
+    return refuse(context, 'TEST_EXPECTATION', { at: written, message, help: `write ${due}` });
   }
   // Places within the text, where it is written as it reads.
-  const inner = text.plain ? text.start : text.start + 1;
-  const exact = context.text.startsWith(text.text, inner);
-  const place = (from: number, length: number): { start: number; end: number } =>
-    exact ? { start: inner + from, end: inner + from + length } : { start: text.start, end: text.end };
-  return {
-    head: { text: head, ...place(0, head.length) },
-    path: { text: path, ...place(head.length + 1, path.length) },
-  };
+  const start = written.plain ? written.start : written.start + 1;
+  const exact = context.text.startsWith(written.text, start);
+  const part = (word: string, from: number): Written =>
+    exact ? { text: word, start: from, end: from + word.length } : { ...written, text: word };
+  return { head: part(head, start), path: part(path, start + head.length + 1) };
 }

@@ -1,88 +1,12 @@
-// The few decoders that all others are written in. Each gives the value, or null after reporting what is wrong; `what`
-// is how the value is called in a message.
+// The few readers that all others are written in.
 import { groupDigits } from '../diagnostics/fault-words.js';
-import { nearest } from '../diagnostics/nearest.js';
-import type { Located } from '../model/span.js';
+import type { Located, Span } from '../model/span.js';
 import { isName, utf8Length } from '../model/identity.js';
 import { refuse, reportFault, type FileContext } from './context.js';
-import type { MappingShape } from './shapes.js';
 import { plainKind, type Entry, type Node, type TextNode } from './tree.js';
 
-/** The values of a mapping by key; keys that are there. */
-export type Fields = ReadonlyMap<string, Entry>;
-
-/** A mapping of known keys. Required ones that are missing are reported, and so is what is unknown. */
-export function readFields(context: FileContext, node: Node, shape: MappingShape): Fields | null {
-  if (isNull(node) && shape.required.length > 0)
-    return refuseNull(context, node, { what: shape.what, instead: `it needs ${dueKeys(shape)}` });
-  const entries = readEntries(context, node, shape.what);
-  if (entries === null || node.kind !== 'mapping') return null;
-  const fields = new Map<string, Entry>();
-  for (const entry of entries) {
-    const { key } = entry;
-    if (shape.keys.includes(key.text)) fields.set(key.text, entry);
-    else {
-      const elsewhere = shape.elsewhere.get(key.text);
-      if (elsewhere !== undefined)
-        refuse(context, 'KEY_MISPLACED', {
-          at: key,
-          message: `\`${key.text}\` does not belong in this file`,
-          help: elsewhere,
-        });
-      else {
-        const message = `${shape.what} has no key \`${key.text}\``;
-        refuse(context, 'KEY_UNKNOWN', { at: key, message, help: unknownKeyHelp(key.text, shape) });
-      }
-    }
-  }
-  for (const name of shape.required) {
-    if (fields.has(name) || node.partial === true) continue;
-    // A misspelt key has been reported; that the right one is missing then says nothing new.
-    if (entries.some(({ key }) => !fields.has(key.text) && meantKey(key.text, shape) === name)) continue;
-    const first = entries[0];
-    const at = first === undefined ? { start: node.start, end: node.end } : first.key;
-    const help = `add \`${name}: …\``;
-    refuse(context, 'KEY_MISSING', { at, message: `${shape.what} needs the key \`${name}\``, help });
-  }
-  return fields;
-}
-
-/** `id`, `namespace` and one of `role`, `identity` */
-function dueKeys({ required, exactlyOne, anyFilled }: MappingShape): string {
-  const choice = [...exactlyOne, ...anyFilled].map(quote);
-  const due = required.map(quote).join(', ');
-  return choice.length === 0 ? due : `${due} and one of ${choice.join(', ')}`;
-}
-
-/** `role:staff` is one text. */
-const SPACELESS = /^([A-Za-z]+):(.+)$/s;
-
-function meantKey(text: string, { keys }: MappingShape): string | null {
-  const joined = SPACELESS.exec(text)?.[1];
-  return joined !== undefined && keys.includes(joined) ? joined : nearest(text, keys);
-}
-
-function unknownKeyHelp(text: string, shape: MappingShape): string {
-  const meant = meantKey(text, shape);
-  const inside = [...shape.fields].filter(
-    ([, { value }]) => value.kind === 'mapping' && value.shape.keys.includes(text),
-  );
-  if (meant === null && inside.length > 0)
-    return `write it inside ${inside.map(([key]) => quote(key)).join(' or ')}: \`${inside[0]?.[0] ?? ''}: { ${text}: … }\``;
-  if (meant === null) return `the keys of ${shape.what} are ${shape.keys.map(quote).join(', ')}`;
-  if (text.startsWith(`${meant}:`))
-    return `a space is missing after the colon: write \`${meant}: ${text.slice(meant.length + 1)}\``;
-  return `did you mean \`${meant}\`?`;
-}
-
-/** Whether a missing key may be one that was refused: misspelt, or broken. */
-export function mayHaveLost(node: Node, fields: Fields): boolean {
-  return node.kind === 'mapping' && (node.partial === true || node.entries.length > fields.size);
-}
-
-function quote(text: string): string {
-  return `\`${text}\``;
-}
+/** Gives the value, or null after reporting what is wrong; `what` is how the value is called in a message. */
+export type Reader<T> = (context: FileContext, node: Node, what: string) => T | null;
 
 /** The entries of a mapping whose keys are names of the author's. */
 export function readEntries(context: FileContext, node: Node, what: string): readonly Entry[] | null {
@@ -156,7 +80,13 @@ export function readName(context: FileContext, node: Node, what: string): Locate
   return { value: text.text, start: text.start, end: text.end };
 }
 
-export function refuseName(context: FileContext, node: TextNode, what: string): null {
+/** A name that stands as a key; what it names counts also where the name is refused. */
+export function readNameOfKey(context: FileContext, key: TextNode, what: string): Located<string> {
+  if (!isName(key.text)) refuseName(context, key, what);
+  return { value: key.text, start: key.start, end: key.end };
+}
+
+function refuseName(context: FileContext, node: TextNode, what: string): null {
   const folded = node.text
     .trim()
     .toLowerCase()
@@ -196,39 +126,64 @@ export function readBoolean(context: FileContext, node: Node, what: string): boo
   });
 }
 
-/** Reports each text that stands in the list before. Gives the texts that are there for the first time. */
-export function refuseRepeated<T extends TextNode>(context: FileContext, texts: readonly T[]): readonly T[] {
+/** The items of a list that can be read; `word` is how one is called. */
+export function itemsOf<T>(read: Reader<T>, word?: string): Reader<readonly T[]> {
+  return (context, node, what) => {
+    const items = readList(context, node, what);
+    if (items === null) return null;
+    return items.map((item) => read(context, item, word ?? `an entry of ${what}`)).filter((item) => item !== null);
+  };
+}
+
+/** What the entries of a mapping say whose keys are the author's. */
+export function entriesOf<T>(read: (context: FileContext, entry: Entry) => T | null): Reader<readonly T[]> {
+  return (context, node, what) => {
+    const entries = readEntries(context, node, what);
+    return entries?.map((entry) => read(context, entry)).filter((item) => item !== null) ?? null;
+  };
+}
+
+/** The texts of a list, each once. */
+export function textsOf(word?: string): Reader<readonly TextNode[]> {
+  const read = itemsOf(readText, word);
+  return (context, node, what) => {
+    const texts = read(context, node, what);
+    return texts === null ? null : distinct(context, texts, ({ text }) => text);
+  };
+}
+
+/** A list in which nothing would mean that a rule or a person is about nobody; the words say what to do instead. */
+export function filled<T>(read: Reader<T>, words: { readonly empty: string; readonly none?: string }): Reader<T> {
+  return (context, node, what) => {
+    if (isNull(node) && words.none !== undefined) return refuseNull(context, node, { what, instead: words.none });
+    if (node.kind !== 'list' || node.items.length > 0) return read(context, node, what);
+    return refuse(context, 'VALUE_EMPTY', { at: node, message: `${what} is an empty list`, help: words.empty });
+  };
+}
+
+/** What is in a list for the first time; what stands in it before is reported. */
+export function distinct<T extends Span>(
+  context: FileContext,
+  items: readonly T[],
+  textOf: (item: T) => string,
+): readonly T[] {
   const seen = new Map<string, T>();
-  return texts.filter((text) => !isRepeated(context, text, seen));
-}
-
-export function isRepeated<T extends { readonly text: string; readonly start: number; readonly end: number }>(
-  context: FileContext,
-  entry: T,
-  seen: Map<string, T>,
-): boolean {
-  const before = seen.get(entry.text);
-  if (before === undefined) {
-    seen.set(entry.text, entry);
+  return items.filter((item) => {
+    const text = textOf(item);
+    const before = seen.get(text);
+    if (before === undefined) {
+      seen.set(text, item);
+      return true;
+    }
+    reportFault(context, {
+      code: 'VALUE_REPEATED',
+      start: item.start,
+      end: item.end,
+      message: `\`${text}\` appears twice in this list`,
+      help: 'remove one, or write what was meant',
+      related: [{ start: before.start, end: before.end, message: 'first written here' }],
+    });
     return false;
-  }
-  reportRepeated(context, entry, before);
-  return true;
-}
-
-function reportRepeated(
-  context: FileContext,
-  entry: { readonly text: string; readonly start: number; readonly end: number },
-  before: { readonly start: number; readonly end: number },
-): void {
-  const related = [{ start: before.start, end: before.end, message: 'first written here' }];
-  reportFault(context, {
-    code: 'VALUE_REPEATED',
-    start: entry.start,
-    end: entry.end,
-    message: `\`${entry.text}\` appears twice in this list`,
-    help: 'remove one, or write what was meant',
-    related,
   });
 }
 
@@ -253,7 +208,7 @@ function kindOf(node: Node): string {
 }
 
 /** Long lists and mappings are cited by their first line. */
-export function firstLine(context: FileContext, node: Node): { readonly start: number; readonly end: number } {
+export function firstLine(context: FileContext, node: Node): Span {
   const lineEnd = context.text.indexOf('\n', node.start);
   return { start: node.start, end: lineEnd < 0 ? node.end : Math.min(node.end, lineEnd) };
 }

@@ -4,16 +4,11 @@ import { ENGINE_LIMITS } from '../limits.js';
 import { assertNever } from '../model/invariant.js';
 import { NAMESPACE_LIMITS } from '../model/namespace.js';
 import { FAMILIES, SCOPES } from '../model/scope.js';
-import {
-  EVERY_TOP_LEVEL,
-  FORBIDDEN_KEYS,
-  HEADER,
-  type MappingShape,
-  SCOPE_PATTERNS,
-  SECTIONS,
-  type TextSyntax,
-  type ValueShape,
-} from './shapes.js';
+import { EVERY_TOP_LEVEL } from './decode-guardrails.js';
+import { FORBIDDEN_KEYS } from './mapping.js';
+import { SCOPE_PATTERNS } from './scope-values.js';
+import type { MappingShape, TextSyntax, ValueShape } from './shape.js';
+import { HEADER, SECTIONS } from './shapes.js';
 
 export type JsonSchema = { readonly [key: string]: JsonSchemaValue };
 export type JsonSchemaValue = string | number | boolean | readonly JsonSchemaValue[] | JsonSchema;

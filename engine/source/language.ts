@@ -1,7 +1,8 @@
 // The keys of policy files as a list that documents and help texts print: made of the shapes that the decoders read by, so it
 // says what is accepted and nothing else.
 import { assertNever } from '../model/invariant.js';
-import { HEADER, type MappingShape, SECTIONS, type ValueShape } from './shapes.js';
+import type { MappingShape, ValueShape } from './shape.js';
+import { HEADER, SECTIONS } from './shapes.js';
 
 export interface LanguageKey {
   readonly key: string;

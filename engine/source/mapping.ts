@@ -1,8 +1,10 @@
 // The rules for keys that every mapping of a policy file obeys: texts, no merge keys, none that programs trip over, none
 // twice. Entries that break one are reported and left out.
 import type { Span } from '../model/span.js';
-import { FORBIDDEN_KEYS } from './shapes.js';
 import { plainKind, type Entry, type MappingNode, type SourceFault, type TextNode } from './tree.js';
+
+/** Keys that programs trip over, never accepted. */
+export const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 const DASH_HELP = 'if another entry of the list begins here, write `- ` before it; else remove one, or merge them';
 const KIND_WORDS = { null: 'nothing', boolean: 'a truth value', number: 'a number' } as const;

@@ -1,15 +1,14 @@
 // Keys that stand further left than what they belong to, where YAML sees nothing wrong: it takes them for neighbours. Told
 // once, at the first of them, instead of as what follows from it.
 import { isNull } from './fields.js';
-import { GRANT, GUARDRAIL, ROLE, TEST } from './shapes.js';
+import { SECTIONS } from './shapes.js';
 import type { Entry, ListNode, MappingNode, Node, SourceFault } from './tree.js';
 
-/** The keys of what a section lists. */
-const LISTED: ReadonlyMap<string, readonly string[]> = new Map([
-  ['grants', GRANT.keys],
-  ['guardrails', GUARDRAIL.keys],
-  ['tests', TEST.keys],
-]);
+/** The keys of what a section lists or names. */
+function keysWithin(section: string, kind: 'list' | 'named'): readonly string[] {
+  const looks = SECTIONS.fields.get(section)?.value;
+  return looks?.kind === kind && looks.of.kind === 'mapping' ? looks.of.shape.keys : [];
+}
 
 /** The tree of a file of sections, without such keys. */
 export function withoutMisindented(node: Node, report: (fault: SourceFault) => void): Node {
@@ -17,7 +16,7 @@ export function withoutMisindented(node: Node, report: (fault: SourceFault) => v
   const kept: Entry[] = [];
   for (const entry of node.entries) {
     const before = kept.at(-1);
-    if (before === undefined || LISTED.get(before.key.text)?.includes(entry.key.text) !== true)
+    if (before === undefined || !keysWithin(before.key.text, 'list').includes(entry.key.text))
       kept.push(mended(entry, report));
     else {
       const lost = lastEntry(before.value);
@@ -34,10 +33,11 @@ export function withoutMisindented(node: Node, report: (fault: SourceFault) => v
 function mended(entry: Entry, report: (fault: SourceFault) => void): Entry {
   const { key, value } = entry;
   if (key.text !== 'roles' || value.kind !== 'mapping') return entry;
+  const keys = keysWithin(key.text, 'named');
   const kept: Entry[] = [];
   for (const role of value.entries) {
     const before = kept.at(-1);
-    const isKey = ROLE.keys.includes(role.key.text) && role.value.kind !== 'mapping' && before !== undefined;
+    const isKey = keys.includes(role.key.text) && role.value.kind !== 'mapping' && before !== undefined;
     if (isKey && isNull(before.value)) {
       report(fault(role, `the role \`${before.key.text}\``));
       kept[kept.length - 1] = {

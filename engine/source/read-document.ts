@@ -6,19 +6,13 @@ import type { Sink } from '../diagnostics/report.js';
 import { lineTableOf, type Span } from '../model/span.js';
 import { nameRefusal, type SourceFile } from './accept-files.js';
 import { refuse, reportFault, type FileContext } from './context.js';
-import { decodeGrants } from './decode-grants.js';
-import { decodeGuardrails } from './decode-guardrails.js';
-import { decodePeople } from './decode-people.js';
-import { decodeHeader, decodeRoles } from './decode-roles.js';
-import { decodeTests } from './decode-tests.js';
-import { mayHaveLost, readFields, type Fields } from './fields.js';
 import { withoutMisindented } from './misindented.js';
 import { readTree } from './read-tree.js';
 import { recoverTree } from './recover.js';
-import { HEADER, HEADER_FILE, type MappingShape, SECTIONS } from './shapes.js';
+import { entryOf, readMapping, type MappingShape } from './shape.js';
+import { HEADER, HEADER_FILE, SECTIONS } from './shapes.js';
 import { decodeText } from './text.js';
 import type { Entry, Node, SourceFault } from './tree.js';
-import { readNamespace } from './values.js';
 
 export interface ReadDocument {
   readonly document: PolicyDocument;
@@ -28,15 +22,13 @@ export interface ReadDocument {
 
 export function readDocument(file: SourceFile, limits: EngineLimits, sink: Sink): ReadDocument {
   const { text, faults } = decodeText(file.bytes);
-  const context: FileContext = { file: file.path, text, lines: lineTableOf(text), limits, sink, incomplete: false };
+  const context: FileContext = { file: file.path, text, lines: lineTableOf(text), limits, sink };
   for (const fault of faults) reportFault(context, fault);
   const isHeader = file.path === HEADER_FILE;
   const tree = treeOf(context, faults, isHeader ? HEADER : SECTIONS);
-  const node = tree === null ? null : tree === 'empty' ? emptyFile(context, isHeader) : tree;
-  const fields = node === null ? null : readFields(context, node, isHeader ? HEADER : SECTIONS);
-  const isLost = node === null ? tree === null : fields === null || mayHaveLost(node, fields);
-  context.incomplete = isLost || [...(fields?.values() ?? [])].some(mayHaveLostNames);
-  return { document: isHeader ? headerDocument(context, fields) : sectionsDocument(context, fields), text };
+  const node = tree === 'empty' ? emptyFile(context, isHeader) : tree;
+  const said = isHeader ? readHeader(context, node) : readSections(context, node);
+  return { document: { ...NO_SECTIONS, file: file.path, lines: context.lines, ...said }, text };
 }
 
 /** What a file says, or what is left of it where it is refused, which is reported; null if nothing is. */
@@ -58,18 +50,12 @@ function treeOf(context: FileContext, faults: readonly Span[], shape: MappingSha
   return shape === HEADER ? read.node : withoutMisindented(read.node, report);
 }
 
-/** Whether names that the entry declared were refused: that they are not found then says nothing. */
-function mayHaveLostNames({ key, value }: Entry): boolean {
-  if (key.text !== 'roles' && key.text !== 'providers') return false;
-  return value.kind === 'refused' || (value.kind === 'mapping' && value.partial === true);
-}
-
 /** An empty `policy.yaml` lacks its keys; another empty file is only strange. */
-function emptyFile(context: FileContext, isHeader: boolean): Node | null {
+function emptyFile(context: FileContext, isHeader: boolean): Node {
   const first = { start: 0, end: context.text.split('\n', 1)[0]?.length ?? 0 };
-  if (isHeader) return { kind: 'mapping', entries: [], ...first };
-  refuse(context, 'FILE_EMPTY', { at: first, message: 'the file has no content', help: 'fill it, or remove it' });
-  return null;
+  if (!isHeader)
+    refuse(context, 'FILE_EMPTY', { at: first, message: 'the file has no content', help: 'fill it, or remove it' });
+  return { kind: 'mapping', entries: [], ...first };
 }
 
 const NO_SECTIONS = {
@@ -94,32 +80,54 @@ export function unreadDocument(path: string): ReadDocument {
   return { document: unread, text: '' };
 }
 
-function headerDocument(context: FileContext, fields: Fields | null): PolicyDocument {
-  const header = decodeHeader(context, fields ?? new Map());
-  return { ...NO_SECTIONS, header, file: context.file, lines: context.lines, complete: !context.incomplete };
+/** What of a document one kind of file says. */
+type Said = Pick<PolicyDocument, 'complete'> & Partial<PolicyDocument>;
+
+function readHeader(context: FileContext, node: Node | null): Said {
+  const header = node === null ? null : readMapping(context, node, HEADER);
+  const { name = null, providers } = header?.values ?? {};
+  const complete = header?.mayHaveLost === false && declaresAll(entryOf(header, 'providers'));
+  return { header: { name, providers: providers ?? [] }, complete };
 }
 
-function sectionsDocument(context: FileContext, fields: Fields | null): PolicyDocument {
-  const section = <T>(key: string, decode: (context: FileContext, node: Node) => readonly T[]): readonly T[] => {
-    const entry = fields?.get(key);
-    return entry === undefined ? [] : decode(context, entry.value);
-  };
-  const within = fields?.get('within');
-  if (within !== undefined && fields?.has('grants') !== true && !context.incomplete) {
+function readSections(context: FileContext, node: Node | null): Said {
+  const sections = node === null ? null : readMapping(context, node, SECTIONS);
+  if (sections === null) return { complete: false };
+  const { values, mayHaveLost } = sections;
+  const [within, roles, grants] = [
+    entryOf(sections, 'within'),
+    entryOf(sections, 'roles'),
+    entryOf(sections, 'grants'),
+  ];
+  // What was lost may have been grants.
+  if (within !== undefined && grants === undefined && !mayHaveLost && !isPartial(roles)) {
     refuse(context, 'WITHIN_UNUSED', {
       at: within.key,
       message: '`within` bounds the grants of its own file, and this one has none',
       help: 'move it to the file of the grants, or remove it',
     });
   }
-  const sections = {
-    within: within === undefined ? null : readNamespace(context, within.value, '`within`'),
-    roles: section('roles', decodeRoles),
-    people: section('people', decodePeople),
-    grantsKey: fields?.get('grants')?.key ?? null,
-    grants: section('grants', decodeGrants),
-    tests: section('tests', decodeTests),
-    guardrails: section('guardrails', decodeGuardrails),
+  return {
+    within: values.within ?? null,
+    roles: values.roles ?? [],
+    people: values.people ?? [],
+    grantsKey: grants?.key ?? null,
+    grants: values.grants ?? [],
+    tests: values.tests ?? [],
+    guardrails: values.guardrails ?? [],
+    complete: !mayHaveLost && declaresAll(roles),
   };
-  return { ...sections, header: null, file: context.file, lines: context.lines, complete: !context.incomplete };
+}
+
+/** Whether something in it was refused, and is lost. */
+function isPartial(entry: Entry | undefined): boolean {
+  return entry?.value.kind === 'refused' || (entry?.value.kind === 'mapping' && entry.value.partial === true);
+}
+
+/** Whether no name that the entry may have declared was lost, so that one which is not found does not exist. */
+function declaresAll(entry: Entry | undefined): boolean {
+  if (entry === undefined) return true;
+  if (entry.value.kind !== 'mapping' || isPartial(entry)) return false;
+  // With a space in a name most likely a colon is missing before it: another name was meant then.
+  return !entry.value.entries.some(({ key }) => key.text.includes(' '));
 }

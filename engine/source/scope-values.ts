@@ -1,121 +1,101 @@
 // Scopes and the patterns for them: `<family>:*`, `*:read`, `*:write`, and in guardrails `*-template` in the family's
 // place (docs/language.md "Scope patterns"). No other wildcard exists anywhere.
-import type { StatedScopes } from '../model/document.js';
-import { NO_SCOPES, parseScopePattern, unionScopes, type ScopeSet } from '../model/scope.js';
+import { FAMILIES, NO_SCOPES, parseScopePattern, SCOPES, unionScopes, type ScopeSet } from '../model/scope.js';
 import type { Located } from '../model/span.js';
 import { refuse, type FileContext } from './context.js';
-import { firstLine, isNull, readList, readText, refuseNull, refuseRepeated, type Fields } from './fields.js';
+import { firstLine, isNull, readText, refuseNull, textsOf, type Reader } from './fields.js';
+import { list, text, value } from './shape.js';
+import type { Written } from './tree.js';
 import { nearestHelp } from './values.js';
-import { SCOPE_PATTERNS } from './shapes.js';
-import type { Node, TextNode } from './tree.js';
 
-/** Where a pattern stands: `*-template` is for guardrails only. */
-export type PatternPlace = 'policy' | 'guardrail';
+const COMMON: readonly string[] = [...SCOPES, ...FAMILIES.map((family) => `${family}:*`), '*:read', '*:write'];
 
-const TEMPLATES = '*-template:';
-const POLICY_PATTERNS = setsOf(SCOPE_PATTERNS['scope-pattern']);
-const GUARDRAIL_PATTERNS = setsOf(SCOPE_PATTERNS['guardrail-pattern']);
-function setsOf(patterns: readonly string[]): ReadonlyMap<string, ScopeSet> {
-  return new Map(patterns.map((pattern) => [pattern, setOf(wordsOf(pattern))]));
+/** By the syntax that allows them: `*-template` is for guardrails only. */
+export const SCOPE_PATTERNS = {
+  'scope-pattern': COMMON,
+  'guardrail-pattern': [...COMMON, ...['read', 'write', '*'].map((action) => `*-template:${action}`)],
+} as const;
+
+type PatternSyntax = keyof typeof SCOPE_PATTERNS;
+
+const SETS: Readonly<Record<PatternSyntax, ReadonlyMap<string, ScopeSet>>> = {
+  'scope-pattern': setsOf('scope-pattern'),
+  'guardrail-pattern': setsOf('guardrail-pattern'),
+};
+
+function setsOf(syntax: PatternSyntax): ReadonlyMap<string, ScopeSet> {
+  return new Map(SCOPE_PATTERNS[syntax].map((pattern) => [pattern, unionOf(wordsOf(pattern).map(parseScopePattern))]));
 }
 
 function wordsOf(pattern: string): readonly string[] {
-  if (!pattern.startsWith(TEMPLATES)) return [pattern];
-  const action = pattern.slice(TEMPLATES.length);
-  return [`resource-template:${action}`, `process-template:${action}`];
+  if (!pattern.startsWith('*-')) return [pattern];
+  return ['resource', 'process'].map((family) => pattern.replace('*', family));
 }
 
-function setOf(patterns: readonly string[]): ScopeSet {
-  return patterns.reduce((set, pattern) => unionScopes(set, parseScopePattern(pattern) ?? NO_SCOPES), NO_SCOPES);
+export function unionOf(sets: readonly (ScopeSet | null)[]): ScopeSet {
+  return sets.reduce<ScopeSet>((union, set) => unionScopes(union, set ?? NO_SCOPES), NO_SCOPES);
 }
 
-export function readScope(context: FileContext, node: Node, place: PatternPlace): Located<ScopeSet> | null {
-  const text = readText(context, node, 'a scope');
-  return text === null ? null : scopeOf(context, text, place);
+function scopeOf(context: FileContext, written: Written, syntax: PatternSyntax): ScopeSet | null {
+  return SETS[syntax].get(written.text) ?? refuseScope(context, written, SETS[syntax].keys());
 }
 
-function patternsOf(place: PatternPlace): ReadonlyMap<string, ScopeSet> {
-  return place === 'guardrail' ? GUARDRAIL_PATTERNS : POLICY_PATTERNS;
-}
-
-function scopeOf(context: FileContext, text: TextNode, place: PatternPlace): Located<ScopeSet> | null {
-  const patterns = patternsOf(place);
-  const set = patterns.get(text.text);
-  if (set !== undefined) return { value: set, start: text.start, end: text.end };
-  return refuseScope(context, text, patterns.keys());
-}
-
-/** `text` may be a part of a node. */
-export function refuseScope(
-  context: FileContext,
-  text: { readonly text: string; readonly start: number; readonly end: number },
-  words: Iterable<string>,
-): null {
-  if (GUARDRAIL_PATTERNS.has(text.text) && !POLICY_PATTERNS.has(text.text)) {
-    const action = text.text.slice(text.text.indexOf(':'));
-    const help = `write \`resource-template${action}\` and \`process-template${action}\``;
-    return refuse(context, 'SCOPE_TEMPLATE_PATTERN', {
-      at: text,
-      message: `\`${text.text}\` is for guardrails only`,
-      help,
-    });
+/** `words` are those that the place allows. */
+export function refuseScope(context: FileContext, written: Written, words: Iterable<string>): null {
+  const scope = written.text;
+  if (SETS['guardrail-pattern'].has(scope) && !SETS['scope-pattern'].has(scope)) {
+    const [one, other] = wordsOf(scope);
+    const [message, help] = [`\`${scope}\` is for guardrails only`, `write \`${one ?? ''}\` and \`${other ?? ''}\``];
+    return refuse(context, 'SCOPE_TEMPLATE_PATTERN', { at: written, message, help });
   }
   const help =
-    nearestHelp(text.text, words) ??
+    nearestHelp(scope, words) ??
     'a scope is `<family>:read` or `<family>:write`, a pattern `<family>:*`, `*:read` or `*:write`';
-  return refuse(context, 'SCOPE_UNKNOWN', { at: text, message: `\`${text.text}\` is not a scope`, help });
+  return refuse(context, 'SCOPE_UNKNOWN', { at: written, message: `\`${scope}\` is not a scope`, help });
 }
 
-/** Each scope or pattern of a list on its own; a text twice is refused, patterns may overlap. */
-export function readScopeList(
-  context: FileContext,
-  node: Node,
-  options: { readonly what: string; readonly place: PatternPlace },
-): readonly Located<ScopeSet>[] | null {
-  if (node.kind === 'text' && !isNull(node) && !patternsOf(options.place).has(node.text)) {
-    const message = `${options.what} must be a list, and this is text`;
-    const help = 'write a list of scopes, such as `[resource:read]` or `["*:read"]`';
-    return refuse(context, 'VALUE_NOT_LIST', { at: firstLine(context, node), message, help });
-  }
-  const items = readList(context, node, options.what);
-  if (items === null) return null;
-  const texts = items.map((item) => readText(context, item, 'a scope'));
-  const known = refuseRepeated(
-    context,
-    texts.filter((text) => text !== null),
-  );
-  const scopes = known.map((text) => scopeOf(context, text, options.place)).filter((scope) => scope !== null);
-  return scopes.length === items.length ? scopes : null;
+const readTexts = textsOf('a scope');
+
+/** Each scope or pattern of a list on its own; a text twice is refused, patterns may overlap. Null if one is wrong. */
+function readEach(syntax: PatternSyntax): Reader<readonly ScopeSet[]> {
+  return (context, node, what) => {
+    if (node.kind === 'text' && !isNull(node) && !SETS[syntax].has(node.text)) {
+      const message = `${what} must be a list, and this is text`;
+      const help = 'write a list of scopes, such as `[resource:read]` or `["*:read"]`';
+      return refuse(context, 'VALUE_NOT_LIST', { at: firstLine(context, node), message, help });
+    }
+    const written = readTexts(context, node, what) ?? [];
+    const scopes = written.map((one) => scopeOf(context, one, syntax)).filter((scope) => scope !== null);
+    return node.kind === 'list' && scopes.length === node.items.length ? scopes : null;
+  };
 }
 
 /** The union of a list that must not be empty. */
-export function readScopes(
-  context: FileContext,
-  node: Node,
-  options: { readonly what: string; readonly place: PatternPlace },
-): Located<ScopeSet> | null {
-  if (node.kind === 'list' && node.items.length === 0) {
-    return refuse(context, 'SCOPE_LIST_EMPTY', {
-      at: node,
-      message: `${options.what} is an empty list`,
-      help: 'name at least one scope, such as `resource:read`',
-    });
-  }
-  if (isNull(node)) {
-    const instead = `name at least one scope${options.place === 'policy' ? ', or remove the key' : ''}`;
-    return refuseNull(context, node, { what: options.what, instead });
-  }
-  const list = readScopeList(context, node, options);
-  return list === null ? null : { value: unionOf(list), start: node.start, end: node.end };
+function readUnion(syntax: PatternSyntax): Reader<Located<ScopeSet>> {
+  const read = readEach(syntax);
+  return (context, node, what) => {
+    if (node.kind === 'list' && node.items.length === 0) {
+      const help = 'name at least one scope, such as `resource:read`';
+      return refuse(context, 'SCOPE_LIST_EMPTY', { at: node, message: `${what} is an empty list`, help });
+    }
+    if (isNull(node)) {
+      const instead = `name at least one scope${syntax === 'scope-pattern' ? ', or remove the key' : ''}`;
+      return refuseNull(context, node, { what, instead });
+    }
+    const scopes = read(context, node, what);
+    return scopes === null ? null : { value: unionOf(scopes), start: node.start, end: node.end };
+  };
 }
 
-export function unionOf(scopes: readonly Located<ScopeSet>[]): ScopeSet {
-  return scopes.reduce((set, scope) => unionScopes(set, scope.value), NO_SCOPES);
-}
+/** Of a role or a grant. */
+export const STATED_SCOPES = value(list(text('scope-pattern'), 1), readUnion('scope-pattern'));
+/** Of a credential, which may carry none. */
+export const CREDENTIAL_SCOPES = value(list(text('scope-pattern')), readEach('scope-pattern'));
 
-/** The `scopes` of a role or a grant, which may be left out. */
-export function readStatedScopes(context: FileContext, fields: Fields): StatedScopes {
-  const entry = fields.get('scopes');
-  if (entry === undefined) return 'absent';
-  return readScopes(context, entry.value, { what: '`scopes`', place: 'policy' }) ?? 'wrong';
-}
+/** One scope or pattern of a guardrail. */
+export const PATTERN = value(text('guardrail-pattern'), (context, node) => {
+  const written = readText(context, node, 'a scope');
+  return written === null ? null : scopeOf(context, written, 'guardrail-pattern');
+});
+export const PATTERNS = value(list(PATTERN, 1), readUnion('guardrail-pattern'));
+export const readEachPattern = readEach('guardrail-pattern');

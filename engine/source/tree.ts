@@ -3,11 +3,15 @@
 import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import type { Span } from '../model/span.js';
 
-export interface TextNode extends Span {
+/** A text and its place; it may be a part of a node. */
+export interface Written extends Span {
+  readonly text: string;
+}
+
+export interface TextNode extends Written {
   readonly kind: 'text';
   /** Without quotes, so that it may read as something other than text. */
   readonly plain: boolean;
-  readonly text: string;
 }
 
 export interface ListNode extends Span {

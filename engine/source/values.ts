@@ -1,42 +1,52 @@
 // The values of the policy language: namespaces, identities, scopes and patterns, instants, durations (docs/language.md
 // "Every key").
 import { identityFaultText, pathFaultText } from '../diagnostics/fault-words.js';
-import { formatIdentity, makeIdentity, parseIdentity, type Identity, type IdentityFault } from '../model/identity.js';
+import { formatIdentity, makeIdentity, parseIdentity, type IdentityFault } from '../model/identity.js';
 import { parseInstant, type Instant } from '../model/instant.js';
 import { canonicalize, type NamespacePath } from '../model/namespace.js';
 import { nearest } from '../diagnostics/nearest.js';
 import type { Located } from '../model/span.js';
 import { refuse, type FileContext } from './context.js';
-import { isRepeated, readFields, readList, readName, readText, refuseRepeated } from './fields.js';
+import {
+  distinct,
+  filled,
+  itemsOf,
+  readBoolean,
+  readFreeText,
+  readName,
+  readText,
+  textsOf,
+  type Reader,
+} from './fields.js';
 import type { IdentityReference } from '../model/document.js';
-import { IDENTITY_PARTS } from './shapes.js';
-import type { Node } from './tree.js';
+import { either, list, mapping, readMapping, shape, text, value, type Value } from './shape.js';
+import type { Node, Written } from './tree.js';
+
+export const NAME = value(text('name'), readName);
+export const BOOLEAN = value({ kind: 'boolean' }, readBoolean);
+export const PROSE = value(
+  text('free-text'),
+  (context, node, what) => readFreeText(context, node, what)?.value ?? null,
+);
 
 /** A namespace in its canonical form (docs/meaning.md "Namespaces"); the fix is offered, never applied. */
-export function readNamespace(context: FileContext, node: Node, what: string): Located<NamespacePath> | null {
-  const text = readText(context, node, what);
-  return text === null ? null : namespaceOf(context, text, what);
-}
+export const NAMESPACE = value(text('namespace'), (context, node, what) => {
+  const written = readText(context, node, what);
+  return written === null ? null : namespaceOf(context, written, what);
+});
 
-/** The namespace that `text` is; it may be a part of a node. */
-export function namespaceOf(
-  context: FileContext,
-  text: { readonly text: string; readonly start: number; readonly end: number },
-  what: string,
-): Located<NamespacePath> | null {
-  const result = canonicalize(text.text);
-  if (result.ok && result.path === text.text) return { value: result.path, start: text.start, end: text.end };
-  if (result.ok) {
-    const message = `${what} is not in its canonical form`;
-    refuse(context, 'NAMESPACE_NOT_CANONICAL', { at: text, message, help: `write \`${result.path}\`` });
-    // What else is wrong with it, such as where it is, is so in its canonical form.
-    return { value: result.path, start: text.start, end: text.end };
+export function namespaceOf(context: FileContext, written: Written, what: string): Located<NamespacePath> | null {
+  const result = canonicalize(written.text);
+  if (!result.ok) {
+    const message = `${what} is not a namespace: ${pathFaultText(result.fault)}`;
+    return refuse(context, 'NAMESPACE_INVALID', { at: written, message, help: namespaceHelp(written.text) });
   }
-  return refuse(context, 'NAMESPACE_INVALID', {
-    at: text,
-    message: `${what} is not a namespace: ${pathFaultText(result.fault)}`,
-    help: namespaceHelp(text.text),
-  });
+  if (result.path !== written.text) {
+    const message = `${what} is not in its canonical form`;
+    refuse(context, 'NAMESPACE_NOT_CANONICAL', { at: written, message, help: `write \`${result.path}\`` });
+  }
+  // What else is wrong with it, such as where it is, is so in its canonical form.
+  return { value: result.path, start: written.start, end: written.end };
 }
 
 /** What was perhaps meant: without spaces, in lower case, with single slashes. */
@@ -50,25 +60,26 @@ function namespaceHelp(text: string): string {
   return near.ok ? `did you mean \`${near.path}\`?` : 'write a path such as `/labs/optics`, or `/` for the root';
 }
 
-/** A list of namespaces, none twice. */
-export function readNamespaces(context: FileContext, node: Node, what: string): readonly NamespacePath[] | null {
-  const items = readList(context, node, what);
-  if (items === null) return null;
-  const texts = items.map((item) => readText(context, item, `an entry of ${what}`)).filter((text) => text !== null);
-  const paths = refuseRepeated(context, texts).map((text) => namespaceOf(context, text, `\`${text.text}\``));
-  return paths.filter((path) => path !== null).map((path) => path.value);
-}
+const readDistinct = textsOf();
+
+/** None twice. */
+export const NAMESPACES = value(list(NAMESPACE), (context, node, what) => {
+  const paths = readDistinct(context, node, what)?.map((one) => namespaceOf(context, one, `\`${one.text}\``));
+  return paths?.filter((path) => path !== null).map(({ value }) => value) ?? null;
+});
 
 /** `provider:subject`. */
+export const IDENTITY = value(text('identity'), readIdentity);
+
 export function readIdentity(context: FileContext, node: Node, what: string): IdentityReference | null {
-  const text = readText(context, node, what);
-  if (text === null) return null;
-  const result = parseIdentity(text.text);
-  if (result.ok) return { kind: 'identity', value: result.identity, start: text.start, end: text.end };
+  const written = readText(context, node, what);
+  if (written === null) return null;
+  const result = parseIdentity(written.text);
+  if (result.ok) return { kind: 'identity', value: result.identity, start: written.start, end: written.end };
   return refuse(context, 'IDENTITY_INVALID', {
-    at: text,
-    message: `\`${text.text}\` is not an identity: ${identityFaultText(result.fault)}`,
-    help: identityHelp(text.text, result.fault, what),
+    at: written,
+    message: `\`${written.text}\` is not an identity: ${identityFaultText(result.fault)}`,
+    help: identityHelp(written.text, result.fault, what),
   });
 }
 
@@ -86,31 +97,21 @@ function identityHelp(text: string, fault: IdentityFault, what: string): string 
   return 'write `provider:subject`, with a provider that `policy.yaml` declares';
 }
 
-/** A list of identities, each a text or, as in requests, a mapping of provider and subject; none twice. */
-export function readIdentities(context: FileContext, node: Node, what: string): readonly IdentityReference[] | null {
-  const items = readList(context, node, what);
-  if (items === null) return null;
-  const seen = new Map<string, { text: string; start: number; end: number }>();
-  const identities: IdentityReference[] = [];
-  for (const item of items) {
-    const identity =
-      item.kind === 'mapping' ? readIdentityParts(context, item) : readIdentity(context, item, `an entry of ${what}`);
-    if (identity === null) continue;
-    const text = formatIdentity(identity.value);
-    if (!isRepeated(context, { text, start: identity.start, end: identity.end }, seen)) identities.push(identity);
-  }
-  return identities;
-}
+const IDENTITY_PARTS = shape(
+  'an identity',
+  {
+    provider: [NAME, 'A provider that `policy.yaml` declares.'],
+    subject: [value(text('subject'), readText), 'As the provider calls it, case-sensitive.'],
+  },
+  { required: ['provider', 'subject'] },
+);
 
+/** As in requests, a mapping of provider and subject. */
 function readIdentityParts(context: FileContext, node: Node): IdentityReference | null {
-  const fields = readFields(context, node, IDENTITY_PARTS);
-  const [providerField, subjectField] = [fields?.get('provider'), fields?.get('subject')];
-  const provider = providerField === undefined ? null : readName(context, providerField.value, '`provider`');
-  const subject = subjectField === undefined ? null : readText(context, subjectField.value, '`subject`');
+  const { provider = null, subject = null } = readMapping(context, node, IDENTITY_PARTS)?.values ?? {};
   if (provider === null || subject === null) return null;
   const result = makeIdentity(provider.value, subject.text);
-  if (result.ok)
-    return { kind: 'identity', value: result.identity satisfies Identity, start: node.start, end: node.end };
+  if (result.ok) return { kind: 'identity', value: result.identity, start: node.start, end: node.end };
   return refuse(context, 'IDENTITY_INVALID', {
     at: subject,
     message: `not an identity: ${identityFaultText(result.fault)}`,
@@ -118,13 +119,32 @@ function readIdentityParts(context: FileContext, node: Node): IdentityReference 
   });
 }
 
-export function readInstant(context: FileContext, node: Node, what: string): Instant | null {
-  const text = readText(context, node, what);
-  if (text === null) return null;
-  const instant = parseInstant(text.text);
-  if (instant !== null) return instant;
-  const help = instantHelp(text.text);
-  return refuse(context, 'INSTANT_INVALID', { at: text, message: `${what} is not an instant`, help });
+const readEachIdentity = itemsOf<IdentityReference>((context, node, what) =>
+  node.kind === 'mapping' ? readIdentityParts(context, node) : readIdentity(context, node, what),
+);
+
+const readIdentities: Reader<readonly IdentityReference[]> = (context, node, what) => {
+  const identities = readEachIdentity(context, node, what);
+  return identities === null ? null : distinct(context, identities, ({ value }) => formatIdentity(value));
+};
+
+const ONE_IDENTITY = either(IDENTITY, mapping(IDENTITY_PARTS));
+
+/** None twice. */
+export const IDENTITIES = value(list(ONE_IDENTITY), readIdentities);
+/** At least one; `instead` says what to do where none is named. */
+export function someIdentities(instead: string): Value<readonly IdentityReference[]> {
+  return value(list(ONE_IDENTITY, 1), filled(readIdentities, { empty: instead }));
+}
+
+export const INSTANT = value(text('instant'), readInstant);
+
+function readInstant(context: FileContext, node: Node, what: string): Instant | null {
+  const written = readText(context, node, what);
+  const instant = written === null ? null : parseInstant(written.text);
+  if (written === null || instant !== null) return instant;
+  const help = instantHelp(written.text);
+  return refuse(context, 'INSTANT_INVALID', { at: written, message: `${what} is not an instant`, help });
 }
 
 function instantHelp(text: string): string {
@@ -140,7 +160,7 @@ function instantHelp(text: string): string {
   return fitting === undefined ? 'write it as `2026-12-01T00:00:00Z`' : `did you mean \`${fitting}\`?`;
 }
 
-const DURATION = /^([1-9][0-9]{0,8})([smhd])$/;
+const DURATION_TEXT = /^([1-9][0-9]{0,8})([smhd])$/;
 const UNIT_MILLISECONDS: ReadonlyMap<string, number> = new Map([
   ['s', 1_000],
   ['m', 60_000],
@@ -149,24 +169,17 @@ const UNIT_MILLISECONDS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** In milliseconds. */
-export function readDuration(context: FileContext, node: Node, what: string): number | null {
+export const DURATION = value(text('duration'), (context, node, what) => {
+  const refuseIt = (message: string, help: string): null =>
+    refuse(context, 'DURATION_INVALID', { at: node, message, help });
   if (node.kind === 'text' && /^[1-9][0-9]{0,8}$/.test(node.text))
-    return refuse(context, 'DURATION_INVALID', {
-      at: node,
-      message: `${what} is not a duration: it has no unit`,
-      help: `did you mean \`${node.text}d\`?`,
-    });
-  const text = readText(context, node, what);
-  if (text === null) return null;
-  const match = DURATION.exec(text.text);
+    return refuseIt(`${what} is not a duration: it has no unit`, `did you mean \`${node.text}d\`?`);
+  const written = readText(context, node, what);
+  const match = DURATION_TEXT.exec(written?.text ?? '');
   const unit = UNIT_MILLISECONDS.get(match?.[2] ?? '');
   if (match !== null && unit !== undefined) return Number(match[1]) * unit;
-  return refuse(context, 'DURATION_INVALID', {
-    at: text,
-    message: `${what} is not a duration`,
-    help: 'write it as `30s`, `15m`, `24h` or `90d`',
-  });
-}
+  return written === null ? null : refuseIt(`${what} is not a duration`, 'write it as `30s`, `15m`, `24h` or `90d`');
+});
 
 /** Refuses a text that ends where the file does, without quotes: what was cut off may have made it another one. */
 export function refuseCutOff(context: FileContext, node: Node): boolean {

@@ -1,0 +1,185 @@
+// What a value of the policy language is: how it looks, for the editor schemas, the documents and the formatter, and how it
+// is read. Each mapping of the language is described once, by its rows; reading it reads every key that it has.
+import { nearest } from '../diagnostics/nearest.js';
+import { refuse, type FileContext } from './context.js';
+import { isNull, readEntries, refuseNull, type Reader } from './fields.js';
+import type { Entry, Node, TextNode } from './tree.js';
+
+/** What a text must look like; `json-schema.ts` has a pattern for each. */
+export type TextSyntax =
+  | 'access'
+  | 'counted-place'
+  | 'duration'
+  | 'family-place'
+  | 'free-text'
+  | 'guardrail-pattern'
+  | 'identity'
+  | 'instant'
+  | 'name'
+  | 'namespace'
+  | 'person-name'
+  | 'provider'
+  /** A name that is declared elsewhere: whether it is, is for `link/`. */
+  | 'reference'
+  | 'role-name'
+  | 'scope-pattern'
+  | 'subject'
+  | 'test-name';
+
+export type ValueShape =
+  | { readonly kind: 'text'; readonly syntax: TextSyntax }
+  | { readonly kind: 'version' | 'boolean' }
+  | { readonly kind: 'count'; readonly least: number }
+  | { readonly kind: 'list'; readonly of: ValueShape; readonly least: number }
+  /** Keys are the author's. */
+  | { readonly kind: 'named'; readonly key: TextSyntax; readonly of: ValueShape }
+  | { readonly kind: 'mapping'; readonly shape: MappingShape }
+  /** At most one of the alternatives is a list, one a mapping and one a text, so the value says which is meant. */
+  | { readonly kind: 'either'; readonly of: readonly ValueShape[] };
+
+/** A value under a key. */
+export type Value<T> = ValueShape & { readonly read: Reader<T> };
+
+/** `about` is for people, in an editor: one sentence. */
+type FieldRow = readonly [value: Value<unknown>, about: string];
+type FieldRows = Readonly<Record<string, FieldRow>>;
+
+export interface FieldShape {
+  readonly value: Value<unknown>;
+  readonly about: string;
+  /** The key, as messages have it. */
+  readonly what: string;
+}
+
+interface Rules {
+  readonly required: readonly string[];
+  /** Of these keys exactly one is there. */
+  readonly exactlyOne: readonly string[];
+  /** Of these keys at least one is there and not empty. */
+  readonly anyFilled: readonly string[];
+  /** `{}` has no meaning. */
+  readonly notEmpty: boolean;
+  /** Keys of another place, and the words that say which. */
+  readonly elsewhere: ReadonlyMap<string, string>;
+}
+
+export interface MappingShape<Rows extends FieldRows = FieldRows> extends Rules {
+  /** How the mapping is called in a message, with its article. */
+  readonly what: string;
+  readonly rows: Rows;
+  /** The rows by key, in the order in which they are written. */
+  readonly fields: ReadonlyMap<string, FieldShape>;
+  readonly keys: readonly string[];
+}
+
+export function shape<Rows extends FieldRows>(
+  what: string,
+  rows: Rows,
+  rules: Partial<Rules> = {},
+): MappingShape<Rows> {
+  const fields = new Map(
+    Object.entries(rows).map(([key, [value, about]]) => [key, { value, about, what: quote(key) }] as const),
+  );
+  const none = { required: [], exactlyOne: [], anyFilled: [], notEmpty: false, elsewhere: new Map<string, string>() };
+  return { what, rows, fields, keys: [...fields.keys()], ...none, ...rules };
+}
+
+export const text = (syntax: TextSyntax): ValueShape => ({ kind: 'text', syntax });
+export const list = (of: ValueShape, least = 0): ValueShape => ({ kind: 'list', of, least });
+export const named = (key: TextSyntax, of: ValueShape): ValueShape => ({ kind: 'named', key, of });
+export const mapping = (of: MappingShape): ValueShape => ({ kind: 'mapping', shape: of });
+export const either = (...of: readonly ValueShape[]): ValueShape => ({ kind: 'either', of });
+
+export function value<T>(looks: ValueShape, read: Reader<T>): Value<T> {
+  return { ...looks, read };
+}
+
+export interface ReadMapping<Rows extends FieldRows> {
+  /** By key: absent where the key is, null where the value is wrong, which has been reported. */
+  readonly values: {
+    readonly [Key in keyof Rows]?: (Rows[Key] extends readonly [Value<infer T>, string] ? T : never) | null;
+  };
+  readonly entries: readonly Entry[];
+  /** Whether a missing key may be one that was refused: misspelt, or broken. */
+  readonly mayHaveLost: boolean;
+}
+
+/** A mapping of known keys. Required ones that are missing are reported, and so is what is unknown. */
+export function readMapping<Rows extends FieldRows>(
+  context: FileContext,
+  node: Node,
+  of: MappingShape<Rows>,
+): ReadMapping<Rows> | null {
+  if (isNull(node) && of.required.length > 0)
+    return refuseNull(context, node, { what: of.what, instead: `it needs ${dueKeys(of)}` });
+  const entries = readEntries(context, node, of.what);
+  if (entries === null || node.kind !== 'mapping') return null;
+  const values: Record<string, unknown> = {};
+  let mayHaveLost = node.partial === true;
+  for (const { key, value: inner } of entries) {
+    const field = of.fields.get(key.text);
+    if (field !== undefined) values[key.text] = field.value.read(context, inner, field.what);
+    else {
+      refuseKey(context, key, of);
+      mayHaveLost = true;
+    }
+  }
+  for (const name of of.required) {
+    if (values[name] !== undefined || node.partial === true) continue;
+    // A misspelt key has been reported; that the right one is missing then says nothing new.
+    if (entries.some(({ key }) => !of.fields.has(key.text) && meantKey(key.text, of) === name)) continue;
+    const at = entries[0]?.key ?? { start: node.start, end: node.end };
+    const help = `add \`${name}: …\``;
+    refuse(context, 'KEY_MISSING', { at, message: `${of.what} needs the key \`${name}\``, help });
+  }
+  return { values: values as ReadMapping<Rows>['values'], entries, mayHaveLost };
+}
+
+/** Where a key stands, and its value as it was written. */
+export function entryOf<Rows extends FieldRows>(read: ReadMapping<Rows>, name: keyof Rows): Entry | undefined {
+  return read.entries.find(({ key }) => key.text === name);
+}
+
+function refuseKey(context: FileContext, key: TextNode, of: MappingShape): void {
+  const elsewhere = of.elsewhere.get(key.text);
+  if (elsewhere !== undefined) {
+    const message = `\`${key.text}\` does not belong in this file`;
+    refuse(context, 'KEY_MISPLACED', { at: key, message, help: elsewhere });
+    return;
+  }
+  const message = `${of.what} has no key \`${key.text}\``;
+  refuse(context, 'KEY_UNKNOWN', { at: key, message, help: unknownKeyHelp(key.text, of) });
+}
+
+/** `id`, `namespace` and one of `role`, `identity` */
+function dueKeys({ required, exactlyOne, anyFilled }: MappingShape): string {
+  const choice = [...exactlyOne, ...anyFilled].map(quote);
+  const due = required.map(quote).join(', ');
+  return choice.length === 0 ? due : `${due} and one of ${choice.join(', ')}`;
+}
+
+/** `role:staff` is one text. */
+const SPACELESS = /^([A-Za-z]+):(.+)$/s;
+
+function meantKey(written: string, { keys }: MappingShape): string | null {
+  const joined = SPACELESS.exec(written)?.[1];
+  return joined !== undefined && keys.includes(joined) ? joined : nearest(written, keys);
+}
+
+function unknownKeyHelp(written: string, of: MappingShape): string {
+  const meant = meantKey(written, of);
+  if (meant !== null && written.startsWith(`${meant}:`))
+    return `a space is missing after the colon: write \`${meant}: ${written.slice(meant.length + 1)}\``;
+  if (meant !== null) return `did you mean \`${meant}\`?`;
+  const inside = [...of.fields.values()].filter(
+    ({ value }) => value.kind === 'mapping' && value.shape.keys.includes(written),
+  );
+  const [first] = inside;
+  if (first === undefined) return `the keys of ${of.what} are ${of.keys.map(quote).join(', ')}`;
+  const places = inside.map(({ what }) => what).join(' or ');
+  return `write it inside ${places}: \`${first.what.slice(1, -1)}: { ${written}: … }\``;
+}
+
+function quote(key: string): string {
+  return `\`${key}\``;
+}
