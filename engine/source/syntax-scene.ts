@@ -1,6 +1,5 @@
 // What the rules that explain faults of syntax look at: the fault of the `yaml` package, and the text around its place.
 import type { Span } from '../model/span.js';
-import type { SourceFault } from './tree.js';
 
 export interface PackageFault {
   readonly code: string;
@@ -20,68 +19,81 @@ export interface Scene {
   readonly text: string;
   readonly fault: PackageFault;
   readonly enclosures: readonly Enclosure[];
+  /** The fault. Never empty and never past the line, so that there is something to underline. */
+  readonly at: Span;
+  /** The line with the fault, where the fault is about how lines follow each other. */
+  readonly line: Line;
+  /** Whether a bracket or brace is open. */
+  readonly isInFlow: boolean;
+  /** Whether something stands where a value has ended. */
+  readonly isBehindValue: boolean;
 }
 
-/** Null if the fault is another's. */
-export type Rule = (scene: Scene) => SourceFault | null;
+const AT_NODE_END = /^Unexpected (?:scalar|flow-(?:seq|map)-start|.*quoted-scalar) at node end/;
 
-/** Never empty and never past the line, so that there is something to underline. */
-export function faultSpan(text: string, { pos }: PackageFault): Span {
+export function makeScene(text: string, fault: PackageFault, enclosures: readonly Enclosure[]): Scene {
+  const [from, to] = fault.pos;
   // The package points past the end where something is missing at the end: show the last character instead.
-  const start = Math.min(pos[0], Math.max(0, text.trimEnd().length - 1));
-  return { start, end: Math.max(start + 1, Math.min(pos[1], lineEndAt(text, start))) };
+  const start = Math.min(from, Math.max(0, text.trimEnd().length - 1));
+  const isInFlow = enclosures.some(
+    ({ mark, start: opened, end }) => /[[{]/.test(mark) && opened < from && (end === null || end > from),
+  );
+  const at = { start, end: Math.max(start + 1, Math.min(to, lineEndAt(text, start))) };
+  return {
+    text,
+    fault,
+    enclosures,
+    at,
+    line: lineAt(text, start),
+    isInFlow,
+    isBehindValue: AT_NODE_END.test(fault.message),
+  };
 }
 
-export function lineEndAt(text: string, offset: number): number {
+function lineEndAt(text: string, offset: number): number {
   const found = text.indexOf('\n', offset);
   return found < 0 ? text.length : found;
 }
 
 /** A line, and in it what follows the indentation and the dashes of a list. */
-export interface Line {
-  readonly start: number;
-  readonly end: number;
+export interface Line extends Span {
   /** Where the indentation ends. */
   readonly first: number;
+  /** Where its content begins. */
   readonly content: number;
+  /** Its content. */
+  readonly words: string;
 }
 
 export function lineAt(text: string, offset: number): Line {
   // A search from before the beginning would look at the first character.
   const start = offset === 0 ? 0 : text.lastIndexOf('\n', offset - 1) + 1;
   const line = text.slice(start, lineEndAt(text, offset)).trimEnd();
-  const first = start + line.length - line.trimStart().length;
-  const dashes = /^(?:- +)*/.exec(line.slice(first - start))?.[0].length ?? 0;
-  return { start, end: start + line.length, first, content: first + dashes };
+  const [indent = '', dashes = ''] = /^(\s*)((?:- +)*)/.exec(line)?.slice(1) ?? [];
+  const first = start + indent.length;
+  const content = first + dashes.length;
+  return { start, end: start + line.length, first, content, words: line.slice(content - start) };
 }
 
-/** The line with the fault, where the fault is about how lines follow each other. */
-export function lineOf({ text, fault }: Scene): Line {
-  return lineAt(text, Math.min(fault.pos[0], Math.max(0, text.trimEnd().length - 1)));
+/** The next line that says something, null at the end. */
+export function lineBelow(text: string, { end }: Line): Line | null {
+  for (let at = lineEndAt(text, end) + 1; at < text.length; at = lineEndAt(text, at) + 1) {
+    const line = lineAt(text, at);
+    if (saysSomething(text, line)) return line;
+  }
+  return null;
 }
 
-const AT_NODE_END = /^Unexpected (?:scalar|flow-(?:seq|map)-start|.*quoted-scalar) at node end/;
-
-/** Whether something stands where a value has ended. */
-export function isBehindValue({ fault }: Scene): boolean {
-  return AT_NODE_END.test(fault.message);
+/** The nearest line above that says something and is indented no further, null if there is none. */
+export function lineAbove(text: string, { start, first }: Line): Line | null {
+  for (let at = start; at > 0;) {
+    const above = lineAt(text, at - 1);
+    if (saysSomething(text, above) && above.first - above.start <= first - start) return above;
+    at = above.start;
+  }
+  return null;
 }
 
-/** Whether a bracket or brace is open. */
-export function isInFlow({ fault, enclosures }: Scene): boolean {
-  const [at] = fault.pos;
-  return enclosures.some(
-    ({ mark, start, end }) => (mark === '[' || mark === '{') && start < at && (end === null || end > at),
-  );
+function saysSomething(text: string, { first, end }: Line): boolean {
+  return first < end && text.charAt(first) !== '#';
 }
-
-/** Cut short, for a help. */
-export function shown(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
-}
-
-export const INDENT = {
-  code: 'YAML_INDENT',
-  message: 'the indentation does not fit the lines above',
-  help: 'begin all entries of a list or mapping in one column, and what is inside of them further right',
-} as const satisfies Partial<SourceFault>;
