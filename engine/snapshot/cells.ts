@@ -1,30 +1,40 @@
-// What every class of holders may do at every namespace, for all time: a walk down the trie that keeps the rights at the
-// present row and visits only what differs from what is inherited (engine/README.md "What the digests cover").
+// What every class of holders may do at every namespace, for all time: a walk down the trie that keeps what is inherited and
+// visits only what differs from it (engine/README.md "What the digests cover").
 //
 // Two things are known of each row: rights *at* the namespace, and rights *below* it, which are what all namespaces
 // strictly below have at least. Grants only add, so that is what a path without a row of its own inherits.
 import { classesByPrincipal, type HolderClasses } from '../model/holders.js';
+import { subtreeEnds } from '../model/namespace-tree.js';
 import { listRows, rowsOf } from '../model/row-lists.js';
 import { ALL_SCOPES } from '../model/scope.js';
 import type { PolicyTables } from '../model/tables.js';
 import { makeBelowRule } from './below.js';
 import { makeTimelines, NEVER, type TimelineNumber, type Timelines } from './numbered-timelines.js';
 
+/**
+ * The classes whose rights at or below a row differ from what they inherit: the first `count` places of three columns, which
+ * are filled anew for every row.
+ */
+export interface RowChanges {
+  readonly count: number;
+  readonly classes: Int32Array;
+  /** Rights at the row. */
+  readonly at: Int32Array;
+  /** Rights below it; those at it where nothing can be below. */
+  readonly below: Int32Array;
+}
+
 export interface CellVisitor {
-  /** Before the rows below: `changed` are the classes whose rights differ from what the row inherits. False ends the walk. */
-  readonly enter: (row: number, changed: readonly number[]) => boolean;
+  /** Before the rows below. False ends the walk. */
+  readonly enter: (row: number, changes: RowChanges) => boolean;
   /** After the rows below. */
   readonly leave: (row: number) => void;
 }
 
 export interface Cells {
   readonly timelines: Timelines;
-  /** By class, rights at the row just entered. */
-  readonly at: ArrayLike<TimelineNumber>;
-  /** By class, rights below the row just entered; those at it where nothing can be below. */
-  readonly below: ArrayLike<TimelineNumber>;
   /** By class, what the row just entered inherits. */
-  readonly inherited: ArrayLike<TimelineNumber>;
+  readonly inherited: Int32Array;
   /** Once. False if the visitor has ended it, or there were more intervals than the limit. */
   readonly walk: (visitor: CellVisitor) => boolean;
 }
@@ -32,8 +42,9 @@ export interface Cells {
 /** `intervals` bounds the timelines that are kept. */
 export function makeCells(tables: PolicyTables, holders: HolderClasses, intervals: number): Cells {
   const timelines = makeTimelines(intervals);
-  const { grants } = tables;
-  const grantLists = listRows(grants.namespace, tables.namespaces.parent.length);
+  const { grants, namespaces } = tables;
+  const ends = subtreeEnds(namespaces.parent);
+  const grantLists = listRows(grants.namespace, namespaces.parent.length);
   const grantsAt = (row: number): Int32Array => rowsOf(grantLists, row);
   const classLists = classesByPrincipal(holders, tables.roles.name.length + tables.identities.subject.length);
   const holdersOf = (principal: number): Int32Array => rowsOf(classLists, principal);
@@ -41,110 +52,187 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
     timelines.during(grants.scopes[grant] ?? 0, grants.notBefore[grant] ?? 0, grants.expires[grant] ?? 0);
   const rule = makeBelowRule({ tables, timelines, grantsAt, holdersOf, timelineOf });
 
-  // INVARIANT: between rows `at` and `below` are both what the next row inherits.
+  const inherited = new Int32Array(holders.count);
+  const classes = new Int32Array(holders.count);
   const at = new Int32Array(holders.count);
   const below = new Int32Array(holders.count);
-  const inherited = new Int32Array(holders.count);
-  const touchedBy = new Int32Array(holders.count).fill(-1);
+  /** By class its place in these columns, if that place is in use and its own. */
+  const placeOf = new Int32Array(holders.count);
+  let count = 0;
 
-  const touch = (touched: number[], row: number, holder: number): void => {
-    if (touchedBy[holder] === row) return;
-    touchedBy[holder] = row;
-    touched.push(holder);
+  /** To each of the classes. The one loop that runs for every row of the expanded policy. */
+  const giveAll = (to: Int32Array, more: Rights): void => {
+    const { at: moreAt, below: moreBelow } = more;
+    const isStatic = moreAt <= ALL_SCOPES && moreBelow <= ALL_SCOPES;
+    let end = count;
+    for (let i = 0; i < to.length; i += 1) {
+      const holder = to[i] ?? 0;
+      let place = placeOf[holder] ?? 0;
+      if (place >= end || classes[place] !== holder) {
+        place = end;
+        end += 1;
+        placeOf[holder] = place;
+        classes[place] = holder;
+        at[place] = below[place] = inherited[holder] ?? NEVER;
+      }
+      const [oldAt, oldBelow] = [at[place] ?? NEVER, below[place] ?? NEVER];
+      if (isStatic && oldAt <= ALL_SCOPES && oldBelow <= ALL_SCOPES) {
+        at[place] = oldAt | moreAt;
+        below[place] = oldBelow | moreBelow;
+      } else {
+        if (moreAt !== NEVER) at[place] = timelines.union(oldAt, moreAt);
+        if (moreBelow !== NEVER) below[place] = timelines.union(oldBelow, moreBelow);
+      }
+    }
+    count = end;
   };
 
-  /** The classes that the row's grants reach. The one loop that runs for every row of the decision table. */
-  const applyGrants = (row: number): number[] => {
-    const touched: number[] = [];
-    const timed = new Map<number, Windows>();
+  /** What the row's grants give. */
+  const applyGrants = (row: number): void => {
+    let timed: Map<number, Windows> | null = null;
     for (const grant of grantsAt(row)) {
       const timeline = timelineOf(grant);
       const principal = grants.principal[grant] ?? 0;
-      const inherits = grants.inherit[grant] === 1;
-      if (timeline > ALL_SCOPES) {
-        gather(timed, principal, { at: timeline, below: inherits ? timeline : NEVER });
-        continue;
-      }
-      const list = holdersOf(principal);
-      for (let i = 0; i < list.length; i += 1) {
-        const holder = list[i] ?? 0;
-        touch(touched, row, holder);
-        at[holder] = timelines.union(at[holder] ?? NEVER, timeline);
-        if (inherits) below[holder] = timelines.union(below[holder] ?? NEVER, timeline);
-      }
+      const more = { at: timeline, below: grants.inherit[grant] === 1 ? timeline : NEVER };
+      if (timeline > ALL_SCOPES) gather((timed ??= new Map<number, Windows>()), principal, more);
+      else giveAll(holdersOf(principal), more);
     }
-    for (const [holder, windows] of windowsByHolder(timed)) {
-      touch(touched, row, holder);
-      at[holder] = timelines.union(at[holder] ?? NEVER, timelines.unionOf(windows.at));
-      below[holder] = timelines.union(below[holder] ?? NEVER, timelines.unionOf(windows.below));
-    }
-    return touched;
+    if (timed !== null) applyTimed(timed);
   };
 
-  /** Those of each principal are united once, however many classes hold them. */
-  const windowsByHolder = (timed: ReadonlyMap<number, Windows>): ReadonlyMap<number, Windows> => {
-    const byHolder = new Map<number, Windows>();
-    for (const [principal, windows] of timed) {
-      const sum = { at: timelines.unionOf(windows.at), below: timelines.unionOf(windows.below) };
-      for (const holder of holdersOf(principal)) gather(byHolder, holder, sum);
+  /** Windows are united principal by principal, however many classes hold them, and then those of all principals of a class. */
+  const applyTimed = (timed: ReadonlyMap<number, Windows>): void => {
+    const sums = [...timed].map(([principal, windows]) => ({ principal, rights: uniteWindows(windows) }));
+    const [first, second] = sums;
+    if (first !== undefined && second === undefined) {
+      giveAll(holdersOf(first.principal), first.rights);
+      return;
     }
-    return byHolder;
+    const sumOf = new Map<number, number>();
+    const several = new Map<number, Windows>();
+    for (const [i, { principal, rights }] of sums.entries()) {
+      for (const holder of holdersOf(principal)) {
+        const met = sumOf.get(holder);
+        const before = met === undefined ? undefined : sums[met];
+        if (before === undefined) sumOf.set(holder, i);
+        else {
+          if (!several.has(holder)) gather(several, holder, before.rights);
+          gather(several, holder, rights);
+        }
+      }
+    }
+    for (const [holder, i] of sumOf) {
+      const windows = several.get(holder);
+      const rights = windows === undefined ? sums[i]?.rights : uniteWindows(windows);
+      if (rights !== undefined) giveAll(Int32Array.of(holder), rights);
+    }
   };
 
-  /** The classes whose rights at or below the row are not what it inherits. */
-  const enterRow = (row: number): readonly number[] => {
-    const touched = applyGrants(row);
+  const uniteWindows = ({ at: atRow, below: belowRow }: Windows): Rights => ({
+    at: timelines.unionOf(atRow),
+    below: timelines.unionOf(belowRow),
+  });
+
+  const changesAt = (row: number): RowChanges => {
+    count = 0;
+    applyGrants(row);
     const kind = rule.kindOf(row);
-    if (kind === 'nothing') for (const holder of touched) below[holder] = at[holder] ?? NEVER;
-    if (kind === 'full') {
-      for (const [holder, timeline] of rule.leastOf(row)) {
-        if (touchedBy[holder] !== row) touched.push(holder);
-        below[holder] = timelines.union(below[holder] ?? NEVER, timeline);
+    if (kind === 'nothing') below.set(at.subarray(0, count));
+    if (kind === 'full')
+      for (const [holder, timeline] of rule.leastOf(row))
+        giveAll(Int32Array.of(holder), { at: NEVER, below: timeline });
+    let kept = 0;
+    for (let i = 0; i < count; i += 1) {
+      const before = inherited[classes[i] ?? 0];
+      if (at[i] === before && below[i] === before) continue;
+      if (kept < i) {
+        classes[kept] = classes[i] ?? 0;
+        at[kept] = at[i] ?? NEVER;
+        below[kept] = below[i] ?? NEVER;
       }
+      kept += 1;
     }
-    return touched.filter((holder) => at[holder] !== inherited[holder] || below[holder] !== inherited[holder]);
+    return { count: kept, classes, at, below };
   };
 
-  const open: { readonly row: number; readonly changed: readonly number[]; readonly before: Int32Array }[] = [];
-
-  const inherit = (holder: number, timeline: TimelineNumber): void => {
-    inherited[holder] = timeline;
-    at[holder] = timeline;
-    below[holder] = timeline;
-  };
+  const open: OpenRow[] = [];
+  const undo = makeUndoLog(inherited);
 
   const leaveTo = (parent: number, visitor: CellVisitor): void => {
     for (let last = open.at(-1); last !== undefined && last.row !== parent; last = open.at(-1)) {
       visitor.leave(last.row);
-      for (let i = 0; i < last.changed.length; i += 1) inherit(last.changed[i] ?? 0, last.before[i] ?? NEVER);
+      undo.backTo(last.undoFrom);
       open.pop();
     }
   };
 
   return {
     timelines,
-    at,
-    below,
     inherited,
     walk: (visitor) => {
-      const { parent } = tables.namespaces;
-      for (let row = 0; row < parent.length; row += 1) {
-        leaveTo(parent[row] ?? -1, visitor);
-        const changed = enterRow(row);
-        if (timelines.isFull()) return false;
-        if (!visitor.enter(row, changed)) return false;
-        const before = new Int32Array(changed.length);
-        for (let i = 0; i < changed.length; i += 1) {
-          const holder = changed[i] ?? 0;
-          before[i] = inherited[holder] ?? NEVER;
-          inherit(holder, below[holder] ?? NEVER);
-        }
-        open.push({ row, changed, before });
+      for (const [row, parent] of namespaces.parent.entries()) {
+        leaveTo(parent, visitor);
+        const changes = changesAt(row);
+        if (timelines.isFull() || !visitor.enter(row, changes)) return false;
+        open.push({ row, undoFrom: undo.end() });
+        // Where there are rows below, they inherit what is below this one.
+        if ((ends[row] ?? 0) > row + 1) undo.put(changes);
       }
       leaveTo(-1, visitor);
       return true;
     },
   };
+}
+
+/** A row whose subtree is being walked, and where what it changed stands in the log. */
+interface OpenRow {
+  readonly row: number;
+  readonly undoFrom: number;
+}
+
+interface UndoLog {
+  readonly end: () => number;
+  /** From now on the classes inherit what they hold below the row. */
+  readonly put: (changes: RowChanges) => void;
+  /** They inherit what they did when the log ended there. */
+  readonly backTo: (end: number) => void;
+}
+
+function makeUndoLog(inherited: Int32Array): UndoLog {
+  let classes = new Int32Array(inherited.length);
+  let before = new Int32Array(inherited.length);
+  let end = 0;
+  return {
+    end: () => end,
+    put: (changes) => {
+      if (end + changes.count > classes.length) [classes, before] = [doubled(classes), doubled(before)];
+      for (let i = 0; i < changes.count; i += 1) {
+        const holder = changes.classes[i] ?? 0;
+        classes[end] = holder;
+        before[end] = inherited[holder] ?? NEVER;
+        inherited[holder] = changes.below[i] ?? NEVER;
+        end += 1;
+      }
+    },
+    backTo: (wanted) => {
+      while (end > wanted) {
+        end -= 1;
+        inherited[classes[end] ?? 0] = before[end] ?? NEVER;
+      }
+    },
+  };
+}
+
+function doubled(column: Int32Array): Int32Array<ArrayBuffer> {
+  const longer = new Int32Array(column.length * 2);
+  longer.set(column);
+  return longer;
+}
+
+/** What somebody holds at a row, and below it. */
+export interface Rights {
+  readonly at: TimelineNumber;
+  readonly below: TimelineNumber;
 }
 
 /** What grants that begin or end give, at a row and below it. */
@@ -153,11 +241,7 @@ interface Windows {
   readonly below: TimelineNumber[];
 }
 
-function gather(
-  lists: Map<number, Windows>,
-  key: number,
-  more: { readonly at: TimelineNumber; readonly below: TimelineNumber },
-): void {
+function gather(lists: Map<number, Windows>, key: number, more: Rights): void {
   let windows = lists.get(key);
   if (windows === undefined) {
     windows = { at: [], below: [] };

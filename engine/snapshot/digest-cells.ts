@@ -7,36 +7,27 @@ import { makeCells } from './cells.js';
 import { type Digest, digestOf } from './hash.js';
 import { makeHeldGroups } from './held-groups.js';
 import { makeHolderSets } from './holder-sets.js';
-import { type DigestLimits, makeRightsText } from './rights-text.js';
+import { type DigestLimits, makeGrouping, makeRightsText } from './rights-text.js';
 
-export interface CellDigests {
-  /** The decision digest: that of the root. */
-  readonly decisions: Digest;
-  /**
-   * By namespace row, the digest of what the row and those below it change beyond what they inherit; null if nothing.
-   * Rows of two policies whose parents give the same are alike, with all below them, exactly if these are equal.
-   */
-  readonly changes: readonly (Digest | null)[];
-}
-
-/** The limit's name where the normal form would exceed it. */
+/** The decision digest: that of the root. The limit's name where the normal form would exceed it. */
 export function digestCells(
   tables: PolicyTables,
   holders: HolderClasses,
   limits: DigestLimits,
-): CellDigests | keyof DigestLimits {
+): { readonly decisions: Digest } | keyof DigestLimits {
   const cells = makeCells(tables, holders, limits.intervals);
-  const rightsOf = makeRightsText(cells, {
+  const rightsOf = makeRightsText(cells.timelines, {
     sets: makeHolderSets(tables, holders, limits.expandedRows),
     intervals: limits.intervals,
   });
-  let exceeded: keyof DigestLimits = 'intervals';
+  const group = makeGrouping(holders.count);
   const tree = makeTree(tables);
-  const changes = new Array<Digest | null>(tables.namespaces.parent.length).fill(null);
   const rights: (readonly string[])[] = [];
+  let exceeded: keyof DigestLimits = 'intervals';
+  const root: { digest: Digest | null } = { digest: null };
   const finished = cells.walk({
-    enter: (_, changed) => {
-      const texts = rightsOf(changed);
+    enter: (_, changes) => {
+      const texts = rightsOf(group(changes));
       if (typeof texts === 'string') {
         exceeded = texts;
         return false;
@@ -49,12 +40,11 @@ export function digestCells(
       const below = tree.take(row);
       if (own.length + below.length === 0 && row > 0) return;
       const digest = namespaceDigest(own, below);
-      changes[row] = digest;
-      tree.put(row, digest);
+      if (row === 0) root.digest = digest;
+      else tree.put(row, digest);
     },
   });
-  const decisions = changes[0];
-  return finished && decisions !== undefined && decisions !== null ? { decisions, changes } : exceeded;
+  return finished && root.digest !== null ? { decisions: root.digest } : exceeded;
 }
 
 /**
@@ -64,16 +54,18 @@ export function digestCells(
 export function digestNamespaces(tables: PolicyTables, holders: HolderClasses): readonly Digest[] {
   const cells = makeCells(tables, holders, Infinity);
   const sets = makeHolderSets(tables, holders, Infinity);
-  const changesOf = makeRightsText(cells, { sets, intervals: Infinity });
+  const changesOf = makeRightsText(cells.timelines, { sets, intervals: Infinity });
   const held = makeHeldGroups(cells, sets);
+  const group = makeGrouping(holders.count);
   const tree = makeTree(tables);
   const digests: Digest[] = [];
   const open: { readonly changes: readonly string[]; readonly rights: readonly string[] }[] = [];
   cells.walk({
     enter: (_, changed) => {
-      const changes = changesOf(changed);
+      const groups = group(changed);
+      const changes = changesOf(groups);
       invariant(typeof changes !== 'string', 'nothing is infinitely large');
-      open.push({ changes, rights: held.enter(changed) });
+      open.push({ changes, rights: held.enter(changed, groups) });
       return true;
     },
     leave: (row) => {

@@ -1,14 +1,14 @@
 // Who holds what at each namespace of a walk, inherited rights included, as texts of groups with equal rights. A namespace mostly
 // has the groups of the one above it: what its own grants do not touch is neither listed nor hashed again.
 import { invariant } from '../model/invariant.js';
-import type { Cells } from './cells.js';
+import type { Cells, Rights, RowChanges } from './cells.js';
 import type { HolderSets } from './holder-sets.js';
 import { NEVER, type TimelineNumber } from './numbered-timelines.js';
-import { pairKey, type Rights, rightsText } from './rights-text.js';
+import { pairKey, type RightsGroup, rightsText } from './rights-text.js';
 
 export interface HeldGroups {
-  /** JSON texts of the groups at the row just entered, sorted. `changed` are the classes whose rights differ from what it inherits. */
-  readonly enter: (changed: readonly number[]) => readonly string[];
+  /** JSON texts of the groups at the row just entered, sorted. `changes` are what it does not inherit, also by what is held. */
+  readonly enter: (changes: RowChanges, changed: readonly RightsGroup[]) => readonly string[];
   readonly leave: () => void;
 }
 
@@ -21,13 +21,12 @@ interface Group {
   text: string | null;
 }
 
-export function makeHeldGroups(cells: Cells, sets: HolderSets): HeldGroups {
-  const { timelines, at, below, inherited } = cells;
-  const changedIn = new Int32Array(at.length);
+export function makeHeldGroups({ timelines, inherited }: Cells, sets: HolderSets): HeldGroups {
+  const changedIn = new Int32Array(inherited.length);
   const stack: (readonly Group[])[] = [];
   let entered = 0;
 
-  const textOf = (rights: Rights, classes: ArrayLike<number>): string => {
+  const textOf = (rights: Rights, classes: Int32Array): string => {
     const identities = sets.digestOf(classes);
     invariant(identities !== null, 'sets without a limit are all hashed');
     return rightsText(timelines, rights, identities);
@@ -38,24 +37,23 @@ export function makeHeldGroups(cells: Cells, sets: HolderSets): HeldGroups {
   };
 
   return {
-    enter: (changed) => {
+    enter: ({ count, classes: all }, changed) => {
       entered += 1;
-      const above = stack.at(-1) ?? [];
       const left = new Set<TimelineNumber>();
-      const here = new Map<number, Joining>();
-      const next = new Map<TimelineNumber, Joining>();
-      for (const holder of changed) {
+      for (let i = 0; i < count; i += 1) {
+        const holder = all[i] ?? 0;
         changedIn[holder] = entered;
         left.add(inherited[holder] ?? NEVER);
-        const rights = { at: at[holder] ?? NEVER, below: below[holder] ?? NEVER };
-        if (rights.at !== NEVER || rights.below !== NEVER) add(here, pairKey(rights.at, rights.below), rights, holder);
-        if (rights.below !== NEVER) add(next, rights.below, { at: rights.below, below: rights.below }, holder);
       }
+      const here = new Map(changed.map((group) => [pairKey(group), group]));
+      const next = joinBelow(changed);
       const texts: string[] = [];
       const groups: Group[] = [];
-      for (const group of above) {
+      for (const group of stack.at(-1) ?? []) {
         const { timeline, classes } = group;
-        const [joiningHere, joiningBelow] = [take(here, pairKey(timeline, timeline)), take(next, timeline)];
+        const rights = { at: timeline, below: timeline };
+        const joiningHere = take(here, pairKey(rights))?.classes ?? NOBODY;
+        const joiningBelow = take(next, timeline) ?? NOBODY;
         if (!left.has(timeline) && joiningBelow.length === 0) {
           texts.push(groupText(group));
           groups.push(group);
@@ -68,13 +66,11 @@ export function makeHeldGroups(cells: Cells, sets: HolderSets): HeldGroups {
         if (joiningHere.length === joiningBelow.length) {
           if (after.classes.length > 0) texts.push(groupText(after));
         } else if (rest.length + joiningHere.length > 0) {
-          texts.push(textOf({ at: timeline, below: timeline }, merge(rest, joiningHere)));
+          texts.push(textOf(rights, merge(rest, joiningHere)));
         }
       }
-      for (const { rights, classes } of here.values()) texts.push(textOf(rights, classes));
-      for (const [timeline, { classes }] of next) {
-        groups.push({ timeline, classes: new Int32Array(classes).sort(), text: null });
-      }
+      for (const group of here.values()) texts.push(textOf(group, group.classes));
+      for (const [timeline, classes] of next) groups.push({ timeline, classes: classes.slice().sort(), text: null });
       stack.push(groups);
       return texts.sort();
     },
@@ -84,38 +80,30 @@ export function makeHeldGroups(cells: Cells, sets: HolderSets): HeldGroups {
   };
 }
 
-interface Joining {
-  readonly rights: Rights;
-  readonly classes: number[];
+const NOBODY = new Int32Array(0);
+
+/** Classes by what they hold below the row, if that is anything. */
+function joinBelow(groups: readonly RightsGroup[]): Map<TimelineNumber, Int32Array> {
+  const joined = new Map<TimelineNumber, Int32Array>();
+  for (const { below, classes } of groups)
+    if (below !== NEVER) joined.set(below, concat(joined.get(below) ?? NOBODY, classes));
+  return joined;
 }
 
-function add(lists: Map<number, Joining>, key: number, rights: Rights, holder: number): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, { rights, classes: [holder] });
-  else list.classes.push(holder);
+function concat(first: Int32Array, second: Int32Array): Int32Array {
+  const both = new Int32Array(first.length + second.length);
+  both.set(first);
+  both.set(second, first.length);
+  return both;
 }
 
-function take(lists: Map<number, Joining>, key: number): readonly number[] {
-  const { classes } = lists.get(key) ?? { classes: [] };
-  lists.delete(key);
-  return classes;
+function take<T>(map: Map<number, T>, key: number): T | undefined {
+  const value = map.get(key);
+  map.delete(key);
+  return value;
 }
 
 /** `more` has none of the first. */
-function merge(ascending: Int32Array, more: readonly number[]): Int32Array {
-  if (more.length === 0) return ascending;
-  const sorted = new Int32Array(more).sort();
-  const merged = new Int32Array(ascending.length + sorted.length);
-  let taken = 0;
-  for (let i = 0, k = 0; i < merged.length; i += 1) {
-    const isNext = taken >= ascending.length || (k < sorted.length && (sorted[k] ?? 0) < (ascending[taken] ?? 0));
-    if (isNext) {
-      merged[i] = sorted[k] ?? 0;
-      k += 1;
-    } else {
-      merged[i] = ascending[taken] ?? 0;
-      taken += 1;
-    }
-  }
-  return merged;
+function merge(ascending: Int32Array, more: Int32Array): Int32Array {
+  return more.length === 0 ? ascending : concat(ascending, more).sort();
 }

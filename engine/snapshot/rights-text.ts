@@ -1,8 +1,9 @@
 // What those whose rights differ from what they inherit may do at a namespace and below it, as texts of the normal form.
-import type { Cells } from './cells.js';
+import { ALL_SCOPES } from '../model/scope.js';
+import type { Rights, RowChanges } from './cells.js';
 import type { Digest } from './hash.js';
 import type { HolderSets } from './holder-sets.js';
-import { NEVER, type TimelineNumber, type Timelines } from './numbered-timelines.js';
+import { NEVER, type Timelines } from './numbered-timelines.js';
 
 const RADIX = 2 ** 26;
 
@@ -15,35 +16,17 @@ export interface DigestLimits {
 }
 
 /**
- * Rights of the row just entered as JSON texts `[at, below, identities]`, sorted: classes of equal rights stand together,
- * and those who have nothing are left out. A limit's name past it.
+ * Changes of a row as JSON texts `[at, below, identities]`, sorted: classes of equal rights stand together, and those who have
+ * nothing are left out. A limit's name past it.
  */
 export function makeRightsText(
-  cells: Cells,
+  timelines: Timelines,
   { sets, intervals }: { readonly sets: HolderSets; readonly intervals: number },
-): (classes: readonly number[]) => readonly string[] | keyof DigestLimits {
-  const { timelines } = cells;
+): (groups: readonly RightsGroup[]) => readonly string[] | keyof DigestLimits {
   let written = 0;
-  return (classes) => {
-    const groups = new Map<number, Group>();
-    let last: Group | undefined;
-    for (const holder of classes) {
-      const at = cells.at[holder] ?? NEVER;
-      const below = cells.below[holder] ?? NEVER;
-      // Members of one role mostly have the same rights, one after the other.
-      if (last?.at !== at || last.below !== below) {
-        if (at === NEVER && below === NEVER) continue;
-        const key = pairKey(at, below);
-        last = groups.get(key);
-        if (last === undefined) {
-          last = { at, below, classes: [] };
-          groups.set(key, last);
-        }
-      }
-      last.classes.push(holder);
-    }
+  return (groups) => {
     const texts: string[] = [];
-    for (const group of groups.values()) {
+    for (const group of groups) {
       // Rights that no instant changes are as many as the rows, which have a limit of their own.
       written += timelines.intervals(group.at) + timelines.intervals(group.below) - 2;
       if (written > intervals) return 'intervals';
@@ -55,14 +38,75 @@ export function makeRightsText(
   };
 }
 
-interface Group extends Rights {
-  readonly classes: number[];
+/** Classes of equal rights. */
+export interface RightsGroup extends Rights {
+  /** Good until the next row is grouped. */
+  readonly classes: Int32Array;
 }
 
-/** What somebody holds at a row, and below it. */
-export interface Rights {
-  readonly at: TimelineNumber;
-  readonly below: TimelineNumber;
+/** Groups those who hold something at a row or below it by what they hold. Its buffers, for so many classes, serve for every row. */
+export function makeGrouping(classCount: number): (changes: RowChanges) => readonly RightsGroup[] {
+  const numberOf = new Int32Array(classCount);
+  const grouped = new Int32Array(classCount);
+  return ({ count, classes, at, below }) => {
+    const groups: Rights[] = [];
+    const sizes: number[] = [];
+    // By what is held at the row, where that is held below it as well; other pairs are few.
+    const numbers: number[] = [];
+    const pairs = new Map<number, number>();
+    let number = -1;
+    for (let i = 0; i < count; i += 1) {
+      const [own, inherits] = [at[i] ?? NEVER, below[i] ?? NEVER];
+      // Members of one role mostly have the same rights, one after the other.
+      if (i === 0 || own !== at[i - 1] || inherits !== below[i - 1]) {
+        const rights = { at: own, below: inherits };
+        const isSimple = own === inherits && own <= ALL_SCOPES;
+        number = (isSimple ? numbers[own] : pairs.get(pairKey(rights))) ?? groups.length;
+        if (number === groups.length) {
+          if (isSimple) numbers[own] = number;
+          else pairs.set(pairKey(rights), number);
+          groups.push(rights);
+          sizes.push(0);
+        }
+      }
+      numberOf[i] = number;
+      sizes[number] = (sizes[number] ?? 0) + 1;
+    }
+    if (groups.length > 1) sortByNumber(classes, { count, numberOf, sizes, to: grouped });
+    const all = groups.length > 1 ? grouped : classes;
+    let end = 0;
+    return groups
+      .map((rights, k) => {
+        const start = end;
+        end += sizes[k] ?? 0;
+        return { ...rights, classes: all.subarray(start, end) };
+      })
+      .filter((group) => group.at !== NEVER || group.below !== NEVER);
+  };
+}
+
+/** A counting sort that keeps the order of equals. */
+function sortByNumber(
+  classes: Int32Array,
+  by: {
+    readonly count: number;
+    readonly numberOf: Int32Array;
+    readonly sizes: readonly number[];
+    readonly to: Int32Array;
+  },
+): void {
+  const next: number[] = [];
+  let end = 0;
+  for (const size of by.sizes) {
+    next.push(end);
+    end += size;
+  }
+  for (let i = 0; i < by.count; i += 1) {
+    const number = by.numberOf[i] ?? 0;
+    const place = next[number] ?? 0;
+    by.to[place] = classes[i] ?? 0;
+    next[number] = place + 1;
+  }
 }
 
 /** JSON of the rights and of the digest of those who have them. */
@@ -71,6 +115,6 @@ export function rightsText(timelines: Timelines, { at, below }: Rights, identiti
 }
 
 /** One number for the pair: a small one, which is a faster key, where the two are the same. */
-export function pairKey(at: TimelineNumber, below: TimelineNumber): number {
+export function pairKey({ at, below }: Rights): number {
   return at === below ? at : -(at * RADIX + below) - 1;
 }
