@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 BIN := node_modules/.bin
 STAMP := node_modules/.installed
-JEST := node --experimental-vm-modules --no-warnings node_modules/jest/bin/jest.js
+JEST := node --no-warnings node_modules/jest/bin/jest.js
 NODE_OK := var v = process.versions.node.split("."); process.exit(v[0] > 20 || (v[0] == 20 && v[1] >= 19) ? 0 : 1)
 
 .DEFAULT_GOAL := help

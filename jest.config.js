@@ -1,10 +1,12 @@
-// Tests are compiled by `tsc -b` with everything else and run as the ES modules they are: what is tested is what ships.
+// Tests are compiled by `tsc -b` with everything else and run as the ES modules they are, loaded by Node itself: what is tested is what
+// ships.
 export default {
   rootDir: 'dist/test',
   testMatch: ['**/*.test.js'],
   globalSetup: '<rootDir>/support/global-setup.js',
   globalTeardown: '<rootDir>/support/global-teardown.js',
   testEnvironment: '<rootDir>/support/environment.js',
+  runtime: '<rootDir>/support/runtime.js',
   transform: {},
   testTimeout: 120_000,
   maxWorkers: 2,

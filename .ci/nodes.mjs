@@ -31,7 +31,7 @@ process.exitCode = failed.length === 0 ? 0 : 1;
 function run(version) {
   const node = install(version);
   if (typeof node !== 'string') return isCi ? failedTo(version, node.reason) : skipped(version, node.reason);
-  const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
+  const jest = ['--no-warnings', 'node_modules/jest/bin/jest.js'];
   const started = performance.now();
   const { status } = spawnSync(node, [...jest, '--silent', '--testPathPatterns', ...SUITES], { stdio: 'inherit' });
   const seconds = ((performance.now() - started) / 1000).toFixed(0);

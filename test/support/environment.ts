@@ -1,6 +1,6 @@
-// The environment of a test file. What one compiled of the embedded store's engine is kept for all that follow in the same process:
-// an engine whose code nobody holds is compiled again from nothing, which takes longer than most tests.
-import { TestEnvironment as NodeEnvironment } from 'jest-environment-node';
+// The environment of a file of tests: the realm of its worker (runtime.ts), whose variables are as before when it is done. What one file
+// compiled of the embedded store's engine is kept for all that follow: an engine whose code nobody holds is compiled again from
+// nothing, which takes longer than most tests.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -12,9 +12,23 @@ const engine = dirname(createRequire(import.meta.url).resolve('@electric-sql/pgl
 const compiled = WebAssembly.compile(readFileSync(join(engine, 'pglite.wasm')));
 
 // eslint-disable-next-line no-restricted-syntax -- jest makes one of the default export
-export default class TestEnvironment extends NodeEnvironment {
-  override async setup(): Promise<void> {
+export default class TestEnvironment {
+  /** What jest puts here does not reach the realm. */
+  readonly global = {};
+  readonly #variables = { ...process.env };
+
+  async setup(): Promise<void> {
     await compiled;
-    await super.setup();
+  }
+
+  teardown(): Promise<void> {
+    for (const name of Object.keys(process.env))
+      if (!(name in this.#variables)) Reflect.deleteProperty(process.env, name);
+    Object.assign(process.env, this.#variables);
+    return Promise.resolve();
+  }
+
+  getVmContext(): null {
+    return null;
   }
 }

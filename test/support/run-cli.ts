@@ -1,8 +1,6 @@
 // Runs the command line: inside the test, as a rule, which takes no time; and as a child process, the way a user would, where
 // the process itself is what is tested.
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { main } from '../../server/cli/main.js';
 import { makeIo } from './cli-io.js';
 import { fromRoot } from './root.js';
@@ -21,20 +19,8 @@ export interface CliOptions {
 
 export const CLI = fromRoot('dist/server/cli/main.js');
 
-let loading: Promise<void> | null = null;
-
-/** Verbs import several modules at once; jest's own loader fails where these share one that it has not linked yet. */
-async function loadVerbs(): Promise<void> {
-  const folder = fromRoot('dist/server/cli');
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
-  // What was compiled of a source that is gone since may not load any more.
-  const isCurrent = (file: string): boolean => existsSync(fromRoot(`server/cli/${file.replace(/\.js$/, '.ts')}`));
-  for (const file of files) if (file.endsWith('.js') && isCurrent(file)) await import(join(folder, file));
-}
-
 /** Settings of the test's own environment do not reach it. */
 export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
-  await (loading ??= loadVerbs());
   const made = makeIo({ env: { ...inherited(), ...options.env }, cwd: options.cwd, stdin: options.stdin });
   const status = await main(args, made.io);
   return { status, stdout: made.stdout(), stderr: made.stderr() };

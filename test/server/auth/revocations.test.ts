@@ -1,7 +1,8 @@
 // Revoked credentials: a list that is read again while the gateway runs, and that no damage makes shorter.
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { open as openFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { mock } from 'node:test';
 import { type Revocations, RevocationsError, watchRevocations } from '../../../server/auth/revocations.js';
 import { makeFolder } from '../../support/temp-folder.js';
 
@@ -44,13 +45,15 @@ test('it is read again when it changes, in both directions', async () => {
 test('what could not be read for a moment is read again, though the file has not changed since', async () => {
   const handle = await openFile(path);
   await handle.close();
-  const read = jest.spyOn(Object.getPrototypeOf(handle) as typeof handle, 'read');
-  read.mockRejectedValueOnce(Object.assign(new Error('too many open files'), { code: 'EMFILE' }));
+  const read = mock.method(Object.getPrototypeOf(handle) as typeof handle, 'read').mock;
+  read.mockImplementationOnce(() =>
+    Promise.reject(Object.assign(new Error('too many open files'), { code: 'EMFILE' })),
+  );
   await replace(B);
   expect([open.has(A), open.has(B)]).toEqual([true, false]);
   await open.hurry();
   expect([open.has(A), open.has(B)]).toEqual([false, true]);
-  read.mockRestore();
+  read.restore();
 });
 
 test('it is looked at without being asked', async () => {

@@ -141,8 +141,8 @@ it('a socket that somebody removed is created again, also for other processes', 
   expect(socketDir()).not.toBe(before);
   await other.close();
   await db.close();
-  expect(left()).toEqual([]);
   rmSync(dataDir, { recursive: true, force: true });
+  expect(left()).toEqual([]);
 }, 60_000);
 
 function mount(folder: string, options: string): boolean {

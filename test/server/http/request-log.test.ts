@@ -1,5 +1,6 @@
 // Refusals for the rate in the log: the first of each second with the ids that they were answered with, all others counted.
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { mock } from 'node:test';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
 import { adminOfKey } from '../../../server/auth/admin-actor.js';
 import type { Exchange } from '../../../server/http/exchange.js';
@@ -18,14 +19,14 @@ let log: RequestObserver;
 let made: number;
 
 beforeEach(() => {
-  jest.useFakeTimers();
+  mock.timers.enable({ apis: ['setTimeout'] });
   lines = [];
   made = 0;
   const to = (level: string) => (fields: Line['fields']) => void lines.push({ level, fields });
   log = makeRequestLog({ info: to('info'), warn: to('warn'), error: to('error') });
 });
 afterEach(() => {
-  jest.useRealTimers();
+  mock.timers.reset();
 });
 
 function refuse(code: ProblemCode, address: string): void {
@@ -82,7 +83,7 @@ test('each has a line with its id, its actor and its address', () => {
       fields: expect.objectContaining({ requestId: 'id-2', status: 503, code: 'overloaded', address: '192.0.2.2' }),
     },
   ]);
-  jest.advanceTimersByTime(LOG_LIMITS.floodInterval);
+  mock.timers.tick(LOG_LIMITS.floodInterval);
   expect(lines).toHaveLength(2);
 });
 
@@ -92,7 +93,7 @@ test('a flood has so many lines a second and one that counts the others by their
   for (let i = 0; i < floodLines + extra; i += 1) refuse('limit.rate', `192.0.2.${String(i % 2)}`);
   expect(ids()).toEqual(Array.from({ length: floodLines }, (_, i) => `id-${String(i + 1)}`));
   expect(lines).toHaveLength(floodLines);
-  jest.advanceTimersByTime(floodInterval);
+  mock.timers.tick(floodInterval);
   expect(lines.at(-1)).toEqual({
     level: 'warn',
     fields: { refused: extra, addresses: { '192.0.2.0': extra / 2, '192.0.2.1': extra / 2 } },
@@ -100,12 +101,12 @@ test('a flood has so many lines a second and one that counts the others by their
 
   lines.length = 0;
   for (let i = 0; i < floodLines + floodAddresses + 5; i += 1) refuse('limit.rate', `198.51.100.${String(i)}`);
-  jest.advanceTimersByTime(floodInterval);
+  mock.timers.tick(floodInterval);
   const last = lines.at(-1)?.fields;
   expect(last).toMatchObject({ refused: floodAddresses + 5 });
   expect(Object.keys(last?.['addresses'] ?? {})).toHaveLength(floodAddresses);
   expect(lines).toHaveLength(floodLines + 1);
 
-  jest.advanceTimersByTime(floodInterval);
+  mock.timers.tick(floodInterval);
   expect(lines).toHaveLength(floodLines + 1);
 });

@@ -1,6 +1,7 @@
 // Lists of values that are looked up instead of being compared one by one, and values that stand in a statement many times and are
 // sent once: the answers are those of the slow evaluator.
-import { beforeAll, expect, it, jest } from '@jest/globals';
+import { mock } from 'node:test';
+import { beforeAll, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { openDatabase } from '../../../server/db/database.js';
 import { sql } from '../../../server/db/sql.js';
@@ -97,12 +98,12 @@ describeOnStores('long lists', (store) => {
     ).toBeGreaterThan(1_000);
     // Each list sent for itself would be hundreds of megabytes, and take ten seconds; so it takes a quarter of one, or half.
     const patient = await openDatabase({ ...store.config, statementTimeout: 0 });
-    const driver = jest.spyOn(pg.Connection.prototype, 'bind');
+    const driver = mock.method(pg.Connection.prototype, 'bind').mock;
     await patient.read(statement);
-    const sent = driver.mock.calls.flatMap(([message]: readonly unknown[]) =>
+    const sent = driver.calls.flatMap(({ arguments: [message] }: { readonly arguments: readonly unknown[] }) =>
       isBind(message) ? [message.values] : [],
     );
-    driver.mockRestore();
+    driver.restore();
     await patient.close();
     expect(sent).toHaveLength(1);
     const lists = sent[0]?.filter((value) => value?.startsWith('{') === true).length;
