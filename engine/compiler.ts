@@ -61,9 +61,10 @@ export type { Witness, WitnessCells } from './prove/guardrails/witness.js';
 export type { WitnessPart, WitnessPerson } from './prove/guardrails/witness-people.js';
 export { areChecksWeaker, type ChecksDiff, diffChecks } from './snapshot/diff-checks.js';
 export type { CompiledSnapshot } from './snapshot/seal.js';
-export { type JsonSchema, type PolicyFileKind, policySchema } from './source/json-schema.js';
+export { type PolicyFileKind, policySchema } from './source/json-schema.js';
 export { type LanguageMapping, policyLanguage } from './source/language.js';
 export { hiddenRefusal, nameRefusal, readsLikePolicy, type SourceFile, textRefusal } from './source/accept-files.js';
+export type { JsonSchema } from './source/texts.js';
 export { readYaml, type YamlReading, type YamlValue } from './source/read-yaml.js';
 
 /**

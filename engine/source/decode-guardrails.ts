@@ -19,6 +19,7 @@ import {
   type ReadMapping,
   type Value,
 } from './shape.js';
+import { EVERY_TOP_LEVEL } from './texts.js';
 import type { Node } from './tree.js';
 import { DURATION, NAME, NAMESPACE, namespaceOf, PROSE } from './values.js';
 
@@ -75,7 +76,6 @@ function countOf(least: number): Value<number> {
   });
 }
 
-export const EVERY_TOP_LEVEL = 'every-top-level';
 const TOP_LEVEL = /top[-_ ]?level/i;
 
 const COUNTED_PLACE = value(text('counted-place'), (context, node, what): CountedPlace | null => {

@@ -1,17 +1,9 @@
 // JSON Schemas of policy files for editors (draft 7, which editors understand best), made of the same description that
-// the decoders read by. What a pattern cannot say (calendars, bytes, whether a name is declared) is left to `check`.
-import { ENGINE_LIMITS } from '../limits.js';
+// the decoders read by.
 import { assertNever } from '../model/invariant.js';
-import { NAMESPACE_LIMITS } from '../model/namespace.js';
-import { FAMILIES, SCOPES } from '../model/scope.js';
-import { EVERY_TOP_LEVEL } from './decode-guardrails.js';
-import { FORBIDDEN_KEYS } from './mapping.js';
-import { SCOPE_PATTERNS } from './scope-values.js';
-import type { MappingShape, TextSyntax, ValueShape } from './shape.js';
+import type { MappingShape, ValueShape } from './shape.js';
 import { HEADER, SECTIONS } from './shapes.js';
-
-export type JsonSchema = { readonly [key: string]: JsonSchemaValue };
-export type JsonSchemaValue = string | number | boolean | readonly JsonSchemaValue[] | JsonSchema;
+import { type JsonSchema, TEXTS } from './texts.js';
 
 /** `policy` is `policy.yaml`, `sections` every other file of the folder. */
 export type PolicyFileKind = 'policy' | 'sections';
@@ -39,7 +31,7 @@ type Definitions = Map<string, JsonSchema>;
 function valueSchema(value: ValueShape, definitions: Definitions): JsonSchema {
   switch (value.kind) {
     case 'text':
-      return define(definitions, value.syntax, () => textSchema(value.syntax));
+      return define(definitions, value.syntax, () => TEXTS[value.syntax].schema);
     case 'boolean':
       return { type: 'boolean' };
     case 'version':
@@ -99,57 +91,4 @@ function filled(shape: MappingShape, key: string): JsonSchema {
     required: [key],
     properties: { [key]: isList ? { type: 'array', minItems: 1 } : { type: 'object', minProperties: 1 } },
   };
-}
-
-const NAME = '[a-z0-9][a-z0-9._-]{0,127}';
-const SEGMENT = `(?!\\.{1,2}(?:/|$))[a-z0-9._~-]{1,${String(NAMESPACE_LIMITS.segmentLength)}}`;
-const NAMESPACE = `/(?:$|(?=.{1,${String(NAMESPACE_LIMITS.bytes - 1)}}$)${SEGMENT}(?:/${SEGMENT}){0,${String(NAMESPACE_LIMITS.segments - 1)}}$)`;
-/** Of at most 255 bytes, which a pattern cannot count. */
-const SUBJECT = '(?!\\s)[^\\u0000-\\u001f\\u007f-\\u009f]{1,255}(?<!\\s)';
-const INSTANT =
-  '\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\\d|3[01])T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{1,3})?(?:Z|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)';
-const FORBIDDEN = `(?!(?:${[...FORBIDDEN_KEYS].join('|')})$)`;
-
-/** Texts as an editor can check and complete them. */
-function textSchema(syntax: TextSyntax): JsonSchema {
-  switch (syntax) {
-    case 'name':
-      return pattern(`^${NAME}$`, 'a name: `a-z`, `0-9`, `.`, `_`, `-`');
-    case 'role-name':
-    case 'person-name':
-      return pattern(`^${FORBIDDEN}${NAME}$`, 'a name: `a-z`, `0-9`, `.`, `_`, `-`');
-    case 'provider':
-      return pattern(`^${FORBIDDEN}(?!.*-group$)${NAME}$`, 'a name that does not end in `-group`');
-    case 'reference':
-      return { type: 'string', description: 'a name that is declared elsewhere' };
-    case 'identity':
-      return pattern(`^${NAME}:${SUBJECT}$`, '`provider:subject`');
-    case 'subject':
-      return pattern(`^${SUBJECT}$`, 'as the provider calls it');
-    case 'namespace':
-      return pattern(`^${NAMESPACE}`, 'a namespace: `/` or `/labs/optics`');
-    case 'counted-place':
-      return { anyOf: [{ const: EVERY_TOP_LEVEL }, pattern(`^${NAMESPACE}`, 'a namespace')] };
-    case 'scope-pattern':
-    case 'guardrail-pattern':
-      return { enum: SCOPE_PATTERNS[syntax] };
-    case 'access':
-      return pattern(`^(?:${SCOPES.join('|')}) ${NAMESPACE}`, 'a scope, a space and a namespace');
-    case 'family-place':
-      return pattern(`^(?:${FAMILIES.join('|')}) ${NAMESPACE}`, 'a family, a space and a namespace');
-    case 'instant':
-      return pattern(`^${INSTANT}$`, 'RFC 3339 with an offset: `2026-12-01T00:00:00Z`');
-    case 'duration':
-      return pattern('^[1-9][0-9]{0,8}[smhd]$', '`30s`, `15m`, `24h` or `90d`');
-    case 'free-text':
-      return { type: 'string', maxLength: ENGINE_LIMITS.freeTextBytes };
-    case 'test-name':
-      return { ...pattern('\\S', 'what the test is about'), maxLength: ENGINE_LIMITS.freeTextBytes };
-    default:
-      return assertNever(syntax);
-  }
-}
-
-function pattern(source: string, description: string): JsonSchema {
-  return { type: 'string', pattern: source, description };
 }

@@ -3,6 +3,7 @@
 import { assertNever } from '../model/invariant.js';
 import type { MappingShape, ValueShape } from './shape.js';
 import { HEADER, SECTIONS } from './shapes.js';
+import { TEXTS } from './texts.js';
 
 export interface LanguageKey {
   readonly key: string;
@@ -54,30 +55,10 @@ function mappingsIn(value: ValueShape): readonly MappingShape[] {
   }
 }
 
-/** Texts by what they hold, in words. */
-const TEXTS: Readonly<Partial<Record<string, string>>> = {
-  access: 'a scope and a namespace',
-  'counted-place': 'a namespace, or `every-top-level`',
-  duration: 'a duration such as `90d`',
-  'family-place': 'a family and a context',
-  'free-text': 'free text',
-  'guardrail-pattern': 'scope pattern',
-  identity: '`provider:subject`',
-  instant: 'an instant with offset',
-  'scope-pattern': 'scope pattern',
-  reference: 'a name',
-  subject: 'a subject',
-  'test-name': 'free text',
-};
-
-function keysOf(syntax: string): string {
-  return TEXTS[syntax] ?? 'names';
-}
-
 function takes(value: ValueShape): string {
   switch (value.kind) {
     case 'text':
-      return TEXTS[value.syntax] ?? `a ${value.syntax.replace(/-name$|^test-/, '').replace('-', ' ')}`;
+      return TEXTS[value.syntax].takes;
     case 'boolean':
       return '`true` or `false`';
     case 'version':
@@ -87,7 +68,7 @@ function takes(value: ValueShape): string {
     case 'list':
       return `a list: ${takes(value.of)}${value.least === 0 ? '' : `, at least ${String(value.least)}`}`;
     case 'named':
-      return `a mapping from ${keysOf(value.key)} to ${takes(value.of).replace(/^an? (?!list)/, '')}`;
+      return `a mapping from ${TEXTS[value.key].takes} to ${takes(value.of).replace(/^an? (?!list)/, '')}`;
     case 'mapping':
       return value.shape.what.replaceAll('`', '');
     case 'either':

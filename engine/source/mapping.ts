@@ -37,7 +37,7 @@ export function makeMapping(
 /** `before` is the same key where it stood first. */
 export function keyFault(key: TextNode, before: TextNode | undefined): SourceFault | null {
   const { start, end, text } = key;
-  if (key.plain && text === '<<') {
+  if (key.plain && text === '<<')
     return {
       code: 'YAML_MERGE_KEY',
       start,
@@ -45,37 +45,25 @@ export function keyFault(key: TextNode, before: TextNode | undefined): SourceFau
       message: 'policy files have no merge keys',
       help: 'write the keys out',
     };
-  }
   if (FORBIDDEN_KEYS.has(text)) {
     const message = `\`${text}\` is never accepted as a key`;
     return { code: 'KEY_FORBIDDEN', start, end, message, help: 'choose another name' };
   }
   const kind = key.plain ? plainKind(text) : 'text';
-  if (kind !== 'text') {
-    if (text === '')
-      return {
-        code: 'YAML_KEY_NOT_TEXT',
-        start,
-        end,
-        message: 'there is no key here',
-        help: 'write a key, or remove this',
-      };
+  if (text === '' && kind !== 'text')
     return {
       code: 'YAML_KEY_NOT_TEXT',
       start,
       end,
-      message: `a key must be text, and this reads as ${KIND_WORDS[kind]}`,
-      help: `put it in quotes: \`"${text}"\``,
+      message: 'there is no key here',
+      help: 'write a key, or remove this',
     };
+  if (kind !== 'text') {
+    const message = `a key must be text, and this reads as ${KIND_WORDS[kind]}`;
+    return { code: 'YAML_KEY_NOT_TEXT', start, end, message, help: `put it in quotes: \`"${text}"\`` };
   }
   if (before === undefined) return null;
+  const message = `the key \`${text}\` appears twice in this mapping`;
   const related = [{ start: before.start, end: before.end, message: 'first written here' }];
-  return {
-    code: 'YAML_DUPLICATE_KEY',
-    start,
-    end,
-    message: `the key \`${text}\` appears twice in this mapping`,
-    help: 'remove one, or merge them',
-    related,
-  };
+  return { code: 'YAML_DUPLICATE_KEY', start, end, message, help: 'remove one, or merge them', related };
 }

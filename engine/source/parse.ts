@@ -36,7 +36,7 @@ export function parseYaml(source: YamlSource): ParsedYaml {
   if (second !== undefined) {
     const start = (second.start[0] ?? second).offset;
     const [message, help] = ['a second document begins here', 'put it in a file of its own'];
-    return { kind: 'broken', fault: inFile(source, { code: 'YAML_DOCUMENTS', start, end: start + 3, message, help }) };
+    return broken(source, { code: 'YAML_DOCUMENTS', start, end: start + 3, message, help });
   }
   const [document] = new Composer({
     version: '1.2',
@@ -46,24 +46,19 @@ export function parseYaml(source: YamlSource): ParsedYaml {
   }).compose(tokens.filter((token) => token.type !== 'directive'));
   const faults = [...(document?.errors ?? []), ...(document?.warnings ?? [])];
   const first = faults.filter(({ code }) => !REFUSED_ELSEWHERE.has(code)).sort((a, b) => a.pos[0] - b.pos[0])[0];
-  if (first !== undefined) {
-    const fault = explainSyntax(source.text, first, enclosuresOf(tokens));
-    // What stands behind it may be taken for something that it is not.
-    for (const token of tokens) {
-      visitTokens(token, (part) => {
-        if (part.offset < first.pos[0]) refuseToken(source, part);
-      });
-    }
-    return { kind: 'broken', fault: inFile(source, fault) };
+  for (const token of partsOf(tokens)) {
+    // What stands behind a fault may be taken for something that it is not.
+    if (first === undefined || token.offset < first.pos[0]) refuseToken(source, token);
   }
-  for (const token of tokens) {
-    visitTokens(token, (part) => {
-      refuseToken(source, part);
-    });
-  }
-  if (document === undefined) return { kind: 'empty' };
-  const contents = document.contents;
+  if (first !== undefined) return broken(source, explainSyntax(source.text, first, enclosuresOf(partsOf(tokens))));
+  const contents = document?.contents ?? null;
   return contents === null ? { kind: 'empty' } : { kind: 'tree', node: convert(source, contents, null) };
+}
+
+type Broken = ParsedYaml & { readonly kind: 'broken' };
+
+function broken(source: YamlSource, fault: SourceFault): Broken {
+  return { kind: 'broken', fault: inFile(source, fault) };
 }
 
 /** Codes of the package for what `refuseToken` has reported by then. */
@@ -79,7 +74,7 @@ const REFUSED_ELSEWHERE: ReadonlySet<string> = new Set([
 ]);
 
 /** Broken if a limit was met, before the memory for what lies beyond it is taken. */
-function readTokens(source: YamlSource): readonly CST.Token[] | (ParsedYaml & { readonly kind: 'broken' }) {
+function readTokens(source: YamlSource): readonly CST.Token[] | Broken {
   const { text, limits, budget } = source;
   const parser = new Parser();
   const tokens: CST.Token[] = [];
@@ -87,23 +82,18 @@ function readTokens(source: YamlSource): readonly CST.Token[] | (ParsedYaml & { 
   for (const lexeme of new Lexer().lex(text)) {
     tokens.push(...parser.next(lexeme));
     if (openCollections(parser) > limits.depth) {
-      const at = Math.max(0, parser.offset - lexeme.length);
+      const start = Math.max(0, parser.offset - lexeme.length);
       const message = `more than ${groupDigits(limits.depth)} lists and mappings inside each other`;
       const help = 'nest less; perhaps a bracket is open by mistake';
-      const fault = { code: 'LIMIT_DEPTH', start: at, end: parser.offset, message, help } as const;
-      return { kind: 'broken', fault: inFile(source, fault) };
+      return broken(source, { code: 'LIMIT_DEPTH', start, end: parser.offset, message, help });
     }
     if (!beginsText(lexeme)) continue;
     texts += 1;
     const limit = texts > limits.pieceTexts ? limits.pieceTexts : takeNode(budget) ? null : limits.nodes;
     if (limit !== null) {
       const message = `more than ${groupDigits(limit)} texts in one ${limit === limits.nodes ? 'file' : 'list or mapping'}`;
-      report(
-        source,
-        'LIMIT_NODES',
-        { start: parser.offset, end: parser.offset + 1 },
-        { message, help: 'split the file' },
-      );
+      const { offset: start } = parser;
+      source.report(inFile(source, { code: 'LIMIT_NODES', start, end: start + 1, message, help: 'split the file' }));
       return { kind: 'broken', fault: null };
     }
   }
@@ -124,22 +114,18 @@ function beginsText(lexeme: string): boolean {
   return code === 0x1f || code === 0x22 || code === 0x27;
 }
 
-/** All tokens of a document, the outer before the inner. */
-function visitTokens(top: CST.Token, visit: (token: CST.Token) => void): void {
-  const open: (CST.Token | null | undefined)[] = [top];
-  for (let token = open.pop(); token !== undefined; token = open.pop() ?? undefined) {
+/** All tokens, the outer before the inner. */
+function* partsOf(tokens: readonly CST.Token[]): Generator<CST.Token> {
+  const open: (CST.Token | null | undefined)[] = [...tokens].reverse();
+  while (open.length > 0) {
+    const token = open.pop() ?? null;
     if (token === null) continue;
-    visit(token);
+    yield token;
     if ('start' in token) open.push(...(Array.isArray(token.start) ? token.start : []));
     if ('props' in token) open.push(...token.props);
-    if ('items' in token) {
-      for (const item of token.items) {
-        open.push(
-          ...[...item.start, item.key ?? null, ...(item.sep ?? []), item.value ?? null].filter((part) => part !== null),
-        );
-      }
-    }
-    if (token.type === 'document' && token.value !== undefined) open.push(token.value);
+    if ('items' in token)
+      for (const { start, key, sep, value } of token.items) open.push(...start, key, ...(sep ?? []), value);
+    if (token.type === 'document') open.push(token.value);
   }
 }
 
@@ -147,13 +133,33 @@ function visitTokens(top: CST.Token, visit: (token: CST.Token) => void): void {
 function refuseToken(source: YamlSource, token: CST.Token): void {
   const refusal = REFUSALS.get(token.type);
   if (refusal === undefined || !('source' in token)) return;
-  const at = { start: token.offset, end: token.offset + token.source.trimEnd().length };
-  report(source, refusal.code, at, { message: refusal.message, help: refusal.help(token.source.trimEnd()) });
+  const [code, what, helpFor] = refusal;
+  const written = token.source.trimEnd();
+  const at = { start: token.offset, end: token.offset + written.length };
+  source.report(inFile(source, { code, ...at, message: `policy files have no YAML ${what}`, help: helpFor(written) }));
 }
 
-function enclosuresOf(tokens: readonly CST.Token[]): readonly Enclosure[] {
+type Refusal = readonly [code: DiagnosticCode, what: string, helpFor: (written: string) => string];
+
+const remove = (written: string): string => `remove \`${written}\``;
+
+const REFUSALS: ReadonlyMap<string, Refusal> = new Map<string, Refusal>([
+  ['directive', ['YAML_DIRECTIVE', 'directives', () => 'remove the line']],
+  ['tag', ['YAML_TAG', 'tags', remove]],
+  ['anchor', ['YAML_ANCHOR', 'anchors', remove]],
+  [
+    'alias',
+    [
+      'YAML_ALIAS',
+      'aliases',
+      (alias) => (alias.includes(':') ? `put the pattern in quotes: \`"${alias}"\`` : 'write the value itself'),
+    ],
+  ],
+]);
+
+function enclosuresOf(tokens: Iterable<CST.Token>): readonly Enclosure[] {
   const enclosures: Enclosure[] = [];
-  const visit = (token: CST.Token): void => {
+  for (const token of tokens) {
     if (token.type === 'flow-collection') {
       const mark = token.start.source;
       const close = token.end.find(({ source }) => source === (mark === '[' ? ']' : '}'));
@@ -164,36 +170,9 @@ function enclosuresOf(tokens: readonly CST.Token[]): readonly Enclosure[] {
       const isClosed = source.length > 1 && source.endsWith(mark);
       enclosures.push({ start: offset, end: isClosed ? offset + source.length : null, mark });
     }
-  };
-  for (const token of tokens) visitTokens(token, visit);
+  }
   return enclosures;
 }
-
-interface Refusal {
-  readonly code: DiagnosticCode;
-  readonly message: string;
-  readonly help: (source: string) => string;
-}
-
-const REFUSALS: ReadonlyMap<string, Refusal> = new Map<string, Refusal>([
-  [
-    'directive',
-    { code: 'YAML_DIRECTIVE', message: 'policy files have no YAML directives', help: () => 'remove the line' },
-  ],
-  ['tag', { code: 'YAML_TAG', message: 'policy files have no YAML tags', help: (tag) => `remove \`${tag}\`` }],
-  [
-    'anchor',
-    { code: 'YAML_ANCHOR', message: 'policy files have no YAML anchors', help: (anchor) => `remove \`${anchor}\`` },
-  ],
-  [
-    'alias',
-    {
-      code: 'YAML_ALIAS',
-      message: 'policy files have no YAML aliases',
-      help: (alias) => (alias.includes(':') ? `put the pattern in quotes: \`"${alias}"\`` : 'write the value itself'),
-    },
-  ],
-]);
 
 /** `key` is that of the entry whose value this is: a missing value is cited by its key. */
 function convert(source: YamlSource, node: ParsedNode, key: TextNode | null): Node {
@@ -240,13 +219,4 @@ function convertPair(source: YamlSource, keyNode: ParsedNode, valueNode: ParsedN
 function inFile({ offset }: YamlSource, fault: SourceFault): SourceFault {
   const moved = (span: Span): Span => ({ start: span.start + offset, end: span.end + offset });
   return { ...fault, ...moved(fault), related: (fault.related ?? []).map((one) => ({ ...one, ...moved(one) })) };
-}
-
-function report(
-  source: YamlSource,
-  code: DiagnosticCode,
-  at: Span,
-  words: { readonly message: string; readonly help?: string | undefined },
-): void {
-  source.report({ code, start: at.start + source.offset, end: at.end + source.offset, ...words });
 }

@@ -1,20 +1,13 @@
 // Scopes and the patterns for them: `<family>:*`, `*:read`, `*:write`, and in guardrails `*-template` in the family's
 // place (docs/language.md "Scope patterns"). No other wildcard exists anywhere.
-import { FAMILIES, NO_SCOPES, parseScopePattern, SCOPES, unionScopes, type ScopeSet } from '../model/scope.js';
+import { NO_SCOPES, parseScopePattern, unionScopes, type ScopeSet } from '../model/scope.js';
 import type { Located } from '../model/span.js';
 import { refuse, type FileContext } from './context.js';
 import { firstLine, isNull, readText, refuseNull, textsOf, type Reader } from './fields.js';
 import { list, text, value } from './shape.js';
+import { SCOPE_PATTERNS } from './texts.js';
 import type { Written } from './tree.js';
 import { nearestHelp } from './values.js';
-
-const COMMON: readonly string[] = [...SCOPES, ...FAMILIES.map((family) => `${family}:*`), '*:read', '*:write'];
-
-/** By the syntax that allows them: `*-template` is for guardrails only. */
-export const SCOPE_PATTERNS = {
-  'scope-pattern': COMMON,
-  'guardrail-pattern': [...COMMON, ...['read', 'write', '*'].map((action) => `*-template:${action}`)],
-} as const;
 
 type PatternSyntax = keyof typeof SCOPE_PATTERNS;
 

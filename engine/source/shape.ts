@@ -3,28 +3,8 @@
 import { nearest } from '../diagnostics/nearest.js';
 import { refuse, type FileContext } from './context.js';
 import { isNull, readEntries, refuseNull, type Reader } from './fields.js';
+import type { TextSyntax } from './texts.js';
 import type { Entry, Node, TextNode } from './tree.js';
-
-/** What a text must look like; `json-schema.ts` has a pattern for each. */
-export type TextSyntax =
-  | 'access'
-  | 'counted-place'
-  | 'duration'
-  | 'family-place'
-  | 'free-text'
-  | 'guardrail-pattern'
-  | 'identity'
-  | 'instant'
-  | 'name'
-  | 'namespace'
-  | 'person-name'
-  | 'provider'
-  /** A name that is declared elsewhere: whether it is, is for `link/`. */
-  | 'reference'
-  | 'role-name'
-  | 'scope-pattern'
-  | 'subject'
-  | 'test-name';
 
 export type ValueShape =
   | { readonly kind: 'text'; readonly syntax: TextSyntax }
