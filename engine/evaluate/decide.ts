@@ -100,9 +100,9 @@ export function citedGrants(asker: Asker): readonly GrantRef[] {
   return toRefs(asker, addCited(asker, []));
 }
 
-function addCited({ ground, principals, count }: Asker, rows: number[]): number[] {
+function addCited({ ground, runs, count }: Asker, rows: number[]): number[] {
   if (ground === UNRESTRICTED) return rows;
-  for (let i = 0; i < count; i += 1) addGrants(ground, principals[i] ?? 0, { wanted: ASKED, rows });
+  for (let i = 0; i < count; i += 1) addGrants(ground, runs[i] ?? 0, { wanted: ASKED, rows });
   return rows;
 }
 

@@ -23,6 +23,6 @@ export function findGrants(policy: Policy, principals: Int32Array, { target, sco
   const marks = makeMarks();
   invariant(scanNamespace(target, marks) !== null, 'a namespace is a path');
   const search = { wanted: { place: placeOf(table, target, marks), scopes, at }, rows: [] };
-  for (const principal of principals) addGrants(table, principal, search);
+  for (const principal of principals) addGrants(table, table.runStart[principal] ?? 0, search);
   return search.rows.sort((a, b) => a - b);
 }

@@ -58,11 +58,11 @@ function judgeTarget(asker: Asker, target: NamespacePath, at: Instant): AccessVe
   return asker.local || (asker.scopes & ASKED.scopes) !== 0 ? 'allow' : 'credential_scope';
 }
 
-function isHeld({ ground, principals, count, merged }: Asker): boolean {
+function isHeld({ ground, runs, count, merged }: Asker): boolean {
   // A time that is not an instant denies everything.
   if (ground === UNRESTRICTED || !(ASKED.at < Infinity)) return false;
-  if (merged !== null) return isHeldByAny(ground, { principals, merged }, ASKED);
-  for (let i = 0; i < count; i += 1) if (isHeldBy(ground, principals[i] ?? 0, ASKED)) return true;
+  if (merged !== null) return isHeldByAny(ground, { runs, merged }, ASKED);
+  for (let i = 0; i < count; i += 1) if (isHeldBy(ground, runs[i] ?? 0, ASKED)) return true;
   return false;
 }
 
@@ -98,7 +98,7 @@ export function judgeOwn(
 
 /** All scopes that pass steps 2 to 5 at a path, as bits. */
 export function judgeScopes(asker: Asker, namespace: NamespacePath, at: Instant): number {
-  const { count, ground, principals } = asker;
+  const { count, ground, runs } = asker;
   const carried = asker.local ? ALL_SCOPES : asker.scopes;
   const path = scanNamespace(namespace, TARGET);
   if (path === null || !passesRestriction(asker, path)) return NO_SCOPES;
@@ -108,7 +108,7 @@ export function judgeScopes(asker: Asker, namespace: NamespacePath, at: Instant)
   ASKED.place = placeOf(ground, path, TARGET);
   let held: number = NO_SCOPES;
   // A time that is not an instant denies everything.
-  if (at < Infinity) for (let i = 0; i < count; i += 1) held |= heldBy(ground, principals[i] ?? 0, ASKED);
+  if (at < Infinity) for (let i = 0; i < count; i += 1) held |= heldBy(ground, runs[i] ?? 0, ASKED);
   return held;
 }
 

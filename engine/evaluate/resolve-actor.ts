@@ -6,7 +6,7 @@ import { invariant } from '../model/invariant.js';
 import { isWithin, type NamespacePath, scanNamespace } from '../model/namespace.js';
 import { makeMarks } from '../model/scan-path.js';
 import { ALL_SCOPES, NO_SCOPES, scopeBitOf, type ScopeSet, unionScopes } from '../model/scope.js';
-import { identityRow } from '../table/locate.js';
+import { holdingsOf } from '../table/locate.js';
 import { type MergedSteps, mergeSteps } from '../table/merge.js';
 import { requireActor, requireIdentity, requireRawActor } from './caller.js';
 import { type Ground, groundOf, type Policy, UNRESTRICTED } from './policy.js';
@@ -27,8 +27,8 @@ export type RawActor =
 export interface Asker {
   ground: Ground;
   local: boolean;
-  /** The principals are the first `count` entries. The same one may occur twice. */
-  principals: Int32Array;
+  /** The runs of its principals are the first `count` entries. The same one may occur twice. */
+  runs: Int32Array;
   count: number;
   /** What they hold together; null for an actor that is not kept. */
   merged: MergedSteps | null;
@@ -59,10 +59,10 @@ export const { askerOf } = ResolvedActor;
 
 export function resolveActor(policy: Policy, actor: Actor): ResolvedActor {
   const asker = askFor(policy, actor);
-  const principals = Int32Array.from(new Set(asker.principals.subarray(0, asker.count))).sort();
+  const runs = Int32Array.from(new Set(asker.runs.subarray(0, asker.count))).sort();
   const restrictions = asker.restrictions === null ? null : [...asker.restrictions];
-  const merged = asker.ground === UNRESTRICTED ? null : mergeSteps(asker.ground, principals);
-  return new ResolvedActor({ ...asker, principals, count: principals.length, merged, restrictions });
+  const merged = asker.ground === UNRESTRICTED ? null : mergeSteps(asker.ground, runs);
+  return new ResolvedActor({ ...asker, runs, count: runs.length, merged, restrictions });
 }
 
 // An actor for one decision is resolved into this object, so that nothing is allocated. It is used up before the next
@@ -70,7 +70,7 @@ export function resolveActor(policy: Policy, actor: Actor): ResolvedActor {
 const ASKER: Asker = {
   ground: UNRESTRICTED,
   local: false,
-  principals: new Int32Array(64),
+  runs: new Int32Array(64),
   count: 0,
   merged: null,
   scopes: NO_SCOPES,
@@ -136,28 +136,21 @@ function addPrincipals(identities: readonly Identity[]): void {
   ASKER.count = 0;
   const { ground } = ASKER;
   if (ground === UNRESTRICTED) return;
-  const { classOf, classPrincipals, classStart } = ground;
   for (const identity of identities) {
     requireIdentity(identity);
-    const row = identityRow(ground, identity);
-    const holder = row < 0 ? -1 : (classOf[row] ?? -1);
-    if (holder < 0) continue;
-    const start = classStart[holder] ?? 0;
-    const end = classStart[holder + 1] ?? 0;
-    makeRoom(end - start);
-    for (let i = start; i < end; i += 1) {
-      ASKER.principals[ASKER.count] = classPrincipals[i] ?? 0;
-      ASKER.count += 1;
-    }
+    const holdings = holdingsOf(ground, identity);
+    const count = ground.identities[holdings] ?? 0;
+    makeRoom(count);
+    for (let i = 1; i <= count; i += 1) ASKER.runs[ASKER.count++] = ground.identities[holdings + i] ?? 0;
   }
 }
 
 function makeRoom(more: number): void {
   const needed = ASKER.count + more;
-  if (needed <= ASKER.principals.length) return;
+  if (needed <= ASKER.runs.length) return;
   const wider = new Int32Array(needed * 2);
-  wider.set(ASKER.principals);
-  ASKER.principals = wider;
+  wider.set(ASKER.runs);
+  ASKER.runs = wider;
 }
 
 /** Step 2: unrestricted, or a restriction is the target or an ancestor of it. */

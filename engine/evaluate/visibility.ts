@@ -5,11 +5,13 @@ import type { AccessStep, Visibility, VisibilityRequest } from '../model/decisio
 import type { Instant } from '../model/instant.js';
 import { invariant } from '../model/invariant.js';
 import { comparePaths, isWithin, lineageOf, type NamespacePath, ROOT, scanNamespace } from '../model/namespace.js';
+import { firstFrom } from '../model/row-lists.js';
 import { makeMarks } from '../model/scan-path.js';
 import { scopeBit, type ScopeName } from '../model/scope.js';
-import type { DecisionTable } from '../table/columns.js';
-import { isInForce, isInheritedAt, lowerBound } from '../table/judge.js';
-import { pathOf, placeOf } from '../table/locate.js';
+import { type DecisionTable, GRANT, INHERITED, ROW } from '../table/columns.js';
+import { firstEntry, isInForce, isInheritedAt, listEnd } from '../table/judge.js';
+import { pathOf, placeOfRow, rowOf } from '../table/locate.js';
+import { SCOPE_BITS } from '../table/steps.js';
 import { type AccessVerdict, judgeAccess } from './judge-request.js';
 import { type Policy, UNRESTRICTED } from './policy.js';
 import { type Asker, askerOf, askFor, type ResolvedActor } from './resolve-actor.js';
@@ -95,42 +97,44 @@ interface Subtree {
 const MARKS = makeMarks();
 
 /** All of the subtree where an inherited grant reaches its root, otherwise what the grants within it open. */
-function addSubtree({ ground, principals, count }: Asker, { root, scopes, at }: Subtree, found: Found): void {
+function addSubtree({ ground, runs, count }: Asker, { root, scopes, at }: Subtree, found: Found): void {
   if (ground === UNRESTRICTED) {
     found.subtrees.push(root);
     return;
   }
-  scanNamespace(root, MARKS);
-  const place = placeOf(ground, root, MARKS);
-  const holders = principals.subarray(0, count);
-  const isOpen = holders.some((principal) => isInheritedAt(ground, principal, { place, scopes, at }));
+  // Without types a caller can pass any text as a context.
+  if (scanNamespace(root, MARKS) === null) return;
+  const row = rowOf(ground, root, MARKS);
+  const place = placeOfRow(ground, row);
+  const held = runs.subarray(0, count);
+  const isOpen = held.some((run) => isInheritedAt(ground, run, { place, scopes, at }));
   if (isOpen) found.subtrees.push(root);
   // A grant at the root itself that is not inherited is among those of its row.
-  else if (place % 2 === 0) addGrantsWithin(ground, holders, { row: place / 2, scopes, at }, found);
+  else if (row >= 0) addGrantsWithin(ground, held, { row, scopes, at }, found);
 }
 
-interface Run {
+interface Within {
   readonly row: number;
   readonly scopes: number;
   readonly at: Instant;
 }
 
-/** The rows of a subtree are consecutive, and so are the entries of a principal's list for grants in that subtree. */
-function addGrantsWithin(table: DecisionTable, principals: Int32Array, { row, scopes, at }: Run, found: Found): void {
-  const { grantScopes, inherit, listGrant, listNamespace, listStart } = table;
-  const end = table.subtreeEnd[row] ?? 0;
+/** The rows of a subtree are consecutive, and so are a principal's entries for grants in that subtree. */
+function addGrantsWithin(table: DecisionTable, held: Int32Array, { row, scopes, at }: Within, found: Found): void {
+  const { list, nodeRow, rows, runs } = table;
+  const end = rows[ROW.words * row + ROW.end] ?? 0;
+  const first = firstFrom(nodeRow.length, (node) => (nodeRow[node] ?? 0) >= row);
   // An opening is encoded as twice the row of its namespace, plus one if it counts only there. Sorting thus puts inherited openings
   // first.
   const openings: number[] = [];
-  for (const principal of principals) {
-    const to = listStart[principal + 1] ?? 0;
-    let i = lowerBound(listNamespace, row, { from: listStart[principal] ?? 0, to });
-    for (; i < to; i += 1) {
-      const namespace = listNamespace[i] ?? 0;
+  for (const run of held) {
+    const to = listEnd(runs, run);
+    for (let entry = firstEntry(table, run, first); entry < to; entry += 1) {
+      const own = list[GRANT.words * entry + GRANT.node] ?? 0;
+      const namespace = nodeRow[own >> SCOPE_BITS] ?? 0;
       if (namespace >= end) break;
-      const grant = listGrant[i] ?? 0;
-      if (((grantScopes[grant] ?? 0) & scopes) === 0 || !isInForce(table, grant, at)) continue;
-      openings.push(namespace * 2 + (inherit[grant] === 1 ? 0 : 1));
+      if ((own & scopes) === 0 || !isInForce(table, entry, at)) continue;
+      openings.push(namespace * 2 + (((list[GRANT.words * entry + GRANT.end] ?? 0) & INHERITED) === 0 ? 1 : 0));
     }
   }
   addOpenings(table, Int32Array.from(openings).sort(), found);
@@ -145,7 +149,7 @@ function addOpenings(table: DecisionTable, openings: Int32Array, found: Found): 
     last = namespace;
     if ((opening & 1) === 0) {
       found.subtrees.push(pathOf(table, namespace));
-      covered = table.subtreeEnd[namespace] ?? 0;
+      covered = table.rows[ROW.words * namespace + ROW.end] ?? 0;
     } else {
       found.exact.push(pathOf(table, namespace));
     }

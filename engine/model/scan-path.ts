@@ -17,7 +17,8 @@ export interface PathMarks {
 }
 
 export function makeMarks(): PathMarks {
-  const size = NAMESPACE_LIMITS.segments + 1;
+  // Any text within the limit of bytes is scanned to its end before its segments are counted.
+  const size = NAMESPACE_LIMITS.bytes + 1;
   const hashes = new Int32Array(size);
   hashes[0] = HASH_START;
   return { from: 0, to: 0, depth: 0, ends: new Int32Array(size), hashes };
@@ -33,9 +34,10 @@ export function hashUnit(hash: number, unit: number): number {
   return Math.imul(hash ^ unit, 0x01000193);
 }
 
-/** 1 for `[a-z0-9._~-]`. */
-const SEGMENT_UNITS = Uint8Array.from({ length: 128 }, (_, unit) =>
-  /[a-z0-9._~-]/.test(String.fromCharCode(unit)) ? 1 : 0,
+const WRONG = 0x80;
+/** 0 for `[a-z0-9._~-]`, 1 for a slash. */
+const KINDS = Uint8Array.from({ length: 128 }, (_, unit) =>
+  unit === SLASH ? 1 : /[a-z0-9._~-]/.test(String.fromCharCode(unit)) ? 0 : WRONG,
 );
 
 /** Whether the text is a path, perhaps without its leading slash or with one slash too many at the end. */
@@ -51,26 +53,24 @@ export function scanPath(text: string, marks: PathMarks): boolean {
   if (length === 1 && from === 1) return true;
   // With the leading slash, which the text may lack. Segments are ASCII, so code units are bytes.
   if (to - from + 1 > NAMESPACE_LIMITS.bytes) return false;
-  let depth = 0;
-  let start = from;
+  // Without a branch for slashes, which would be guessed wrong at each: the marks of a segment are written until it ends.
+  let depth = 1;
+  let seen = 0;
   let hash = hashUnit(HASH_START, SLASH);
   for (let i = from; i < to; i += 1) {
     const unit = text.charCodeAt(i);
-    if (unit === SLASH) {
-      depth += 1;
-      if (depth === NAMESPACE_LIMITS.segments || !isSegment(text, start, i)) return false;
-      ends[depth] = i;
-      hashes[depth] = hash;
-      start = i + 1;
-    } else if (unit > 127 || SEGMENT_UNITS[unit] === 0) {
-      return false;
-    }
+    const kind = KINDS[unit & 0x7f] ?? WRONG;
+    seen |= unit | kind;
+    ends[depth] = i;
+    hashes[depth] = hash;
+    depth += kind & 1;
     hash = hashUnit(hash, unit);
   }
-  if (!isSegment(text, start, to)) return false;
-  depth += 1;
+  if (seen >= WRONG || depth > NAMESPACE_LIMITS.segments) return false;
   ends[depth] = to;
   hashes[depth] = hash;
+  for (let level = 1; level <= depth; level += 1)
+    if (!isSegment(text, (ends[level - 1] ?? 0) + 1, ends[level] ?? 0)) return false;
   marks.depth = depth;
   return true;
 }

@@ -9,12 +9,13 @@ import {
   type DecisionTable,
   layOut,
   openTable,
+  ROW,
   type TableColumns,
   type TableSizes,
   type TableTexts,
 } from './columns.js';
-import { hashIdentity, putRow, slotCount } from './slots.js';
-import { makeSteps } from './steps.js';
+import { makeRuns, type Nodes } from './runs.js';
+import { packIdentity, putRecord, recordBits, slotCount } from './slots.js';
 
 /** What is built in one thread and may be opened in another. */
 export interface BuiltTable {
@@ -28,22 +29,18 @@ export function buildTable(tables: PolicyTables, holders: HolderClasses): BuiltT
   const principals = roles.name.length + identities.subject.length;
   const byNamespace = listRows(grants.namespace, namespaces.parent.length);
   const byPrincipal = listRows(grants.principal, principals, byNamespace.rows);
-  const subtreeEnd = subtreeEnds(namespaces.parent);
-  const steps = makeSteps(tables, byPrincipal, subtreeEnd);
+  const nodes = findNodes(tables);
+  const { runs, runStart, list } = makeRuns(tables, byPrincipal, nodes);
   const windows = windowedGrants(tables);
   const sizes: TableSizes = {
-    namespaces: namespaces.parent.length,
-    segments: segments.length,
-    segmentBytes: totalLength(segments),
+    rows: namespaces.parent.length,
+    nodes: nodes.before.at(-1) ?? 0,
+    segmentBytes: segments.length + totalLength(segments),
     pathSlots: slotCount(namespaces.parent.length),
-    providers: tables.providers.length,
-    identities: identities.subject.length,
-    subjectUnits: totalLength(identities.subject),
+    identityWords: identityWords(tables, holders),
     identitySlots: slotCount(identities.subject.length),
-    roles: roles.name.length,
-    classes: holders.count,
-    classPrincipals: holders.principals.length,
-    steps: steps.place.length,
+    principals,
+    runWords: runs.length,
     grants: grants.id.length,
     windows: windows.length,
     idBytes: totalLength(grants.id),
@@ -53,27 +50,14 @@ export function buildTable(tables: PolicyTables, holders: HolderClasses): BuiltT
   columns.windowGrant.set(windows);
   columns.windowFrom.set(Float64Array.from(windows, (grant) => grants.notBefore[grant] ?? 0));
   columns.windowUntil.set(Float64Array.from(windows, (grant) => grants.expires[grant] ?? 0));
-  columns.parent.set(namespaces.parent);
-  columns.subtreeEnd.set(subtreeEnd);
-  columns.segment.set(namespaces.segment);
-  putTexts(segments, columns.segmentStart, columns.segmentBytes);
-  putPaths(tables, columns);
-  putIdentities(tables, columns);
-  columns.classOf.set(holders.classOf);
-  columns.classStart.set(holders.start);
-  columns.classPrincipals.set(holders.principals);
-  columns.stepStart.set(steps.start);
-  columns.stepPlace.set(steps.place);
-  columns.stepRights.set(steps.rights);
-  columns.listStart.set(byPrincipal.start);
-  columns.listGrant.set(byPrincipal.rows);
-  columns.listNamespace.set(byPrincipal.rows.map((grant) => grants.namespace[grant] ?? 0));
-  columns.listOuter.set(steps.outer);
+  putPaths(tables, nodes, columns);
+  putIdentities(tables, { holders, runStart }, columns);
+  columns.runStart.set(runStart);
+  columns.runs.set(runs);
+  columns.list.set(list);
   columns.grantFile.set(grants.file);
   columns.grantLine.set(grants.line);
-  columns.grantScopes.set(grants.scopes);
-  columns.inherit.set(grants.inherit);
-  putTexts(grants.id, columns.idStart, columns.idBytes);
+  putIds(grants.id, columns);
   return { buffer, sizes, texts: { providers: tables.providers, files: tables.files } };
 }
 
@@ -96,42 +80,107 @@ function totalLength(texts: readonly string[]): number {
   return sum;
 }
 
-/** Code units one after the other; names and segments are ASCII, so that theirs are bytes. */
-function putTexts(texts: readonly string[], start: Int32Array, units: Uint8Array | Uint16Array): void {
-  let at = 0;
-  for (let row = 0; row < texts.length; row += 1) {
-    const text = texts[row] ?? '';
-    start[row] = at;
-    for (let i = 0; i < text.length; i += 1) units[at + i] = text.charCodeAt(i);
-    at += text.length;
-  }
-  start[texts.length] = at;
+/** The root, and what grants name. */
+function findNodes({ grants, namespaces }: PolicyTables): Nodes {
+  const rows = namespaces.parent.length;
+  const isNode = new Uint8Array(rows);
+  isNode[0] = 1;
+  for (const row of grants.namespace) isNode[row] = 1;
+  const before = new Int32Array(rows + 1);
+  for (let row = 0; row < rows; row += 1) before[row + 1] = (before[row] ?? 0) + (isNode[row] ?? 0);
+  return { before, subtreeEnd: subtreeEnds(namespaces.parent) };
 }
 
 const SLASH = 0x2f;
 
-/** As `scanPath` hashes them: a slash and the segment after the hash of the parent. */
-function putPaths({ namespaces, segments }: PolicyTables, { pathSlots }: TableColumns): void {
+/** Hashed as `scanPath` does: a slash and the segment after the hash of the parent. */
+function putPaths({ namespaces, segments }: PolicyTables, { before, subtreeEnd }: Nodes, columns: TableColumns): void {
+  const { nodeRow, pathSlots, rows } = columns;
   const { parent, segment } = namespaces;
+  const segmentAt = putSegments(segments, columns.segmentBytes);
   const hashes = new Int32Array(parent.length);
   hashes[0] = 0x811c9dc5 | 0;
-  for (let row = 1; row < parent.length; row += 1) {
+  const bits = recordBits(parent.length);
+  for (let row = 0; row < parent.length; row += 1) {
+    const at = ROW.words * row;
+    const above = parent[row] ?? 0;
+    const node = before[row] ?? 0;
+    const isNode = node !== before[row + 1];
+    if (isNode) nodeRow[node] = row;
+    rows[at + ROW.parent] = above;
+    rows[at + ROW.segment] = row === 0 ? 0 : (segmentAt[segment[row] ?? 0] ?? 0);
+    rows[at + ROW.place] = isNode ? 2 * node : (rows[ROW.words * above + ROW.place] ?? 0) | 1;
+    rows[at + ROW.end] = subtreeEnd[row] ?? 0;
+    if (row === 0) continue;
     const text = segments[segment[row] ?? 0] ?? '';
-    let hash = hashUnit(hashes[parent[row] ?? 0] ?? 0, SLASH);
+    let hash = hashUnit(hashes[above] ?? 0, SLASH);
     for (let i = 0; i < text.length; i += 1) hash = hashUnit(hash, text.charCodeAt(i));
     hashes[row] = hash;
-    putRow(pathSlots, hash, row);
+    putRecord(pathSlots, hash, { record: row, bits });
   }
 }
 
-function putIdentities({ identities, providers }: PolicyTables, columns: TableColumns): void {
-  const { provider, subject } = identities;
-  putTexts(subject, columns.subjectStart, columns.subjectUnits);
-  for (let row = 0; row < subject.length; row += 1) {
-    putRow(columns.identitySlots, hashIdentity(providers[provider[row] ?? 0] ?? '', subject[row] ?? ''), row);
-    columns.providerStart[(provider[row] ?? 0) + 1] = row + 1;
-  }
-  // A provider without identities begins where the one before ends.
-  for (let at = 1; at <= providers.length; at += 1)
-    columns.providerStart[at] = Math.max(columns.providerStart[at] ?? 0, columns.providerStart[at - 1] ?? 0);
+/** Where each one stands. They are ASCII, so code units are bytes. */
+function putSegments(segments: readonly string[], bytes: Uint8Array): Int32Array {
+  const start = new Int32Array(segments.length);
+  let at = 0;
+  segments.forEach((text, segment) => {
+    start[segment] = at;
+    bytes[at] = text.length;
+    at += 1;
+    for (let i = 0; i < text.length; i += 1, at += 1) bytes[at] = text.charCodeAt(i);
+  });
+  return start;
+}
+
+/** So are ids. */
+function putIds(ids: readonly string[], { idBytes, idStart }: TableColumns): void {
+  let at = 0;
+  ids.forEach((text, grant) => {
+    idStart[grant] = at;
+    for (let i = 0; i < text.length; i += 1, at += 1) idBytes[at] = text.charCodeAt(i);
+  });
+  idStart[ids.length] = at;
+}
+
+/** The empty holdings, then for each identity its record, and for each class its holdings. */
+function identityWords({ identities }: PolicyTables, holders: HolderClasses): number {
+  let words = 1 + holders.count + holders.principals.length;
+  for (const subject of identities.subject) words += 2 + subjectWords(subject);
+  return words;
+}
+
+function subjectWords({ length }: string): number {
+  return (length + 1) >> 1;
+}
+
+function putIdentities(
+  { identities, providers }: PolicyTables,
+  { holders, runStart }: { readonly holders: HolderClasses; readonly runStart: Int32Array },
+  { identities: words, identitySlots }: TableColumns,
+): void {
+  const bits = recordBits(words.length);
+  const holdingsAt = new Int32Array(holders.count);
+  let at = 1;
+  identities.subject.forEach((subject, row) => {
+    const provider = identities.provider[row] ?? 0;
+    const record = at;
+    const hash = packIdentity({ provider: providers[provider] ?? '', subject }, words, record + 2);
+    putRecord(identitySlots, hash, { record, bits });
+    words[record] = (provider << 16) | subject.length;
+    at += 2 + subjectWords(subject);
+    const holder = holders.classOf[row] ?? -1;
+    if (holder < 0) return;
+    if (holdingsAt[holder] === 0) {
+      holdingsAt[holder] = at;
+      const held = holders.principals.subarray(holders.start[holder], holders.start[holder + 1]);
+      words[at] = held.length;
+      words.set(
+        held.map((principal) => runStart[principal] ?? 0),
+        at + 1,
+      );
+      at += 1 + held.length;
+    }
+    words[record + 1] = holdingsAt[holder] ?? 0;
+  });
 }

@@ -1,15 +1,18 @@
 // The grants that an answer cites: their rows from the table, and one frozen reference for each.
 import type { GrantRef } from '../model/decision.js';
-import type { DecisionTable } from './columns.js';
+import { type DecisionTable, GRANT } from './columns.js';
 import { lastGrant, nextGrant, type Wanted } from './judge.js';
 import { asciiText } from './locate.js';
+import { scopesAtAll } from './steps.js';
 
 /** Adds the rows of the principal's grants that are among the wanted. */
-export function addGrants(table: DecisionTable, principal: number, { wanted, rows }: Search): void {
-  let i = nextGrant(table, wanted, lastGrant(table, principal, wanted.place));
-  while (i >= 0) {
-    rows.push(table.listGrant[i] ?? 0);
-    i = nextGrant(table, wanted, table.listOuter[i] ?? -1);
+export function addGrants(table: DecisionTable, run: number, { wanted, rows }: Search): void {
+  const { list, runs } = table;
+  if ((scopesAtAll(runs, run + 1, wanted.place) & wanted.scopes) === 0) return;
+  let entry = nextGrant(table, wanted, lastGrant(table, run, wanted.place));
+  while (entry >= 0) {
+    rows.push(list[GRANT.words * entry + GRANT.row] ?? 0);
+    entry = nextGrant(table, wanted, list[GRANT.words * entry + GRANT.outer] ?? -1);
   }
 }
 
@@ -18,23 +21,40 @@ export interface Search {
   readonly rows: number[];
 }
 
-/** Of rows in any order and perhaps repeated: sorted by id, each once. */
+/** Of rows in any order and perhaps repeated, which are put in order: sorted by id, each once. */
 export function grantRefs(table: DecisionTable, rows: number[]): readonly GrantRef[] {
-  const { refs } = table;
-  if (rows.length > 1) rows.sort((a, b) => a - b);
+  sortRows(rows);
   const cited: GrantRef[] = [];
-  let last = -1;
-  for (const row of rows) {
-    if (row === last) continue;
-    last = row;
-    let one = refs[row % refs.length];
-    if (one?.row !== row) {
-      one = { row, ref: makeRef(table, row) };
-      refs[row % refs.length] = one;
-    }
-    cited.push(one.ref);
+  for (let i = 0; i < rows.length; i += 1) {
+    const row = rows[i] ?? 0;
+    if (i === 0 || row !== rows[i - 1]) cited.push(refOf(table, row));
   }
   return cited;
+}
+
+/** Most answers cite few. */
+const FEW = 16;
+
+function sortRows(rows: number[]): void {
+  if (rows.length > FEW) rows.sort((a, b) => a - b);
+  else
+    for (let i = 1; i < rows.length; i += 1) {
+      const row = rows[i] ?? 0;
+      let at = i;
+      for (; at > 0 && (rows[at - 1] ?? 0) > row; at -= 1) rows[at] = rows[at - 1] ?? 0;
+      rows[at] = row;
+    }
+}
+
+function refOf(table: DecisionTable, row: number): GrantRef {
+  const { refRows, refs } = table;
+  const slot = row & (refs.length - 1);
+  const known = refRows[slot] === row ? refs[slot] : undefined;
+  if (known !== undefined) return known;
+  const made = makeRef(table, row);
+  refRows[slot] = row;
+  refs[slot] = made;
+  return made;
 }
 
 function makeRef({ grantFile, grantLine, idBytes, idStart, texts }: DecisionTable, row: number): GrantRef {

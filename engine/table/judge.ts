@@ -1,40 +1,7 @@
 // Steps 3 and 4 of a decision (docs/meaning.md "Decisions") as the table answers them: is a scope held at a place? Nothing is
 // allocated.
-import type { DecisionTable } from './columns.js';
-
-export const SCOPE_BITS = 10;
-
-/** Whether a grant of the principal carries one of the scopes at the place, in force now. */
-export function isHeldBy(table: DecisionTable, principal: number, wanted: Wanted): boolean {
-  const { place, scopes } = wanted;
-  const rights = rightsAt(table, principal, place);
-  if ((rights & scopes) !== 0) return true;
-  return (rights & (scopes << SCOPE_BITS)) !== 0 && nextGrant(table, wanted, lastGrant(table, principal, place)) >= 0;
-}
-
-/** All of the scopes that grants of the principal carry at the place, in force now. */
-export function heldBy(table: DecisionTable, principal: number, { place, scopes, at }: Wanted): number {
-  const rights = rightsAt(table, principal, place);
-  let held = rights & scopes;
-  // Scopes that are held at some time: each grant that is in force answers for all that it carries.
-  let open = (rights >>> SCOPE_BITS) & scopes & ~held;
-  let from = open === 0 ? -1 : lastGrant(table, principal, place);
-  while (open !== 0 && from >= 0) {
-    const i = nextGrant(table, { place, scopes: open, at }, from);
-    if (i < 0) break;
-    held |= (table.grantScopes[table.listGrant[i] ?? 0] ?? 0) & open;
-    open &= ~held;
-    from = table.listOuter[i] ?? -1;
-  }
-  return held;
-}
-
-/** The last step at or before the place. */
-function rightsAt({ stepPlace, stepRights, stepStart }: DecisionTable, principal: number, place: number): number {
-  const from = stepStart[principal] ?? 0;
-  const end = lowerBound(stepPlace, place + 1, { from, to: stepStart[principal + 1] ?? 0 });
-  return end === from ? 0 : (stepRights[end - 1] ?? 0);
-}
+import { type DecisionTable, GRANT, INHERITED, WINDOWED } from './columns.js';
+import { SCOPE_BITS, scopesAt, stepsEnd, windowedHead } from './steps.js';
 
 /** What is asked of the table. */
 export interface Wanted {
@@ -44,56 +11,103 @@ export interface Wanted {
   readonly at: number;
 }
 
-/** Where the search for the principal's grants at a place begins: its last one at a row up to there, or -1. */
-export function lastGrant({ listNamespace, listStart }: DecisionTable, principal: number, place: number): number {
-  const from = listStart[principal] ?? 0;
-  const end = lowerBound(listNamespace, (place >> 1) + 1, { from, to: listStart[principal + 1] ?? 0 });
-  return end === from ? -1 : end - 1;
+/** Whether a grant of the run's principal carries one of the scopes at the place, in force now. */
+export function isHeldBy(table: DecisionTable, run: number, wanted: Wanted): boolean {
+  const { runs } = table;
+  if (((runs[run] ?? 0) & wanted.scopes) === 0) return false;
+  if ((scopesAt(runs, run + 1, wanted.place) & wanted.scopes) !== 0) return true;
+  return mayBeHeld(runs, run + 1, wanted) && nextGrant(table, wanted, lastGrant(table, run, wanted.place)) >= 0;
 }
 
-/** The first index between `from` and `to` whose value in the sorted column is at least `value`, or `to`. */
-export function lowerBound(
-  column: Int32Array,
-  value: number,
-  range: { readonly from: number; readonly to: number },
-): number {
-  let low = range.from;
-  let high = range.to;
+/** Whether one of the scopes is held there at some time. Whether that is now, the grants say. */
+export function mayBeHeld(words: Int32Array, head: number, { place, scopes }: Wanted): boolean {
+  const windowed = windowedHead(words, head);
+  return windowed >= 0 && (scopesAt(words, windowed, place) & scopes) !== 0;
+}
+
+/** All of the scopes that grants of the run's principal carry at the place, in force now. */
+export function heldBy(table: DecisionTable, run: number, { place, scopes, at }: Wanted): number {
+  const { list, runs } = table;
+  let held = scopesAt(runs, run + 1, place) & scopes;
+  // Scopes that are held at some time: each grant that is in force answers for all that it carries.
+  const windowed = windowedHead(runs, run + 1);
+  let open = windowed < 0 ? 0 : scopesAt(runs, windowed, place) & scopes & ~held;
+  let from = open === 0 ? -1 : lastGrant(table, run, place);
+  while (open !== 0 && from >= 0) {
+    const entry = nextGrant(table, { place, scopes: open, at }, from);
+    if (entry < 0) break;
+    held |= (list[GRANT.words * entry + GRANT.node] ?? 0) & open;
+    open &= ~held;
+    from = list[GRANT.words * entry + GRANT.outer] ?? -1;
+  }
+  return held;
+}
+
+/** The first of the principal's entries in `list` at a node of at least this number, or the end of its entries. */
+export function firstEntry({ list, runs }: DecisionTable, run: number, node: number): number {
+  let low = (runs[run] ?? 0) >> SCOPE_BITS;
+  let high = listEnd(runs, run);
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((list[GRANT.words * middle + GRANT.node] ?? 0) >> SCOPE_BITS >= node) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+export function listEnd(runs: Int32Array, run: number): number {
+  return (runs[stepsEnd(runs, run + 1)] ?? 0) >> SCOPE_BITS;
+}
+
+/** Where the search for the principal's grants at a place begins: its last one at a node up to there, or -1. */
+export function lastGrant(table: DecisionTable, run: number, place: number): number {
+  const end = firstEntry(table, run, (place >> 1) + 1);
+  return end === (table.runs[run] ?? 0) >> SCOPE_BITS ? -1 : end - 1;
+}
+
+/** The first entry of `list`, from `from` outwards, whose grant is among the wanted; -1 after the last. */
+export function nextGrant(table: DecisionTable, { place, scopes, at }: Wanted, from: number): number {
+  const { list } = table;
+  for (let entry = from; entry >= 0; entry = list[GRANT.words * entry + GRANT.outer] ?? -1) {
+    const own = list[GRANT.words * entry + GRANT.node] ?? 0;
+    const end = list[GRANT.words * entry + GRANT.end] ?? 0;
+    if ((own & scopes) === 0 || place >> 1 >= end >> 2) continue;
+    if ((end & INHERITED) === 0 && place !== 2 * (own >> SCOPE_BITS)) continue;
+    if (isInForce(table, entry, at)) return entry;
+  }
+  return -1;
+}
+
+/** Whether one of them is inherited there, so that it also reaches everything below. */
+export function isInheritedAt(table: DecisionTable, run: number, wanted: Wanted): boolean {
+  const { list } = table;
+  // Below its own namespace only what is inherited counts, and a place below stands for all that is there.
+  let entry = nextGrant(table, wanted, lastGrant(table, run, wanted.place));
+  while (entry >= 0 && ((list[GRANT.words * entry + GRANT.end] ?? 0) & INHERITED) === 0)
+    entry = nextGrant(table, wanted, list[GRANT.words * entry + GRANT.outer] ?? -1);
+  return entry >= 0;
+}
+
+/** `notBefore <= at < expires` (docs/meaning.md "Time"). */
+export function isInForce(
+  { list, windowFrom, windowGrant, windowUntil }: DecisionTable,
+  entry: number,
+  at: number,
+): boolean {
+  if (((list[GRANT.words * entry + GRANT.end] ?? 0) & WINDOWED) === 0) return at < Infinity;
+  const grant = list[GRANT.words * entry + GRANT.row] ?? 0;
+  const window = lowerBound(windowGrant, grant);
+  return (windowFrom[window] ?? 0) <= at && at < (windowUntil[window] ?? 0);
+}
+
+/** The first index whose value in the sorted column is at least `value`. */
+function lowerBound(column: Int32Array, value: number): number {
+  let low = 0;
+  let high = column.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
     if ((column[middle] ?? 0) >= value) high = middle;
     else low = middle + 1;
   }
   return low;
-}
-
-/** The first index of `listGrant`, from `from` outwards, whose grant is among the wanted; -1 after the last. */
-export function nextGrant(table: DecisionTable, { place, scopes, at }: Wanted, from: number): number {
-  const { grantScopes, inherit, listGrant, listNamespace, listOuter, subtreeEnd } = table;
-  const row = place >> 1;
-  for (let i = from; i >= 0; i = listOuter[i] ?? -1) {
-    const namespace = listNamespace[i] ?? 0;
-    if (row >= (subtreeEnd[namespace] ?? 0)) continue;
-    const grant = listGrant[i] ?? 0;
-    if (((grantScopes[grant] ?? 0) & scopes) === 0) continue;
-    if (inherit[grant] === 0 && place !== 2 * namespace) continue;
-    if (isInForce(table, grant, at)) return i;
-  }
-  return -1;
-}
-
-/** Whether one of them is inherited there, so that it also reaches everything below. */
-export function isInheritedAt(table: DecisionTable, principal: number, wanted: Wanted): boolean {
-  // Below its own namespace only what is inherited counts, and a place below stands for all that is there.
-  let i = nextGrant(table, wanted, lastGrant(table, principal, wanted.place));
-  while (i >= 0 && table.inherit[table.listGrant[i] ?? 0] === 0) i = nextGrant(table, wanted, table.listOuter[i] ?? -1);
-  return i >= 0;
-}
-
-/** `notBefore <= at < expires` (docs/meaning.md "Time"). */
-export function isInForce(table: DecisionTable, grant: number, at: number): boolean {
-  const { windowFrom, windowGrant, windowUntil } = table;
-  const i = lowerBound(windowGrant, grant, { from: 0, to: windowGrant.length });
-  if (windowGrant[i] !== grant) return at < Infinity;
-  return (windowFrom[i] ?? 0) <= at && at < (windowUntil[i] ?? 0);
 }

@@ -1,34 +1,56 @@
-// Open addressing over integers: a slot is a hash and one more than a row. How far a search goes is bounded by the
-// longest run of taken slots, which the policy alone decides: a caller can choose which hash to look up, and no more.
+// Open addressing over integers. A slot is where a record is, in as many low bits as the greatest takes, and above them the same bits
+// of the hash, which tell most other records apart; 0 is a free slot. How far a search goes is bounded by the longest run of taken
+// slots, which the policy alone decides: a caller can choose which hash to look up, and no more.
+import type { Identity } from '../model/identity.js';
 import { hashUnit } from '../model/scan-path.js';
 
 /** Half of the slots stay free. */
-export function slotCount(rows: number): number {
+export function slotCount(records: number): number {
   let count = 8;
-  while (count < rows * 2) count *= 2;
+  while (count < records * 2) count *= 2;
   return count;
+}
+
+/** The bits of a slot that say where one of so many records is. */
+export function recordBits(records: number): number {
+  return -1 >>> Math.clz32(records);
 }
 
 /** FNV-1a leaves the low bits the weakest. */
 export function firstSlot(hash: number, slots: Int32Array): number {
-  return (hash ^ (hash >>> 15)) & (slots.length / 2 - 1);
+  return (hash ^ (hash >>> 15)) & (slots.length - 1);
 }
 
-export function putRow(slots: Int32Array, hash: number, row: number): void {
-  const mask = slots.length / 2 - 1;
+export function putRecord(slots: Int32Array, hash: number, { record, bits }: SlotEntry): void {
   let slot = firstSlot(hash, slots);
-  while (slots[2 * slot + 1] !== 0) slot = (slot + 1) & mask;
-  slots[2 * slot] = hash;
-  slots[2 * slot + 1] = row + 1;
+  while (slots[slot] !== 0) slot = (slot + 1) & (slots.length - 1);
+  slots[slot] = record | (hash & ~bits);
+}
+
+interface SlotEntry {
+  readonly record: number;
+  readonly bits: number;
 }
 
 const COLON = 0x3a;
 
-/** Of provider and subject as two texts: names of providers have no colon, and what is found is compared with both. */
-export function hashIdentity(provider: string, subject: string): number {
+/**
+ * The hash of provider and subject as two texts: names of providers have no colon, and what is found is compared with both. Writes
+ * the subject to `words` from `at` on, two UTF-16 units in a word, as it is compared.
+ */
+export function packIdentity({ provider, subject }: Identity, words: Int32Array, at: number): number {
   let hash = 0x811c9dc5 | 0;
   for (let i = 0; i < provider.length; i += 1) hash = hashUnit(hash, provider.charCodeAt(i));
   hash = hashUnit(hash, COLON);
-  for (let i = 0; i < subject.length; i += 1) hash = hashUnit(hash, subject.charCodeAt(i));
-  return hash;
+  let word = at;
+  for (let i = 1; i < subject.length; i += 2, word += 1) {
+    const first = subject.charCodeAt(i - 1);
+    const second = subject.charCodeAt(i);
+    hash = hashUnit(hashUnit(hash, first), second);
+    words[word] = first | (second << 16);
+  }
+  if (subject.length % 2 === 0) return hash;
+  const last = subject.charCodeAt(subject.length - 1);
+  words[word] = last;
+  return hashUnit(hash, last);
 }

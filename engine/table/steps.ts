@@ -1,93 +1,76 @@
-// What each principal holds as a step function over places. Grants reach one run of places each, and two of these are apart or one
-// inside the other, so one pass over the grants in path order, with those that are open on a stack, gives all steps.
-import type { PolicyTables } from '../model/tables.js';
-import type { RowLists } from '../model/row-lists.js';
-import { SCOPE_BITS } from './judge.js';
+// Step functions over places. A step is one word, `place << 10 | scopes`: these are held from there up to the next step, and before
+// the first one nothing is. A place takes 22 bits, since there are no more nodes than 2,000,000 grants name, and the root.
+//
+// What somebody holds is two functions one after the other: what is held always, then what is held at some time, by grants with a
+// window. Each has a head: twice the number of its steps, plus 1 in the first if there is a second.
 
-export interface Steps {
-  readonly start: Int32Array;
-  readonly place: Int32Array;
-  readonly rights: Int32Array;
-  /** By index of the list, the index of the nearest grant before it whose subtree holds this one, or -1. */
-  readonly outer: Int32Array;
-}
+export const SCOPE_BITS = 10;
+/** The scopes of a step. */
+export const ALL = (1 << SCOPE_BITS) - 1;
 
-export function makeSteps(tables: PolicyTables, byPrincipal: RowLists, subtreeEnd: Int32Array): Steps {
-  const { grants } = tables;
-  const principals = byPrincipal.start.length - 1;
-  const outer = new Int32Array(byPrincipal.rows.length).fill(-1);
-  const start = new Int32Array(principals + 1);
-  const steps = makeStepList(3 * byPrincipal.rows.length);
-  const lastPlace = 2 * subtreeEnd.length;
-  /** Indices of the grants whose subtree holds the present row, and what is inherited from each on. */
-  const open: number[] = [];
-  const inherited: number[] = [];
-  const endOf = (index: number): number => subtreeEnd[grants.namespace[byPrincipal.rows[index] ?? 0] ?? 0] ?? 0;
-  const closeUpTo = (row: number): void => {
-    for (let top = open.at(-1); top !== undefined && endOf(top) <= row; top = open.at(-1)) {
-      open.pop();
-      inherited.pop();
-      if (2 * endOf(top) < lastPlace) steps.put(2 * endOf(top), inherited.at(-1) ?? 0);
-    }
-  };
-  for (let principal = 0; principal < principals; principal += 1) {
-    steps.begin();
-    start[principal] = steps.count();
-    const end = byPrincipal.start[principal + 1] ?? 0;
-    for (let i = byPrincipal.start[principal] ?? 0; i < end;) {
-      const row = grants.namespace[byPrincipal.rows[i] ?? 0] ?? 0;
-      closeUpTo(row);
-      let below = inherited.at(-1) ?? 0;
-      let here = below;
-      for (; i < end && grants.namespace[byPrincipal.rows[i] ?? 0] === row; i += 1) {
-        const rights = rightsOf(tables, byPrincipal.rows[i] ?? 0);
-        here |= rights;
-        if (grants.inherit[byPrincipal.rows[i] ?? 0] === 1) below |= rights;
-        outer[i] = open.at(-1) ?? -1;
-        open.push(i);
-        inherited.push(below);
-      }
-      steps.put(2 * row, here);
-      steps.put(2 * row + 1, below);
-    }
-    closeUpTo(subtreeEnd.length);
+/** The scopes at a place. */
+export function scopesAt(words: Int32Array, head: number, place: number): number {
+  let low = head;
+  let high = head + 1 + ((words[head] ?? 0) >>> 1);
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if ((words[middle] ?? 0) >>> SCOPE_BITS <= place) low = middle;
+    else high = middle;
   }
-  start[principals] = steps.count();
-  return { start, outer, ...steps.columns() };
+  return low === head ? 0 : (words[low] ?? 0) & ALL;
 }
 
-/** Scopes of a grant without a window are held always, those of one with a window at some time. */
-function rightsOf({ grants }: PolicyTables, grant: number): number {
-  const scopes = grants.scopes[grant] ?? 0;
-  const always = grants.notBefore[grant] === -Infinity && grants.expires[grant] === Infinity;
-  return always ? scopes : scopes << SCOPE_BITS;
+/** The head of what is held at some time, or -1. */
+export function windowedHead(words: Int32Array, head: number): number {
+  const first = words[head] ?? 0;
+  return (first & 1) === 0 ? -1 : head + 1 + (first >>> 1);
 }
 
-interface StepList {
-  readonly begin: () => void;
-  readonly count: () => number;
-  readonly put: (place: number, rights: number) => void;
-  readonly columns: () => { readonly place: Int32Array; readonly rights: Int32Array };
+/** The scopes that are held at a place, always or at some time. */
+export function scopesAtAll(words: Int32Array, head: number, place: number): number {
+  const windowed = windowedHead(words, head);
+  return scopesAt(words, head, place) | (windowed < 0 ? 0 : scopesAt(words, windowed, place));
 }
 
-/** A step that changes nothing is not kept; one at the place of the last takes its place. */
-function makeStepList(most: number): StepList {
-  const places = new Int32Array(most);
-  const rightsFrom = new Int32Array(most);
-  let first = 0;
-  let count = 0;
-  return {
-    begin: () => {
-      first = count;
-    },
-    count: () => count,
-    put: (place, rights) => {
-      if (count > first && places[count - 1] === place) count -= 1;
-      if ((count > first ? rightsFrom[count - 1] : 0) === rights) return;
-      places[count] = place;
-      rightsFrom[count] = rights;
-      count += 1;
-    },
-    columns: () => ({ place: places.subarray(0, count), rights: rightsFrom.subarray(0, count) }),
-  };
+/** The word after both functions. */
+export function stepsEnd(words: Int32Array, head: number): number {
+  const last = Math.max(head, windowedHead(words, head));
+  return last + 1 + ((words[last] ?? 0) >>> 1);
+}
+
+/** Adds the next step. One at the place of the last takes its place; one that changes nothing is left out. */
+export function addStep(steps: number[], place: number, scopes: number): void {
+  if (steps.length > 0 && (steps.at(-1) ?? 0) >>> SCOPE_BITS === place) steps.pop();
+  const before = steps.length === 0 ? 0 : (steps.at(-1) ?? 0) & ALL;
+  if (before !== scopes) steps.push((place << SCOPE_BITS) | scopes);
+}
+
+/** What is held by one or the other. */
+export function unionOfSteps(first: ArrayLike<number>, second: ArrayLike<number>): number[] {
+  const steps: number[] = [];
+  let [i, j, ofFirst, ofSecond] = [0, 0, 0, 0];
+  while (i < first.length || j < second.length) {
+    const next = i < first.length ? (first[i] ?? 0) >>> SCOPE_BITS : Infinity;
+    const other = j < second.length ? (second[j] ?? 0) >>> SCOPE_BITS : Infinity;
+    if (next <= other) ofFirst = (first[i++] ?? 0) & ALL;
+    if (other <= next) ofSecond = (second[j++] ?? 0) & ALL;
+    addStep(steps, Math.min(next, other), ofFirst | ofSecond);
+  }
+  return steps;
+}
+
+/** Both functions, and the word after them. */
+export function putSteps(
+  words: Int32Array,
+  head: number,
+  { always, windowed }: { readonly always: readonly number[]; readonly windowed: readonly number[] },
+): number {
+  words[head] = 2 * always.length;
+  words.set(always, head + 1);
+  const end = head + 1 + always.length;
+  if (windowed.length === 0) return end;
+  words[head] = 2 * always.length + 1;
+  words[end] = 2 * windowed.length;
+  words.set(windowed, end + 1);
+  return end + 1 + windowed.length;
 }

@@ -125,6 +125,19 @@ describe('the doors', () => {
     expect(judgeRaw(policy, { actor, request: { ...request, scope: 'resource:delete' }, at })).toBe('unknown_scope');
   });
 
+  it('show nothing at a context that is not a path', () => {
+    const ada = { provider: 'orcid', subject: 'ada' };
+    const grant = { namespace: pathOf('/a'), scopes: 1023 as never, inherit: true, notBefore: null, expires: null };
+    const principal = { kind: 'identity', identity: ada } as const;
+    const policy = load(policyOf([], [{ ...grant, principal, reason: null, place: null }]));
+    const actor = { ...LOCAL_ACTOR, kind: 'request', identities: [ada] } as const;
+    for (const context of ['/a//b', '/A', `/a/${'x'.repeat(64)}`] as never[]) {
+      const request = { family: 'resource', context, reach: 'subtree' } as const;
+      const seen = visibility(policy, { actor, request, at: 0 as DecideInput['at'] });
+      expect(seen).toEqual({ kind: 'none', step: 'canonicalize' });
+    }
+  });
+
   it('show and list for a resolved actor what they do for the actor', () => {
     fc.assert(
       fc.property(world, anyActor, anyActor, anyPath, anyInstant, (set, actor, other, context, at) => {

@@ -21,7 +21,7 @@ import {
 } from '../../engine/index.js';
 import type { PolicyGrant, PolicySet } from '../../engine/model/policy-set.js';
 import { makeMarks, scanPath } from '../../engine/model/scan-path.js';
-import { hashIdentity } from '../../engine/table/slots.js';
+import { packIdentity } from '../../engine/table/slots.js';
 import { oracleDecide } from './oracle/oracle.js';
 import { pathOf, policyOf } from './oracle/worlds.js';
 
@@ -79,9 +79,10 @@ function collide(
 
 describe('texts whose hashes are the same', () => {
   it('are distinguished: identities', () => {
+    const words = new Int32Array(128);
     const pairs = collide(
       (number) => `p${number.toString(36)}`,
-      (subject) => hashIdentity('orcid', subject),
+      (subject) => packIdentity({ provider: 'orcid', subject }, words, 0),
       6,
     );
     // Of three pairs both are named, of the others one.
@@ -142,6 +143,51 @@ describe('texts whose hashes are the same', () => {
       ['z', 'b:c'],
     ] as const)
       expect(ask(policy, { provider, subject }, '/x')).toBe('no_matching_grant');
+  });
+});
+
+describe('subjects', () => {
+  it('are told apart to the last unit, whatever their length and letters', () => {
+    const named = [
+      'a',
+      'ab',
+      'abc',
+      'abcd',
+      'é',
+      'aé',
+      '\u0141',
+      'a\u0141',
+      '\u{1d49c}',
+      'x'.repeat(255),
+      'x'.repeat(254),
+    ];
+    const others = [
+      '',
+      'a\0',
+      'ab\0',
+      'b',
+      'abd',
+      'A',
+      'aA',
+      'a\u0241',
+      '\u0041\u0001',
+      '\ud835',
+      'x'.repeat(256),
+      'x'.repeat(9999),
+    ];
+    const policy = load(
+      policyOf(
+        [],
+        named.map((subject) =>
+          grant('/n', { principal: { kind: 'identity', identity: { provider: 'orcid', subject } } }),
+        ),
+      ),
+    );
+    named.forEach((subject, i) => {
+      expect(ask(policy, { provider: 'orcid', subject }, '/n')).toBe(`g${String(i)}`);
+    });
+    for (const subject of others)
+      expect([subject, ask(policy, { provider: 'orcid', subject }, '/n')]).toEqual([subject, 'no_matching_grant']);
   });
 });
 
