@@ -1,6 +1,7 @@
 // Verified tables to the decision table. Everything is computed once, when a policy is loaded; nothing changes
 // afterwards.
 import type { HolderClasses } from '../model/holders.js';
+import { invariant } from '../model/invariant.js';
 import { subtreeEnds } from '../model/namespace-tree.js';
 import { listRows } from '../model/row-lists.js';
 import { hashUnit } from '../model/scan-path.js';
@@ -24,8 +25,12 @@ export interface BuiltTable {
   readonly texts: TableTexts;
 }
 
+/** By the bits of a place (steps.ts), and of an entry in the head of a run. */
+const MOST_GRANTS = 1 << 21;
+
 export function buildTable(tables: PolicyTables, holders: HolderClasses): BuiltTable {
   const { grants, identities, namespaces, roles, segments } = tables;
+  invariant(grants.id.length < MOST_GRANTS, 'places and entries fit into their bits');
   const principals = roles.name.length + identities.subject.length;
   const byNamespace = listRows(grants.namespace, namespaces.parent.length);
   const byPrincipal = listRows(grants.principal, principals, byNamespace.rows);
