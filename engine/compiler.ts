@@ -55,7 +55,7 @@ export { type PolicyTestFailure, type PolicyTestReport, runPolicyTests } from '.
 export { type HeldRegion, type Unknown, unknownPart, whatCan } from './prove/ask/what-can.js';
 export { unknownPlace } from './prove/ask/unknown-place.js';
 export { type Holder, whoCan, type WhoCanRequest } from './prove/ask/who-can.js';
-export type { ChainLink, HeldGrant } from './prove/cells/chains.js';
+export type { ChainLink, HeldGrant } from './prove/cells/held-grants.js';
 export type { Region } from './prove/cells/regions.js';
 export type { Witness, WitnessCells } from './prove/guardrails/witness.js';
 export type { WitnessPart, WitnessPerson } from './prove/guardrails/witness-people.js';

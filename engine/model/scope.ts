@@ -72,8 +72,8 @@ export function scopeSetOf(names: Iterable<ScopeName>): ScopeSet {
 }
 
 /** Names in the order of code points, as all lists that are sets are shown; the bits are in that of `SCOPES`. */
-export function scopeNames(set: ScopeSet): readonly ScopeName[] {
-  return BY_CODE_POINT.filter((name) => hasScope(set, name));
+export function scopeNames(set: number): readonly ScopeName[] {
+  return BY_CODE_POINT.filter((name) => (set & scopeBit(name)) !== 0);
 }
 
 export function unionScopes(a: ScopeSet, b: ScopeSet): ScopeSet {

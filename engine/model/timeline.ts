@@ -78,6 +78,11 @@ export function either(a: Timeline, b: Timeline): Timeline {
   return b === NOTHING ? a : combine(a, b, (x, y) => x | y);
 }
 
+/** The bits of the first that the second has not. */
+export function without(a: Timeline, b: Timeline): Timeline {
+  return b === NOTHING ? a : combine(a, b, (x, y) => x & ~y);
+}
+
 export function mapTimeline(timeline: Timeline, apply: (value: number) => number): Timeline {
   return combine(timeline, NOTHING, (value) => apply(value));
 }
@@ -121,17 +126,10 @@ export function bitsDuring(timeline: Timeline, { from, until }: Omit<Piece, 'val
 }
 
 /** The stretches with a value other than 0, in order. */
-export function piecesOf(timeline: Timeline): readonly Piece[] {
-  return stepsOf(timeline).filter((step) => step.value !== 0);
-}
-
-/** All stretches, those of value 0 included. */
-export function stepsOf(timeline: Timeline): readonly Piece[] {
-  return timeline.starts.map((from, i) => ({
-    from,
-    until: timeline.starts[i + 1] ?? Infinity,
-    value: timeline.values[i] ?? 0,
-  }));
+export function piecesOf({ starts, values }: Timeline): readonly Piece[] {
+  return starts
+    .map((from, i) => ({ from, until: starts[i + 1] ?? Infinity, value: values[i] ?? 0 }))
+    .filter(({ value }) => value !== 0);
 }
 
 function stepAt({ starts }: Timeline, instant: number): number {

@@ -1,19 +1,18 @@
 // The whole tree for one identity: in which regions it holds which scopes, and by which grants.
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
-import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { formatIdentity, GROUP_SUFFIX, type Identity } from '../../model/identity.js';
 import type { Instant } from '../../model/instant.js';
 import { invariant } from '../../model/invariant.js';
-import { ROOT, sortPaths } from '../../model/namespace.js';
+import { ROOT } from '../../model/namespace.js';
 import { nearest } from '../../diagnostics/nearest.js';
-import { type ScopeName, SCOPES } from '../../model/scope.js';
-import { type HeldGrant, makeHeldGrants } from '../cells/chains.js';
-import { makeFold } from '../cells/fold.js';
-import { grantsOf, holdingsNear, makeRights, type Rights, subtreeRows } from '../cells/holdings.js';
+import { type ScopeName, scopeNames } from '../../model/scope.js';
+import { NOTHING } from '../../model/timeline.js';
+import { EACH_SCOPE, foldRights } from '../cells/fold.js';
+import { type HeldGrant, makeHeldGrants } from '../cells/held-grants.js';
+import { carriers, grantsOf, holdingsIn, makeRights } from '../cells/holdings.js';
+import { identityRow, principalsOf } from '../cells/identities.js';
 import { makeNodes } from '../cells/nodes.js';
-import { walkRights } from '../cells/walk.js';
-import { carriers, compareExtents, type Region, scopesOf, toRegion } from '../cells/regions.js';
-import { principalsOf } from '../cells/identity-groups.js';
+import { comparePatches, type Region, toRegion } from '../cells/regions.js';
 
 export interface HeldRegion extends Region {
   readonly scopes: readonly ScopeName[];
@@ -32,37 +31,32 @@ export function whatCan(
   const prepared = preparedOf(policy);
   invariant(prepared !== null, 'only a compiled policy names identities');
   const principals = principalsOf(prepared, identity);
-  const rights = rightsOf(prepared, principals);
-  const { nodes } = rights;
-  const row = prepared.identityRows.get(identity.provider)?.get(identity.subject);
-  const own = row === undefined ? [] : [row];
-  const heldGrants = makeHeldGrants(prepared);
-  const rows = subtreeRows(nodes, 0);
-  const inForce = holdingsNear(rights, principals, rows).filter((holding) => holding.from <= at && at < holding.until);
+  // Other grants do not matter to this identity, so their namespaces are no nodes.
+  const paths = [...principals].flatMap((principal) =>
+    Array.from(
+      grantsOf(prepared, principal),
+      (grant) => prepared.paths[prepared.tables.grants.namespace[grant] ?? 0] ?? ROOT,
+    ),
+  );
+  const nodes = makeNodes(paths);
+  const places = [{ from: 0, until: nodes.paths.length }];
+  const inForce = holdingsIn(makeRights(prepared, nodes), principals, places).filter(
+    ({ from, until }) => from <= at && at < until,
+  );
   // The question is about one instant, so whatever is in force then is treated as always in force.
   const holdings = inForce.map((holding) => ({ ...holding, from: -Infinity, until: Infinity }));
-  const fold = makeFold(
-    nodes,
-    SCOPES.map((_, bit) => 1 << bit),
-  );
-  walkRights({ nodes, rows, sides: [holdings] }, (row, [here], [below]) => {
-    if (here !== undefined && below !== undefined) fold.visit(row, here, below);
+  const patches = foldRights({ nodes, places, sides: [holdings] }, EACH_SCOPE, ([held = NOTHING]) => held);
+  const row = identityRow(prepared, identity);
+  const heldGrants = makeHeldGrants(prepared);
+  return patches.toSorted(comparePatches).map((patch) => {
+    const { region } = patch;
+    const whole = carriers(nodes, holdings, patch).filter(
+      (holding) => holding.row <= region.row && (region.extent === 'exact' || holding.inherit),
+    );
+    const rows = whole.map(({ grant }) => grant).sort((a, b) => a - b);
+    const grants = heldGrants(row === undefined ? [] : [row], rows);
+    return { ...toRegion(nodes, region), scopes: scopeNames(patch.scopes), grants };
   });
-  return [...fold.finish()]
-    .sort(
-      (a, b) => a.region.row - b.region.row || compareExtents(a.region.extent, b.region.extent) || a.value - b.value,
-    )
-    .map((patch) => {
-      const { row, extent } = patch.region;
-      const whole = carriers(nodes, holdings, patch).filter(
-        (holding) => holding.row <= row && (extent === 'exact' || holding.inherit),
-      );
-      const grants = heldGrants(
-        own,
-        whole.map((holding) => holding.grant).sort((a, b) => a - b),
-      );
-      return { ...toRegion(nodes, patch.region), scopes: scopesOf(patch.value), grants };
-    });
 }
 
 /** What the policy does not know of an identity, which then holds nothing; `meant` is what is known and looks like it. */
@@ -86,13 +80,4 @@ export function unknownPart(policy: Policy, { provider, subject }: Identity): Un
   const folded = subject.toLowerCase();
   const meant = [...subjects.keys()].find((known) => known.toLowerCase() === folded);
   return { part: 'identity', meant: meant === undefined ? null : formatIdentity({ provider, subject: meant }) };
-}
-
-/** Uses only the namespaces of these principals' grants as nodes; other grants do not matter to this identity. */
-function rightsOf(policy: PreparedPolicy, principals: Int32Array): Rights {
-  const all = makeRights(policy, makeNodes());
-  const paths = [...principals].flatMap((principal) =>
-    Array.from(grantsOf(all, principal), (grant) => policy.paths[policy.tables.grants.namespace[grant] ?? 0] ?? ROOT),
-  );
-  return makeRights(policy, makeNodes(sortPaths(paths)));
 }

@@ -1,13 +1,14 @@
 // Everyone who holds a scope in a namespace, complete, with the grants that carry it.
 import { findGrants } from '../../evaluate/find-grants.js';
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { addTo } from '../../model/group.js';
 import type { Instant } from '../../model/instant.js';
 import { invariant } from '../../model/invariant.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { compareTexts } from '../../model/order.js';
 import { scopeBit, type ScopeName } from '../../model/scope.js';
-import { type HeldGrant, makeHeldGrants } from '../cells/chains.js';
-import { identityText, makeReach } from '../cells/identity-groups.js';
+import { type HeldGrant, makeHeldGrants } from '../cells/held-grants.js';
+import { identityText, makeReach } from '../cells/identities.js';
 
 export interface WhoCanRequest {
   readonly scope: ScopeName;
@@ -33,11 +34,7 @@ export function whoCan(policy: Policy, { scope, namespace, at }: WhoCanRequest):
   const reach = makeReach(prepared);
   const held = new Map<number, number[]>();
   for (const grant of findGrants(policy, everyone, { target: namespace, scopes: scopeBit(scope), at })) {
-    for (const identity of reach(prepared.tables.grants.principal[grant] ?? 0)) {
-      const grants = held.get(identity);
-      if (grants === undefined) held.set(identity, [grant]);
-      else grants.push(grant);
-    }
+    for (const identity of reach(prepared.tables.grants.principal[grant] ?? 0)) addTo(held, identity, grant);
   }
   const heldGrants = makeHeldGrants(prepared);
   return [...held]

@@ -4,7 +4,7 @@ import { firstFrom } from '../../model/row-lists.js';
 import type { PolicyTables } from '../../model/tables.js';
 import { SCOPES } from '../../model/scope.js';
 import { endOf, type Nodes } from './nodes.js';
-import type { RowRegion } from './regions.js';
+import type { Patch, RowRegion } from './regions.js';
 
 /** The namespace classes of a region. */
 export function countClasses(nodes: Nodes, { row, extent, except }: RowRegion): number {
@@ -16,9 +16,7 @@ export function countClasses(nodes: Nodes, { row, extent, except }: RowRegion): 
 }
 
 /** The instants at which some grant begins or ends, sorted: n of them cut time into n + 1 intervals. */
-export type Instants = Float64Array;
-
-export function instantsOf(policies: readonly PolicyTables[]): Instants {
+export function instantsOf(policies: readonly PolicyTables[]): Float64Array {
   const instants = new Set<number>();
   for (const { grants } of policies) {
     for (const instant of grants.notBefore) if (Number.isFinite(instant)) instants.add(instant);
@@ -27,41 +25,35 @@ export function instantsOf(policies: readonly PolicyTables[]): Instants {
   return Float64Array.from(instants).sort();
 }
 
-/** The intervals that begin before an instant; all of them for Infinity. */
-function intervalsBefore(instants: Instants, instant: number): number {
+/** The world in which patches are counted. */
+export interface CellSpace {
+  readonly nodes: Nodes;
+  readonly instants: Float64Array;
+}
+
+/** The cells of patches, for one identity. */
+export function countCells(space: CellSpace, patches: readonly Patch[]): bigint {
+  return patches.reduce((cells, { region, scopes, from, until }) => {
+    const intervals = intervalsBefore(space, until) - intervalsBefore(space, from);
+    return cells + BigInt(countClasses(space.nodes, region)) * BigInt(countBits(scopes)) * BigInt(intervals);
+  }, 0n);
+}
+
+/** The intervals that begin before an instant of the space; all of them for Infinity. */
+function intervalsBefore({ instants }: CellSpace, instant: number): number {
   if (instant === -Infinity) return 0;
   if (instant === Infinity) return instants.length + 1;
   return firstFrom(instants.length, (i) => (instants[i] ?? Infinity) >= instant) + 1;
 }
 
-/** The intervals of a stretch of time that begins and ends at instants or is open. */
-export function countIntervals(instants: Instants, stretch: { readonly from: number; readonly until: number }): number {
-  return intervalsBefore(instants, stretch.until) - intervalsBefore(instants, stretch.from);
-}
-
-export function countScopes(scopes: number): number {
+function countBits(scopes: number): number {
   let count = 0;
   for (let left = scopes; left !== 0; left &= left - 1) count += 1;
   return count;
 }
 
-/** The world in which patches are counted. */
-export interface CellSpace {
-  readonly nodes: Nodes;
-  readonly instants: Instants;
-}
-
-/** The cells of scopes in a region and a stretch of time, for one identity. */
-export function countCells(
-  space: CellSpace,
-  patch: { readonly region: RowRegion; readonly from: number; readonly until: number; readonly value: number },
-): bigint {
-  const classes = BigInt(countClasses(space.nodes, patch.region));
-  return classes * BigInt(countScopes(patch.value)) * BigInt(countIntervals(space.instants, patch));
-}
-
 /** All cells there are. */
-export function countAllCells(space: CellSpace, identities: number): bigint {
-  const classes = space.nodes.classesBefore.at(-1) ?? 0;
-  return BigInt(identities) * BigInt(classes) * BigInt(SCOPES.length) * BigInt(space.instants.length + 1);
+export function countAllCells({ nodes, instants }: CellSpace, identities: number): bigint {
+  const classes = nodes.classesBefore.at(-1) ?? 0;
+  return BigInt(identities) * BigInt(classes) * BigInt(SCOPES.length) * BigInt(instants.length + 1);
 }

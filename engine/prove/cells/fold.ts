@@ -1,9 +1,7 @@
 // Cells to regions: what differs from node to node, in path order, becomes a few disjoint regions by one fixed rule
 // (docs/meaning.md "Cells"). A node that is as its surroundings belongs to their region; one that is not is left out of it,
 // with its subtree, and starts its own.
-import { countClasses } from './count-cells.js';
-import type { Extent, RowRegion } from './regions.js';
-import { endOf, type Nodes } from './nodes.js';
+import { SCOPES } from '../../model/scope.js';
 import {
   bitsOf,
   isNothing,
@@ -13,49 +11,67 @@ import {
   sameTimeline,
   type Timeline,
 } from '../../model/timeline.js';
+import { countClasses } from './count-cells.js';
+import { endOf, type Nodes } from './nodes.js';
+import { type Extent, type Patch, type PlaceKey, placeKey, type RowRegion } from './regions.js';
+import { type Walk, walkRights } from './walk.js';
 
-/** A value other than 0 throughout a region and a stretch of time. */
-export interface Patch {
-  readonly region: RowRegion;
-  readonly from: number;
-  readonly until: number;
-  readonly value: number;
-}
+/** By single scopes: a scope that differs somewhere does not break up the regions of the others. */
+export const EACH_SCOPE: readonly number[] = SCOPES.map((_, bit) => 1 << bit);
 
 export interface Fold {
   /**
-   * To be called for nodes in path order, with the values at the node and below it. A node that is not visited has the values of
-   * the node above it; at the start they are 0.
+   * To be called for nodes in path order, with the scopes at the node and below it. A node that is not visited has those
+   * of the node above it; at the start there are none.
    */
   readonly visit: (row: number, at: Timeline, below: Timeline) => void;
   /** The patches: disjoint, and exactly what was visited. Ends the fold. */
   readonly finish: () => readonly Patch[];
 }
 
-/**
- * `planes` are sets of bits that are folded apart from each other; patches that then agree in region and time are joined.
- * By single scopes, a scope that differs somewhere does not break up the regions of the others.
- */
+/** What a walk meets, measured and folded. */
+export function foldRights(
+  walk: Walk,
+  planes: readonly number[],
+  measure: (sides: readonly Timeline[]) => Timeline,
+): readonly Patch[] {
+  const fold = makeFold(walk.nodes, planes);
+  walkRights(walk, (row, at, below) => {
+    fold.visit(row, measure(at), measure(below));
+  });
+  return fold.finish();
+}
+
+/** `planes` are sets of scopes that are folded apart from each other; patches that then agree in region and time are joined. */
 export function makeFold(nodes: Nodes, planes: readonly number[]): Fold {
-  const folds = planes.map((plane): { readonly plane: number; fold: PlaneFold | null } => ({ plane, fold: null }));
+  const folds = planes.map((plane) => ({ plane, fold: makePlane(nodes) }));
   return {
     visit: (row, at, below) => {
       const bits = bitsOf(at) | bitsOf(below);
-      for (const folded of folds) {
-        const { plane } = folded;
+      for (const { plane, fold } of folds) {
         // Nothing inside nothing.
-        if ((bits & plane) === 0 && (folded.fold?.isIdle(row) ?? true)) continue;
-        folded.fold ??= makePlane(nodes);
-        const here = mapTimeline(at, (value) => value & plane);
-        folded.fold.visit(row, here, at === below ? here : mapTimeline(below, (value) => value & plane));
+        if ((bits & plane) === 0 && fold.isIdle(row)) continue;
+        const inPlane = (whole: Timeline): Timeline =>
+          (bits & ~plane) === 0 ? whole : mapTimeline(whole, (value) => value & plane);
+        fold.visit(row, inPlane(at), inPlane(below));
       }
     },
-    finish: () => joinPlanes(folds.flatMap(({ fold }) => (fold === null ? [] : [fold.finish()]))),
+    finish: () => {
+      const [first = [], ...more] = folds.map(({ fold }) => fold.finish()).filter((patches) => patches.length > 0);
+      if (more.length === 0) return first;
+      const joined = new Map<PlaceKey, Patch>();
+      for (const patch of [first, ...more].flat()) {
+        const key = placeKey(patch);
+        const known = joined.get(key);
+        joined.set(key, known === undefined ? patch : { ...known, scopes: known.scopes | patch.scopes });
+      }
+      return [...joined.values()];
+    },
   };
 }
 
 interface OpenRegion {
-  readonly region: { readonly row: number; readonly extent: Extent; readonly except: number[] };
+  readonly region: RowRegion & { readonly except: number[] };
   readonly timeline: Timeline;
 }
 
@@ -79,47 +95,20 @@ function makePlane(nodes: Nodes): PlaneFold {
       for (let top = frames.at(-1); top !== undefined && top.end <= row; top = frames.at(-1)) frames.pop();
       const around = frames.at(-1);
       const inherited = around?.below ?? NOTHING;
+      const end = endOf(nodes, row);
       // Where no path lies below, nothing there can differ from anything.
-      const down = nodes.hasBelow[row] === 0 && !hasRowsBelow(nodes, row) ? inherited : below;
+      const down = nodes.hasBelow[row] === 0 && end === row + 1 ? inherited : below;
       if (sameTimeline(at, inherited) && sameTimeline(down, inherited)) return;
       around?.region?.region.except.push(row);
       const whole = sameTimeline(at, down);
       if (!whole) open(row, 'exact', at);
-      frames.push({ end: endOf(nodes, row), below: down, region: open(row, whole ? 'subtree' : 'below', down) });
+      frames.push({ end, below: down, region: open(row, whole ? 'subtree' : 'below', down) });
     },
     finish: () =>
       regions
         .filter(({ region }) => countClasses(nodes, region) > 0)
         .flatMap(({ region, timeline }) =>
-          piecesOf(timeline).map(({ from, until, value }) => ({ region, from, until, value })),
+          piecesOf(timeline).map(({ from, until, value }) => ({ region, from, until, scopes: value })),
         ),
   };
-}
-
-function hasRowsBelow(nodes: Nodes, row: number): boolean {
-  return endOf(nodes, row) > row + 1;
-}
-
-function joinPlanes(planes: readonly (readonly Patch[])[]): readonly Patch[] {
-  const [first, ...more] = planes.filter((patches) => patches.length > 0);
-  if (more.length === 0) return first ?? [];
-  const joined = new Map<PlaceKey, Patch>();
-  for (const patch of planes.flat()) {
-    const key = placeKey(patch);
-    const known = joined.get(key);
-    joined.set(key, known === undefined ? patch : { ...known, value: known.value | patch.value });
-  }
-  return [...joined.values()];
-}
-
-/** Most patches are whole regions for all time. Their key is a number, because building texts would take most of the time. */
-export type PlaceKey = number | string;
-
-const EXTENTS: readonly Extent[] = ['exact', 'below', 'subtree'];
-
-/** A key that two patches share exactly if region and stretch of time are the same. */
-export function placeKey({ region: { row, extent, except }, from, until }: Patch): PlaceKey {
-  const place = row * EXTENTS.length + EXTENTS.indexOf(extent);
-  if (except.length === 0 && from === -Infinity && until === Infinity) return place;
-  return `${String(place)} ${except.join()} ${String(from)} ${String(until)}`;
 }

@@ -1,5 +1,6 @@
 // Who is in which role, followed in both directions, straight from the member edges. Loading groups identities only by
 // roles that have grants; exemptions, causes and edits need the others too.
+import { addTo } from '../../model/group.js';
 import { firstFrom, listRows, type RowLists, rowsOf } from '../../model/row-lists.js';
 import type { PolicyTables } from '../../model/tables.js';
 
@@ -33,12 +34,24 @@ export function isMember(membership: Membership, role: number, principal: number
   return memberAt(firstFrom(edges.length, (i) => memberAt(i) >= principal)) === principal;
 }
 
-/** These principals and every role that one of them is in, however deep. */
+/** Every role that one of these principals is in, however deep, with the edges that lead to it: from the nearest first. */
+export function edgesAbove(
+  membership: Membership,
+  principals: Iterable<number>,
+): ReadonlyMap<number, readonly number[]> {
+  const edges = new Map<number, number[]>();
+  for (const principal of withRolesAbove(membership, principals))
+    for (const edge of edgesOfMember(membership, principal))
+      addTo(edges, membership.tables.members.role[edge] ?? 0, edge);
+  return edges;
+}
+
+/** These principals and every role that one of them is in, however deep; the nearest first. */
 export function withRolesAbove(membership: Membership, principals: Iterable<number>): ReadonlySet<number> {
   const reached = new Set(principals);
   // A set is walked in order of insertion, also over what is added meanwhile.
   for (const principal of reached) {
-    for (const edge of rowsOf(membership.byMember, principal)) reached.add(membership.tables.members.role[edge] ?? 0);
+    for (const edge of edgesOfMember(membership, principal)) reached.add(membership.tables.members.role[edge] ?? 0);
   }
   return reached;
 }

@@ -1,7 +1,7 @@
 // The namespace nodes of exact answers (docs/meaning.md "Cells"): the root and every namespace that a grant names, in path
 // order, so that a subtree is one run of rows. Every other path behaves as its nearest node at or above it, from below.
-import { comparePaths, type NamespacePath, parentOf, ROOT } from '../../model/namespace.js';
-import { childrenThatFit } from '../../model/namespace-tree.js';
+import { isWithin, type NamespacePath, parentOf, ROOT, sortPaths } from '../../model/namespace.js';
+import { childrenThatFit, subtreeEnds } from '../../model/namespace-tree.js';
 
 /** Rows of nodes are in path order; row 0 is the root. */
 export interface Nodes {
@@ -17,46 +17,24 @@ export interface Nodes {
   readonly classesBefore: Float64Array;
 }
 
-/** Of the root and what is in any of these lists, each of which is in path order. */
-export function makeNodes(...lists: readonly (readonly NamespacePath[])[]): Nodes {
-  const paths = lists.reduce(mergePaths, [ROOT]);
-  const rowOf = new Map(paths.map((path, row) => [path, row]));
+/** Of the root and these. */
+export function makeNodes(named: readonly NamespacePath[]): Nodes {
+  const paths = sortPaths([ROOT, ...named]);
   const parent = new Int32Array(paths.length).fill(-1);
-  const end = new Int32Array(paths.length).fill(paths.length);
-  const directChildren = new Int32Array(paths.length);
-  const open: number[] = [];
+  const children = new Int32Array(paths.length);
   paths.forEach((path, row) => {
-    for (let top = open.at(-1); top !== undefined && !isBelow(path, paths[top] ?? ROOT); top = open.at(-1)) {
-      end[top] = row;
-      open.pop();
-    }
-    const above = open.at(-1) ?? -1;
+    let above = row - 1;
+    while (above >= 0 && !isWithin(path, paths[above] ?? ROOT)) above = parent[above] ?? -1;
     parent[row] = above;
-    if (above >= 0 && parentOf(path) === paths[above]) directChildren[above] = (directChildren[above] ?? 0) + 1;
-    open.push(row);
+    if (above >= 0 && parentOf(path) === paths[above]) children[above] = (children[above] ?? 0) + 1;
   });
-  const hasBelow = Uint8Array.from(paths, (path, row) => (roomBelow(path) > (directChildren[row] ?? 0) ? 1 : 0));
+  const hasBelow = Uint8Array.from(paths, (path, row) => (roomBelow(path) > (children[row] ?? 0) ? 1 : 0));
   const classesBefore = new Float64Array(paths.length + 1);
   hasBelow.forEach((below, row) => {
     classesBefore[row + 1] = (classesBefore[row] ?? 0) + 1 + below;
   });
-  return { paths, rowOf, parent, end, hasBelow, classesBefore };
-}
-
-function mergePaths(a: readonly NamespacePath[], b: readonly NamespacePath[]): readonly NamespacePath[] {
-  const merged: NamespacePath[] = [];
-  for (let i = 0, k = 0; i < a.length || k < b.length;) {
-    const [left, right] = [a[i], b[k]];
-    const order = left === undefined ? 1 : right === undefined ? -1 : comparePaths(left, right);
-    if (order <= 0) i += 1;
-    if (order >= 0) k += 1;
-    merged.push((order <= 0 ? left : right) ?? ROOT);
-  }
-  return merged;
-}
-
-function isBelow(path: NamespacePath, node: NamespacePath): boolean {
-  return node === ROOT || (path.startsWith(node) && path.charCodeAt(node.length) === 0x2f);
+  const rowOf = new Map(paths.map((path, row) => [path, row]));
+  return { paths, rowOf, parent, end: subtreeEnds(parent), hasBelow, classesBefore };
 }
 
 /** How many children a path can have. If all of them are nodes, no other path has this node as its nearest one above. */

@@ -1,10 +1,10 @@
-// Regions of the namespace tree, over rows of nodes and as outsiders read them (docs/meaning.md "Cells"), and which grants carry
-// something in one.
+// Regions of the namespace tree, over rows of nodes and as outsiders read them (docs/meaning.md "Cells"), and patches: what
+// is the same throughout a region and a stretch of time.
 import { type Instant, instantOf } from '../../model/instant.js';
 import type { NamespacePath } from '../../model/namespace.js';
-import { type ScopeName, SCOPES } from '../../model/scope.js';
-import { firstAt, type Holding } from './holdings.js';
-import { endOf, type Nodes, pathAt, rowsAbove } from './nodes.js';
+import { compareNumbers } from '../../model/order.js';
+import { type ScopeName, scopeNames } from '../../model/scope.js';
+import { type Nodes, pathAt } from './nodes.js';
 
 /** `exact`: the namespace alone; `below`: everything below it, without it; `subtree`: both. */
 export type Extent = 'exact' | 'subtree' | 'below';
@@ -15,6 +15,14 @@ export interface RowRegion {
   readonly extent: Extent;
   /** Rows of the subtrees that are left out, in path order; none of them lies in another. */
   readonly except: readonly number[];
+}
+
+/** Scopes throughout a region and a stretch of time. */
+export interface Patch {
+  readonly region: RowRegion;
+  readonly from: number;
+  readonly until: number;
+  readonly scopes: number;
 }
 
 /** A region as outsiders read it (docs/meaning.md "Cells"). */
@@ -29,58 +37,42 @@ export function toRegion(nodes: Nodes, { row, extent, except }: RowRegion): Regi
   return except.length === 0 ? region : { ...region, except: except.map((left) => pathAt(nodes, left)) };
 }
 
-const EXTENT_ORDER: ReadonlyMap<Extent, number> = new Map<Extent, number>([
-  ['subtree', 0],
-  ['exact', 1],
-  ['below', 2],
-]);
-
-/** The subtree first, then the namespace alone, then what is below it. */
-export function compareExtents(a: Extent, b: Extent): number {
-  return (EXTENT_ORDER.get(a) ?? 0) - (EXTENT_ORDER.get(b) ?? 0);
+/** The rest of a patch as outsiders read it. */
+export interface ScopesThen {
+  readonly scopes: readonly ScopeName[];
+  /** Null is open. */
+  readonly from: Instant | null;
+  readonly until: Instant | null;
 }
 
-/** Those of the holdings (sorted by node) that give any of the scopes somewhere in a region and a stretch of time. */
-export function carriers(
-  nodes: Nodes,
-  holdings: readonly Holding[],
-  place: { readonly region: RowRegion; readonly from: number; readonly until: number; readonly value: number },
-): readonly Holding[] {
-  const { row, extent, except } = place.region;
-  const end = extent === 'exact' ? row + 1 : endOf(nodes, row);
-  const found: Holding[] = [];
-  const take = (holding: Holding): void => {
-    const overlaps = holding.from < place.until && place.from < holding.until && holding.from < holding.until;
-    if (overlaps && (holding.scopes & place.value) !== 0) found.push(holding);
-  };
-  for (const above of rowsAbove(nodes, row)) {
-    for (let i = firstAt(holdings, above); holdings[i]?.row === above; i += 1) {
-      const holding = holdings[i];
-      if (holding?.inherit === true) take(holding);
-    }
-  }
-  // What is left out is in path order, as the holdings are: both are passed over once, and what lies inside is skipped.
-  let passed = 0;
-  for (let i = firstAt(holdings, row); i < holdings.length;) {
-    const holding = holdings[i];
-    if (holding === undefined || holding.row >= end) break;
-    let left = except[passed];
-    for (; left !== undefined && endOf(nodes, left) <= holding.row; left = except[passed]) passed += 1;
-    if (left !== undefined && left <= holding.row) {
-      i = firstAt(holdings, endOf(nodes, left));
-      continue;
-    }
-    if (holding.row !== row || extent !== 'below' || holding.inherit) take(holding);
-    i += 1;
-  }
-  return found;
-}
-
-/** Scopes of bits, in the order of code points. */
-export function scopesOf(bits: number): readonly ScopeName[] {
-  return SCOPES.filter((_, bit) => (bits & (1 << bit)) !== 0).sort();
+export function toScopesThen({ scopes, from, until }: Omit<Patch, 'region'>): ScopesThen {
+  return { scopes: scopeNames(scopes), from: openOr(from), until: openOr(until) };
 }
 
 export function openOr(instant: number): Instant | null {
   return Number.isFinite(instant) ? instantOf(instant) : null;
+}
+
+/** The subtree first, then the namespace alone, then what is below it. */
+const EXTENTS: readonly Extent[] = ['subtree', 'exact', 'below'];
+
+/** In path order, then by time. */
+export function comparePatches(a: Patch, b: Patch): number {
+  return (
+    a.region.row - b.region.row ||
+    EXTENTS.indexOf(a.region.extent) - EXTENTS.indexOf(b.region.extent) ||
+    compareNumbers(a.from, b.from) ||
+    compareNumbers(a.until, b.until) ||
+    a.scopes - b.scopes
+  );
+}
+
+/** Most patches are whole regions for all time. Their key is a number, because building texts would take most of the time. */
+export type PlaceKey = number | string;
+
+/** A key that two patches share exactly if region and stretch of time are the same. */
+export function placeKey({ region: { row, extent, except }, from, until }: Patch): PlaceKey {
+  const place = row * EXTENTS.length + EXTENTS.indexOf(extent);
+  if (except.length === 0 && from === -Infinity && until === Infinity) return place;
+  return `${String(place)} ${except.join()} ${String(from)} ${String(until)}`;
 }

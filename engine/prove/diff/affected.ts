@@ -1,198 +1,127 @@
 // Who can have gained or lost anything between two policies, grouped by what they hold near the changes, and where to
 // look. Work grows with what was changed: identities whose grants are all the same, and places away from every change,
 // are passed over.
-import { compareGrants, type GrantChanges } from './changed-grants.js';
-import { type Change, grantsOf, outermost, type Rows } from '../cells/holdings.js';
-import type { PolicyPair, Side } from './policy-pair.js';
+import { groupBy } from '../../model/group.js';
+import { grantsOf, type Holding, holdingOf, outermost, type Rows } from '../cells/holdings.js';
+import { principalsOfClass } from '../cells/identities.js';
+import type { PolicyPair, Side, SideName } from './policy-pair.js';
 
 /** Identities that hold the same near all changes, in either policy. */
-export interface AffectedGroup {
-  /** Common numbers, sorted. */
+export interface AffectedGroup extends Principals {
   readonly identities: readonly number[];
-  /** Rows of principals in the old policy, as far as they have grants near a change. */
-  readonly before: Int32Array;
-  readonly after: Int32Array;
   /** Where its rights may differ: disjoint runs of rows in path order, each a node alone or with its subtree. */
   readonly places: () => readonly Rows[];
 }
 
-export interface Affected {
-  readonly groups: readonly AffectedGroup[];
-  readonly changes: GrantChanges;
-}
-
-export function findAffected(pair: PolicyPair): Affected {
-  const changes = compareGrants(pair);
-  const compared: Compared = {
-    pair,
-    changes,
-    touched: {
-      old: principalsOfGrants(pair.old, changes.oldDiffers),
-      new: principalsOfGrants(pair.new, changes.newDiffers),
-    },
-  };
-  const { candidates, all } = findCandidates(compared);
-  const near = markNear(pair, all);
-  const groups = new Map<string, AffectedGroup & { readonly identities: number[] }>();
-  for (const candidate of candidates) {
-    const before = candidate.before.filter((row) => near.old[row] === 1);
-    const after = candidate.after.filter((row) => near.new[row] === 1);
-    const key = `${before.join()}|${after.join()}`;
-    const known = groups.get(key);
-    if (known !== undefined) for (const identity of candidate.identities) known.identities.push(identity);
-    else {
-      const places = (): readonly Rows[] =>
-        outermost(pair.space.nodes, changesOf(compared, differingPrincipals(compared, candidate)));
-      groups.set(key, { identities: [...candidate.identities], before, after, places });
-    }
-  }
-  for (const { identities } of groups.values()) identities.sort((a, b) => a - b);
-  return { groups: [...groups.values()], changes };
-}
-
-interface Compared {
-  readonly pair: PolicyPair;
-  readonly changes: GrantChanges;
-  /** 1 for the principals of each policy with a grant that differs. */
-  readonly touched: { readonly old: Uint8Array; readonly new: Uint8Array };
-}
-
-/** Rows of principals in each policy. */
-interface Principals {
-  readonly before: Int32Array;
-  readonly after: Int32Array;
-}
+/** In each policy: of some identities all that they are or are in, or those that have grants near a change. */
+type Principals = Readonly<Record<SideName, Int32Array>>;
 
 interface Candidate extends Principals {
   readonly identities: readonly number[];
+  /** Never empty. */
+  readonly differing: readonly Differing[];
 }
 
-/** Classes of holders of either policy that do not hold the very same grants in both, and all that differs for anybody. */
-function findCandidates(compared: Compared): {
-  readonly candidates: readonly Candidate[];
-  readonly all: readonly Change[];
-} {
-  const { pair } = compared;
-  const candidates: Candidate[] = [];
-  // Each principal once, with all of its grants if anybody has it on one side alone.
-  const known = { old: new Map<number, Differing>(), new: new Map<number, Differing>() };
-  for (const { old, new: after, identities } of pairClasses(pair)) {
-    const candidate = { before: principalsOf(pair.old, old), after: principalsOf(pair.new, after), identities };
-    if (holdTheSame(compared, candidate)) continue;
-    const differing = differingPrincipals(compared, candidate);
-    if (differing.length > 0) candidates.push(candidate);
-    for (const one of differing) {
-      const before = known[one.side].get(one.principal);
-      if (before === undefined || (one.alone && !before.alone)) known[one.side].set(one.principal, one);
-    }
-  }
-  return { candidates, all: changesOf(compared, [...known.old.values(), ...known.new.values()]) };
-}
-
-/** A principal of one side that has grants: some that differ, or all of them where it is held on this side alone. */
+/** A principal that has grants which differ: some, or all of them if those who hold it do so on this side alone. */
 interface Differing {
-  readonly side: 'old' | 'new';
+  readonly side: SideName;
   readonly principal: number;
   readonly alone: boolean;
 }
 
-function differingPrincipals({ pair, touched }: Compared, { before, after }: Principals): readonly Differing[] {
-  const commonBefore = new Set(before.map((row) => pair.old.principalOf[row] ?? -1));
-  const commonAfter = new Set(after.map((row) => pair.new.principalOf[row] ?? -1));
-  const found: Differing[] = [];
-  for (const principal of before) {
-    const alone = !commonAfter.has(pair.old.principalOf[principal] ?? -1);
-    const differs = alone ? grantsOf(pair.old.rights, principal).length > 0 : touched.old[principal] === 1;
-    if (differs) found.push({ side: 'old', principal, alone });
-  }
-  for (const principal of after) {
-    const alone = !commonBefore.has(pair.new.principalOf[principal] ?? -1);
-    const differs = alone ? grantsOf(pair.new.rights, principal).length > 0 : touched.new[principal] === 1;
-    if (differs) found.push({ side: 'new', principal, alone });
-  }
-  return found;
-}
-
-/** The differing grants of these principals. If a principal was added or removed, all of its grants differ. */
-function changesOf({ pair, changes }: Compared, differing: readonly Differing[]): readonly Change[] {
-  const found: Change[] = [];
-  for (const { side, principal, alone } of differing) {
-    const { rights, policy } = pair[side];
-    const differs = side === 'old' ? changes.oldDiffers : changes.newDiffers;
-    for (const grant of grantsOf(rights, principal)) {
-      if (!alone && differs[grant] !== 1) continue;
-      found.push({ row: rights.rowOfGrant[grant] ?? 0, inherit: policy.tables.grants.inherit[grant] === 1 });
-    }
-  }
-  return found;
-}
-
-/** Rows and common numbers are in the same order, so that two lists are alike exactly if they are so place by place. */
-function holdTheSame({ pair, touched }: Compared, { before, after }: Principals): boolean {
-  return (
-    before.length === after.length &&
-    before.every(
-      (row, i) => touched.old[row] !== 1 && pair.old.principalOf[row] === pair.new.principalOf[after[i] ?? 0],
-    ) &&
-    after.every((row) => touched.new[row] !== 1)
-  );
-}
-
-function principalsOfGrants(side: Side, differs: Uint8Array): Uint8Array {
-  const touched = new Uint8Array(side.principalOf.length);
-  differs.forEach((one, grant) => {
-    if (one === 1) touched[side.policy.tables.grants.principal[grant] ?? 0] = 1;
+export function findAffected(pair: PolicyPair): readonly AffectedGroup[] {
+  const candidates = findCandidates(pair);
+  const all = new Map(candidates.flatMap(({ differing }) => differing.map((one) => [keyOf(one), one])));
+  const near = nearTo(pair, changesOf(pair, all.values()));
+  const nearby = candidates.map((candidate) => ({
+    ...candidate,
+    old: candidate.old.filter((principal) => near.old[principal] === 1),
+    new: candidate.new.filter((principal) => near.new[principal] === 1),
+  }));
+  const groups = groupBy(nearby, (candidate) => `${candidate.old.join()}|${candidate.new.join()}`);
+  return [...groups.values()].flatMap((alike) => {
+    const [first] = alike;
+    if (first === undefined) return [];
+    const places = (): readonly Rows[] => outermost(pair.nodes, changesOf(pair, first.differing));
+    const identities = alike.flatMap((candidate) => candidate.identities).sort((a, b) => a - b);
+    return [{ old: first.old, new: first.new, identities, places }];
   });
-  return touched;
 }
 
-interface PairClass {
-  /** Class of holders in the old policy; -1 for those who hold nothing there. */
-  readonly old: number;
-  readonly new: number;
-  readonly identities: readonly number[];
-}
-
-/** The identities of either policy by their classes in both. */
-function pairClasses(pair: PolicyPair): readonly PairClass[] {
-  const classOf = ({ policy, identityRow }: Side, identity: number): number => {
-    const row = identityRow[identity] ?? -1;
-    return row < 0 ? -1 : (policy.holders.classOf[row] ?? -1);
+/** Classes of holders that do not hold the very same grants in both policies. */
+function findCandidates(pair: PolicyPair): readonly Candidate[] {
+  const touched = {
+    old: principalsOfGrants(pair.old, pair.old.differs),
+    new: principalsOfGrants(pair.new, pair.new.differs),
   };
+  const classIn = ({ policy }: Side, identity: number): number => policy.holders.classOf[identity] ?? -1;
   const width = pair.new.policy.holders.count + 1;
-  const classes = new Map<number, PairClass & { readonly identities: number[] }>();
-  for (let identity = 0; identity < pair.identities; identity += 1) {
-    const [old, after] = [classOf(pair.old, identity), classOf(pair.new, identity)];
-    const key = (old + 1) * width + after + 1;
-    const known = classes.get(key);
-    if (known === undefined) classes.set(key, { old, new: after, identities: [identity] });
-    else known.identities.push(identity);
-  }
-  return [...classes.values()];
+  const classes = groupBy(
+    Array.from({ length: pair.identities }, (_, identity) => identity),
+    (identity) => (classIn(pair.old, identity) + 1) * width + classIn(pair.new, identity) + 1,
+  );
+  return [...classes.values()].flatMap((identities) => {
+    const [first = 0] = identities;
+    const held = {
+      old: principalsOfClass(pair.old.policy, classIn(pair.old, first)),
+      new: principalsOfClass(pair.new.policy, classIn(pair.new, first)),
+    };
+    const differing = [...differingOn('old', held, touched), ...differingOn('new', held, touched)];
+    return differing.length === 0 ? [] : [{ ...held, identities, differing }];
+  });
 }
 
-const NO_PRINCIPALS = new Int32Array(0);
+function differingOn(
+  side: SideName,
+  held: Principals,
+  touched: Readonly<Record<SideName, Uint8Array>>,
+): readonly Differing[] {
+  const others = held[side === 'old' ? 'new' : 'old'];
+  const found: Differing[] = [];
+  let at = 0;
+  // Both lists are sorted.
+  for (const principal of held[side]) {
+    while ((others[at] ?? Infinity) < principal) at += 1;
+    const alone = others[at] !== principal;
+    if (alone || touched[side][principal] === 1) found.push({ side, principal, alone });
+  }
+  return found;
+}
 
-function principalsOf({ policy: { holders } }: Side, holder: number): Int32Array {
-  return holder < 0 ? NO_PRINCIPALS : holders.principals.subarray(holders.start[holder], holders.start[holder + 1]);
+function keyOf({ side, principal, alone }: Differing): number {
+  return 4 * principal + (side === 'old' ? 2 : 0) + (alone ? 1 : 0);
+}
+
+/** The differing grants of these principals. */
+function changesOf(pair: PolicyPair, differing: Iterable<Differing>): readonly Holding[] {
+  return Array.from(differing, ({ side, principal, alone }) => {
+    const grants = grantsOf(pair[side].policy, principal);
+    const changed = alone ? grants : grants.filter((grant) => pair[side].differs[grant] === 1);
+    return Array.from(changed, (grant) => holdingOf(pair[side], grant));
+  }).flat();
+}
+
+/** 1 for the principals with one of these grants. */
+function principalsOfGrants({ policy, hasRole }: Side, grants: Uint8Array): Uint8Array {
+  const found = new Uint8Array(hasRole.length + policy.tables.identities.subject.length);
+  grants.forEach((one, grant) => {
+    if (one === 1) found[policy.tables.grants.principal[grant] ?? 0] = 1;
+  });
+  return found;
 }
 
 /** 1 for the principals of each policy with a grant that counts where something changed. */
-function markNear(
-  pair: PolicyPair,
-  changes: readonly Change[],
-): { readonly old: Uint8Array; readonly new: Uint8Array } {
-  const { nodes } = pair.space;
-  const marked = new Uint8Array(nodes.paths.length);
-  for (const { from, until } of outermost(nodes, changes)) {
+function nearTo(pair: PolicyPair, changes: readonly Holding[]): Readonly<Record<SideName, Uint8Array>> {
+  const { parent, paths } = pair.nodes;
+  const marked = new Uint8Array(paths.length);
+  for (const { from, until } of outermost(pair.nodes, changes)) {
     marked.fill(1, from, until);
-    for (let row = nodes.parent[from] ?? -1; row >= 0 && marked[row] === 0; row = nodes.parent[row] ?? -1)
-      marked[row] = 1;
+    for (let row = parent[from] ?? -1; row >= 0 && marked[row] === 0; row = parent[row] ?? -1) marked[row] = 1;
   }
-  const principals = (side: Side): Uint8Array =>
+  const near = (side: Side): Uint8Array =>
     principalsOfGrants(
       side,
-      Uint8Array.from(side.rights.rowOfGrant, (row) => marked[row] ?? 0),
+      Uint8Array.from(side.rowOfGrant, (row) => marked[row] ?? 0),
     );
-  return { old: principals(pair.old), new: principals(pair.new) };
+  return { old: near(pair.old), new: near(pair.new) };
 }

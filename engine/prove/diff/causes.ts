@@ -1,12 +1,13 @@
 // Why a cell was gained or lost: the grants, members and roles that one policy has and the other has not. What is lost from
 // the old to the new policy is what would be gained on the way back, so there is one search for both.
-import { grantRefs } from '../cells/grant-refs.js';
-import { changedFields, type GrantChanges, type GrantField } from './changed-grants.js';
-import { identityText } from '../cells/identity-groups.js';
+import { remember } from '../../model/group.js';
 import { type Holding, holdingOf } from '../cells/holdings.js';
-import { edgesOfMember, isMember, makeMembership, type Membership } from '../cells/membership.js';
+import { placeOf } from '../cells/held-grants.js';
+import { identityText } from '../cells/identities.js';
+import { edgesAbove, isMember } from '../cells/membership.js';
 import { endOf } from '../cells/nodes.js';
-import type { PolicyPair, Side } from './policy-pair.js';
+import type { Patch } from '../cells/regions.js';
+import { changedFields, type GrantField, type PolicyPair, type Side, type SideName } from './policy-pair.js';
 
 export type ChangeKind = 'added' | 'removed' | 'changed';
 
@@ -31,138 +32,86 @@ export type Cause = Placed &
     | { readonly change: 'added' | 'removed'; readonly kind: 'role'; readonly role: string }
   );
 
-/** What some identities have on one side alone. */
-export interface Difference {
-  readonly from: number;
-  readonly until: number;
-  readonly value: number;
-}
-
-/** `gained` is what the new policy has and the old has not, `lost` the other way round. */
-export type Direction = 'gained' | 'lost';
-
-/** Where causes are looked for: the grants that carry the difference, of the side that has it. */
+/** Where causes are looked for: on the side that has the difference, the grants that carry it there. */
 export interface Search {
-  readonly direction: Direction;
-  readonly difference: Difference;
+  readonly having: SideName;
+  readonly difference: Patch;
   readonly carriers: readonly Holding[];
 }
 
-/**
- * Of identities, by common number, that hold alike: adds the causes of a difference to a set. What is the same cause in one
- * direction is the same object.
- */
-export type CauseFinder = (identities: readonly number[]) => (search: Search, causes: Set<Cause>) => void;
-
-interface View {
-  readonly having: Side;
-  readonly lacking: Side;
-  readonly members: Membership;
-  readonly lackingMembers: Membership;
-  /** For each grant of one side, the row of its version on the other side; -1 if there is none. */
-  readonly other: Int32Array;
-  readonly differs: Uint8Array;
-  readonly change: 'added' | 'removed';
-  /** By key. */
-  readonly known: Map<string, Cause>;
+/** A cause, and the text by which causes are sorted. */
+export interface KeyedCause {
+  readonly cause: Cause;
+  readonly key: string;
 }
 
-export function makeCauseFinder(pair: PolicyPair, changes: GrantChanges): CauseFinder {
-  const [old, after] = [makeMembership(pair.old.policy.tables), makeMembership(pair.new.policy.tables)];
-  const views: Readonly<Record<Direction, View>> = {
-    gained: {
-      having: pair.new,
-      lacking: pair.old,
-      members: after,
-      lackingMembers: old,
-      other: changes.oldVersion,
-      differs: changes.newDiffers,
-      change: 'added',
-      known: new Map(),
-    },
-    lost: {
-      having: pair.old,
-      lacking: pair.new,
-      members: old,
-      lackingMembers: after,
-      other: changes.newVersion,
-      differs: changes.oldDiffers,
-      change: 'removed',
-      known: new Map(),
+export interface CauseFinder {
+  /** All that were found, each once for a side that has it. */
+  readonly causes: readonly KeyedCause[];
+  /** Of identities, by common number, that hold alike: adds the causes of a difference, by their numbers, to a set. */
+  readonly of: (identities: readonly number[]) => (search: Search, found: Set<number>) => void;
+}
+
+/** What one side has and the other lacks. */
+interface View {
+  readonly pair: PolicyPair;
+  readonly name: SideName;
+  readonly having: Side;
+  readonly lacking: Side;
+  readonly change: 'added' | 'removed';
+}
+
+/** By role: the member edges that lead some identities to it. */
+type Edges = ReadonlyMap<number, readonly number[]>;
+
+export function makeCauseFinder(pair: PolicyPair): CauseFinder {
+  const causes: KeyedCause[] = [];
+  const finders = {
+    old: makeSideFinder({ pair, name: 'old', having: pair.old, lacking: pair.new, change: 'removed' }, causes),
+    new: makeSideFinder({ pair, name: 'new', having: pair.new, lacking: pair.old, change: 'added' }, causes),
+  };
+  return {
+    causes,
+    of: (identities) => {
+      const principals = identities.map((identity) => pair.roles + identity);
+      const edges = remember((side: SideName) => edgesAbove(pair[side].membership, principals));
+      const sides = { old: finders.old(edges), new: finders.new(edges) };
+      return (search, found) => {
+        sides[search.having](search, found);
+      };
     },
   };
-  const grantCauses = { gained: new Map<number, Cause>(), lost: new Map<number, Cause>() };
-  return (identities) => {
-    const joins = { gained: makeJoins(views.gained, identities), lost: makeJoins(views.lost, identities) };
-    return ({ direction, difference, carriers }, causes) => {
-      const view = views[direction];
+}
+
+function makeSideFinder(
+  view: View,
+  causes: KeyedCause[],
+): (edges: (side: SideName) => Edges) => (search: Search, found: Set<number>) => void {
+  const { having } = view;
+  const numberOf = (cause: Cause): number => causes.push({ cause, key: keyOf(cause) }) - 1;
+  const grantCause = remember((grant: number) => numberOf(causeOfGrant(view, grant)));
+  const edgeCause = remember((edge: number) => numberOf(causeOfEdge(view, edge)));
+  const roleCause = remember((role: number) => numberOf(causeOfRole(view, role)));
+  return (edges) => {
+    /** Why the identities are in a principal on the side that has it. */
+    const joins = remember((principal: number) => {
+      const { roles, added } = membershipsAlone(view, principal, edges);
+      return [...roles.map(roleCause), ...added.map(edgeCause)];
+    });
+    return ({ difference, carriers }, found) => {
       for (const has of carriers) {
-        const { grant } = has;
-        if (view.differs[grant] === 1 && !wouldCarry(view, pair, { has, difference })) {
-          const cause = grantCauses[direction].get(grant) ?? grantCause(view, pair, grant);
-          grantCauses[direction].set(grant, cause);
-          causes.add(cause);
-        }
-        for (const cause of joins[direction](principalOf(view.having, grant))) causes.add(cause);
+        if (having.differs[has.grant] === 1 && !wouldCarry(view, has, difference)) found.add(grantCause(has.grant));
+        for (const cause of joins(principalOf(having, has.grant))) found.add(cause);
       }
     };
   };
-}
-
-/** Why the identities are in a principal on the side that has it; looked for when first asked. */
-function makeJoins(view: View, identities: readonly number[]): (principal: number) => readonly Cause[] {
-  const known = new Map<number, readonly Cause[]>();
-  let climbs: { readonly here: Climb; readonly there: Climb } | null = null;
-  return (principal) => {
-    const before = known.get(principal);
-    if (before !== undefined) return before;
-    climbs ??= {
-      here: climb(view.members, rowsIn(view.having, identities)),
-      there: climb(view.lackingMembers, rowsIn(view.lacking, identities)),
-    };
-    const causes = membershipCauses(view, climbs, principal);
-    known.set(principal, causes);
-    return causes;
-  };
-}
-
-/** The principals that identities are on one side. */
-function rowsIn({ policy, identityRow }: Side, identities: readonly number[]): readonly number[] {
-  const roles = policy.tables.roles.name.length;
-  return identities.flatMap((identity) => {
-    const row = identityRow[identity] ?? -1;
-    return row < 0 ? [] : [roles + row];
-  });
-}
-
-/** Everything that some principals are in, and how they came there. */
-interface Climb {
-  readonly reached: ReadonlySet<number>;
-  /** By role that was reached, the member edges that lead into it from what was reached. */
-  readonly edges: ReadonlyMap<number, readonly number[]>;
-}
-
-function climb(membership: Membership, principals: readonly number[]): Climb {
-  const reached = new Set(principals);
-  const edges = new Map<number, number[]>();
-  // A set is walked in order of insertion, also over what is added meanwhile.
-  for (const member of reached) {
-    for (const edge of edgesOfMember(membership, member)) {
-      const role = membership.tables.members.role[edge] ?? 0;
-      reached.add(role);
-      const into = edges.get(role);
-      if (into === undefined) edges.set(role, [edge]);
-      else into.push(edge);
-    }
-  }
-  return { reached, edges };
 }
 
 function principalOf({ policy }: Side, grant: number): number {
   return policy.tables.grants.principal[grant] ?? 0;
 }
 
-export function causeKey(cause: Cause): string {
+function keyOf(cause: Cause): string {
   switch (cause.kind) {
     case 'grant':
       return `grant ${cause.id}`;
@@ -174,15 +123,11 @@ export function causeKey(cause: Cause): string {
 }
 
 /** Whether the other version of the grant gives the same part of the difference, so that the grant is not the cause. */
-function wouldCarry(
-  view: View,
-  pair: PolicyPair,
-  { has, difference }: { readonly has: Holding; readonly difference: Difference },
-): boolean {
-  const other = view.other[has.grant] ?? -1;
-  if (other < 0 || commonPrincipal(view.having, has.grant) !== commonPrincipal(view.lacking, other)) return false;
-  const had = holdingOf(view.lacking.rights, other);
-  const scopes = has.scopes & difference.value;
+function wouldCarry({ having, lacking, pair }: View, has: Holding, difference: Patch): boolean {
+  const other = having.other[has.grant] ?? -1;
+  if (other < 0 || principalOf(having, has.grant) !== principalOf(lacking, other)) return false;
+  const had = holdingOf(lacking, other);
+  const scopes = has.scopes & difference.scopes;
   return (
     (had.scopes & scopes) === scopes &&
     had.from <= Math.max(has.from, difference.from) &&
@@ -191,94 +136,67 @@ function wouldCarry(
   );
 }
 
-function covers({ space: { nodes } }: PolicyPair, wide: Holding, narrow: Holding): boolean {
+function covers({ nodes }: PolicyPair, wide: Holding, narrow: Holding): boolean {
   if (wide.row === narrow.row) return wide.inherit || !narrow.inherit;
   return wide.inherit && wide.row < narrow.row && narrow.row < endOf(nodes, wide.row);
 }
 
-function commonPrincipal(side: Side, grant: number): number {
-  return side.principalOf[principalOf(side, grant)] ?? -1;
-}
-
-function grantCause(view: View, pair: PolicyPair, grant: number): Cause {
-  const other = view.other[grant] ?? -1;
-  const principal = principalText(view.having, principalOf(view.having, grant));
-  if (other < 0) {
-    const { id, ...place } = refOf(view.having, grant);
-    return { change: view.change, kind: 'grant', id, principal, ...place };
-  }
-  const versions = view.having === pair.new ? { old: other, new: grant } : { old: grant, new: other };
-  const { id, ...place } = refOf(pair.new, versions.new);
+function causeOfGrant({ pair, name, having, change }: View, grant: number): Cause {
+  const other = having.other[grant] ?? -1;
+  const principal = principalText(having, principalOf(having, grant));
+  const id = having.policy.tables.grants.id[grant] ?? '';
+  const { tables } = other < 0 ? having.policy : pair.new.policy;
+  const versions = name === 'new' ? { old: other, new: grant } : { old: grant, new: other };
+  const place = placeOf(tables, tables.grants, other < 0 ? grant : versions.new);
+  if (other < 0) return { change, kind: 'grant', id, principal, ...place };
   return { change: 'changed', kind: 'grant', id, principal, fields: changedFields(pair, versions), ...place };
 }
 
-function refOf({ policy }: Side, grant: number): { id: string; file?: string; line?: number } {
-  const [ref] = grantRefs(policy.tables, [grant]);
-  return ref ?? { id: '' };
+function causeOfRole({ having, change }: View, role: number): Cause {
+  const { tables } = having.policy;
+  return { change, kind: 'role', role: tables.roles.name[role] ?? '', ...placeOf(tables, tables.roles, role) };
 }
 
-export function principalText({ policy }: Side, principal: number): string {
+function causeOfEdge({ having, change }: View, edge: number): Cause {
+  const { tables } = having.policy;
+  const { role, member } = tables.members;
+  return {
+    change,
+    kind: 'member',
+    role: tables.roles.name[role[edge] ?? 0] ?? '',
+    member: principalText(having, member[edge] ?? 0),
+    ...placeOf(tables, tables.members, edge),
+  };
+}
+
+function principalText({ policy }: Side, principal: number): string {
   const { name } = policy.tables.roles;
   return principal < name.length ? `role ${name[principal] ?? ''}` : identityText(policy, principal - name.length);
 }
 
 /**
- * The edges that lead from the identities to a role and are on this side alone; none if they are in the role on the
- * other side too. A role that is itself on this side alone is reported as the role.
+ * What leads the identities to a role and is on this side alone: roles, and the edges to those that are on both; nothing if
+ * they are in the role on the other side too.
  */
-function membershipCauses(
-  view: View,
-  { here, there }: { readonly here: Climb; readonly there: Climb },
+function membershipsAlone(
+  { having, lacking, name }: View,
   principal: number,
-): readonly Cause[] {
-  const { having, lacking, change } = view;
-  const { tables } = having.policy;
-  const roles = tables.roles.name.length;
-  const counterpart = lacking.principalRow[having.principalOf[principal] ?? -1] ?? -1;
-  if (principal >= roles || (counterpart >= 0 && there.reached.has(counterpart))) return [];
-  const causes: Cause[] = [];
+  edges: (side: SideName) => Edges,
+): { readonly roles: readonly number[]; readonly added: readonly number[] } {
+  const { members, roles: declared } = having.policy.tables;
+  const roles: number[] = [];
+  const added: number[] = [];
+  if (principal >= declared.name.length || edges(name === 'new' ? 'old' : 'new').has(principal))
+    return { roles, added };
   const leading = new Set([principal]);
   for (const role of leading) {
-    const name = tables.roles.name[role] ?? '';
-    const alone = isOnThisSideAlone(view, role);
-    if (alone) causes.push(once(view, { change, kind: 'role', role: name, ...placeOf(having, tables.roles, role) }));
-    for (const edge of here.edges.get(role) ?? []) {
-      const member = tables.members.member[edge] ?? 0;
-      if (member < roles) leading.add(member);
-      if (alone || hasEdge(view, role, member)) continue;
-      const place = placeOf(having, tables.members, edge);
-      causes.push(once(view, { change, kind: 'member', role: name, member: principalText(having, member), ...place }));
+    const isAlone = lacking.hasRole[role] !== 1;
+    if (isAlone) roles.push(role);
+    for (const edge of edges(name).get(role) ?? []) {
+      const member = members.member[edge] ?? 0;
+      if (member < declared.name.length) leading.add(member);
+      if (!isAlone && !isMember(lacking.membership, role, member)) added.push(edge);
     }
   }
-  return causes;
-}
-
-/** The same object for what is the same cause, however many groups of identities have it. */
-function once({ known }: View, cause: Cause): Cause {
-  const key = causeKey(cause);
-  const before = known.get(key);
-  if (before !== undefined) return before;
-  known.set(key, cause);
-  return cause;
-}
-
-function isOnThisSideAlone({ having, lacking }: View, role: number): boolean {
-  return (lacking.principalRow[having.principalOf[role] ?? -1] ?? -1) < 0;
-}
-
-/** Whether the other side has the member in the role too. */
-function hasEdge({ having, lacking, lackingMembers }: View, role: number, member: number): boolean {
-  const otherRole = lacking.principalRow[having.principalOf[role] ?? -1] ?? -1;
-  const otherMember = lacking.principalRow[having.principalOf[member] ?? -1] ?? -1;
-  if (otherRole < 0 || otherMember < 0) return false;
-  return isMember(lackingMembers, otherRole, otherMember);
-}
-
-function placeOf(
-  { policy }: Side,
-  columns: { readonly file: Int32Array; readonly line: Int32Array },
-  row: number,
-): Placed {
-  const file = policy.tables.files[(columns.file[row] ?? 0) - 1];
-  return file === undefined ? {} : { file, line: columns.line[row] ?? 0 };
+  return { roles, added };
 }

@@ -1,115 +1,189 @@
-// Two loaded policies in one numbering: the nodes, identities, roles and principals of either, by what they are called. All
-// columns are sorted, so each pair of them is merged in one pass.
+// Two loaded policies in one numbering, so that what they say is compared by integers: the nodes, identities, roles and
+// principals of either have the same numbers on both sides. All columns are sorted, so each pair is merged in one pass.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { compareTexts } from '../../model/order.js';
+import { listRows } from '../../model/row-lists.js';
 import type { PolicyTables } from '../../model/tables.js';
 import { type CellSpace, instantsOf } from '../cells/count-cells.js';
-import { makeRights, namedPaths, type Rights } from '../cells/holdings.js';
+import { makeRights, namedPaths, type PolicyRows, type Rights } from '../cells/holdings.js';
+import { makeMembership, type Membership } from '../cells/membership.js';
 import { makeNodes } from '../cells/nodes.js';
 
-/** One of the two policies, seen from the pair. */
-export interface Side {
-  readonly policy: PreparedPolicy;
-  readonly rights: Rights;
-  /** Common numbers of its principals. */
-  readonly principalOf: Int32Array;
-  /** Its row of each common principal; -1 if it has none. */
-  readonly principalRow: Int32Array;
-  /** Common numbers of its identities. */
-  readonly identityOf: Int32Array;
-  /** Its row of each common identity; -1 if it names none. */
-  readonly identityRow: Int32Array;
+export type SideName = 'old' | 'new';
+type Both<T> = Readonly<Record<SideName, T>>;
+
+/** One of the two policies. Identities, roles and principals are common numbers; grants and member edges are its own rows. */
+export interface Side extends Rights {
+  readonly membership: Membership;
+  /** 1 for the roles that it has. */
+  readonly hasRole: Uint8Array;
+  /** By grant, the row of its version in the other policy; -1 if there is none. A grant is followed by its id. */
+  readonly other: Int32Array;
+  /** 1 for grants that the other policy has not, or not so. */
+  readonly differs: Uint8Array;
 }
 
-export interface PolicyPair {
-  readonly old: Side;
-  readonly new: Side;
-  readonly space: CellSpace;
-  /** Identities that either policy names. */
+export interface PolicyPair extends CellSpace, Both<Side> {
+  /** How many either policy names. */
   readonly identities: number;
-  /** Common principals: roles first, then identities. */
+  /** Common principals are these, then the identities. */
   readonly roles: number;
 }
 
 export function makePair(old: PreparedPolicy, changed: PreparedPolicy): PolicyPair {
-  const nodes = makeNodes(namedPaths(old), namedPaths(changed));
-  const roles = mergeRows(old.tables.roles.name.length, changed.tables.roles.name.length, (a, b) =>
-    compareTexts(old.tables.roles.name[a] ?? '', changed.tables.roles.name[b] ?? ''),
-  );
-  const identities = mergeRows(old.tables.identities.subject.length, changed.tables.identities.subject.length, (a, b) =>
-    compareIdentities({ tables: old.tables, row: a }, { tables: changed.tables, row: b }),
-  );
-  const sideOf = (policy: PreparedPolicy, which: 'left' | 'right'): Side => ({
-    policy,
-    rights: makeRights(policy, nodes),
-    principalOf: joined(
-      roles[which],
-      identities[which].map((row) => roles.count + row),
-    ),
-    principalRow: joined(
-      rowsOfCommon(roles[which], roles.count),
-      rowsOfCommon(identities[which], identities.count).map((row) => (row < 0 ? -1 : roles[which].length + row)),
-    ),
-    identityOf: identities[which],
-    identityRow: rowsOfCommon(identities[which], identities.count),
-  });
+  const nodes = makeNodes([...namedPaths(old), ...namedPaths(changed)]);
+  const common = commonOf(old.tables, changed.tables);
+  const grants = mergeTexts(old.tables.grants.id, changed.tables.grants.id);
+  const rights = {
+    old: makeRights(renumbered(old, 'old', common), nodes),
+    new: makeRights(renumbered(changed, 'new', common), nodes),
+  };
+  const sideOf = (here: SideName, there: SideName): Side => {
+    const other = grants.numbers[here].map((number) => grants.rows[there][number] ?? -1);
+    const isSame = (row: number, grant: number): boolean =>
+      row >= 0 && FIELDS.every(([, read]) => read(rights[here])[grant] === read(rights[there])[row]);
+    return {
+      ...rights[here],
+      membership: makeMembership(rights[here].policy.tables),
+      hasRole: Uint8Array.from(common.roles.rows[here], (row) => (row < 0 ? 0 : 1)),
+      other,
+      differs: Uint8Array.from(other, (row, grant) => (isSame(row, grant) ? 0 : 1)),
+    };
+  };
   return {
-    old: sideOf(old, 'left'),
-    new: sideOf(changed, 'right'),
-    space: { nodes, instants: instantsOf([old.tables, changed.tables]) },
-    identities: identities.count,
-    roles: roles.count,
+    nodes,
+    instants: instantsOf([old.tables, changed.tables]),
+    old: sideOf('old', 'new'),
+    new: sideOf('new', 'old'),
+    identities: common.identities.count,
+    roles: common.roles.count,
   };
 }
 
-interface Place {
-  readonly tables: PolicyTables;
-  readonly row: number;
+/** What can differ between two versions of a grant. */
+export type GrantField = 'principal' | 'namespace' | 'scopes' | 'inherit' | 'notBefore' | 'expires';
+
+const FIELDS: readonly (readonly [GrantField, (rights: Rights) => ArrayLike<number>])[] = [
+  ['principal', ({ policy }) => policy.tables.grants.principal],
+  ['namespace', ({ rowOfGrant }) => rowOfGrant],
+  ['scopes', ({ policy }) => policy.tables.grants.scopes],
+  ['inherit', ({ policy }) => policy.tables.grants.inherit],
+  ['notBefore', ({ policy }) => policy.tables.grants.notBefore],
+  ['expires', ({ policy }) => policy.tables.grants.expires],
+];
+
+export function changedFields(pair: PolicyPair, versions: Both<number>): readonly GrantField[] {
+  return FIELDS.filter(([, read]) => read(pair.old)[versions.old] !== read(pair.new)[versions.new]).map(
+    ([name]) => name,
+  );
 }
 
-function compareIdentities(a: Place, b: Place): number {
-  const provider = ({ tables, row }: Place): string => tables.providers[tables.identities.provider[row] ?? 0] ?? '';
-  const subject = ({ tables, row }: Place): string => tables.identities.subject[row] ?? '';
-  return compareTexts(provider(a), provider(b)) || compareTexts(subject(a), subject(b));
-}
-
-export interface Merged {
-  /** Common numbers by row. */
-  readonly left: Int32Array;
-  readonly right: Int32Array;
+/** What two sorted columns have in common. */
+interface Merged {
   readonly count: number;
+  /** Common numbers by row: equal rows have the same, and order is kept. */
+  readonly numbers: Both<Int32Array>;
+  /** Rows by common number; -1 where a side has none. */
+  readonly rows: Both<Int32Array>;
 }
 
-/** Common numbers for the rows of two sorted columns: equal rows have the same, and order is kept. */
-export function mergeRows(left: number, right: number, compare: (left: number, right: number) => number): Merged {
-  const merged = { left: new Int32Array(left), right: new Int32Array(right) };
+function mergeRows(lengths: Both<number>, compare: (old: number, changed: number) => number): Merged {
+  const numbers = { old: new Int32Array(lengths.old), new: new Int32Array(lengths.new) };
   let count = 0;
-  for (let a = 0, b = 0; a < left || b < right; count += 1) {
-    const order = a === left ? 1 : b === right ? -1 : compare(a, b);
+  for (let a = 0, b = 0; a < lengths.old || b < lengths.new; count += 1) {
+    const order = a === lengths.old ? 1 : b === lengths.new ? -1 : compare(a, b);
     if (order <= 0) {
-      merged.left[a] = count;
+      numbers.old[a] = count;
       a += 1;
     }
     if (order >= 0) {
-      merged.right[b] = count;
+      numbers.new[b] = count;
       b += 1;
     }
   }
-  return { ...merged, count };
+  const rowsOf = (side: Int32Array): Int32Array => {
+    const rows = new Int32Array(count).fill(-1);
+    side.forEach((number, row) => {
+      rows[number] = row;
+    });
+    return rows;
+  };
+  return { count, numbers, rows: { old: rowsOf(numbers.old), new: rowsOf(numbers.new) } };
 }
 
-/** The inverse: the row of each common number, or -1. */
-export function rowsOfCommon(common: Int32Array, count: number): Int32Array {
-  const rows = new Int32Array(count).fill(-1);
-  common.forEach((number, row) => {
-    rows[number] = row;
-  });
-  return rows;
+function mergeTexts(old: readonly string[], changed: readonly string[]): Merged {
+  return mergeRows({ old: old.length, new: changed.length }, (a, b) => compareTexts(old[a] ?? '', changed[b] ?? ''));
 }
 
-function joined(a: Int32Array, b: Int32Array): Int32Array {
-  const all = new Int32Array(a.length + b.length);
-  all.set(a);
-  all.set(b, a.length);
-  return all;
+interface Common {
+  readonly roles: Merged;
+  readonly identities: Merged;
+  readonly roleNames: readonly string[];
+  readonly providers: readonly string[];
+  /** Of the identities. */
+  readonly provider: Int32Array;
+  readonly subject: readonly string[];
+}
+
+function commonOf(old: PolicyTables, changed: PolicyTables): Common {
+  const roles = mergeTexts(old.roles.name, changed.roles.name);
+  const providerOf = ({ providers, identities }: PolicyTables, row: number): string =>
+    providers[identities.provider[row] ?? 0] ?? '';
+  const subjects = { old: old.identities.subject, new: changed.identities.subject };
+  const identities = mergeRows(
+    { old: subjects.old.length, new: subjects.new.length },
+    (a, b) =>
+      compareTexts(providerOf(old, a), providerOf(changed, b)) ||
+      compareTexts(subjects.old[a] ?? '', subjects.new[b] ?? ''),
+  );
+  const either = ({ rows, count }: Merged, texts: Both<readonly string[]>): readonly string[] =>
+    Array.from({ length: count }, (_, n) => texts.old[rows.old[n] ?? -1] ?? texts.new[rows.new[n] ?? -1] ?? '');
+  return {
+    roles,
+    identities,
+    roleNames: either(roles, { old: old.roles.name, new: changed.roles.name }),
+    providers: [...old.providers, ...changed.providers],
+    provider: identities.rows.old.map((row, n) =>
+      row < 0
+        ? old.providers.length + (changed.identities.provider[identities.rows.new[n] ?? 0] ?? 0)
+        : (old.identities.provider[row] ?? 0),
+    ),
+    subject: either(identities, subjects),
+  };
+}
+
+/** The policy with common numbers for its identities, roles and principals, those of the other policy among them. */
+function renumbered(
+  { tables, holders, byPrincipal, paths }: PreparedPolicy,
+  side: SideName,
+  common: Common,
+): PolicyRows {
+  const { roles, identities, roleNames, providers, provider, subject } = common;
+  const ownRoles = tables.roles.name.length;
+  const roleOf = (row: number): number => roles.numbers[side][row] ?? 0;
+  const principalOf = (row: number): number =>
+    row < ownRoles ? roleOf(row) : roles.count + (identities.numbers[side][row - ownRoles] ?? 0);
+  const ofRole = (column: Int32Array): Int32Array => roles.rows[side].map((row) => column[row] ?? 0);
+  const principal = tables.grants.principal.map(principalOf);
+  return {
+    paths,
+    tables: {
+      ...tables,
+      providers,
+      identities: { provider, subject },
+      roles: { name: roleNames, file: ofRole(tables.roles.file), line: ofRole(tables.roles.line) },
+      members: {
+        ...tables.members,
+        role: tables.members.role.map(roleOf),
+        member: tables.members.member.map(principalOf),
+      },
+      grants: { ...tables.grants, principal },
+    },
+    holders: {
+      ...holders,
+      classOf: identities.rows[side].map((row) => holders.classOf[row] ?? -1),
+      principals: holders.principals.map(principalOf),
+    },
+    byPrincipal: listRows(principal, roles.count + identities.count, byPrincipal.rows),
+  };
 }

@@ -1,13 +1,13 @@
 // Grants that the actor has, itself or by its roles, and that would allow a denied access if they were changed: each lacks
 // something of scope, time and inheritance, and the edit adds exactly that, so that no part of it can be left out.
-import { grantRefs } from '../cells/grant-refs.js';
 import type { GrantRef } from '../../model/decision.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
-import { scopeBit, type ScopeName, scopePatterns, scopeSetOf } from '../../model/scope.js';
+import { scopeBit, type ScopeName, scopeNames, scopePatterns, scopeSetOf } from '../../model/scope.js';
+import { grantRefs } from '../cells/held-grants.js';
 import { grantsOf, type Holding, holdingOf } from '../cells/holdings.js';
 import { endOf, pathAt } from '../cells/nodes.js';
+import { openOr } from '../cells/regions.js';
 import { type Ground, openedByGrant } from './count-opened.js';
-import { openOr, scopesOf } from '../cells/regions.js';
 
 /** A change of one grant; `amend` where it lacks more than one of the three. */
 export interface GrantAmendment {
@@ -39,15 +39,15 @@ export interface Lacking {
 
 /** In the order of grants. None of the actor's grants may carry the scope there and then. */
 export function amendments(ground: Ground, { principals, scope, at }: Lacking): readonly Amended[] {
-  const grants = [...principals].flatMap((principal) => [...grantsOf(ground.rights, principal)]);
+  const grants = [...principals].flatMap((principal) => [...grantsOf(ground.policy, principal)]);
   return grants
     .sort((a, b) => a - b)
-    .map((grant) => holdingOf(ground.rights, grant))
+    .map((grant) => holdingOf(ground, grant))
     .filter((holding) => isAtOrAbove(ground, holding))
     .map((holding) => amended(ground, holding, { scope, at }));
 }
 
-function isAtOrAbove({ space: { nodes }, near }: Ground, { row }: Holding): boolean {
+function isAtOrAbove({ nodes, near }: Ground, { row }: Holding): boolean {
   return row <= near && near < endOf(nodes, row);
 }
 
@@ -62,7 +62,7 @@ function amended(ground: Ground, holding: Holding, { scope, at }: { scope: Scope
   let wanted = holding;
   if ((holding.scopes & scopeBit(scope)) === 0) {
     wanted = { ...wanted, scopes: holding.scopes | scopeBit(scope) };
-    parts.push(scopePart(scope, scopesOf(wanted.scopes)));
+    parts.push(scopePart(scope, scopeNames(wanted.scopes)));
   }
   if (at < holding.from || holding.until <= at) {
     wanted = widened(ground, wanted, at);
@@ -70,7 +70,7 @@ function amended(ground: Ground, holding: Holding, { scope, at }: { scope: Scope
   }
   if (!countsThere(ground, holding)) {
     wanted = { ...wanted, inherit: true };
-    const text = `count below ${pathAt(ground.space.nodes, holding.row)} too (\`inherit: true\`)`;
+    const text = `count below ${pathAt(ground.nodes, holding.row)} too (\`inherit: true\`)`;
     parts.push({ kind: 'inherit', text, fields: { inherit: true } });
   }
   const [only, ...more] = parts;
@@ -105,7 +105,7 @@ function windowPart({ from, until }: Holding): Part {
  * The smallest window that contains both the present one and the interval asked about. It ends at instants that the policy already
  * has.
  */
-function widened({ space: { instants } }: Ground, holding: Holding, at: Instant): Holding {
+function widened({ instants }: Ground, holding: Holding, at: Instant): Holding {
   const after = instants.find((instant) => instant > at) ?? Infinity;
   const before = instants.findLast((instant) => instant <= at) ?? -Infinity;
   return { ...holding, from: Math.min(holding.from, before), until: Math.max(holding.until, after) };

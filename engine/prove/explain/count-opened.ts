@@ -1,28 +1,31 @@
 // How much an edit of a policy opens: the cells that it gives beyond those held already, counted exactly over everyone
 // that it reaches (docs/meaning.md "Cells").
+import { type Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { NamespacePath } from '../../model/namespace.js';
-import { outermost } from '../cells/holdings.js';
-import { type CellSpace, countIntervals, countScopes, type Instants, instantsOf } from '../cells/count-cells.js';
-import { groupsNear, makeReach } from '../cells/identity-groups.js';
+import { ALL_SCOPES } from '../../model/scope.js';
+import { NOTHING, without } from '../../model/timeline.js';
+import { type CellSpace, countCells, instantsOf } from '../cells/count-cells.js';
+import { foldRights } from '../cells/fold.js';
 import {
+  grantsOf,
   type Holding,
-  holdingsNear,
+  holdingOf,
+  holdingsIn,
   makeRights,
   namedPaths,
+  outermost,
+  reachOf,
   type Rights,
   type Rows,
-  subtreeRows,
 } from '../cells/holdings.js';
-import { endOf, makeNodes, nearestRow, rowsAbove } from '../cells/nodes.js';
-import { combine, NOTHING, piecesOf, type Timeline } from '../../model/timeline.js';
-import { walkRights } from '../cells/walk.js';
+import { groupsNear, makeReach } from '../cells/identities.js';
+import { makeNodes, nearestRow, rowsAbove } from '../cells/nodes.js';
 
 /** A policy, and the place in it that somebody asks about. */
-export interface Ground {
+export interface Ground extends Rights, CellSpace {
+  readonly handle: Policy;
   readonly policy: PreparedPolicy;
-  readonly rights: Rights;
-  readonly space: CellSpace;
   /** The identities that are a principal or in it. */
   readonly reach: (principal: number) => Int32Array;
   /** The node that the target is, or is below. */
@@ -30,12 +33,12 @@ export interface Ground {
   readonly isNode: boolean;
 }
 
-export function makeGround(policy: PreparedPolicy, target: NamespacePath): Ground {
+export function makeGround(handle: Policy, policy: PreparedPolicy, target: NamespacePath): Ground {
   const nodes = makeNodes(namedPaths(policy));
   return {
-    policy,
-    rights: makeRights(policy, nodes),
-    space: { nodes, instants: instantsOf([policy.tables]) },
+    handle,
+    ...makeRights(policy, nodes),
+    instants: instantsOf([policy.tables]),
     reach: makeReach(policy),
     near: nearestRow(nodes, target),
     isNode: nodes.rowOf.has(target),
@@ -43,50 +46,40 @@ export function makeGround(policy: PreparedPolicy, target: NamespacePath): Groun
 }
 
 /** Cells that everyone who holds a grant gains if it gives this. */
-export function openedByGrant({ policy, rights, space, reach }: Ground, given: Holding): bigint {
-  const { nodes } = space;
-  const rows = given.inherit ? subtreeRows(nodes, given.row) : { from: given.row, until: given.row + 1 };
-  const reached = new Set(reach(policy.tables.grants.principal[given.grant] ?? 0));
-  const groups = groupsNear(policy, {
-    principals: principalsNear(rights, rows, given),
-    counts: (identity) => reached.has(identity),
-  });
-  return groups.reduce(
-    (cells, group) =>
-      cells +
-      BigInt(group.identities.length) *
-        openedIn(space, rows, { gives: [given], held: holdingsNear(rights, group.principals, rows) }),
-    0n,
-  );
+export function openedByGrant(ground: Ground, given: Holding): bigint {
+  const { policy, nodes, reach } = ground;
+  const places = [reachOf(nodes, given)];
+  const reached = reach(policy.tables.grants.principal[given.grant] ?? 0);
+  const parties = Array.from(reached, (row) => ({ row, identities: [row] }));
+  return groupsNear(policy, principalsNear(ground, given), parties).reduce((cells, group) => {
+    const held = holdingsIn(ground, group.principals, places);
+    return cells + BigInt(group.parties.length) * countOpened(ground, places, { gives: [given], held });
+  }, 0n);
 }
 
 /** Cells that somebody who is these principals gains by being some others too. */
 export function openedByPrincipals(
-  { rights, space }: Ground,
+  ground: Ground,
   { own, given }: { readonly own: Iterable<number>; readonly given: readonly number[] },
 ): bigint {
-  const changes = given.flatMap((principal) => {
-    const { start, rows } = rights.policy.byPrincipal;
-    const { inherit } = rights.policy.tables.grants;
-    return Array.from(rows.subarray(start[principal] ?? 0, start[principal + 1] ?? 0), (grant) => ({
-      row: rights.rowOfGrant[grant] ?? 0,
-      inherit: inherit[grant] === 1,
-    }));
-  });
-  return outermost(space.nodes, changes).reduce((cells, rows) => {
-    const sides = { gives: holdingsNear(rights, given, rows), held: holdingsNear(rights, own, rows) };
-    return cells + openedIn(space, rows, sides);
-  }, 0n);
+  const { policy, nodes } = ground;
+  const changes = given.flatMap((principal) =>
+    Array.from(grantsOf(policy, principal), (grant) => holdingOf(ground, grant)),
+  );
+  const places = outermost(nodes, changes);
+  const sides = { gives: holdingsIn(ground, given, places), held: holdingsIn(ground, own, places) };
+  return countOpened(ground, places, sides);
 }
 
-/** 1 for the principals with a grant that counts at some of these rows and gives some of the same at the same time. */
-function principalsNear(rights: Rights, rows: Rows, given: Holding): Uint8Array {
-  const { grants, roles, identities } = rights.policy.tables;
-  const above = new Set(rowsAbove(rights.nodes, rows.from));
+/** 1 for the principals with a grant that counts where this one does and gives some of the same at the same time. */
+function principalsNear({ policy, nodes, rowOfGrant }: Ground, given: Holding): Uint8Array {
+  const { grants, roles, identities } = policy.tables;
+  const { from, until } = reachOf(nodes, given);
+  const above = new Set(rowsAbove(nodes, from));
   const near = new Uint8Array(roles.name.length + identities.subject.length);
   near[grants.principal[given.grant] ?? 0] = 1;
-  rights.rowOfGrant.forEach((row, grant) => {
-    const counts = (rows.from <= row && row < rows.until) || (above.has(row) && grants.inherit[grant] === 1);
+  rowOfGrant.forEach((row, grant) => {
+    const counts = (from <= row && row < until) || (above.has(row) && grants.inherit[grant] === 1);
     const isAlike =
       ((grants.scopes[grant] ?? 0) & given.scopes) !== 0 &&
       (grants.notBefore[grant] ?? 0) < given.until &&
@@ -96,35 +89,15 @@ function principalsNear(rights: Rights, rows: Rows, given: Holding): Uint8Array 
   return near;
 }
 
-/** Cells of one identity that are given and were not held: at each node that either side names, and around it. */
-function openedIn(
-  { nodes, instants }: CellSpace,
-  rows: Rows,
-  { gives, held }: { gives: readonly Holding[]; held: readonly Holding[] },
+/** Cells of one identity that are given and were not held. */
+function countOpened(
+  ground: Ground,
+  places: readonly Rows[],
+  { gives, held }: { readonly gives: readonly Holding[]; readonly held: readonly Holding[] },
 ): bigint {
-  const open: { readonly end: number; readonly below: number; classes: number }[] = [];
-  let cells = 0n;
-  const close = (until: number): void => {
-    for (let last = open.at(-1); last !== undefined && last.end <= until; last = open.at(-1)) {
-      cells += BigInt(last.below) * BigInt(last.classes);
-      open.pop();
-    }
-  };
-  walkRights({ nodes, rows, sides: [gives, held] }, (row, [givenAt, heldAt], [givenBelow, heldBelow]) => {
-    close(row);
-    const around = open.at(-1);
-    const end = endOf(nodes, row);
-    const classes = (nodes.classesBefore[end] ?? 0) - (nodes.classesBefore[row] ?? 0);
-    if (around !== undefined) around.classes -= classes;
-    cells += BigInt(opensNow(instants, givenAt, heldAt));
-    open.push({ end, below: opensNow(instants, givenBelow, heldBelow), classes: classes - 1 });
-  });
-  close(Infinity);
-  return cells;
-}
-
-/** Scopes times intervals in one class. */
-function opensNow(instants: Instants, given: Timeline = NOTHING, held: Timeline = NOTHING): number {
-  const gained = held === NOTHING ? given : combine(given, held, (a, b) => a & ~b);
-  return piecesOf(gained).reduce((sum, piece) => sum + countScopes(piece.value) * countIntervals(instants, piece), 0);
+  const walk = { nodes: ground.nodes, places, sides: [gives, held] };
+  return countCells(
+    ground,
+    foldRights(walk, [ALL_SCOPES], ([given = NOTHING, before = NOTHING]) => without(given, before)),
+  );
 }

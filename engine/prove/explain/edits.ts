@@ -1,20 +1,21 @@
 // What would allow a denied access: every edit of one declaration of the policy that gives one of the actor's identities the
 // scope, with what else it needs (a provider, the credential) and how much else it opens. No part of an edit can be left out.
+import { findGrants } from '../../evaluate/find-grants.js';
+import type { Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { formatIdentity, GROUP_SUFFIX, type Identity, isName } from '../../model/identity.js';
 import type { Instant } from '../../model/instant.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { compareTexts } from '../../model/order.js';
 import { scopeBit, type ScopeName } from '../../model/scope.js';
-import { amendments, countsThere, type GrantAmendment } from './amendments.js';
-import { countIntervals } from '../cells/count-cells.js';
-import { holdingOf, holdingsNear } from '../cells/holdings.js';
+import { during, piecesOf, unite, without } from '../../model/timeline.js';
+import { countCells } from '../cells/count-cells.js';
+import { holdingsIn } from '../cells/holdings.js';
+import { principalsOf } from '../cells/identities.js';
 import { makeMembership, type Membership, withMembersBelow, withRolesAbove } from '../cells/membership.js';
-import { rowsAbove } from '../cells/nodes.js';
+import { scopesOf } from '../cells/walk.js';
+import { amendments, countsThere, type GrantAmendment } from './amendments.js';
 import { type Ground, makeGround, openedByPrincipals } from './count-opened.js';
-import { combine, during, NOTHING, piecesOf } from '../../model/timeline.js';
-import { walkRights } from '../cells/walk.js';
-import { principalsOf } from '../cells/identity-groups.js';
 
 /** What the credential would need besides. */
 export interface CredentialChange {
@@ -60,8 +61,8 @@ export interface Wish {
 export type PolicyEdit = Edit & { readonly change: PolicyChange };
 
 /** Ordered by how much else they open. The actor must hold no grant that carries the scope there and then. */
-export function policyEdits(policy: PreparedPolicy, wish: Wish): readonly PolicyEdit[] {
-  const ground = makeGround(policy, wish.target);
+export function policyEdits(handle: Policy, policy: PreparedPolicy, wish: Wish): readonly PolicyEdit[] {
+  const ground = makeGround(handle, policy, wish.target);
   const { identities, scope, at } = wish;
   const principals = new Set(identities.flatMap((identity) => [...principalsOf(policy, identity)]));
   const membership = makeMembership(policy.tables);
@@ -110,43 +111,27 @@ function addition(text: string, change: Addition, gained: bigint): PolicyEdit {
 }
 
 /** A grant of this scope at this namespace alone. */
-function newGrant(
-  { policy, rights, space, near, isNode }: Ground,
-  { scope, target }: Wish,
-  { identity, missing }: Newcomer,
-): PolicyEdit {
-  const rows = { from: near, until: near + 1 };
-  let held = NOTHING;
-  walkRights(
-    { nodes: space.nodes, rows, sides: [holdingsNear(rights, principalsOf(policy, identity), rows)] },
-    (_row, [at], [below]) => {
-      held = (isNode ? at : below) ?? NOTHING;
-    },
-  );
-  const gained = combine(during({ from: -Infinity, until: Infinity, value: scopeBit(scope) }), held, (a, b) => a & ~b);
-  const intervals = piecesOf(gained).reduce((count, piece) => count + countIntervals(space.instants, piece), 0);
+function newGrant(ground: Ground, { scope, target }: Wish, { identity, missing }: Newcomer): PolicyEdit {
+  const { policy, near } = ground;
+  const holdings = holdingsIn(ground, principalsOf(policy, identity), [{ from: near, until: near + 1 }]);
+  const held = unite(holdings.filter((holding) => countsThere(ground, holding)).map(scopesOf));
+  const gained = without(during({ from: -Infinity, until: Infinity, value: scopeBit(scope) }), held);
+  const region = { row: near, extent: 'exact', except: [] } as const;
+  const patches = piecesOf(gained).map(({ from, until, value }) => ({ region, from, until, scopes: value }));
   const text = formatIdentity(identity);
   return addition(
     `grant ${scope} at ${target} alone (\`inherit: false\`) to ${text}`,
     { kind: 'grant', identity: text, namespace: target, scopes: [scope], inherit: false, ...missing },
-    BigInt(intervals),
+    countCells(ground, patches),
   );
 }
 
 /** Every role whose members hold the scope there: the roles of grants that carry it, and the roles nested in those. */
-function rolesThatHold(ground: Ground, membership: Membership, { scope, at }: Wish): readonly number[] {
-  const { policy, rights, space, near } = ground;
-  const roles = policy.tables.roles.name.length;
-  const above = new Set([near, ...rowsAbove(space.nodes, near)]);
-  const carrying = new Set<number>();
-  rights.rowOfGrant.forEach((row, grant) => {
-    const principal = policy.tables.grants.principal[grant] ?? 0;
-    if (principal >= roles || !above.has(row)) return;
-    const holding = holdingOf(rights, grant);
-    const carries = (holding.scopes & scopeBit(scope)) !== 0 && holding.from <= at && at < holding.until;
-    if (carries && countsThere(ground, holding)) carrying.add(principal);
-  });
-  return [...withMembersBelow(membership, carrying)].filter((principal) => principal < roles);
+function rolesThatHold({ handle, policy }: Ground, membership: Membership, wish: Wish): readonly number[] {
+  const roles = Int32Array.from(policy.tables.roles.name.keys());
+  const carrying = findGrants(handle, roles, { target: wish.target, scopes: scopeBit(wish.scope), at: wish.at });
+  const holding = carrying.map((grant) => policy.tables.grants.principal[grant] ?? 0);
+  return [...withMembersBelow(membership, holding)].filter((principal) => principal < roles.length);
 }
 
 function newMember(

@@ -13,8 +13,8 @@ import { canonicalize, isWithin, type NamespacePath } from '../../model/namespac
 import { nearest } from '../../diagnostics/nearest.js';
 import { isScopeName, READS_FROM_BELOW, scopeBit, type ScopeName, SCOPES } from '../../model/scope.js';
 import { type Change, type CredentialChange, type Edit, policyEdits } from './edits.js';
-import { type HeldGrant, makeHeldGrants } from '../cells/chains.js';
-import { principalsOf } from '../cells/identity-groups.js';
+import { type HeldGrant, makeHeldGrants } from '../cells/held-grants.js';
+import { identityRow, principalsOf } from '../cells/identities.js';
 
 /** As somebody typed it. */
 export interface ExplainRequest {
@@ -82,17 +82,16 @@ export function explain(policy: Policy, request: ExplainRequest): Explanation {
     if (!step.passed) break;
   }
   const grants = steps.some(({ step, passed }) => step === 'no_matching_grant' && passed)
-    ? makeHeldGrants(prepared)(rowsOfIdentities(prepared, access.identities), access.carrying)
+    ? makeHeldGrants(prepared)(
+        access.identities.flatMap((identity) => identityRow(prepared, identity) ?? []),
+        access.carrying,
+      )
     : [];
   const failed = steps.find(({ passed }) => !passed);
   if (failed === undefined) return { decision: 'allow', steps, grants, edits: [] };
-  const edits = areRelated(access) ? editsFor(prepared, access) : [];
+  const edits = areRelated(access) ? editsFor({ policy, prepared }, access) : [];
   const why = edits.length > 0 ? {} : { noEdit: noEditText(access) };
   return { decision: 'deny', step: failed.step, steps, grants, edits, ...why };
-}
-
-function rowsOfIdentities({ identityRows }: PreparedPolicy, identities: readonly Identity[]): readonly number[] {
-  return identities.flatMap(({ provider, subject }) => identityRows.get(provider)?.get(subject) ?? []);
 }
 
 function denial(steps: readonly ExplainedStep[], noEdit: string): Explanation {
@@ -112,6 +111,12 @@ interface Paths {
   readonly context: NamespacePath;
   readonly target: NamespacePath;
   readonly namespaceRestrictions: readonly NamespacePath[] | null;
+}
+
+/** A policy, and the form of it that proofs read. */
+interface Compiled {
+  readonly policy: Policy;
+  readonly prepared: PreparedPolicy;
 }
 
 /** One of the actor's identities, and the rows of the grants by which it holds the scope there and then. */
@@ -161,7 +166,7 @@ function canonicalText(request: ExplainRequest, { context, target }: Paths): str
 
 /** For each identity that was given, once. */
 function holdersOf(
-  { policy, prepared }: { readonly policy: Policy; readonly prepared: PreparedPolicy },
+  { policy, prepared }: Compiled,
   asked: { identities: readonly Identity[]; scope: ScopeName; target: NamespacePath; at: Instant },
 ): readonly Held[] {
   const wanted = { target: asked.target, scopes: scopeBit(asked.scope), at: asked.at };
@@ -245,7 +250,7 @@ function readsFromBelow(scope: ScopeName): boolean {
  * Edits exist only where context and target are related, since no edit changes that. Finds everything that is missing, not just
  * what failed first.
  */
-function editsFor(policy: PreparedPolicy, access: Access): readonly Edit[] {
+function editsFor({ policy, prepared }: Compiled, access: Access): readonly Edit[] {
   const { scope, target, credentialScopes, namespaceRestrictions } = access;
   const lacksScope = credentialScopes !== null && !credentialScopes.includes(scope);
   const lacksPlace =
@@ -261,7 +266,7 @@ function editsFor(policy: PreparedPolicy, access: Access): readonly Edit[] {
     const change: Change = { kind: 'credential', ...credential };
     return [{ text: `let the credential ${needs}`, change, opens: { cells: 0n } }];
   }
-  const edits = policyEdits(policy, access);
+  const edits = policyEdits(policy, prepared, access);
   if (needs === '') return edits;
   return edits.map((edit) => ({
     ...edit,

@@ -4,19 +4,17 @@ import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import { groupDigits } from '../../diagnostics/fault-words.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { GrantRef } from '../../model/decision.js';
-import { grantRefs } from '../cells/grant-refs.js';
+import { grantRefs } from '../cells/held-grants.js';
 import { ENGINE_LIMITS, type EngineLimits } from '../../limits.js';
 import { assertNever, invariant } from '../../model/invariant.js';
 import type { NamespacePath } from '../../model/namespace.js';
-import type { CountedAt, GuardrailRule, PolicyGuardrail, PolicySet } from '../../model/policy-set.js';
+import type { GuardrailRule, Parties, PolicyGuardrail, PolicySet } from '../../model/policy-set.js';
+import { countPeople, countProviders } from './counted.js';
 import { checkCounts } from './counts.js';
-import { checkExpiry, sceneOfProviders } from './expires.js';
-import { joinIdentities } from './witness.js';
 import { describeRule } from './describe-rule.js';
-import { countPeople, type Scene } from './counted.js';
-import { checkNever } from './never.js';
+import { checkExpires, checkNever } from './grant-rules.js';
+import { type Finding, makeWorld, type Scene, type World } from './scene.js';
 import { checkSeparate } from './separate.js';
-import { type Finding, makeWorld, type World } from './world.js';
 import { toWitnesses, type Witness } from './witness.js';
 
 export interface GuardrailViolation {
@@ -66,59 +64,35 @@ export function proveGuardrails(set: PolicySet, prepared: PreparedPolicy, limits
 
 /** The namespaces that a rule names: they need rows of their own, even between the nodes of the grants. */
 function pathsOf(rule: GuardrailRule, topLevel: readonly NamespacePath[]): readonly NamespacePath[] {
-  switch (rule.kind) {
-    case 'never':
-    case 'separate':
-      return [rule.under];
-    case 'atLeast':
-    case 'atMost':
-      return placesOf(rule.at, topLevel);
-    case 'expires':
-      return [];
-    default:
-      return assertNever(rule);
-  }
+  if ('under' in rule) return [rule.under];
+  if (!('at' in rule)) return [];
+  return rule.at.kind === 'path' ? [rule.at.path] : topLevel;
 }
 
-function placesOf(at: CountedAt, topLevel: readonly NamespacePath[]): readonly NamespacePath[] {
-  return at.kind === 'path' ? [at.path] : topLevel;
-}
+const EVERYONE: Parties = { to: null, except: { roles: [], identities: [] } };
 
 /** The world as the rule sees it. */
 function sceneOf(world: World, rule: GuardrailRule): Scene {
-  switch (rule.kind) {
-    case 'never':
-    case 'separate':
-    case 'atMost':
-      return { ...world, counted: countPeople(world, rule) };
-    case 'atLeast':
-      return { ...world, counted: countPeople(world) };
-    case 'expires':
-      return sceneOfProviders(world, rule);
-    default:
-      return assertNever(rule);
-  }
+  if (rule.kind === 'expires') return { ...world, counted: countProviders(world, rule.providers) };
+  return { ...world, counted: countPeople(world, rule.kind === 'atLeast' ? EVERYONE : rule) };
 }
 
 function check(scene: Scene, rule: GuardrailRule, topLevel: readonly NamespacePath[]): Finding {
-  const rowOf = (path: NamespacePath): number => scene.nodes.rowOf.get(path) ?? 0;
   switch (rule.kind) {
     case 'never':
-      return checkNever(scene, { under: rowOf(rule.under), scopes: rule.scopes });
+      return checkNever(scene, rule);
     case 'separate':
-      return checkSeparate(scene, { under: rowOf(rule.under), sides: rule.sides });
+      return checkSeparate(scene, rule);
     case 'atLeast':
-    case 'atMost':
-      return checkCounts(scene, { ...rule, places: placesOf(rule.at, topLevel).map(rowOf) });
+    case 'atMost': {
+      const rows = pathsOf(rule, topLevel).map((path) => scene.nodes.rowOf.get(path) ?? 0);
+      return checkCounts(scene, rule, rows);
+    }
     case 'expires':
-      return checkExpiry(scene, rule);
+      return checkExpires(scene, rule);
     default:
       return assertNever(rule);
   }
-}
-
-function isCount({ kind }: GuardrailRule): boolean {
-  return kind === 'atLeast' || kind === 'atMost';
 }
 
 function toViolation(
@@ -132,10 +106,8 @@ function toViolation(
     requires: describeRule(rule),
     file: place?.file ?? null,
     line: place?.range.start.line ?? null,
-    // Counting rules report their sightings already joined.
-    witnesses: isCount(rule)
-      ? toWitnesses(scene, finding.sightings)
-      : toWitnesses(scene, finding.sightings, joinIdentities),
+    // Counting rules have joined theirs already.
+    witnesses: toWitnesses(scene, finding.sightings, 'at' in rule ? 'once' : 'place by place'),
     repair: grantRefs(scene.policy.tables, finding.repair),
     ...(rule.kind === 'expires' ? openEnds(scene, finding) : {}),
   };

@@ -1,22 +1,16 @@
 // What `atLeast` and `atMost` count: who holds any of the scopes in one namespace, when, by which grants, and how many people that
 // is.
-import type { Scene } from './counted.js';
+import { addTo, groupBy, remember } from '../../model/group.js';
 import { listRows, rowsOf } from '../../model/row-lists.js';
+import { combine, during, NOTHING, piecesOf, type Timeline, unite, without } from '../../model/timeline.js';
 import { type Holding, holdingOf } from '../cells/holdings.js';
 import { rowsAbove } from '../cells/nodes.js';
-import { combine, during, either, NOTHING, piecesOf, type Timeline } from '../../model/timeline.js';
+import type { Scene } from './scene.js';
 
-import { windowsOf } from '../cells/walk.js';
-
-/** For each identity when it is covered: 1 in those stretches. */
-type Cover = ReadonlyMap<number, Timeline>;
-
-/** Some grants of a place and the people that they reach. */
+/** Some grants of a place, and for each of the people that they reach when they are covered: 1 in those stretches. */
 export interface Held {
   readonly holdings: readonly Holding[];
-  readonly grants: ReadonlySet<number>;
-  /** How many grants and identities these are. */
-  readonly names: number;
+  readonly cover: ReadonlyMap<number, Timeline>;
 }
 
 /** The grants that count in one namespace, and how many they cover. */
@@ -25,64 +19,50 @@ export interface Place {
   /** The same object in all namespaces of one parent. */
   readonly inherited: Held;
   readonly local: Held;
-  /** How many identities are covered. */
-  readonly count: Timeline;
-}
-
-interface Base {
-  readonly held: Held;
-  readonly cover: Cover;
+  /** How many people are covered. */
   readonly count: Timeline;
 }
 
 /** Makes places; what they inherit from one parent is computed once. */
 export function makePlaces(scene: Scene, scopes: number): (row: number) => Place {
-  const { nodes, rights } = scene;
-  const grantsAt = listRows(rights.rowOfGrant, nodes.paths.length);
+  const { nodes } = scene;
+  const grantsAt = listRows(scene.rowOfGrant, nodes.paths.length);
   const relevantAt = (row: number): readonly Holding[] =>
-    Array.from(rowsOf(grantsAt, row), (grant) => holdingOf(rights, grant)).filter(
+    Array.from(rowsOf(grantsAt, row), (grant) => holdingOf(scene, grant)).filter(
       (holding) => (holding.scopes & scopes) !== 0 && holding.from < holding.until,
     );
-
-  const coverOf = (holdings: readonly Holding[]): Cover => {
-    const cover = new Map<number, Timeline>();
-    for (const [principal, held] of byPrincipal(scene, holdings)) {
-      const window = windowsOf(held.map((holding) => ({ ...holding, scopes: 1 })));
-      for (const identity of scene.counted.reach(principal))
-        cover.set(identity, either(cover.get(identity) ?? NOTHING, window));
-    }
-    return cover;
-  };
-
-  const bases = new Map<number, Base>();
-  const baseOf = (row: number): Base => {
-    const parent = nodes.parent[row] ?? -1;
-    const known = bases.get(parent);
-    if (known !== undefined) return known;
-    const holdings = rowsAbove(nodes, row).flatMap((above) => relevantAt(above).filter((holding) => holding.inherit));
-    const cover = coverOf(holdings);
-    const base = { held: heldBy(holdings, cover), cover, count: countOf(cover.values()) };
-    bases.set(parent, base);
-    return base;
-  };
-
+  const passedOn = remember((parent: number) => {
+    const rows = parent < 0 ? [] : [parent, ...rowsAbove(nodes, parent)];
+    const held = heldBy(
+      scene,
+      rows.flatMap((row) => relevantAt(row).filter(({ inherit }) => inherit)),
+    );
+    return { held, count: countOf(held.cover.values()) };
+  });
   return (row) => {
-    const base = baseOf(row);
-    const here = relevantAt(row);
-    const local = coverOf(here);
-    const beyond = [...local].map(([identity, timeline]) => without(timeline, base.cover.get(identity)));
-    const count = combine(base.count, countOf(beyond), (a, b) => a + b);
-    return { row, inherited: base.held, local: heldBy(here, local), count };
+    const { held, count } = passedOn(nodes.parent[row] ?? -1);
+    const local = heldBy(scene, relevantAt(row));
+    const beyond = [...local.cover].map(([person, timeline]) => without(timeline, held.cover.get(person) ?? NOTHING));
+    return { row, inherited: held, local, count: plus(count, countOf(beyond)) };
   };
 }
 
-function heldBy(holdings: readonly Holding[], cover: Cover): Held {
-  return { holdings, grants: new Set(holdings.map(({ grant }) => grant)), names: holdings.length + cover.size };
+function heldBy(scene: Scene, holdings: readonly Holding[]): Held {
+  const covers = new Map<number, Timeline[]>();
+  for (const [principal, held] of byPrincipal(scene, holdings)) {
+    const window = unite(held.map(inForceOf));
+    for (const person of scene.counted.reach(principal)) addTo(covers, person, window);
+  }
+  return { holdings, cover: new Map(Array.from(covers, ([person, windows]) => [person, unite(windows)])) };
 }
 
-/** When the first is covered and the second is not. */
-export function without(timeline: Timeline, other: Timeline | undefined): Timeline {
-  return other === undefined ? timeline : combine(timeline, other, (a, b) => a & ~b);
+/** A window as a count of one. */
+export function inForceOf({ from, until }: Holding): Timeline {
+  return during({ from, until, value: 1 });
+}
+
+export function plus(a: Timeline, b: Timeline): Timeline {
+  return combine(a, b, (x, y) => x + y);
 }
 
 /** How many of the timelines are not 0. */
@@ -112,7 +92,13 @@ export interface Sharers {
   /** Those of the grants that they hold: one at least. */
   readonly holdings: readonly Holding[];
   /** Sorted. */
-  readonly identities: readonly number[];
+  readonly people: readonly number[];
+}
+
+/** What somebody holds by one principal, and by those before it. */
+interface Shared {
+  readonly before: Shared | null;
+  readonly holdings: readonly Holding[];
 }
 
 /**
@@ -120,46 +106,21 @@ export interface Sharers {
  * once for each person.
  */
 export function sharersOf(scene: Scene, holdings: readonly Holding[]): readonly Sharers[] {
-  interface Shared {
-    readonly before: Shared | null;
-    readonly holdings: readonly Holding[];
-  }
-  const sharedBy = new Map<number, Shared | null>();
+  const sharedBy = new Map<number, Shared>();
   for (const [principal, held] of byPrincipal(scene, holdings)) {
-    const extended = new Map<Shared | null, Shared>();
-    for (const identity of scene.counted.reach(principal)) {
-      const before = sharedBy.get(identity) ?? null;
-      const shared = extended.get(before) ?? { before, holdings: held };
-      extended.set(before, shared);
-      sharedBy.set(identity, shared);
-    }
+    const extended = remember((before: Shared | null): Shared => ({ before, holdings: held }));
+    for (const person of scene.counted.reach(principal)) sharedBy.set(person, extended(sharedBy.get(person) ?? null));
   }
-  const sharers = new Map<Shared | null, number[]>();
-  for (const [identity, shared] of sharedBy) {
-    const known = sharers.get(shared);
-    if (known === undefined) sharers.set(shared, [identity]);
-    else known.push(identity);
-  }
-  return [...sharers].map(([last, identities]) => {
-    const all: Holding[] = [];
-    for (let shared = last; shared !== null; shared = shared.before) all.push(...shared.holdings);
-    return { holdings: all, identities: identities.sort((a, b) => a - b) };
-  });
+  return Array.from(
+    groupBy(sharedBy, ([, shared]) => shared),
+    ([last, people]) => {
+      const all: Holding[] = [];
+      for (let shared: Shared | null = last; shared !== null; shared = shared.before) all.push(...shared.holdings);
+      return { holdings: all, people: people.map(([person]) => person).sort((a, b) => a - b) };
+    },
+  );
 }
 
 function byPrincipal({ policy }: Scene, holdings: readonly Holding[]): ReadonlyMap<number, readonly Holding[]> {
-  const principalOf = policy.tables.grants.principal;
-  const lists = new Map<number, Holding[]>();
-  for (const holding of holdings) {
-    const principal = principalOf[holding.grant] ?? 0;
-    const known = lists.get(principal);
-    if (known === undefined) lists.set(principal, [holding]);
-    else known.push(holding);
-  }
-  return lists;
-}
-
-/** A window as a count of one. */
-export function inForceOf({ from, until }: Holding): Timeline {
-  return during({ from, until, value: 1 });
+  return groupBy(holdings, ({ grant }) => policy.tables.grants.principal[grant] ?? 0);
 }

@@ -1,10 +1,11 @@
 // The repair of `separate`: an inclusion-minimal set of grants without which no identity holds scopes of two sides in one
 // place at one time. Grants conflict within a cluster only, so that is where they are looked for.
-import type { Cluster } from './grant-clusters.js';
+import { groupBy } from '../../model/group.js';
 import type { Holding } from '../cells/holdings.js';
 import { endOf, type Nodes, rowsAbove } from '../cells/nodes.js';
 import { bitsDuring, during, either, NOTHING, type Timeline } from '../../model/timeline.js';
-import type { World } from './world.js';
+import type { Cluster } from './grant-clusters.js';
+import type { World } from './scene.js';
 
 /**
  * Rows of grants, sorted. Grants that conflict with few others are kept, so that the set is small; of two that conflict
@@ -71,9 +72,8 @@ function candidatesOf(sides: readonly number[], clusters: readonly Cluster[]): R
       candidate.places.push(place);
       return candidate;
     });
-    const bySide = new Map<number, number>();
-    for (const { side } of meeting) bySide.set(side, (bySide.get(side) ?? 0) + 1);
-    for (const candidate of meeting) candidate.conflicts += meeting.length - (bySide.get(candidate.side) ?? 0);
+    const bySide = groupBy(meeting, ({ side }) => side);
+    for (const candidate of meeting) candidate.conflicts += meeting.length - (bySide.get(candidate.side)?.length ?? 0);
   });
   return candidates;
 }

@@ -1,11 +1,10 @@
 // Which people a witness names, and which of their identities brings what: a human who breaks a rule by several
 // identities is reported as one.
-import { compareTexts } from '../../model/order.js';
-import type { ScopeName } from '../../model/scope.js';
-import { identityText } from '../cells/identity-groups.js';
-import { scopesOf } from '../cells/regions.js';
-import type { Scene } from './counted.js';
-import type { RowNumbers, Sighting } from './world.js';
+import { compareTexts, sortTexts } from '../../model/order.js';
+import { firstFrom, sortedRows } from '../../model/row-lists.js';
+import { type ScopeName, scopeNames } from '../../model/scope.js';
+import { identityText } from '../cells/identities.js';
+import type { RowNumbers, Scene, Sighting } from './scene.js';
 
 /** One of the identities of a person that bring what the witness is about. */
 export interface WitnessPart {
@@ -38,48 +37,50 @@ export function makeBringers(scene: Scene, sightings: readonly Sighting[]): Brin
   const { policy, people, counted, reach, limits } = scene;
   const { grants } = policy.tables;
   const holds = (identity: number, grant: number): boolean => isIn(reach(grants.principal[grant] ?? 0), identity);
-  const namedIn = ({ identities }: Sighting): RowNumbers => identities.filter((one) => people.ofIdentity(one) !== null);
-  const bringing = (person: number, by: readonly number[]): RowNumbers => {
+  const namedIn = (sighting: Sighting): RowNumbers => sighting.people.filter((one) => people.ofIdentity.has(one));
+  const bringing = (person: number, by: RowNumbers): RowNumbers => {
     const rows = counted.identitiesOf(person);
     return rows.length === 1 ? rows : rows.filter((identity) => by.some((grant) => holds(identity, grant)));
   };
-  let names = 0;
-  for (const sighting of sightings) names += namedIn(sighting).length * grantsIn(sighting).length;
-  const isTold = names <= limits.witnessNames;
+  const names = sightings.reduce((sum, sighting) => sum + namedIn(sighting).length * grantsIn(sighting).length, 0);
 
-  const partOf = (identity: number, sighting: Sighting, by: readonly number[]): WitnessPart => {
+  const partOf = (identity: number, sighting: Sighting, by: RowNumbers): WitnessPart => {
     const text = identityText(policy, identity);
-    if (!isTold) return { identity: text };
-    const own = by.filter((grant) => holds(identity, grant));
+    if (names > limits.witnessNames) return { identity: text };
+    const own = [...by].filter((grant) => holds(identity, grant));
     const given = own.reduce((all, grant) => all | (grants.scopes[grant] ?? 0), 0);
-    const ids = own.map((grant) => grants.id[grant] ?? '').sort(compareTexts);
-    return { identity: text, scopes: scopesOf(given & scopesIn(sighting)), grants: ids };
+    const ids = own.map((grant) => grants.id[grant] ?? '');
+    return { identity: text, scopes: scopeNames(given & scopesIn(sighting)), grants: sortTexts(ids) };
+  };
+  const personOf = (one: number, sighting: Sighting, by: RowNumbers): WitnessPerson => {
+    const identities = Array.from(bringing(one, by), (identity) => partOf(identity, sighting, by));
+    const namedBy = counted.namedBy(one);
+    const isPlain = namedBy.length === 0 || identities.some(({ identity }) => namedBy.includes(identity));
+    return {
+      person: people.ofIdentity.get(one)?.name ?? '',
+      identities: identities.sort((a, b) => compareTexts(a.identity, b.identity)),
+      ...(isPlain ? {} : { namedBy }),
+    };
   };
   return {
     identitiesOf: (sighting) => {
-      if (!counted.hasSeveral) return sighting.identities;
+      if (!counted.hasSeveral) return sighting.people;
       const by = grantsIn(sighting);
-      return Array.from(sighting.identities, (person) => [...bringing(person, by)])
-        .flat()
-        .sort((a, b) => a - b);
+      return sortedRows(Array.from(sighting.people, (person) => bringing(person, by)));
     },
     peopleOf: (sighting) => {
       const by = grantsIn(sighting);
-      const told = Array.from(namedIn(sighting), (one): WitnessPerson => {
-        const identities = Array.from(bringing(one, by), (identity) => partOf(identity, sighting, by));
-        identities.sort((a, b) => compareTexts(a.identity, b.identity));
-        const person = people.ofIdentity(one)?.name ?? '';
-        const namedBy = counted.namedBy(one);
-        const isPlain = namedBy.length === 0 || identities.some(({ identity }) => namedBy.includes(identity));
-        return { person, identities, ...(isPlain ? {} : { namedBy }) };
-      });
-      return told.sort((a, b) => compareTexts(a.person, b.person));
+      return Array.from(namedIn(sighting), (one) => personOf(one, sighting, by)).sort((a, b) =>
+        compareTexts(a.person, b.person),
+      );
     },
   };
 }
 
-function grantsIn({ grants, also = [] }: Sighting): readonly number[] {
-  return also.length === 0 ? grants : [...new Set([...grants, ...also.flatMap((more) => more.grants)])];
+function grantsIn({ grants, also = [] }: Sighting): RowNumbers {
+  return also.length === 0
+    ? grants
+    : [...new Set([grants, ...also.map((more) => more.grants)].flatMap((rows) => [...rows]))];
 }
 
 function scopesIn({ scopes, also = [] }: Sighting): number {
@@ -88,12 +89,5 @@ function scopesIn({ scopes, also = [] }: Sighting): number {
 
 /** Whether a sorted list has a row. */
 function isIn(rows: Int32Array, wanted: number): boolean {
-  let low = 0;
-  let high = rows.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((rows[middle] ?? Infinity) < wanted) low = middle + 1;
-    else high = middle;
-  }
-  return rows[low] === wanted;
+  return rows[firstFrom(rows.length, (i) => (rows[i] ?? Infinity) >= wanted)] === wanted;
 }

@@ -5,7 +5,7 @@ import type { PolicySet } from '../../../engine/compiler.js';
 import { explain } from '../../../engine/prove/explain/explain.js';
 import { whatCan } from '../../../engine/prove/ask/what-can.js';
 import { whoCan } from '../../../engine/prove/ask/who-can.js';
-import type { HeldGrant } from '../../../engine/prove/cells/chains.js';
+import type { HeldGrant } from '../../../engine/prove/cells/held-grants.js';
 import { formatIdentity, type Identity, parseIdentity, SCOPES } from '../../../engine/index.js';
 import { testRuns } from '../../support/test-runs.js';
 import { anyInstant, anyPath, world } from '../oracle/worlds.js';

@@ -1,0 +1,27 @@
+// Lists by key, and answers that are kept: what would otherwise be the same five lines around a map wherever things are
+// collected or computed once.
+
+/** Keys in the order in which they first occur, things in theirs. */
+export function groupBy<T, K>(things: Iterable<T>, keyOf: (thing: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const thing of things) addTo(groups, keyOf(thing), thing);
+  return groups;
+}
+
+export function addTo<T, K>(groups: Map<K, T[]>, key: K, thing: T): void {
+  const group = groups.get(key);
+  if (group === undefined) groups.set(key, [thing]);
+  else group.push(thing);
+}
+
+/** The function with its answers kept: asked again with the same key, it gives the same object. */
+export function remember<K, V extends object | number | null>(answer: (key: K) => V): (key: K) => V {
+  const known = new Map<K, V>();
+  return (key) => {
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const made = answer(key);
+    known.set(key, made);
+    return made;
+  };
+}

@@ -1,0 +1,115 @@
+// Identities by what they hold. Loading has already grouped identities that hold the same grants; a proof about part of
+// the tree or some scopes sees fewer differences, so those classes collapse further.
+import type { PreparedPolicy } from '../../evaluate/prepare.js';
+import { remember } from '../../model/group.js';
+import { classesByPrincipal, identitiesByClass } from '../../model/holders.js';
+import { formatIdentity, type Identity } from '../../model/identity.js';
+import { compareTexts } from '../../model/order.js';
+import { rowsOf, unionOfRows } from '../../model/row-lists.js';
+
+/** One human, or one identity: whose rights count as one. */
+export interface Party {
+  /** The row that stands for it. */
+  readonly row: number;
+  /** Rows of its identities. */
+  readonly identities: ArrayLike<number>;
+}
+
+/** Parties that hold exactly the same grants, as far as they matter. */
+export interface Group {
+  /** Rows of principals, sorted. */
+  readonly principals: readonly number[];
+  /** Rows of the parties, in their order; never empty. */
+  readonly parties: readonly number[];
+}
+
+/** By the principals that matter (1 each). Only who holds something that matters is in a group. */
+export function groupsNear(policy: PreparedPolicy, matters: Uint8Array, parties: Iterable<Party>): readonly Group[] {
+  const { holders } = policy;
+  const groups = new Map<string, { readonly principals: readonly number[]; readonly parties: number[] }>();
+  const matteringIn = (holder: number): number[] => {
+    const found: number[] = [];
+    for (const principal of principalsOfClass(policy, holder)) if (matters[principal] === 1) found.push(principal);
+    return found;
+  };
+  const groupOf = (principals: readonly number[]): { readonly parties: number[] } | null => {
+    if (principals.length === 0) return null;
+    const key = principals.join();
+    const group = groups.get(key) ?? { principals, parties: [] };
+    groups.set(key, group);
+    return group;
+  };
+  const groupOfClass = remember((holder: number) => groupOf(matteringIn(holder)));
+  for (const { row, identities } of parties) {
+    const classes = Array.from(identities, (identity) => holders.classOf[identity] ?? -1);
+    const [only = -1] = classes;
+    const group = classes.length === 1 ? groupOfClass(only) : groupOf([...unionOfRows(classes.map(matteringIn))]);
+    group?.parties.push(row);
+  }
+  return [...groups.values()];
+}
+
+/** The principals with grants that a class of holders is or is in; none for -1. */
+export function principalsOfClass({ holders }: Pick<PreparedPolicy, 'holders'>, holder: number): Int32Array {
+  return holder < 0 ? new Int32Array(0) : holders.principals.subarray(holders.start[holder], holders.start[holder + 1]);
+}
+
+/** Those of an identity; none for one that the policy does not name. */
+export function principalsOf(policy: PreparedPolicy, identity: Identity): Int32Array {
+  return principalsOfClass(policy, policy.holders.classOf[identityRow(policy, identity) ?? -1] ?? -1);
+}
+
+/** The row of an identity that the policy names. */
+export function identityRow({ identityRows }: PreparedPolicy, identity: Identity): number | undefined {
+  return identityRows.get(identity.provider)?.get(identity.subject);
+}
+
+/** The identities that are a principal or are in it, however deep, sorted. Remembers what it was asked. */
+export function makeReach(policy: PreparedPolicy): (principal: number) => Int32Array {
+  const { holders, tables } = policy;
+  const identitiesOf = identitiesByClass(holders);
+  const classesOf = classesByPrincipal(holders, tables.roles.name.length + tables.identities.subject.length);
+  return remember((principal) => {
+    const reached: number[] = [];
+    for (const holder of rowsOf(classesOf, principal))
+      for (const identity of rowsOf(identitiesOf, holder)) reached.push(identity);
+    return Int32Array.from(reached).sort();
+  });
+}
+
+/** `provider:subject` */
+export function identityText({ tables }: Pick<PreparedPolicy, 'tables'>, identity: number): string {
+  const provider = tables.providers[tables.identities.provider[identity] ?? 0] ?? '';
+  return formatIdentity({ provider, subject: tables.identities.subject[identity] ?? '' });
+}
+
+/** A number with the text of what it stands for. */
+export interface Named {
+  readonly number: number;
+  readonly text: string;
+}
+
+/**
+ * Sorts lists of numbers below `count` by their texts. Each text is made and compared once for all lists together, which
+ * have most numbers in common.
+ */
+export function makeOrder(
+  { count, textOf }: { readonly count: number; readonly textOf: (number: number) => string },
+  lists: Iterable<Iterable<number>>,
+): (list: Iterable<number>) => readonly Named[] {
+  const rankOf = new Int32Array(count).fill(-1);
+  const found: Named[] = [];
+  for (const list of new Set(lists)) {
+    for (const number of list) {
+      if (rankOf[number] !== -1) continue;
+      rankOf[number] = 0;
+      found.push({ number, text: textOf(number) });
+    }
+  }
+  found.sort((a, b) => compareTexts(a.text, b.text));
+  for (const [rank, { number }] of found.entries()) rankOf[number] = rank;
+  return (list) => {
+    const ranks = Int32Array.from(list, (number) => rankOf[number] ?? 0).sort();
+    return Array.from(ranks, (rank) => found[rank]).filter((named) => named !== undefined);
+  };
+}

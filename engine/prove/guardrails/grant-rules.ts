@@ -1,0 +1,52 @@
+// `never` and `expires` (docs/language.md "Guardrails"): rules that a grant breaks by itself. Each such grant is a witness by
+// itself, and the repair is all of them.
+import { type Holding, holdingOf } from '../cells/holdings.js';
+import { endOf, type Nodes } from '../cells/nodes.js';
+import type { RowRegion } from '../cells/regions.js';
+import type { Finding, RuleOf, Scene, Sighting } from './scene.js';
+
+/** Where a grant breaks a rule for everybody who holds it, and by which scopes; null if it keeps the rule. */
+type JudgeGrant = (holding: Holding) => { readonly region: RowRegion; readonly scopes: number } | null;
+
+/** Scopes that nobody may hold at or below a namespace at any time. */
+export function checkNever(scene: Scene, rule: RuleOf<'never'>): Finding {
+  const under = scene.nodes.rowOf.get(rule.under) ?? 0;
+  return checkGrants(scene, (holding) => {
+    const scopes = holding.scopes & rule.scopes;
+    const region = scopes === 0 ? null : regionUnder(scene.nodes, holding, under);
+    return region === null ? null : { region, scopes };
+  });
+}
+
+/**
+ * Every grant that gives an identity of some providers anything has a beginning and an end, and no more than so much time
+ * between them. One that is open on either side never ends in time.
+ */
+export function checkExpires(scene: Scene, { withinMilliseconds }: RuleOf<'expires'>): Finding {
+  return checkGrants(scene, ({ row, inherit, scopes, from, until }) =>
+    until - from <= withinMilliseconds
+      ? null
+      : { region: { row, extent: inherit ? 'subtree' : 'exact', except: [] }, scopes },
+  );
+}
+
+/** Grants that are never in force give nothing, and are passed over. */
+function checkGrants(scene: Scene, judge: JudgeGrant): Finding {
+  const { id, principal } = scene.policy.tables.grants;
+  const sightings: Sighting[] = [];
+  for (let grant = 0; grant < id.length; grant += 1) {
+    const holding = holdingOf(scene, grant);
+    const { from, until } = holding;
+    const broken = from < until ? judge(holding) : null;
+    const people = broken === null ? [] : scene.counted.reach(principal[grant] ?? 0);
+    if (broken !== null && people.length > 0) sightings.push({ people, ...broken, from, until, grants: [grant] });
+  }
+  return { sightings, repair: sightings.flatMap(({ grants }) => [...grants]) };
+}
+
+/** Where a grant counts at or below a namespace; null if nowhere. */
+export function regionUnder(nodes: Nodes, { row, inherit }: Holding, under: number): RowRegion | null {
+  if (under <= row && row < endOf(nodes, under)) return { row, extent: inherit ? 'subtree' : 'exact', except: [] };
+  const above = row < under && under < endOf(nodes, row);
+  return above && inherit ? { row: under, extent: 'subtree', except: [] } : null;
+}

@@ -1,0 +1,107 @@
+// What a guardrail is proved against, and what is found there, in rows and numbers: one policy over its own nodes and those
+// that its guardrails name, and the people whom one guardrail is about.
+import type { PreparedPolicy } from '../../evaluate/prepare.js';
+import type { EngineLimits } from '../../limits.js';
+import { groupBy, remember } from '../../model/group.js';
+import { invariant } from '../../model/invariant.js';
+import type { NamespacePath } from '../../model/namespace.js';
+import type { GuardrailRule, PolicyPerson } from '../../model/policy-set.js';
+import { unionOfRows } from '../../model/row-lists.js';
+import { makeRights, namedPaths, type Rights } from '../cells/holdings.js';
+import { makeReach } from '../cells/identities.js';
+import { type Membership, makeMembership } from '../cells/membership.js';
+import { makeNodes } from '../cells/nodes.js';
+import type { Patch } from '../cells/regions.js';
+import { type Counted, makePeople, type People } from './counted.js';
+
+export type RuleOf<Kind extends GuardrailRule['kind']> = Extract<GuardrailRule, { readonly kind: Kind }>;
+
+export type RowNumbers = readonly number[] | Int32Array;
+
+/** A witness in rows and numbers. */
+export interface Sighting extends Patch {
+  /** By their numbers (`counted.ts`), sorted. */
+  readonly people: RowNumbers;
+  /** More rows where the same is so, sorted. */
+  readonly alsoAt?: readonly number[];
+  readonly grants: RowNumbers;
+  /** More of the same people. */
+  readonly also?: readonly Sighting[];
+}
+
+export interface Finding {
+  readonly sightings: readonly Sighting[];
+  /** Rows of grants, sorted. */
+  readonly repair: readonly number[];
+}
+
+/** What every guardrail of a policy is proved against. */
+export interface World extends Rights {
+  readonly policy: PreparedPolicy;
+  readonly limits: EngineLimits;
+  readonly membership: Membership;
+  readonly people: People;
+  /** The identities that are a principal or in it. */
+  readonly reach: (principal: number) => Int32Array;
+}
+
+/** A world as one guardrail sees it. */
+export interface Scene extends World {
+  readonly counted: Counted;
+}
+
+export interface WorldOf {
+  readonly policy: PreparedPolicy;
+  readonly people: readonly PolicyPerson[];
+  /** Namespaces that need a row of their own though no grant names them. */
+  readonly more: readonly NamespacePath[];
+  readonly limits: EngineLimits;
+}
+
+export function makeWorld({ policy, people, more, limits }: WorldOf): World {
+  return {
+    ...makeRights(policy, makeNodes([...namedPaths(policy), ...more])),
+    limits,
+    membership: makeMembership(policy.tables),
+    people: makePeople(policy, people),
+    reach: makeReach(policy),
+  };
+}
+
+/** The same object for lists of the same rows, so that each is read once. */
+export function makeInterning(): (rows: RowNumbers) => RowNumbers {
+  const byContent = new Map<string, RowNumbers>();
+  return remember((rows) => {
+    const content = rows.join();
+    const first = byContent.get(content) ?? rows;
+    byContent.set(content, first);
+    return first;
+  });
+}
+
+/** Sightings of one place, one stretch of time and the same scopes that also agree in a key become one. */
+export function joinSightings(
+  sightings: readonly Sighting[],
+  keyOf: (sighting: Sighting) => unknown,
+): readonly Sighting[] {
+  const places = groupBy(sightings, ({ region: { row, extent, except }, alsoAt = [], scopes, from, until }) =>
+    [row, extent, except.join(), alsoAt.join(), scopes, from, until].join(' '),
+  );
+  return [...places.values()].flatMap((alike) => [...groupBy(alike, keyOf).values()].map(joined));
+}
+
+function joined(alike: readonly Sighting[]): Sighting {
+  const [first, ...more] = alike;
+  invariant(first !== undefined, 'a group has a member');
+  if (more.length === 0) return first;
+  return {
+    ...first,
+    people: union(alike.map(({ people }) => people)),
+    grants: union(alike.map(({ grants }) => grants)),
+  };
+}
+
+function union(lists: readonly RowNumbers[]): RowNumbers {
+  const [first = [], ...more] = lists;
+  return more.every((list) => list === first) ? first : unionOfRows(lists);
+}
