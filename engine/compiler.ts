@@ -23,7 +23,7 @@ export { ENGINE_LIMITS, type EngineLimits } from './limits.js';
 export { formatFile, type Formatting } from './format/format-file.js';
 export type { Severity } from './diagnostics/codes/page.js';
 export type { Diagnostic, Related } from './diagnostics/diagnostic.js';
-export type { Position, Range } from './model/span.js';
+export { lineOf, type Position, type Range } from './model/span.js';
 export {
   type CodePage,
   codePage,

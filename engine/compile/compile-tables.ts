@@ -5,6 +5,7 @@ import { groupHolders, type HolderClasses } from '../model/holders.js';
 import { windowOf } from '../model/instant.js';
 import { invariant } from '../model/invariant.js';
 import type { Place, PolicySet } from '../model/policy-set.js';
+import { lineOf } from '../model/span.js';
 import type { GrantColumns, IdentityColumns, MemberColumns, PolicyTables, RoleColumns } from '../model/tables.js';
 import { compileNamespaces } from './namespaces.js';
 import { makeIdentityNumbers, makeTextNumbers } from './number-texts.js';
@@ -142,7 +143,7 @@ function roleColumns(policy: PolicySet, { roles, files }: Columns): RoleColumns 
   policy.roles.forEach(({ place }, position) => {
     const row = roles.rows[position] ?? 0;
     file[row] = files.rowOf(place);
-    line[row] = lineOf(place);
+    line[row] = rowLine(place);
   });
   return { name: roles.texts, file, line };
 }
@@ -173,7 +174,7 @@ function memberColumns(policy: PolicySet, { roles, principals, files }: Columns)
       columns.role[row] = role;
       columns.member[row] = principalOf(member);
       columns.file[row] = files.rowOf(place);
-      columns.line[row] = lineOf(place);
+      columns.line[row] = rowLine(place);
       const isRepeated = row > 0 && columns.role[row - 1] === role && columns.member[row - 1] === columns.member[row];
       invariant(!isRepeated, 'a role lists a member once');
       row += 1;
@@ -204,11 +205,12 @@ function grantColumns(policy: PolicySet, { grants, principals, files, namespaceR
     columns.notBefore[row] = from;
     columns.expires[row] = until;
     columns.file[row] = files.rowOf(grant.place);
-    columns.line[row] = lineOf(grant.place);
+    columns.line[row] = rowLine(grant.place);
   });
   return { id: grants.texts, ...columns };
 }
 
-function lineOf(place: Place | null): number {
-  return place === null ? 0 : place.range.start.line;
+/** As in `PlaceColumns`. */
+function rowLine(place: Place | null): number {
+  return place === null ? 0 : lineOf(place);
 }

@@ -11,7 +11,7 @@ import { assertNever } from '../model/invariant.js';
 import type { Audience, Exemption, GuardrailRule, Parties, PolicyGuardrail, PolicyTest } from '../model/policy-set.js';
 import type { Located } from '../model/span.js';
 import type { Names } from './names.js';
-import { findingAt, placeOf } from './places.js';
+import { findingAt, placeOf, relatedAt } from './places.js';
 import { checkIdentity, checkProvider, checkRole } from './references.js';
 
 export function linkTests(document: PolicyDocument, names: Names): readonly PolicyTest[] {
@@ -57,7 +57,7 @@ export function linkGuardrails(documents: readonly PolicyDocument[], names: Name
       const before = declared.get(id.value);
       if (before === undefined) declared.set(id.value, { document, id });
       else {
-        const related = [{ ...placeOf(before.document, before.id), message: 'first declared here' }];
+        const related = [relatedAt(before.document, before.id, 'first declared here')];
         const message = `the guardrail id \`${id.value}\` is used twice`;
         names.sink.add(
           findingAt(document, id, {

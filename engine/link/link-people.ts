@@ -4,7 +4,7 @@ import { formatIdentity } from '../model/identity.js';
 import type { PolicyPerson } from '../model/policy-set.js';
 import type { Located } from '../model/span.js';
 import type { Names } from './names.js';
-import { findingAt, placeOf } from './places.js';
+import { findingAt, placeOf, relatedAt } from './places.js';
 import { checkIdentity } from './references.js';
 
 interface Declared<T> {
@@ -25,7 +25,7 @@ export function linkPeople(documents: readonly PolicyDocument[], names: Names): 
             code: 'PERSON_DUPLICATE',
             message: `the person \`${name.value}\` is declared twice`,
             help: 'merge their identities, or rename one',
-            related: [{ ...placeOf(before.document, before.at), message: 'first declared here' }],
+            related: [relatedAt(before.document, before.at, 'first declared here')],
           }),
         );
       }
@@ -40,7 +40,7 @@ export function linkPeople(documents: readonly PolicyDocument[], names: Names): 
               code: 'PERSON_IDENTITY',
               message: `\`${text}\` is already an identity of \`${taken.person}\``,
               help: 'leave it with the person who signs in with it, or merge the two people',
-              related: [{ ...placeOf(taken.document, taken.at), message: 'first named here' }],
+              related: [relatedAt(taken.document, taken.at, 'first named here')],
             }),
           );
         }

@@ -1,17 +1,22 @@
 // The documents of a folder to one policy: every name is declared once and every reference resolved, or there is a
 // diagnostic. What a document could not read is not reported again as unknown.
 import type { EngineLimits } from '../limits.js';
-import type { GrantDeclaration, PolicyDocument, RoleDeclaration, StatedScopes } from '../model/document.js';
-import type { PolicyGrant, PolicyRole, PolicySet } from '../model/policy-set.js';
+import type {
+  GrantDeclaration,
+  MemberReference,
+  PolicyDocument,
+  RoleDeclaration,
+  StatedScopes,
+} from '../model/document.js';
+import type { Place, PolicyGrant, PolicyMember, PolicyRole, PolicySet } from '../model/policy-set.js';
 import { NO_SCOPES, type ScopeSet } from '../model/scope.js';
 import type { Sink } from '../diagnostics/report.js';
 import { isWithin } from '../model/namespace.js';
-import type { Located } from '../model/span.js';
 import { checkLimits } from './check-limits.js';
 import { linkGuardrails, linkTests } from './link-claims.js';
 import { linkPeople } from './link-people.js';
 import { collectNames, type Names } from './names.js';
-import { findingAt, placeOf } from './places.js';
+import { findingAt, placeOf, relatedAt } from './places.js';
 import { checkReference, identityPrincipal } from './references.js';
 import { checkRoleNesting } from './role-nesting.js';
 
@@ -38,31 +43,38 @@ function linkRole(document: PolicyDocument, role: RoleDeclaration, names: Names)
     name: role.name.value,
     description: role.description,
     place: placeOf(document, role.name),
-    members: role.members.map((member) => ({ ...identityPrincipal(member), place: placeOf(document, member) })),
+    members: role.members.map((member) => linkMember(document, member)),
   };
+}
+
+function linkMember(document: PolicyDocument, member: MemberReference): PolicyMember {
+  const place = placeOf(document, member);
+  return member.kind === 'role'
+    ? { kind: 'role', role: member.value, place }
+    : { kind: 'identity', identity: member.value, place };
 }
 
 /** All grants; those that are not whole are left out, as they have been reported. */
 function linkGrants(documents: readonly PolicyDocument[], names: Names): readonly PolicyGrant[] {
   const grants: PolicyGrant[] = [];
-  const declared = new Map<string, { readonly document: PolicyDocument; readonly id: Located<string> }>();
+  const declared = new Map<string, Place>();
   for (const document of documents) {
     for (const grant of document.grants) {
       const { id } = grant;
       const before = id === null ? undefined : declared.get(id.value);
-      if (id !== null && before === undefined) declared.set(id.value, { document, id });
       if (id !== null && before !== undefined) {
         names.sink.add(
           findingAt(document, id, {
             code: 'GRANT_DUPLICATE',
             message: `the grant id \`${id.value}\` is used twice`,
             help: 'give one of them another id, or remove one',
-            related: [{ ...placeOf(before.document, before.id), message: 'first declared here' }],
+            related: [relatedAt(before, before, 'first declared here')],
           }),
         );
       }
       const linked = linkGrant(document, grant, names);
       if (linked !== null) grants.push(linked);
+      if (id !== null && before === undefined) declared.set(id.value, linked?.place ?? placeOf(document, id));
     }
   }
   return grants;
@@ -99,7 +111,7 @@ function checkWithin(document: PolicyDocument, grant: GrantDeclaration, names: N
       code: 'GRANT_OUTSIDE_WITHIN',
       message: `\`${namespace.value}\` is not at or below \`${within.value}\``,
       help: 'move the grant to a file that may grant there',
-      related: [{ ...placeOf(document, within), message: 'this file may grant here and below' }],
+      related: [relatedAt(document, within, 'this file may grant here and below')],
     }),
   );
 }

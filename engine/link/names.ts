@@ -2,7 +2,7 @@
 import type { PolicyDocument, RoleDeclaration } from '../model/document.js';
 import { makeSuggester, type Suggester } from '../diagnostics/nearest.js';
 import type { Sink } from '../diagnostics/report.js';
-import { findingAt, placeOf } from './places.js';
+import { findingAt, relatedAt } from './places.js';
 
 export interface DeclaredRole {
   readonly document: PolicyDocument;
@@ -27,7 +27,7 @@ export function collectNames(documents: readonly PolicyDocument[], sink: Sink): 
       const before = roles.get(name.value);
       if (before === undefined) roles.set(name.value, { document, role });
       else {
-        const related = [{ ...placeOf(before.document, before.role.name), message: 'first declared here' }];
+        const related = [relatedAt(before.document, before.role.name, 'first declared here')];
         sink.add(
           findingAt(document, name, {
             code: 'ROLE_DUPLICATE',

@@ -6,12 +6,16 @@ import type { Place } from '../model/policy-set.js';
 import type { Finding } from '../diagnostics/report.js';
 import { rangeOf, type Span } from '../model/span.js';
 
-export function placeOf(document: PolicyDocument, span: Span): Place {
-  return { file: document.file, range: rangeOf(document.lines, span) };
+export function placeOf({ file, lines }: PolicyDocument, { start, end }: Span): Place {
+  return { file, lines, start, end };
+}
+
+export function relatedAt({ file, lines }: Pick<Place, 'file' | 'lines'>, span: Span, message: string): Related {
+  return { file, range: rangeOf(lines, span), message };
 }
 
 export function findingAt(
-  document: PolicyDocument,
+  { file, lines }: PolicyDocument,
   span: Span,
   words: {
     readonly code: DiagnosticCode;
@@ -20,5 +24,5 @@ export function findingAt(
     readonly related?: readonly Related[];
   },
 ): Finding {
-  return { ...placeOf(document, span), ...words };
+  return { file, range: rangeOf(lines, span), ...words };
 }

@@ -5,7 +5,7 @@ import type { EngineLimits } from '../limits.js';
 import type { RoleReference } from '../model/document.js';
 import type { Sink } from '../diagnostics/report.js';
 import type { DeclaredRole, Names } from './names.js';
-import { findingAt, placeOf } from './places.js';
+import { findingAt, relatedAt } from './places.js';
 
 interface Visit {
   readonly name: string;
@@ -94,10 +94,11 @@ function reportCycle(cycle: readonly Visit[], sink: Sink): void {
     others.length === 0
       ? `the role \`${start.visit.name}\` is a member of itself`
       : `roles are members of each other: \`${shown.join('` → `')}\``;
-  const related = others.slice(0, 20).map(({ visit, next, at }) => ({
-    ...placeOf(visit.declared.document, at),
-    message: `\`${next}\` is a member of \`${visit.name}\` here`,
-  }));
+  const related = others
+    .slice(0, 20)
+    .map(({ visit, next, at }) =>
+      relatedAt(visit.declared.document, at, `\`${next}\` is a member of \`${visit.name}\` here`),
+    );
   sink.add(
     findingAt(start.visit.declared.document, start.at, {
       code: 'ROLE_CYCLE',

@@ -2,7 +2,7 @@
 // readers and its CODEOWNERS take every file in it for bounded.
 import type { FileOutline } from '../model/policy-set.js';
 import type { LintWorld } from './lint-world.js';
-import { type LintContext, relatedTo } from './rule.js';
+import type { LintContext } from './rule.js';
 
 export function findMissingWithin(world: LintWorld, context: LintContext): void {
   const bounded = new Map<string, FileOutline>();
@@ -18,10 +18,16 @@ export function findMissingWithin(world: LintWorld, context: LintContext): void 
       place: { file, range: grantsAt },
       message: `these grants have no \`within\`, and those of \`${neighbour.file}\` beside them do`,
       help: 'add `within`, or say why in an ignore comment at the head of the file',
-      related: relatedTo(
-        neighbour.grantsAt === null ? null : { file: neighbour.file, range: neighbour.grantsAt },
-        `these stay within \`${neighbour.within ?? ''}\``,
-      ),
+      related:
+        neighbour.grantsAt === null
+          ? []
+          : [
+              {
+                file: neighbour.file,
+                range: neighbour.grantsAt,
+                message: `these stay within \`${neighbour.within ?? ''}\``,
+              },
+            ],
     });
   }
 }

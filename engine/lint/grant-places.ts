@@ -2,36 +2,33 @@
 // underlines is looked up in the file when there is a finding.
 import type { EngineLimits } from '../limits.js';
 import type { Place } from '../model/policy-set.js';
-import { lineTableOf, rangeOf } from '../model/span.js';
+import type { Span } from '../model/span.js';
 import { readTree } from '../source/read-tree.js';
 import type { Node } from '../source/tree.js';
 
 /** From the place of a grant to that of its namespace, or the same place if the file does not show it. */
-export type NamespacePlaces = (grant: Place) => Place;
+export type NamespacePlaces = (grant: Place | null) => Place | null;
 
 export function makeNamespacePlaces(sources: ReadonlyMap<string, string>, limits: EngineLimits): NamespacePlaces {
-  const known = new Map<string, ReadonlyMap<string, Place>>();
+  const known = new Map<string, ReadonlyMap<number, Span>>();
   return (grant) => {
-    const ofFile = known.get(grant.file) ?? placesIn(grant.file, sources.get(grant.file) ?? '', limits);
+    if (grant === null) return null;
+    const ofFile = known.get(grant.file) ?? namespacesIn(sources.get(grant.file) ?? '', limits);
     known.set(grant.file, ofFile);
-    return ofFile.get(keyOf(grant)) ?? grant;
+    const { start, end } = ofFile.get(grant.start) ?? grant;
+    return { ...grant, start, end };
   };
 }
 
-function keyOf({ range: { start } }: Place): string {
-  return `${String(start.line)}:${String(start.column)}`;
-}
-
-function placesIn(file: string, text: string, limits: EngineLimits): ReadonlyMap<string, Place> {
+/** By where the id of the grant begins. */
+function namespacesIn(text: string, limits: EngineLimits): ReadonlyMap<number, Span> {
   const parsed = readTree({ text, limits, report: () => undefined });
   if (parsed.kind !== 'tree') return new Map();
-  const lines = lineTableOf(text);
-  const placeOf = (node: Node): Place => ({ file, range: rangeOf(lines, node) });
   const grants = valueOf(parsed.node, 'grants');
-  const found = new Map<string, Place>();
+  const found = new Map<number, Span>();
   for (const grant of grants?.kind === 'list' ? grants.items : []) {
     const [id, namespace] = [valueOf(grant, 'id'), valueOf(grant, 'namespace')];
-    if (id !== null && namespace !== null) found.set(keyOf(placeOf(id)), placeOf(namespace));
+    if (id !== null && namespace !== null) found.set(id.start, namespace);
   }
   return found;
 }

@@ -1,24 +1,25 @@
 // Rules about single grants: to nobody, at the root, and over.
 import { formatInstant, windowOf } from '../model/instant.js';
+import type { PolicyGrant } from '../model/policy-set.js';
 import { ROOT } from '../model/namespace.js';
 import { FAMILIES, hasScope } from '../model/scope.js';
 import { isReachable, type LintWorld } from './lint-world.js';
-import { type LintContext, placed, relatedTo } from './rule.js';
+import { type LintContext, type LintFinding, placed, relatedTo } from './rule.js';
 
 export function findUnreachableGrants(world: LintWorld, context: LintContext): void {
+  const report = ({ id, place }: PolicyGrant, why: string, more: Pick<LintFinding, 'help' | 'related'>): void => {
+    const message = `the grant \`${id}\` gives nobody anything: ${why}`;
+    context.report({ code: 'LINT_GRANT_UNREACHABLE', place: placed(place), message, ...more });
+  };
   world.set.grants.forEach((grant, index) => {
-    const finding = { code: 'LINT_GRANT_UNREACHABLE', place: placed(grant.place) } as const;
-    const givesNobody = `the grant \`${grant.id}\` gives nobody anything`;
     const { from, until } = windowOf(grant);
     if (!(from < until)) {
-      context.report({ ...finding, message: `${givesNobody}: it is never in force`, help: 'remove it' });
+      report(grant, 'it is never in force', { help: 'remove it' });
       return;
     }
     const role = world.roles[world.principals[index] ?? 0];
     if (isReachable(world, world.principals[index] ?? 0) || role === undefined) return;
-    context.report({
-      ...finding,
-      message: `${givesNobody}: nobody is in \`${role.name}\``,
+    report(grant, `nobody is in \`${role.name}\``, {
       help: 'add members to the role, or remove the grant',
       related: relatedTo(role.place, 'the role'),
     });

@@ -7,7 +7,7 @@ import type { Severity } from '../diagnostics/codes/page.js';
 import type { Diagnostic } from '../diagnostics/diagnostic.js';
 import type { Instant } from '../model/instant.js';
 import { nearest } from '../diagnostics/nearest.js';
-import type { FileOutline, Place, PolicySet } from '../model/policy-set.js';
+import type { FileOutline, PolicySet } from '../model/policy-set.js';
 import { makeDiagnostic, sortDiagnostics } from '../diagnostics/report.js';
 import { findMissingWithin } from './delegation.js';
 import { findEndingGrants, findUnreachableGrants, findWritesAtRoot } from './grant-rules.js';
@@ -18,7 +18,7 @@ import { findLookalikes } from './lookalikes.js';
 import { findNearNamespaces } from './near-namespaces.js';
 import { findRedundantGrants } from './redundant-grants.js';
 import { findIdleRoles, findRepeatedMembers } from './role-rules.js';
-import type { LintFinding, LintRule } from './rule.js';
+import type { LintFinding, LintRule, ShownPlace } from './rule.js';
 import { findUnreadWrites } from './unread-writes.js';
 import { findUnstoredNamespaces } from './unstored-namespaces.js';
 
@@ -79,7 +79,7 @@ export function lintPolicy(
 ): readonly Diagnostic[] {
   const { at, soonMilliseconds, levels, stored = null } = options;
   const findings: LintFinding[] = [];
-  const gaveUp: Place[] = [];
+  const gaveUp: ShownPlace[] = [];
   const isOff = (code: LintCode): boolean =>
     levels.get(code) === 'off' ||
     (at === null && CLOCK_RULES.has(code)) ||

@@ -66,7 +66,7 @@ function findSlipsOfGrants(scene: Scene, context: LintContext): void {
       const found = wordsOf(scene, path, meant);
       context.report({
         ...found,
-        place: context.namespacePlace(placed(scene.grantIn(row)?.place ?? null)),
+        place: placed(context.namespacePlace(scene.grantIn(row)?.place ?? null)),
         message: `\`${path}\` is ${found.message}`,
       });
     }

@@ -4,12 +4,16 @@ import type { LintCode } from '../diagnostics/diagnostic-codes.js';
 import type { Related } from '../diagnostics/diagnostic.js';
 import type { Instant } from '../model/instant.js';
 import type { Place } from '../model/policy-set.js';
+import { FILE_START, rangeOf } from '../model/span.js';
 import type { NamespacePlaces } from './grant-places.js';
 import type { LintWorld } from './lint-world.js';
 
+/** Where a finding is shown. */
+export type ShownPlace = Pick<Related, 'file' | 'range'>;
+
 export interface LintFinding {
   readonly code: LintCode;
-  readonly place: Place;
+  readonly place: ShownPlace;
   readonly message: string;
   readonly help?: string;
   readonly related?: readonly Related[];
@@ -24,25 +28,19 @@ export interface LintContext {
   readonly namespacePlace: NamespacePlaces;
   readonly maxPairs: number;
   /** Told where a rule gave up. */
-  readonly onLimit: (place: Place) => void;
+  readonly onLimit: (place: ShownPlace) => void;
   readonly report: (finding: LintFinding) => void;
 }
 
 export type LintRule = (world: LintWorld, context: LintContext) => void;
 
 /** Places are null only in a policy that was built in memory. */
-export function placed(place: Place | null): Place {
-  return place ?? NOWHERE;
+export function placed(place: Place | null): ShownPlace {
+  return place === null ? NOWHERE : { file: place.file, range: rangeOf(place.lines, place) };
 }
 
-const NOWHERE: Place = Object.freeze({
-  file: 'policy.yaml',
-  range: Object.freeze({
-    start: Object.freeze({ line: 1, column: 1 }),
-    end: Object.freeze({ line: 1, column: 1 }),
-  }),
-});
+const NOWHERE: ShownPlace = Object.freeze({ file: 'policy.yaml', range: FILE_START });
 
 export function relatedTo(place: Place | null, message: string): readonly Related[] {
-  return place === null ? [] : [{ ...place, message }];
+  return place === null ? [] : [{ ...placed(place), message }];
 }

@@ -13,7 +13,7 @@ export function findUnstoredNamespaces({ set }: LintWorld, { stored, namespacePl
     const near = meant.get(namespace) ?? null;
     report({
       code: 'LINT_NAMESPACE_UNSTORED',
-      place: namespacePlace(placed(place)),
+      place: placed(namespacePlace(place)),
       message: `grant \`${id}\` is at \`${namespace}\`, and the store has no such namespace`,
       help: near === null ? 'create the namespace, or remove the grant' : `did you mean \`${near}\`?`,
     });

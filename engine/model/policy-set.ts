@@ -1,14 +1,14 @@
 // A whole policy with every reference resolved: what linking gives and compiling takes. Nothing in it dangles.
-import type { Range } from './span.js';
+import type { LineTable, Range, Span } from './span.js';
 import type { Identity } from './identity.js';
 import type { Instant } from './instant.js';
 import type { NamespacePath } from './namespace.js';
 import type { ScopeName, ScopeSet } from './scope.js';
 
-/** Where something is declared; null in a policy built in memory. */
-export interface Place {
+/** Where something is declared; null in a policy built in memory. Lines and columns are worked out where they are shown. */
+export interface Place extends Span {
   readonly file: string;
-  readonly range: Range;
+  readonly lines: LineTable;
 }
 
 export interface PolicyProvider {

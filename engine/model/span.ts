@@ -58,6 +58,11 @@ export function rangeOf(lines: LineTable, span: Span): Range {
   return { start: positionAt(lines, span.start), end: positionAt(lines, span.end) };
 }
 
+/** The line on which something begins. */
+export function lineOf({ lines, start }: { readonly lines: LineTable; readonly start: number }): number {
+  return positionAt(lines, start).line;
+}
+
 /** The place of a file as a whole: its first character. */
 export const FILE_START: Range = Object.freeze({
   start: Object.freeze({ line: 1, column: 1 }),

@@ -134,10 +134,11 @@ function readBlockList(cursor: Cursor, column: number, depth: number): Node {
 function readBlockMapping(cursor: Cursor, column: number, depth: number): Node {
   const start = cursor.at + cursor.offset;
   const entries: Entry[] = [];
-  const seen = new Map<string, TextNode>();
+  const keys: Keys = { texts: [], many: null };
   do {
-    if (!isKeyAt(cursor)) giveUp();
-    const key = readKey(cursor, seen);
+    const key = readKey(cursor);
+    addKey(keys, key);
+    cursor.at += 1; // the colon
     entries.push({ key, value: readBlockValue(cursor, column, { depth, key }) });
   } while (goesOn(cursor, column));
   return { kind: 'mapping', entries, start, end: entries.at(-1)?.value.end ?? start };
@@ -186,22 +187,40 @@ function isKeyAt(cursor: Cursor): boolean {
   return QUOTED_KEY.test(cursor.text);
 }
 
-function readKey(cursor: Cursor, seen: Map<string, TextNode>): TextNode {
-  const quoted = cursor.text.charCodeAt(cursor.at) === QUOTE;
-  const key = quoted ? readQuoted(cursor, QUOTE) : takeText(cursor, KEY);
-  if (keyFault(key, seen.get(key.text)) !== null) giveUp();
-  seen.set(key.text, key);
-  cursor.at += 1; // the colon
-  return key;
+function readKey(cursor: Cursor): TextNode {
+  KEY.lastIndex = cursor.at;
+  if (KEY.test(cursor.text)) return takeTo(cursor, KEY.lastIndex);
+  QUOTED_KEY.lastIndex = cursor.at;
+  return QUOTED_KEY.test(cursor.text) ? readQuoted(cursor, QUOTE) : giveUp();
+}
+
+/** The keys of a mapping so far. Most mappings have few, which are compared one by one. */
+interface Keys {
+  readonly texts: string[];
+  many: Set<string> | null;
+}
+
+const FEW_KEYS = 12;
+
+function addKey(keys: Keys, key: TextNode): void {
+  const { texts } = keys;
+  const isTaken = keys.many === null ? texts.includes(key.text) : keys.many.has(key.text);
+  if (isTaken || keyFault(key, undefined) !== null) giveUp();
+  texts.push(key.text);
+  if (keys.many !== null) keys.many.add(key.text);
+  else if (texts.length > FEW_KEYS) keys.many = new Set(texts);
 }
 
 function takeText(cursor: Cursor, pattern: RegExp): TextNode {
   pattern.lastIndex = cursor.at;
-  const text = pattern.exec(cursor.text)?.[0];
-  if (text === undefined || !takeNode(cursor.budget)) giveUp();
-  const start = cursor.at + cursor.offset;
-  cursor.at += text.length;
-  return { kind: 'text', plain: true, text, start, end: start + text.length };
+  return pattern.test(cursor.text) ? takeTo(cursor, pattern.lastIndex) : giveUp();
+}
+
+function takeTo(cursor: Cursor, end: number): TextNode {
+  const { at, offset } = cursor;
+  if (!takeNode(cursor.budget)) giveUp();
+  cursor.at = end;
+  return { kind: 'text', plain: true, text: cursor.text.slice(at, end), start: at + offset, end: end + offset };
 }
 
 /** Without escapes, on one line. */
@@ -237,11 +256,11 @@ function readFlow(cursor: Cursor, column: number, depth: number): Node {
   const close = mapping ? CLOSE_MAPPING : CLOSE_LIST;
   const items: Node[] = [];
   const entries: Entry[] = [];
-  const seen = new Map<string, TextNode>();
+  const keys: Keys = { texts: [], many: null };
   cursor.at += 1;
   skipFlowSpace(cursor, column);
   while (cursor.text.charCodeAt(cursor.at) !== close) {
-    if (mapping) entries.push(readFlowEntry(cursor, column, { depth, seen }));
+    if (mapping) entries.push(readFlowEntry(cursor, column, { depth, keys }));
     else items.push(readFlowValue(cursor, column, depth));
     skipFlowSpace(cursor, column);
     const code = cursor.text.charCodeAt(cursor.at);
@@ -256,15 +275,11 @@ function readFlow(cursor: Cursor, column: number, depth: number): Node {
   return mapping ? { kind: 'mapping', entries, start, end } : { kind: 'list', items, start, end };
 }
 
-function readFlowEntry(
-  cursor: Cursor,
-  column: number,
-  of: { readonly depth: number; readonly seen: Map<string, TextNode> },
-): Entry {
+function readFlowEntry(cursor: Cursor, column: number, of: { readonly depth: number; readonly keys: Keys }): Entry {
   const code = cursor.text.charCodeAt(cursor.at);
   const key = code === QUOTE ? readQuoted(cursor, QUOTE) : takeText(cursor, KEY);
-  if (cursor.text.charCodeAt(cursor.at) !== COLON || keyFault(key, of.seen.get(key.text)) !== null) giveUp();
-  of.seen.set(key.text, key);
+  if (cursor.text.charCodeAt(cursor.at) !== COLON) giveUp();
+  addKey(of.keys, key);
   cursor.at += 1;
   skipFlowSpace(cursor, column);
   return { key, value: readFlowValue(cursor, column, of.depth) };

@@ -64,13 +64,14 @@ const BOOLEAN = /^(?:true|True|TRUE|false|False|FALSE)$/;
 const NUMBER =
   /^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
 
+/** 1 for the first characters of texts that may be something else: of numbers, `null`, `true`, `false` and `~`. */
+const OTHER_STARTS = Uint8Array.from({ length: 128 }, (_, unit) =>
+  '-+.0123456789~nNtTfF'.includes(String.fromCharCode(unit)) ? 1 : 0,
+);
+
 /** What the core schema of YAML 1.2 (section 10.3.2) makes of a text without quotes. */
 export function plainKind(text: string): PlainKind {
-  switch (text.charCodeAt(0)) {
-    case 0x2f: // a slash: the most frequent first character, and never anything but text
-      return 'text';
-    default:
-      if (text.length > 5 && !/^[-+.0-9]/.test(text)) return 'text';
-      return NULL.test(text) ? 'null' : BOOLEAN.test(text) ? 'boolean' : NUMBER.test(text) ? 'number' : 'text';
-  }
+  // Nearly every text can be told by its first character.
+  if (text !== '' && (OTHER_STARTS[text.charCodeAt(0)] ?? 0) === 0) return 'text';
+  return NULL.test(text) ? 'null' : BOOLEAN.test(text) ? 'boolean' : NUMBER.test(text) ? 'number' : 'text';
 }

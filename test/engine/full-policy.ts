@@ -6,7 +6,7 @@ import { type Field, type FieldTable, isField, SNAPSHOT_FIELDS } from '../../eng
 import { pathOf } from './oracle/worlds.js';
 
 export function place(file: string, line: number): Place {
-  return { file, range: { start: { line, column: 1 }, end: { line, column: 2 } } };
+  return { file, lines: Uint32Array.from({ length: line }, (_, i) => i), start: line - 1, end: line };
 }
 
 const ADA = { provider: 'orcid', subject: 'ada' };

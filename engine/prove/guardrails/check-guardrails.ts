@@ -1,6 +1,7 @@
 // Guardrails (docs/language.md "Guardrails") against the compiled form of a policy: each is proved for every person,
 // namespace, scope and time, or broken with every witness. Never by samples.
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { lineOf } from '../../model/span.js';
 import { groupDigits } from '../../diagnostics/fault-words.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { GrantRef } from '../../model/decision.js';
@@ -105,7 +106,7 @@ function toViolation(
     description,
     requires: describeRule(rule),
     file: place?.file ?? null,
-    line: place?.range.start.line ?? null,
+    line: place === null ? null : lineOf(place),
     // Counting rules have joined theirs already.
     witnesses: toWitnesses(scene, finding.sightings, 'at' in rule ? 'once' : 'place by place'),
     repair: grantRefs(scene.policy.tables, finding.repair),

@@ -1,6 +1,7 @@
 // The grants that a test's actor holds, with the places where they were written: used to know when answers about an actor can
 // change, and to say why a test failed. Never used to decide.
 import { compileTables } from '../../compile/compile-tables.js';
+import { lineOf } from '../../model/span.js';
 import type { GrantRef } from '../../model/decision.js';
 import type { Identity } from '../../model/identity.js';
 import { type Instant, instantOf, windowOf } from '../../model/instant.js';
@@ -75,7 +76,5 @@ export function intervalsOf(held: ReadonlySet<PolicyGrant>, namespace: Namespace
 }
 
 export function toGrantRef(grant: PolicyGrant): GrantRef {
-  return grant.place === null
-    ? { id: grant.id }
-    : { id: grant.id, file: grant.place.file, line: grant.place.range.start.line };
+  return grant.place === null ? { id: grant.id } : { id: grant.id, file: grant.place.file, line: lineOf(grant.place) };
 }

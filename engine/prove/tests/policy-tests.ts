@@ -1,6 +1,7 @@
 // Runs the tests that stand in a policy (docs/language.md "Tests") against its compiled form. Each expectation is asked of the same
 // `decide` and `visibility` that serve requests; a failure says what was expected, what came, and why.
 import type { Actor } from '../../model/actor.js';
+import { lineOf } from '../../model/span.js';
 import type { Decision, GrantRef, Step, Visibility } from '../../model/decision.js';
 import type { Instant } from '../../model/instant.js';
 import { comparePaths, type NamespacePath } from '../../model/namespace.js';
@@ -75,7 +76,7 @@ export function runPolicyTests(
   const results = tests.map(({ name, place }, number) => ({
     test: name,
     file: place?.file ?? null,
-    line: place?.range.start.line ?? null,
+    line: place === null ? null : lineOf(place),
     passed: found[number]?.length === 0,
   }));
   const failed = results.filter((result) => !result.passed).length;
@@ -197,5 +198,5 @@ function denial(run: Run, { scope, target, at }: Question, step: Step): Pick<Pol
 
 function heading(run: Run, place: Place | null): Pick<PolicyTestFailure, 'test' | 'file' | 'line'> {
   const where = place ?? run.test.place;
-  return { test: run.test.name, file: where?.file ?? null, line: where?.range.start.line ?? null };
+  return { test: run.test.name, file: where?.file ?? null, line: where === null ? null : lineOf(where) };
 }

@@ -1,5 +1,5 @@
 // JUnit XML for test reports: files, policy tests and guardrails are test cases, what is wrong with them failures.
-import type { Diagnostic } from '../../../engine/compiler.js';
+import { type Diagnostic, lineOf } from '../../../engine/compiler.js';
 import { groupDigits } from '../../../engine/index.js';
 import type { CheckReport } from '../../policy/check-policy.js';
 import { escapeText } from './escape.js';
@@ -122,7 +122,7 @@ function guardrailCases({ guardrails, compiled }: CheckReport): readonly Case[] 
       violation === undefined
         ? null
         : { type: 'GUARDRAIL_VIOLATED', message: 'it does not hold', text: renderViolations([violation], plain) };
-    return { name: id, file: place?.file ?? null, line: place?.range.start.line ?? null, failure };
+    return { name: id, file: place?.file ?? null, line: place === null ? null : lineOf(place), failure };
   });
 }
 

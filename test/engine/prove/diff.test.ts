@@ -210,8 +210,7 @@ function namedIdentities(set: PolicySet): readonly string[] {
 const [ada, , bob] = IDENTITIES;
 
 function at(file: string, line: number): Place {
-  const position = { line, column: 1 };
-  return { file, range: { start: position, end: position } };
+  return { file, lines: Uint32Array.from({ length: line }, (_, i) => i), start: line - 1, end: line - 1 };
 }
 
 function grant(
