@@ -42,12 +42,11 @@ function treeOf(context: FileContext, faults: readonly Span[], shape: MappingSha
   if (read === null || (read.kind === 'broken' && read.fault !== null)) {
     const whole = { text, limits, report, offset: 0, budget: { left: limits.nodes } };
     const rest = recoverTree({ whole, keys: shape.keys, faults }, read?.fault ?? null);
-    return rest === null || shape === HEADER ? rest : withoutMisindented(rest, report);
+    return rest === null ? null : withoutMisindented(rest, shape, report);
   }
   found.forEach(report);
-  if (read.kind === 'broken') return null;
-  if (read.kind === 'empty') return 'empty';
-  return shape === HEADER ? read.node : withoutMisindented(read.node, report);
+  if (read.kind === 'tree') return withoutMisindented(read.node, shape, report);
+  return read.kind === 'empty' ? 'empty' : null;
 }
 
 /** An empty `policy.yaml` lacks its keys; another empty file is only strange. */

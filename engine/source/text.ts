@@ -2,19 +2,13 @@
 // or that two programs could take for different things. Every fault is found, so that what is left can still be read
 // (`recover.ts`).
 import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
-import type { Span } from '../model/span.js';
-
-export interface TextFault extends Span {
-  readonly code: DiagnosticCode;
-  readonly message: string;
-  readonly help?: string;
-}
+import type { SourceFault } from './tree.js';
 
 export interface DecodedText {
   /** With LF line ends. Bytes that were not UTF-8 stand as replacement characters; empty if nothing is readable. */
   readonly text: string;
   /** In order, not overlapping. */
-  readonly faults: readonly TextFault[];
+  readonly faults: readonly SourceFault[];
 }
 
 /** What stands where bytes were no text. */
@@ -44,12 +38,12 @@ function isUtf16(bytes: Uint8Array): boolean {
   );
 }
 
-function decodeUtf8(bytes: Uint8Array): { readonly text: string; readonly faults: readonly TextFault[] } {
+function decodeUtf8(bytes: Uint8Array): { readonly text: string; readonly faults: readonly SourceFault[] } {
   const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });
   const decode = (from: number, to: number): string =>
     decoder.decode(bytes.subarray(from, to)).replaceAll('\r\n', '\n');
   const parts: string[] = [];
-  const faults: TextFault[] = [];
+  const faults: SourceFault[] = [];
   let length = 0;
   let from = 0;
   for (let invalid = nextInvalidByte(bytes, 0); invalid < bytes.length; invalid = nextInvalidByte(bytes, from)) {
@@ -125,7 +119,7 @@ const CHARACTER_RULES: readonly CharacterRule[] = [
 
 const ANY_FAULTY = /(?!\n)[\p{Cc}\uFEFF]/u;
 
-function characterFaults(text: string): TextFault[] {
+function characterFaults(text: string): SourceFault[] {
   if (!ANY_FAULTY.test(text)) return [];
   return CHARACTER_RULES.flatMap(({ code, pattern, message, help }) =>
     Array.from(text.matchAll(pattern), ({ index, 0: run }) => ({
@@ -144,9 +138,9 @@ const LINE_HEAD =
   /^[ \u00A0\u2000-\u200A\u202F\u205F\u3000]*(?:-[ \u00A0\u2000-\u200A\u202F\u205F\u3000]+)*(?:[A-Za-z]+:[ \u00A0\u2000-\u200A\u202F\u205F\u3000]*)?/gm;
 
 /** In a text such spaces are as good as any character. */
-function spaceFaults(text: string): TextFault[] {
+function spaceFaults(text: string): SourceFault[] {
   if (text.search(ODD_SPACES) < 0) return [];
-  const faults: TextFault[] = [];
+  const faults: SourceFault[] = [];
   for (const { index: lineStart, 0: head } of text.matchAll(LINE_HEAD)) {
     for (const { index, 0: run } of head.matchAll(ODD_SPACES)) {
       const start = lineStart + index;
@@ -163,9 +157,9 @@ const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 const NOT_NORMAL = 'text that is not in normal form C';
 
 /** One fault for each word that normal form C would write differently; a line without words counts as one. */
-function normalFormFaults(text: string): TextFault[] {
+function normalFormFaults(text: string): SourceFault[] {
   if (!NOT_ASCII.test(text) || text.normalize('NFC') === text) return [];
-  const faults: TextFault[] = [];
+  const faults: SourceFault[] = [];
   let offset = 0;
   for (const line of text.split('\n')) {
     if (line.normalize('NFC') !== line) {
@@ -183,7 +177,7 @@ function normalFormFaults(text: string): TextFault[] {
 }
 
 /** The first character that is another in normal form C. */
-function lineFault(line: string, offset: number): TextFault {
+function lineFault(line: string, offset: number): SourceFault {
   const normal = line.normalize('NFC');
   let from = 0;
   while (line.charAt(from) === normal.charAt(from)) from += 1;

@@ -158,6 +158,11 @@ describe('a slip at the left edge', () => {
     ['a byte order mark before a comment, and CRLF', `\uFEFF# x\r\ngrants:\r\n${LAST}`, ['TEXT_BOM \uFEFF', FOUND]],
     ['a bracket too many', `roles:\n${LAST_ROLE}grants: []\n}\n`, [FOUND_ROLE, 'YAML_BRACKET_EXTRA }']],
     ['keys of a grant', 'grants:\n- id: a\nrole: staff\nnamespace: /labs\n', ['YAML_INDENT role']],
+    [
+      'the key of a person',
+      'people:\n  ana:\n  identities: [orcid:a]\n  bo: {}\n',
+      ['YAML_INDENT identities', 'KEY_MISSING {}'],
+    ],
     ['a second document', `roles:\n${LAST_ROLE}---\ngrants:\n${LAST}`, [FOUND_ROLE, 'YAML_DOCUMENTS ---', FOUND]],
     ['a second document with the same section', `grants: []\n---\ngrants:\n${LAST}`, ['YAML_DOCUMENTS ---']],
     [
@@ -205,6 +210,12 @@ describe('what a broken part may have declared', () => {
       'YAML_UNCLOSED }',
     ]);
   });
+});
+
+test('a key of a provider that stands beside its name is told once', () => {
+  const policy = 'bailiwick: 1\nname: a\nproviders:\n  orcid:\n  description: x\n  github: {}\n';
+  const reading = readFolder({ 'policy.yaml': policy, 'x.yaml': 'roles: { a: { members: [orcid:x, gitub:x] } }\n' });
+  expect(summary(reading)).toEqual(['YAML_INDENT description', 'PROVIDER_UNKNOWN gitub:x']);
 });
 
 test('a mistake in a guardrail hides no name that the same rule gets wrong', () => {
