@@ -21,7 +21,7 @@ import {
 } from './shape.js';
 import { EVERY_TOP_LEVEL } from './texts.js';
 import type { Node } from './tree.js';
-import { DURATION, NAME, NAMESPACE, namespaceOf, PROSE } from './values.js';
+import { DESCRIPTION, DURATION, NAME, NAMESPACE, namespaceOf } from './values.js';
 
 const UNDER = [NAMESPACE, 'At this namespace and below it.'] as const;
 
@@ -162,7 +162,7 @@ const RULE_KINDS = ['never', 'separate', 'atLeast', 'atMost', 'expires'] as cons
 
 const GUARDRAIL = shape(
   'a guardrail',
-  { id: [NAME, 'Unique: reports cite it.'], description: [PROSE, 'Free text for people.'], ...RULES },
+  { id: [NAME, 'Unique: reports cite it.'], description: DESCRIPTION, ...RULES },
   { required: ['id'], exactlyOne: RULE_KINDS },
 );
 

@@ -28,7 +28,7 @@ const readReferences = itemsOf(ROLE_REFERENCE.read);
 const readRoles: Reader<readonly RoleReference[]> = (context, node, what) =>
   distinct(context, readReferences(context, node, what) ?? [], ({ value: name }) => name);
 
-const ROLES = 'Members of these roles, nested ones too.';
+const ABOUT_ROLES = 'Members of these roles, nested ones too.';
 const ONE_OR_NO_KEY = 'name at least one, or remove it';
 const TO_SOMEBODY = 'name `providers`, `roles` or `identities`, or remove it';
 
@@ -36,7 +36,7 @@ const TO = shape(
   '`to`',
   {
     providers: [someProviders(TO_SOMEBODY), 'Everyone who signs in there, and the groups that the provider claims.'],
-    roles: [value(list(text('reference'), 1), filled(readRoles, { empty: ONE_OR_NO_KEY })), ROLES],
+    roles: [value(list(text('reference'), 1), filled(readRoles, { empty: ONE_OR_NO_KEY })), ABOUT_ROLES],
     identities: [someIdentities(ONE_OR_NO_KEY), 'These identities.'],
   },
   { notEmpty: true },
@@ -44,7 +44,7 @@ const TO = shape(
 
 const EXCEPT = shape(
   '`except`',
-  { roles: [value(list(text('reference')), readRoles), ROLES], identities: [IDENTITIES, 'These identities.'] },
+  { roles: [value(list(text('reference')), readRoles), ABOUT_ROLES], identities: [IDENTITIES, 'These identities.'] },
   { notEmpty: true },
 );
 

@@ -7,7 +7,7 @@ import { distinct, entriesOf, firstLine, itemsOf, readNameOfKey, readText } from
 import { STATED_SCOPES } from './scope-values.js';
 import { either, list, mapping, named, readMapping, shape, text, value } from './shape.js';
 import type { Entry, MappingNode, Node } from './tree.js';
-import { IDENTITY, PROSE, readIdentity, refuseCutOff } from './values.js';
+import { DESCRIPTION, IDENTITY, readIdentity, refuseCutOff } from './values.js';
 
 export const ROLE_REFERENCE = value(text('reference'), readRoleReference);
 
@@ -55,7 +55,7 @@ const MEMBERS = value(list(either(IDENTITY, mapping(ROLE_MEMBER))), (context, no
 );
 
 const ROLE = shape('a role', {
-  description: [PROSE, 'Free text for people.'],
+  description: DESCRIPTION,
   members: [MEMBERS, 'Who is in the role: identities, and other roles.'],
   scopes: [STATED_SCOPES, 'What a grant to this role means when it names no scopes.'],
 });

@@ -135,7 +135,7 @@ export function itemsOf<T>(read: Reader<T>, word?: string): Reader<readonly T[]>
   };
 }
 
-/** What the entries of a mapping say whose keys are the author's. */
+/** A mapping whose keys are the author's: what its entries say. */
 export function entriesOf<T>(read: (context: FileContext, entry: Entry) => T | null): Reader<readonly T[]> {
   return (context, node, what) => {
     const entries = readEntries(context, node, what);
@@ -152,7 +152,7 @@ export function textsOf(word?: string): Reader<readonly TextNode[]> {
   };
 }
 
-/** A list in which nothing would mean that a rule or a person is about nobody; the words say what to do instead. */
+/** A list that must not be empty, as a rule or a person would then be about nobody. `empty` and `none` say what to write. */
 export function filled<T>(read: Reader<T>, words: { readonly empty: string; readonly none?: string }): Reader<T> {
   return (context, node, what) => {
     if (isNull(node) && words.none !== undefined) return refuseNull(context, node, { what, instead: words.none });
@@ -161,7 +161,7 @@ export function filled<T>(read: Reader<T>, words: { readonly empty: string; read
   };
 }
 
-/** What is in a list for the first time; what stands in it before is reported. */
+/** Each item of a list once; one that stands there again is reported. */
 export function distinct<T extends Span>(
   context: FileContext,
   items: readonly T[],

@@ -11,7 +11,7 @@ import { TESTS } from './decode-tests.js';
 import { entriesOf, readNameOfKey } from './fields.js';
 import { mapping, named, readMapping, shape, value } from './shape.js';
 import type { Entry } from './tree.js';
-import { NAME, NAMESPACE, PROSE } from './values.js';
+import { DESCRIPTION, NAME, NAMESPACE } from './values.js';
 
 /** The file at the root of the folder that names the policy. */
 export const HEADER_FILE = 'policy.yaml';
@@ -22,7 +22,7 @@ const VERSION = value({ kind: 'version' }, (context, node, what): null => {
   return refuse(context, 'POLICY_VERSION', { at: node, message, help: 'write `bailiwick: 1`' });
 });
 
-const PROVIDER = shape('a provider', { description: [PROSE, 'Free text for people.'] });
+const PROVIDER = shape('a provider', { description: DESCRIPTION });
 
 function readProvider(context: FileContext, { key, value: of }: Entry): ProviderDeclaration {
   if (key.text.endsWith(GROUP_SUFFIX)) {

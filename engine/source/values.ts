@@ -28,6 +28,7 @@ export const PROSE = value(
   text('free-text'),
   (context, node, what) => readFreeText(context, node, what)?.value ?? null,
 );
+export const DESCRIPTION = [PROSE, 'Free text for people.'] as const;
 
 /** A namespace in its canonical form (docs/meaning.md "Namespaces"); the fix is offered, never applied. */
 export const NAMESPACE = value(text('namespace'), (context, node, what) => {
