@@ -32,12 +32,13 @@ interface Words {
 }
 
 // A valid body passes the whole schema. For an invalid one each part is checked by itself up to its first fault, so
-// that all parts are reported and no body makes a long list.
+// that all parts are reported and no body makes a long list. A part is compiled when a body first
+// needs that, as most never are.
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: false, verbose: true });
 
 export function bodyShape<Value>(schema: ObjectSchema, words: Words = {}): BodyShape<Value> {
   const whole = ajv.compile<Value>(schema);
-  const parts = new Map(Object.entries(schema.properties ?? {}).map(([name, part]) => [name, ajv.compile(part)]));
+  const parts = new Map(Object.entries(schema.properties ?? {}).map(([name, part]) => [name, compileOnce(part)]));
   const given = new WeakSet();
   const read = (body: unknown): Value => {
     if (isObject(body) && whole(body)) {
@@ -54,11 +55,16 @@ export function bodyShape<Value>(schema: ObjectSchema, words: Words = {}): BodyS
   return { schema, document: schema, read, isRead: (body): body is Value => isObject(body) && given.has(body) };
 }
 
+function compileOnce(schema: object): () => ValidateFunction {
+  let compiled: ValidateFunction | null = null;
+  return () => (compiled ??= ajv.compile(schema));
+}
+
 const NO_OBJECT: ShapeFault = { place: [], message: 'must be an object' };
 
 interface Parts {
   readonly schema: ObjectSchema;
-  readonly parts: ReadonlyMap<string, ValidateFunction>;
+  readonly parts: ReadonlyMap<string, () => ValidateFunction>;
   readonly words: Words;
 }
 
@@ -68,7 +74,7 @@ function faultsOfParts(body: object, { schema, parts, words }: Parts): readonly 
     .filter((name) => !Object.hasOwn(body, name))
     .map((name) => ({ place: [name], message: 'is required' }));
   for (const [name, value] of Object.entries(body)) {
-    const validate = parts.get(name);
+    const validate = parts.get(name)?.();
     if (validate !== undefined) {
       if (!validate(value)) faults.push(...(validate.errors ?? []).map((error) => toShapeFault(error, [name])));
     } else if (schema.additionalProperties === false) {
