@@ -42,7 +42,7 @@ export type {
 } from './model/decision.js';
 export { groupDigits, identityFaultText, meantPath, pathFaultText } from './diagnostics/fault-words.js';
 export { nearest } from './diagnostics/nearest.js';
-export { assertNever, invariant, InvariantError } from './model/invariant.js';
+export { assertNever, InvariantError } from './model/invariant.js';
 export {
   formatIdentity,
   type Identity,
@@ -52,7 +52,6 @@ export {
   makeIdentity,
   parseIdentity,
   subjectFault,
-  utf8Length,
 } from './model/identity.js';
 export { formatInstant, type Instant, instantOf, parseInstant } from './model/instant.js';
 export {
@@ -73,7 +72,6 @@ export {
   ALL_SCOPES,
   FAMILIES,
   type Family,
-  hasScope,
   isFamily,
   isScopeName,
   NO_SCOPES,

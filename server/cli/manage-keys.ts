@@ -169,12 +169,14 @@ const HEADINGS = ['ID', 'ACTOR', 'IDENTITIES', 'SCOPES', 'NAMESPACES', 'EXPIRES'
 const SHORT = 12;
 
 function rowOf(key: ShownKey): readonly string[] {
+  // Scopes and namespaces are of keys for data alone.
+  const isAdmin = key.admin && key.identities.length === 0;
   return [
     key.id,
     key.actor,
-    key.admin && key.identities.length === 0 ? '(admin)' : key.identities.join(','),
-    key.scopes === null ? 'all' : key.scopes.join(',') || 'none',
-    key.restrictions === null ? 'all' : key.restrictions.join(',') || 'none',
+    isAdmin ? '(admin)' : key.identities.join(','),
+    isAdmin ? '-' : key.scopes === null ? 'all' : key.scopes.join(',') || 'none',
+    isAdmin ? '-' : key.restrictions === null ? 'all' : key.restrictions.join(',') || 'none',
     key.expires ?? 'never',
     key.lastUsedAt ?? 'never',
     key.status === 'replace' ? 'replace: for admin and for data' : key.status,

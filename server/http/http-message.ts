@@ -33,10 +33,13 @@ export class GatewayRequest extends IncomingMessage implements Incoming {
     );
   }
 
-  readParts(most: number): Promise<readonly Uint8Array<ArrayBuffer>[]> {
+  readParts(most: number, onBytes: (bytes: number) => void): Promise<readonly Uint8Array<ArrayBuffer>[]> {
     this.giveLeave();
     const parts = makeParts(SOURCE_LIMITS.partBytes);
-    return readChunks(this, most, parts.add).then(() => parts.give());
+    return readChunks(this, most, (chunk) => {
+      onBytes(chunk.length);
+      parts.add(chunk);
+    }).then(() => parts.give());
   }
 
   private giveLeave(): void {
@@ -97,7 +100,7 @@ export function bearAsExpress(
   Reflect.set(app, 'response', response);
 }
 
-/** Gives how many bytes there were. */
+/** Gives how many bytes there were. Rejects with what `add` throws. */
 function readChunks(request: GatewayRequest, most: number, add: (chunk: Buffer) => unknown): Promise<number> {
   return new Promise((resolve, reject) => {
     let length = 0;
@@ -108,8 +111,12 @@ function readChunks(request: GatewayRequest, most: number, add: (chunk: Buffer) 
     };
     const onData = (chunk: Buffer): void => {
       length += chunk.length;
-      if (length > most) refuse(new ApiProblem('request.too_large'));
-      else add(chunk);
+      try {
+        if (length > most) throw new ApiProblem('request.too_large');
+        add(chunk);
+      } catch (error) {
+        refuse(error instanceof Error ? error : new TypeError('what was thrown is no error', { cause: error }));
+      }
     };
     const onEnd = (): void => {
       settle(() => {

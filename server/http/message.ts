@@ -18,7 +18,7 @@ export interface Incoming {
   /** The whole body. Rejects with `request.too_large` above so many bytes, with `RequestAborted` once the client is gone. */
   readonly readBody: (most: number) => Promise<Uint8Array>;
   /** As `readBody`, in pieces that can be given away: nothing ever joins them. */
-  readonly readParts: (most: number) => Promise<readonly Uint8Array<ArrayBuffer>[]>;
+  readonly readParts: (most: number, onBytes: (bytes: number) => void) => Promise<readonly Uint8Array<ArrayBuffer>[]>;
 }
 
 /** The other end of a connection. */

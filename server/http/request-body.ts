@@ -30,7 +30,7 @@ export function openUpload(incoming: Incoming, headers: Headers, { types, maxByt
   checkCodings(headers);
   checkType(headers, types);
   if (declaredLength(headers) > maxBytes) throw new ApiProblem('request.too_large');
-  return { read: () => incoming.readParts(maxBytes) };
+  return { read: (onBytes) => incoming.readParts(maxBytes, onBytes) };
 }
 
 function checkCodings(headers: Headers): void {

@@ -68,7 +68,8 @@ export interface UploadInput {
 
 /** What such a route is given in place of a body. */
 export interface Upload {
-  readonly read: () => Promise<readonly Uint8Array<ArrayBuffer>[]>;
+  /** Tells how many bytes have come before it keeps them; what the route throws then ends it. */
+  readonly read: (onBytes: (bytes: number) => void) => Promise<readonly Uint8Array<ArrayBuffer>[]>;
 }
 
 export interface Input {

@@ -5,6 +5,8 @@ export const POLICY_LIMITS = Object.freeze({
   folderDepth: 32,
   /** Bytes of a snapshot file, as the engine has it: more are not even read. */
   snapshotBytes: 400 * 1024 * 1024,
+  /** Bytes of snapshots that admins have sent so far and that are yet to be stored or refused: one that stalls leaves room for another. */
+  uploadBytes: 800 * 1024 * 1024,
   /** Bytes that are read, checked and verified within a second anywhere: for fewer no progress is shown. */
   quietBytes: 2 * 1024 * 1024,
   /** Bytes of a snapshot that is opened within 10 milliseconds, sooner than a thread begins. */

@@ -10,7 +10,7 @@ import type { Snapshots } from './stored-snapshots.js';
 import { faultOfSuccession, type Succession } from './take-offer.js';
 import { verifyOffer, type PublicationRule } from './verify-offer.js';
 
-type Parts = readonly Uint8Array<ArrayBuffer>[];
+export type Parts = readonly Uint8Array<ArrayBuffer>[];
 
 export interface UploadOptions extends Succession {
   readonly snapshots: Pick<Snapshots, 'put'>;

@@ -1,9 +1,10 @@
 // `load --dry-run`, `load --unchecked` and `export` as a user meets them.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readlink, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { runCli } from '../support/run-cli.js';
 
 const template = {
@@ -20,6 +21,12 @@ const inspection = {
   template: template.id,
   properties: {},
 };
+
+/** Of this process, which runs the commands. */
+async function openFiles(): Promise<readonly string[]> {
+  const names = await readdir('/proc/self/fd');
+  return Promise.all(names.map((name) => readlink(join('/proc/self/fd', name)).catch(() => '')));
+}
 
 describe('datasets', () => {
   let cwd: string;
@@ -45,6 +52,14 @@ describe('datasets', () => {
       expect(existsSync(join(cwd, 'nowhere'))).toBe(false);
     },
   );
+
+  it('are closed again where the store cannot be used', async () => {
+    // A file that is left to Node to close is told to users, as a warning of Node's.
+    expect((await runCli(['load', 'fleet.jsonl', '--data-dir', 'fleet.jsonl'], { cwd })).status).toBe(6);
+    const dataset = join(cwd, 'fleet.jsonl');
+    for (let looks = 0; looks < 20 && (await openFiles()).includes(dataset); looks += 1) await sleep(5);
+    expect(await openFiles()).not.toContain(dataset);
+  });
 
   it.each([
     ['on one line', `${JSON.stringify([inspection])}\n`],

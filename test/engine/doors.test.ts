@@ -1,8 +1,11 @@
 // Every door to a decision answers alike: for canonical parts, for texts as typed, for an actor resolved before, with grants and
 // without. And a door opens to handles that the engine has made, to nothing that looks like one.
 import { describe, expect, it } from '@jest/globals';
+import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
+import * as compiler from '../../engine/compiler.js';
 import { compilePolicy } from '../../engine/compiler.js';
+import * as engine from '../../engine/index.js';
 import {
   type Actor,
   canonicalize,
@@ -29,6 +32,7 @@ import {
   visibilityAs,
 } from '../../engine/index.js';
 import type { PolicySet } from '../../engine/model/policy-set.js';
+import { fromRoot } from '../support/root.js';
 import { anyActor, anyInstant, anyPath, pathOf, policyOf, world } from './oracle/worlds.js';
 
 function load(set: PolicySet): Policy {
@@ -239,4 +243,19 @@ describe('what only looks like a handle', () => {
     expect(() => judgeAs(made, { request, at })).toThrow('a resolved actor comes from resolving');
     expect(Object.isFrozen(resolved)).toBe(true);
   });
+});
+
+it('the doors export nothing that neither the server nor a test nor a bench calls', () => {
+  const words = new Set<string>();
+  let files = 0;
+  for (const folder of ['server', 'bench', 'test']) {
+    for (const file of readdirSync(fromRoot(folder), { recursive: true, encoding: 'utf8' })) {
+      if (!/\.(?:ts|mjs)$/.test(file) || file.includes('node_modules')) continue;
+      files += 1;
+      for (const [word] of readFileSync(fromRoot(`${folder}/${file}`), 'utf8').matchAll(/[A-Za-z_]\w*/g))
+        words.add(word);
+    }
+  }
+  expect(files).toBeGreaterThan(300);
+  expect([...Object.keys(engine), ...Object.keys(compiler)].filter((name) => !words.has(name))).toEqual([]);
 });

@@ -1,9 +1,10 @@
 // Snapshots that admins send: verified as any offer is, stored, and not in force by that.
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { instantOf, STATEMENT_LIMITS } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../../server/limits/policy.js';
 import { A, B, C, HOUR, type Made, make, NOON } from '../support/followed-policy.js';
-import { callAdmin, openGateway, raw, type Reply, type TestGateway } from '../support/gateway.js';
+import { callAdmin, openGateway, openSocket, raw, type Reply, type TestGateway } from '../support/gateway.js';
 import { makeSigner, ruleIn, signedBy, statementOf } from '../support/publisher.js';
 import { makeFolder } from '../support/temp-folder.js';
 
@@ -79,7 +80,24 @@ describe('a snapshot that is sent', () => {
     ]);
   });
 
-  it('is sent by one admin at a time', async () => {
+  it('waits for no other admin, whose own one has stalled', async () => {
+    const other = (await open?.key({ actor: 'slow', identities: [], admin: true }))?.text ?? '';
+    const stalled = await openSocket(port());
+    const head = [
+      'POST /admin/v1/snapshots HTTP/1.1',
+      `Host: 127.0.0.1:${String(port())}`,
+      `Authorization: Bearer ${other}`,
+    ];
+    const more = ['Content-Type: application/json', `Content-Length: ${String(POLICY_LIMITS.snapshotBytes)}`];
+    stalled.write(`${[...head, ...more].join('\r\n')}\r\n\r\n{"snapshot":`);
+    // A second one of the same admin says that the first has come so far.
+    while ((await send(fileOf(C), { key: other })).status !== 429) await sleep(10);
+    expect((await send(fileOf(C))).status).toBe(201);
+    stalled.destroy();
+    while ((await send(fileOf(C), { key: other })).status !== 201) await sleep(10);
+  });
+
+  it('is sent once at a time by one admin', async () => {
     const answers = await Promise.all([send(fileOf(C)), send(fileOf(C)), send(fileOf(C))]);
     const statuses = answers.map(({ status }) => status).sort();
     expect([statuses[0], statuses[2]]).toEqual([201, 429]);

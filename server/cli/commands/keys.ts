@@ -14,7 +14,7 @@ export function defineKeys(command: Command, io: CliIo): void {
   withExamples(command, [
     [
       'a key that may read resources in one lab, until July 2027',
-      'bailiwick keys create --actor ana --identity orcid:0000-0002-1825-0097 --scope resource:read --restrict /labs/optics --expires 2027-07-01T00:00:00Z',
+      'bailiwick keys create --actor ana --identity orcid:0000-0002-1825-0097 --credential-scopes resource:read --restrict /labs/optics --expires 2027-07-01T00:00:00Z',
     ],
     ['all keys', 'bailiwick keys list'],
     ['revoke one', 'bailiwick keys revoke 4h7t2m9xk3q8w5zc'],
@@ -70,7 +70,7 @@ function defineCreate(keys: Command, io: CliIo): void {
     ],
     [
       'narrowed: two scopes, one lab, until July',
-      'bailiwick keys create --actor ci --identity github:ci-bot --scope resource:read,resource-template:read --restrict /labs/optics --expires 2027-07-01T00:00:00Z',
+      'bailiwick keys create --actor ci --identity github:ci-bot --credential-scopes resource:read,resource-template:read --restrict /labs/optics --expires 2027-07-01T00:00:00Z',
     ],
     [
       'into a variable: the key alone is on stdout',

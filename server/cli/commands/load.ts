@@ -8,6 +8,7 @@ import type { LoadCounts, LoadProgress, LoadReport } from '../../load/load-datas
 import type { LineFault } from '../../load/record-line.js';
 import { EXIT } from '../exit-codes.js';
 import { type CliIo, isClosed, write, writeJson } from '../io.js';
+import type { OpenStoreOptions } from '../open-store.js';
 import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
 import type { SettingFlags } from '../../config/index.js';
 import { escapeText } from '../render/escape.js';
@@ -54,7 +55,11 @@ async function load(io: CliIo, dataset: string, options: Options): Promise<void>
   const input = await openInput(io, dataset);
   const size = await inputSize(io, dataset);
   // No time limit: no client waits for the answer.
-  const db = await openStore(io, config, { statementTimeout: 0, ...(options.dryRun === true && { asItIs: true }) });
+  const opening: OpenStoreOptions = { statementTimeout: 0, ...(options.dryRun === true && { asItIs: true }) };
+  const db = await openStore(io, config, opening).catch((error: unknown) => {
+    input.destroy();
+    throw error;
+  });
   const started = Date.now();
   const record = audit.makeOperatorRecorder(instantOf(started));
   const progress = startProgress(io);

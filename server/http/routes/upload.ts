@@ -7,7 +7,7 @@ import { SHARE_LIMITS } from '../../limits/http.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import type { Activator } from '../../policy/activator.js';
 import type { ActivePolicy } from '../../policy/active-policy.js';
-import { takeUpload } from '../../policy/take-upload.js';
+import { type Parts, takeUpload } from '../../policy/take-upload.js';
 import type { PublicationRule } from '../../policy/verify-offer.js';
 import type { Clock, IdSource } from '../../ports.js';
 import type { Answer } from '../exchange.js';
@@ -26,12 +26,15 @@ export interface UploadRouteOptions {
 
 export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
   const { activator, nextId } = options;
-  /** Each may take as much memory as a snapshot does. */
-  let isBusy = false;
-  const store = async ({ actor, at, requestId, upload, gone }: Call<AdminActor>): Promise<Answer> => {
-    if (upload === null) throw new TypeError('a route that takes an upload was given none');
+  /** Each admin sends one at a time, so that none keeps others from theirs. */
+  const senders = new Set<string>();
+  /** Bytes of what all of them have sent. */
+  let held = 0;
+  const judge = inTurn();
+
+  const store = async ({ actor, at, requestId, gone }: Call<AdminActor>, parts: Parts): Promise<Answer> => {
     const act = { operation: 'snapshot.store', kind: 'admin', outcome: 'allowed', status: 201 } as const;
-    const uploaded = await takeUpload(await upload.read(), {
+    const uploaded = await takeUpload(parts, {
       ...options,
       snapshots: activator.snapshots,
       beside: (transaction, snapshot) =>
@@ -63,13 +66,34 @@ export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
     problems: ['snapshot.invalid', 'snapshot.rollback_refused'],
     output: { 201: { type: 'application/json', schema: STORED_SCHEMA } },
     run: async (call) => {
-      if (isBusy) throw tooMany({ quota: 1 }, 'uploads', SHARE_LIMITS.retryAfter);
-      isBusy = true;
+      const { actor, upload } = call;
+      if (upload === null) throw new TypeError('a route that takes an upload was given none');
+      const sender = `${actor.kind} ${actor.id}`;
+      if (senders.has(sender)) throw tooMany({ quota: 1 }, 'uploads', SHARE_LIMITS.retryAfter);
+      senders.add(sender);
+      let sent = 0;
       try {
-        return await store(call);
+        const parts = await upload.read((bytes) => {
+          if (held + bytes > POLICY_LIMITS.uploadBytes)
+            throw tooMany({ quota: POLICY_LIMITS.uploadBytes }, 'uploads', SHARE_LIMITS.retryAfter);
+          held += bytes;
+          sent += bytes;
+        });
+        return await judge(() => store(call, parts));
       } finally {
-        isBusy = false;
+        held -= sent;
+        senders.delete(sender);
       }
     },
+  };
+}
+
+/** One after the other: each takes a thread, and as much memory again as what was sent. */
+function inTurn(): (work: () => Promise<Answer>) => Promise<Answer> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const next = last.then(work);
+    last = next.catch(() => undefined);
+    return next;
   };
 }

@@ -2,6 +2,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { rowsOf } from '../../../server/config/setting.js';
+import { ROWS, SETTINGS } from '../../../server/config/settings.js';
 import { ConfigError } from '../../../server/config/index.js';
 import { type Config, type ConfigSources, loadConfig, storeOf } from '../../../server/config/index.js';
 import { DATABASE_LIMITS } from '../../../server/limits/store.js';
@@ -37,6 +39,20 @@ const SNAPSHOT = {
   softAge: null,
   hardAge: null,
 };
+
+test('no secret has a flag, which `ps` shows to all users; where a URL may hold one, its help says so', () => {
+  const secrets = ROWS.filter(({ setting, holds }) => setting.secret === true && holds === 'value');
+  expect(secrets.map(({ key }) => key)).toEqual(['databaseUrl', 'databaseReadUrl']);
+  const withFlag = secrets.filter(({ flag }) => flag !== null);
+  expect(withFlag.map(({ key, setting }) => [key, setting.doc])).toEqual([
+    ['databaseUrl', expect.stringContaining('keeps its password out of `ps`')],
+  ]);
+  // What else is called one, in lists too, is the path of a file.
+  const document = { authentication: { introspection: [{}], oidc: [{}], mtls: {} } };
+  const named = rowsOf(SETTINGS, document).filter(({ key }) => /secret|password|private[A-Z]?key|keyFile/i.test(key));
+  expect(named.map(({ key }) => key).filter((key) => !/File$/.test(key))).toEqual([]);
+  expect(named.length).toBeGreaterThan(0);
+});
 
 test('defaults', async () => {
   const cwd = await makeFolder();
