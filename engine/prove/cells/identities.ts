@@ -25,7 +25,7 @@ export interface Group {
 
 /** By the principals that matter (1 each). Only who holds something that matters is in a group. */
 export function groupsNear(policy: PreparedPolicy, matters: Uint8Array, parties: Iterable<Party>): readonly Group[] {
-  const { holders } = policy;
+  const classOf = (identity = -1): number => policy.holders.classOf[identity] ?? -1;
   const groups = new Map<string, { readonly principals: readonly number[]; readonly parties: number[] }>();
   const matteringIn = (holder: number): number[] => {
     const found: number[] = [];
@@ -41,9 +41,10 @@ export function groupsNear(policy: PreparedPolicy, matters: Uint8Array, parties:
   };
   const groupOfClass = remember((holder: number) => groupOf(matteringIn(holder)));
   for (const { row, identities } of parties) {
-    const classes = Array.from(identities, (identity) => holders.classOf[identity] ?? -1);
-    const [only = -1] = classes;
-    const group = classes.length === 1 ? groupOfClass(only) : groupOf([...unionOfRows(classes.map(matteringIn))]);
+    const group =
+      identities.length === 1
+        ? groupOfClass(classOf(identities[0]))
+        : groupOf([...unionOfRows(Array.from(identities, (identity) => matteringIn(classOf(identity))))]);
     group?.parties.push(row);
   }
   return [...groups.values()];

@@ -4,7 +4,7 @@
 import type { GrantRef } from '../../model/decision.js';
 import { compareTexts } from '../../model/order.js';
 import type { PolicySet } from '../../model/policy-set.js';
-import { toGrantRef } from './grant-index.js';
+import { toGrantRef } from './nearest-miss.js';
 import type { PolicyTestReport } from './policy-tests.js';
 
 export interface GrantCoverage {

@@ -6,7 +6,7 @@ import { formatInstant, type Instant } from '../../model/instant.js';
 import { isWithin, lineageOf, type NamespacePath } from '../../model/namespace.js';
 import type { PolicyGrant, Principal } from '../../model/policy-set.js';
 import { hasScope, type ScopeName, scopeNames } from '../../model/scope.js';
-import { toGrantRef } from './grant-index.js';
+import { lineOf } from '../../model/span.js';
 
 export interface NearestMiss {
   /** Null if what is lacking is not a matter of grants. */
@@ -23,8 +23,8 @@ export interface Miss {
   readonly step: Step;
 }
 
-/** `held` are the grants of the actor, `grants` all of the policy. */
-export function nearestMiss(miss: Miss, held: ReadonlySet<PolicyGrant>, grants: readonly PolicyGrant[]): NearestMiss {
+/** `held` are the ids of the actor's grants, `grants` all of the policy. */
+export function nearestMiss(miss: Miss, held: ReadonlySet<string>, grants: readonly PolicyGrant[]): NearestMiss {
   const { actor, step } = miss;
   if (step === 'restriction') {
     const restrictions = actor.namespaceRestrictions ?? [];
@@ -47,9 +47,12 @@ export function nearestMiss(miss: Miss, held: ReadonlySet<PolicyGrant>, grants: 
   return nearestGrant(miss, held, grants);
 }
 
-function nearestGrant(miss: Miss, held: ReadonlySet<PolicyGrant>, grants: readonly PolicyGrant[]): NearestMiss {
+function nearestGrant(miss: Miss, held: ReadonlySet<string>, grants: readonly PolicyGrant[]): NearestMiss {
   const { scope, namespace, at } = miss;
-  const own = nearestFirst([...held], namespace);
+  const own = nearestFirst(
+    grants.filter(({ id }) => held.has(id)),
+    namespace,
+  );
   const above = own.filter((grant) => isWithin(namespace, grant.namespace));
   const covers = (grant: PolicyGrant): boolean => grant.inherit || grant.namespace === namespace;
 
@@ -59,7 +62,7 @@ function nearestGrant(miss: Miss, held: ReadonlySet<PolicyGrant>, grants: readon
   if (exact !== undefined) return found(exact, `counts at ${exact.namespace} only (\`inherit: false\`)`);
   const narrow = above.find((grant) => covers(grant) && inForce(grant, at));
   if (narrow !== undefined) return found(narrow, `carries only ${scopeNames(narrow.scopes).join(', ')}`);
-  const others = grants.filter((grant) => !held.has(grant) && isWithin(namespace, grant.namespace) && covers(grant));
+  const others = grants.filter((grant) => !held.has(grant.id) && isWithin(namespace, grant.namespace) && covers(grant));
   const foreign = nearestFirst(others, namespace).find((grant) => hasScope(grant.scopes, scope) && inForce(grant, at));
   if (foreign !== undefined)
     return found(foreign, `is for ${principalText(foreign.principal)}, which does not include this actor`);
@@ -97,4 +100,8 @@ function principalText(principal: Principal): string {
 
 function found(grant: PolicyGrant, lacks: string): NearestMiss {
   return { grant: toGrantRef(grant), text: `grant \`${grant.id}\` ${lacks}` };
+}
+
+export function toGrantRef({ id, place }: PolicyGrant): GrantRef {
+  return place === null ? { id } : { id, file: place.file, line: lineOf(place) };
 }

@@ -4,20 +4,15 @@ import type { Actor } from '../../model/actor.js';
 import { lineOf } from '../../model/span.js';
 import type { Decision, GrantRef, Step, Visibility } from '../../model/decision.js';
 import type { Instant } from '../../model/instant.js';
+import { invariant } from '../../model/invariant.js';
 import { comparePaths, type NamespacePath } from '../../model/namespace.js';
-import type {
-  ExpectedAccess,
-  ExpectedVisibility,
-  Place,
-  PolicyGrant,
-  PolicySet,
-  PolicyTest,
-} from '../../model/policy-set.js';
+import type { ExpectedAccess, ExpectedVisibility, Place, PolicySet, PolicyTest } from '../../model/policy-set.js';
 import type { ScopeName } from '../../model/scope.js';
 import { decide } from '../../evaluate/decide.js';
-import type { Policy } from '../../evaluate/policy.js';
+import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { visibility } from '../../evaluate/visibility.js';
-import { type GrantIndex, grantsHeldBy, indexGrants, type Interval, intervalsOf } from './grant-index.js';
+import { grantsHeldBy, type Interval, intervalsOf } from './intervals.js';
 import { nearestMiss, type NearestMiss } from './nearest-miss.js';
 
 /** One expectation that does not hold, in the first interval of time where it does not. */
@@ -70,9 +65,10 @@ export function runPolicyTests(
   policy: Policy,
   tests: readonly PolicyTest[] = set.tests,
 ): PolicyTestReport {
-  const index = indexGrants(set);
+  const prepared = preparedOf(policy);
+  invariant(prepared !== null, 'policy tests are run against a compiled policy');
   const carriers: (readonly GrantRef[])[] = [];
-  const found = tests.map((test) => runTest(prepare(test, policy, { index, carriers })));
+  const found = tests.map((test) => runTest(runOf(test, { set, policy, prepared, carriers })));
   const results = tests.map(({ name, place }, number) => ({
     test: name,
     file: place?.file ?? null,
@@ -84,24 +80,26 @@ export function runPolicyTests(
   return { passed: found.length - failed, failed, results, failures, failuresByResult: found, carriers };
 }
 
-/** One test, with what all of its expectations need. */
-interface Run {
-  readonly test: PolicyTest;
-  readonly actor: Actor;
+/** What all tests need. */
+interface Subject {
+  readonly set: PolicySet;
   readonly policy: Policy;
-  readonly grants: readonly PolicyGrant[];
-  readonly held: ReadonlySet<PolicyGrant>;
+  readonly prepared: PreparedPolicy;
   readonly carriers: (readonly GrantRef[])[];
 }
 
-function prepare(
-  test: PolicyTest,
-  policy: Policy,
-  { index, carriers }: { readonly index: GrantIndex; readonly carriers: (readonly GrantRef[])[] },
-): Run {
+/** One test, with what all of its expectations need. */
+interface Run extends Subject {
+  readonly test: PolicyTest;
+  readonly actor: Actor;
+  /** Rows. */
+  readonly held: ReadonlySet<number>;
+}
+
+function runOf(test: PolicyTest, subject: Subject): Run {
   const { identities, credentialScopes, namespaceRestrictions } = test;
   const actor: Actor = { kind: 'request', identities, credentialScopes, namespaceRestrictions };
-  return { test, actor, policy, grants: index.grants, held: grantsHeldBy(index, identities), carriers };
+  return { ...subject, test, actor, held: grantsHeldBy(subject.prepared, identities) };
 }
 
 function runTest(run: Run): readonly PolicyTestFailure[] {
@@ -178,7 +176,7 @@ function listed(answer: Visibility): readonly NamespacePath[] {
 /** The test's own instant, or one of each interval in which answers about this namespace can differ for this actor. */
 function intervals(run: Run, namespace: NamespacePath): readonly Interval[] {
   const { at } = run.test;
-  return at === null ? intervalsOf(run.held, namespace) : [{ from: at, at }];
+  return at === null ? intervalsOf(run.prepared, run.held, namespace) : [{ from: at, at }];
 }
 
 interface Question {
@@ -193,7 +191,8 @@ function ask(run: Run, { scope, context, target, at }: Question): Decision {
 }
 
 function denial(run: Run, { scope, target, at }: Question, step: Step): Pick<PolicyTestFailure, 'step' | 'nearest'> {
-  return { step, nearest: nearestMiss({ actor: run.actor, scope, namespace: target, at, step }, run.held, run.grants) };
+  const held = new Set(Array.from(run.held, (grant) => run.prepared.tables.grants.id[grant] ?? ''));
+  return { step, nearest: nearestMiss({ actor: run.actor, scope, namespace: target, at, step }, held, run.set.grants) };
 }
 
 function heading(run: Run, place: Place | null): Pick<PolicyTestFailure, 'test' | 'file' | 'line'> {
