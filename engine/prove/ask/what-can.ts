@@ -3,7 +3,7 @@ import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import { formatIdentity, GROUP_SUFFIX, type Identity } from '../../model/identity.js';
 import type { Instant } from '../../model/instant.js';
 import { invariant } from '../../model/invariant.js';
-import { ROOT } from '../../model/namespace.js';
+import { ROOT, sortPaths } from '../../model/namespace.js';
 import { nearest } from '../../diagnostics/nearest.js';
 import { type ScopeName, scopeNames } from '../../model/scope.js';
 import { NOTHING } from '../../model/timeline.js';
@@ -38,7 +38,7 @@ export function whatCan(
       (grant) => prepared.paths[prepared.tables.grants.namespace[grant] ?? 0] ?? ROOT,
     ),
   );
-  const nodes = makeNodes(paths);
+  const nodes = makeNodes(sortPaths(paths));
   const places = [{ from: 0, until: nodes.paths.length }];
   const inForce = holdingsIn(makeRights(prepared, nodes), principals, places).filter(
     ({ from, until }) => from <= at && at < until,

@@ -1,6 +1,6 @@
 // The namespace nodes of exact answers (docs/meaning.md "Cells"): the root and every namespace that a grant names, in path
 // order, so that a subtree is one run of rows. Every other path behaves as its nearest node at or above it, from below.
-import { isWithin, type NamespacePath, parentOf, ROOT, sortPaths } from '../../model/namespace.js';
+import { comparePaths, isWithin, type NamespacePath, parentOf, ROOT } from '../../model/namespace.js';
 import { childrenThatFit, subtreeEnds } from '../../model/namespace-tree.js';
 
 /** Rows of nodes are in path order; row 0 is the root. */
@@ -17,9 +17,9 @@ export interface Nodes {
   readonly classesBefore: Float64Array;
 }
 
-/** Of the root and these. */
-export function makeNodes(named: readonly NamespacePath[]): Nodes {
-  const paths = sortPaths([ROOT, ...named]);
+/** Of the root and what is in any of these lists, each of which is in path order. */
+export function makeNodes(...lists: readonly (readonly NamespacePath[])[]): Nodes {
+  const paths = lists.reduce(mergePaths, [ROOT]);
   const parent = new Int32Array(paths.length).fill(-1);
   const children = new Int32Array(paths.length);
   paths.forEach((path, row) => {
@@ -35,6 +35,18 @@ export function makeNodes(named: readonly NamespacePath[]): Nodes {
   });
   const rowOf = new Map(paths.map((path, row) => [path, row]));
   return { paths, rowOf, parent, end: subtreeEnds(parent), hasBelow, classesBefore };
+}
+
+function mergePaths(a: readonly NamespacePath[], b: readonly NamespacePath[]): readonly NamespacePath[] {
+  const merged: NamespacePath[] = [];
+  for (let i = 0, k = 0; i < a.length || k < b.length;) {
+    const [left, right] = [a[i], b[k]];
+    const order = left === undefined ? 1 : right === undefined ? -1 : comparePaths(left, right);
+    if (order <= 0) i += 1;
+    if (order >= 0) k += 1;
+    merged.push((order <= 0 ? left : right) ?? ROOT);
+  }
+  return merged;
 }
 
 /** How many children a path can have. If all of them are nodes, no other path has this node as its nearest one above. */

@@ -31,7 +31,7 @@ export interface PolicyPair extends CellSpace, Both<Side> {
 }
 
 export function makePair(old: PreparedPolicy, changed: PreparedPolicy): PolicyPair {
-  const nodes = makeNodes([...namedPaths(old), ...namedPaths(changed)]);
+  const nodes = makeNodes(namedPaths(old), namedPaths(changed));
   const common = commonOf(old.tables, changed.tables);
   const grants = mergeTexts(old.tables.grants.id, changed.tables.grants.id);
   const rights = {

@@ -4,7 +4,7 @@ import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { EngineLimits } from '../../limits.js';
 import { groupBy, remember } from '../../model/group.js';
 import { invariant } from '../../model/invariant.js';
-import type { NamespacePath } from '../../model/namespace.js';
+import { type NamespacePath, sortPaths } from '../../model/namespace.js';
 import type { GuardrailRule, PolicyPerson } from '../../model/policy-set.js';
 import { unionOfRows } from '../../model/row-lists.js';
 import { makeRights, namedPaths, type Rights } from '../cells/holdings.js';
@@ -60,7 +60,7 @@ export interface WorldOf {
 
 export function makeWorld({ policy, people, more, limits }: WorldOf): World {
   return {
-    ...makeRights(policy, makeNodes([...namedPaths(policy), ...more])),
+    ...makeRights(policy, makeNodes(namedPaths(policy), sortPaths(more))),
     limits,
     membership: makeMembership(policy.tables),
     people: makePeople(policy, people),
