@@ -1,7 +1,8 @@
 // The namespaces that grants name, as a trie in path order: the root first, a subtree one run of rows.
-import { type NamespacePath, parentOf, ROOT, sortPaths } from '../model/namespace.js';
-import { sortTexts } from '../model/order.js';
+import { type NamespacePath, parentOf, ROOT } from '../model/namespace.js';
+import { listRows, rowsOf } from '../model/row-lists.js';
 import type { NamespaceColumns } from '../model/tables.js';
+import { makeTextNumbers, type TextNumbers } from './number-texts.js';
 
 export interface CompiledNamespaces {
   readonly columns: NamespaceColumns;
@@ -10,34 +11,77 @@ export interface CompiledNamespaces {
   readonly rows: Int32Array;
 }
 
+/** Only segments are sorted as texts: they are few, where paths are many and long. */
 export function compileNamespaces(named: readonly NamespacePath[]): CompiledNamespaces {
-  const rowOf = new Map<NamespacePath, number>([[ROOT, 0]]);
-  for (const path of named) {
-    for (let at: NamespacePath | null = path; at !== null && !rowOf.has(at); at = parentOf(at)) rowOf.set(at, 0);
+  const trie = makeTrie();
+  const nodes = Int32Array.from(named, trie.nodeOf);
+  const { texts: segments, rowOf: segmentRows } = trie.numbers.sort();
+  const segmentOf = Int32Array.from(trie.segment, (number) => segmentRows[number] ?? -1);
+  const rows = rowsInPathOrder(trie.parent, ranksOf(segments, segmentOf));
+  const parent = new Int32Array(rows.length);
+  const segment = new Int32Array(rows.length);
+  for (const [node, row] of rows.entries()) {
+    parent[row] = rows[trie.parent[node] ?? -1] ?? -1;
+    segment[row] = segmentOf[node] ?? -1;
   }
-  const sorted = sortPaths(rowOf.keys());
-  for (const [row, path] of sorted.entries()) rowOf.set(path, row);
-  const lastSegments = sorted.map((path) => path.slice(path.lastIndexOf('/') + 1));
-  const segments = sortTexts(new Set(lastSegments.slice(1)));
-  const segmentRows = new Map(segments.map((segment, row) => [segment, row]));
-  return {
-    columns: {
-      parent: parentsOf(sorted),
-      segment: Int32Array.from(lastSegments, (segment, row) => (row === 0 ? -1 : (segmentRows.get(segment) ?? -1))),
-    },
-    segments,
-    rows: Int32Array.from(named, (path) => rowOf.get(path) ?? 0),
-  };
+  return { columns: { parent, segment }, segments, rows: nodes.map((node) => rows[node] ?? 0) };
 }
 
-/** The ancestors of the current path: in path order they are the last rows that were added. */
-function parentsOf(sorted: readonly NamespacePath[]): Int32Array {
-  const parent = new Int32Array(sorted.length).fill(-1);
-  const open: number[] = [];
-  sorted.forEach((path, row) => {
-    const depth = row === 0 ? 0 : path.split('/').length - 1;
-    parent[row] = open[depth - 1] ?? -1;
-    open[depth] = row;
-  });
-  return parent;
+/** Nodes as they are met: the root is 0, and a parent stands before its children. */
+interface Trie {
+  readonly parent: readonly number[];
+  /** Of each node the number of its segment. */
+  readonly segment: readonly number[];
+  readonly numbers: TextNumbers;
+  readonly nodeOf: (path: NamespacePath) => number;
+}
+
+function makeTrie(): Trie {
+  const numbers = makeTextNumbers();
+  const nodes = new Map<NamespacePath, number>([[ROOT, 0]]);
+  const parent = [-1];
+  const segment = [-1];
+  const nodeOf = (path: NamespacePath): number => {
+    const known = nodes.get(path);
+    if (known !== undefined) return known;
+    const above = nodeOf(parentOf(path) ?? ROOT);
+    const node = parent.push(above) - 1;
+    segment.push(numbers.numberOf(path.slice(path.lastIndexOf('/') + 1)));
+    nodes.set(path, node);
+    return node;
+  };
+  return { numbers, parent, segment, nodeOf };
+}
+
+/** Of each node the rank of its segment among siblings: path order compares segments with the slash that ends them. */
+function ranksOf(segments: readonly string[], segmentOf: Int32Array): Int32Array {
+  const closed = segments.map((text, segment) => ({ text: `${text}/`, segment }));
+  closed.sort((a, b) => (a.text < b.text ? -1 : 1));
+  const rankOf = new Int32Array(segments.length);
+  for (const [rank, { segment }] of closed.entries()) rankOf[segment] = rank;
+  return segmentOf.map((segment) => rankOf[segment] ?? 0);
+}
+
+function rowsInPathOrder(parent: readonly number[], ranks: Int32Array): Int32Array {
+  const size = new Int32Array(parent.length).fill(1);
+  for (let node = parent.length - 1; node > 0; node -= 1) {
+    const above = parent[node] ?? 0;
+    size[above] = (size[above] ?? 0) + (size[node] ?? 0);
+  }
+  const byRank = listRows(ranks, ranks.length).rows;
+  // The root is listed under a key of its own, the first.
+  const children = listRows(
+    Int32Array.from(parent, (above) => above + 1),
+    parent.length + 1,
+    byRank,
+  );
+  const rows = new Int32Array(parent.length);
+  for (let node = 0; node < parent.length; node += 1) {
+    let next = (rows[node] ?? 0) + 1;
+    for (const child of rowsOf(children, node + 1)) {
+      rows[child] = next;
+      next += size[child] ?? 0;
+    }
+  }
+  return rows;
 }

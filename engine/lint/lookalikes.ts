@@ -49,7 +49,7 @@ const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;
 /** How two subjects may be the same to a reader, from the least difference on, and what they differ in then. */
 const FOLDS: readonly (readonly [fold: (subject: string) => string, difference: string])[] = [
   [foldCase, 'case'],
-  [(subject) => foldCase(subject.replace(UNSEEN, '')), 'characters that nobody sees'],
+  [(subject) => (isPlain(subject) ? subject : foldCase(subject.replace(UNSEEN, ''))), 'characters that nobody sees'],
   [foldLooks, 'characters that look alike'],
 ];
 
@@ -119,14 +119,22 @@ function alikeIdentities({ identities }: PolicyTables): Uint8Array {
   return alike;
 }
 
+const NOT_PLAIN = /[A-Z\u0080-\uffff]/;
+
+/** ASCII without capitals, as most subjects are: case has nothing to change there, nor has Unicode. */
+function isPlain(subject: string): boolean {
+  return !NOT_PLAIN.test(subject);
+}
+
 /** By way of capitals, so that `straße` is `STRASSE`. */
 function foldCase(subject: string): string {
-  return subject.toUpperCase().toLowerCase();
+  return isPlain(subject) ? subject : subject.toUpperCase().toLowerCase();
 }
 
 /** Compatibility forms (full-width letters and their like) are folded by Unicode, the others by the table. */
 function foldLooks(subject: string): string {
-  return toLatin(foldCase(toLatin(subject.normalize('NFKC').replace(UNSEEN, ''))));
+  const seen = isPlain(subject) ? subject : subject.normalize('NFKC').replace(UNSEEN, '');
+  return toLatin(foldCase(toLatin(seen)));
 }
 
 function toLatin(text: string): string {

@@ -2,6 +2,7 @@
 // the place that was meant gets none; a guardrail there guards nothing. Names that differ on purpose differ in digits, or are
 // used alike.
 import { groupDigits } from '../diagnostics/fault-words.js';
+import { addTo } from '../model/group.js';
 import type { NamespacePath } from '../model/namespace.js';
 import { pathOfRow } from '../model/namespace-tree.js';
 import type { GuardrailRule, PolicyGrant, PolicySet } from '../model/policy-set.js';
@@ -27,24 +28,28 @@ interface Scene {
   readonly world: LintWorld;
   /** By row: the grants at it and below it. */
   readonly uses: Int32Array;
-  readonly childrenOf: ReadonlyMap<number, readonly number[]>;
+  readonly childrenOf: (row: number) => readonly number[];
   readonly nameOf: (row: number) => string;
+  /** In the name of a row. */
+  readonly digitsOf: (row: number) => string;
   /** A grant at a row or below it, for a place to point at. */
   readonly grantIn: (row: number) => PolicyGrant | undefined;
 }
 
 function makeScene(world: LintWorld): Scene {
   const { tables, nodes, set, tree } = world;
-  const { parent, segment } = tables.namespaces;
-  const children = new Map<number, number[]>();
-  parent.forEach((above, row) => {
-    if (row > 0) append(children, above, row);
-  });
+  const { segment } = tables.namespaces;
+  const digits = tables.segments.map((name) => name.replace(/[^0-9]/g, ''));
   return {
     world,
     uses: usesOf(world),
-    childrenOf: children,
+    childrenOf: (row) => {
+      const children: number[] = [];
+      for (let child = row + 1; child < (tree.end[row] ?? 0); child = tree.end[child] ?? Infinity) children.push(child);
+      return children;
+    },
     nameOf: (row) => tables.segments[segment[row] ?? 0] ?? '',
+    digitsOf: (row) => digits[segment[row] ?? 0] ?? '',
     grantIn: (row) => set.grants[nodes.findIndex((node) => row <= node && node < (tree.end[row] ?? 0))],
   };
 }
@@ -52,8 +57,10 @@ function makeScene(world: LintWorld): Scene {
 function findSlipsOfGrants(scene: Scene, context: LintContext): void {
   const { world, uses, nameOf } = scene;
   let meantSo: ReadonlySet<string> | null = null;
-  for (const children of scene.childrenOf.values()) {
-    if (children.length < 2 || children.length > CHILDREN) continue;
+  for (const above of world.tree.parent.keys()) {
+    const siblings = scene.childrenOf(above);
+    if (siblings.length < 2 || siblings.length > CHILDREN) continue;
+    const children = withSameDigits(scene, siblings);
     const rare = children.filter((row) => (uses[row] ?? 0) <= RARE);
     if (rare.length === 0) continue;
     const common = commonNames(scene, children);
@@ -82,7 +89,7 @@ function findSlipsOfGuardrails(scene: Scene, context: LintContext): void {
     let row = 0;
     let path = '';
     for (const name of pathOfRule(rule)?.slice(1).split('/') ?? []) {
-      const children = childrenOf.get(row) ?? [];
+      const children = childrenOf(row);
       path += `/${name}`;
       const next = children.find((child) => nameOf(child) === name);
       if (next !== undefined) {
@@ -120,6 +127,18 @@ function wordsOf(
   };
 }
 
+/** Those whose digits another one has as well: a slip never changes digits (`isSlip`). */
+function withSameDigits({ digitsOf }: Scene, children: readonly number[]): readonly number[] {
+  const first = new Map<string, number>();
+  const isAlike = new Set<number>();
+  for (const row of children) {
+    const other = first.get(digitsOf(row));
+    if (other === undefined) first.set(digitsOf(row), row);
+    else isAlike.add(other).add(row);
+  }
+  return children.filter((row) => isAlike.has(row));
+}
+
 /** Rows that enough grants use, by their names and by what these become without one character. */
 type CommonNames = ReadonlyMap<string, readonly number[]>;
 
@@ -127,7 +146,7 @@ function commonNames({ uses, nameOf }: Scene, children: readonly number[]): Comm
   const common = new Map<string, number[]>();
   for (const row of children) {
     if ((uses[row] ?? 0) < MORE) continue;
-    for (const key of shortened(nameOf(row))) append(common, key, row);
+    for (const key of shortened(nameOf(row))) addTo(common, key, row);
   }
   return common;
 }
@@ -154,12 +173,6 @@ function usesOf({ tables, nodes }: LintWorld): Int32Array {
     uses[above] = (uses[above] ?? 0) + (uses[row] ?? 0);
   }
   return uses;
-}
-
-function append<K>(lists: Map<K, number[]>, key: K, row: number): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [row]);
-  else list.push(row);
 }
 
 /** The name, and all that it becomes without one character: names one edit apart have one of these in common. */

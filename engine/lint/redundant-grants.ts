@@ -7,7 +7,7 @@ import { windowOf } from '../model/instant.js';
 import type { PolicyGrant } from '../model/policy-set.js';
 import { combine, during, isNothing, type Piece, unionOf } from '../model/timeline.js';
 import { classesByPrincipal, type HolderClasses } from '../model/holders.js';
-import { firstFrom, rowsOf } from '../model/row-lists.js';
+import { firstFrom, listRows } from '../model/row-lists.js';
 import { leastClasses, type NamespaceClass } from './least-classes.js';
 import { isReachable, type LintWorld } from './lint-world.js';
 import { type LintContext, placed, relatedTo } from './rule.js';
@@ -20,8 +20,17 @@ const MAX_RELATED = 8;
 const MAX_SPARED = 64;
 const MAX_TRIED = 4096;
 
-/** Grants at one namespace by principal, in the order of the policy. */
-type AtNode = Map<number, number[]>;
+/** Grants to one principal at one namespace, in the order of the policy, are one run of `rows`. */
+interface Runs {
+  readonly rows: Int32Array;
+  /** By run, and at the end the number of rows. */
+  readonly start: Int32Array;
+  readonly principal: Int32Array;
+  /** The runs of node `n` are `ofNode[n]` up to `ofNode[n + 1]`, by principal. */
+  readonly ofNode: Int32Array;
+  /** The same runs of each node, by their first grant. */
+  readonly byFirst: Int32Array;
+}
 
 export function findRedundantGrants(world: LintWorld, context: LintContext): void {
   const { grants } = world.set;
@@ -65,8 +74,7 @@ interface Search {
    * does not, and begins with it when it is asked about the same principal again.
    */
   readonly everyHolder: (principal: number, test: (holder: number) => boolean) => boolean;
-  /** By namespace node. */
-  readonly atNode: readonly (AtNode | undefined)[];
+  readonly runs: Runs;
   /** By grant, when it is in force. */
   readonly from: Float64Array;
   readonly until: Float64Array;
@@ -78,41 +86,55 @@ interface Search {
 
 function makeSearch(world: LintWorld, holders: HolderClasses, steps: number): Search {
   const { grants } = world.set;
-  const atNode = new Array<AtNode | undefined>(world.tree.parent.length);
   const from = new Float64Array(grants.length);
   const until = new Float64Array(grants.length);
   const idle = new Uint8Array(grants.length);
   grants.forEach((grant, index) => {
     const window = windowOf(grant);
     [from[index], until[index]] = [window.from, window.until];
-    if (!isReachable(world, world.principals[index] ?? 0) || !(window.from < window.until)) {
-      idle[index] = 1;
-      return;
-    }
-    const lists = (atNode[world.nodes[index] ?? 0] ??= new Map<number, number[]>());
-    const principal = world.principals[index] ?? 0;
-    const list = lists.get(principal);
-    if (list === undefined) lists.set(principal, [index]);
-    else list.push(index);
+    if (!isReachable(world, world.principals[index] ?? 0) || !(window.from < window.until)) idle[index] = 1;
   });
   let left = steps;
   const spend = (taken: number): void => {
     left -= taken;
   };
   const classes = classesByPrincipal(holders, world.roles.length + world.tables.identities.subject.length);
-  const lastFailed = new Map<number, number>();
+  const lastFailed = new Int32Array(classes.start.length).fill(-1);
   const everyHolder: Search['everyHolder'] = (principal, test) => {
-    const failed = lastFailed.get(principal);
-    if (failed !== undefined && !test(failed)) return false;
-    for (const holder of rowsOf(classes, principal)) {
+    const failed = lastFailed[principal] ?? -1;
+    if (failed >= 0 && !test(failed)) return false;
+    for (let i = classes.start[principal] ?? 0; i < (classes.start[principal + 1] ?? 0); i += 1) {
+      const holder = classes.rows[i] ?? 0;
       spend(1);
       if (holder === failed || test(holder)) continue;
-      lastFailed.set(principal, holder);
+      lastFailed[principal] = holder;
       return false;
     }
     return true;
   };
-  return { world, holders, everyHolder, atNode, from, until, idle, spend, isSpent: () => left < 0 };
+  const runs = makeRuns(world, idle);
+  return { world, holders, everyHolder, runs, from, until, idle, spend, isSpent: () => left < 0 };
+}
+
+/** Of all grants but those that are idle. */
+function makeRuns({ tree, nodes, principals }: LintWorld, idle: Uint8Array): Runs {
+  const nodeCount = tree.parent.length;
+  const byPrincipal = listRows(
+    principals,
+    principals.reduce((most, one) => Math.max(most, one + 1), 0),
+  ).rows;
+  const rows = listRows(nodes, nodeCount, byPrincipal).rows.filter((grant) => idle[grant] !== 1);
+  const isFirst = (i: number): boolean => {
+    const [grant, before] = [rows[i] ?? 0, rows[i - 1] ?? -1];
+    return nodes[grant] !== nodes[before] || principals[grant] !== principals[before];
+  };
+  const start = Int32Array.from([...rows.keys()].filter(isFirst).concat(rows.length));
+  const first = start.subarray(0, -1).map((i) => rows[i] ?? 0);
+  const nodeOf = first.map((grant) => nodes[grant] ?? 0);
+  const inOrder = listRows(first, principals.length).rows;
+  const { start: ofNode, rows: byFirst } = listRows(nodeOf, nodeCount, inOrder);
+  const principal = first.map((grant) => principals[grant] ?? 0);
+  return { rows, start, principal, ofNode, byFirst };
 }
 
 /** A grant that is looked at: its scopes in its window. */
@@ -194,34 +216,46 @@ function coverAt(search: Search, wanted: Wanted, { holder, place, preferred, amo
 
 /** The grants of a holder that count in a namespace class, those that are nearest first, until `visit` says no. */
 function forEachHeld(
-  { world, holders, atNode, spend }: Search,
+  { world, holders, runs, spend }: Search,
   { holder, place: { node: own, extent } }: Pick<Case, 'holder' | 'place'>,
   visit: (grant: number) => boolean,
 ): void {
-  const principals = holders.principals.subarray(holders.start[holder], holders.start[holder + 1]);
+  const [firstHeld, endHeld] = [holders.start[holder] ?? 0, holders.start[holder + 1] ?? 0];
   for (let node = own; node >= 0; node = world.tree.parent[node] ?? -1) {
-    const lists = atNode[node];
-    if (lists === undefined) continue;
+    const [firstRun, endRun] = [runs.ofNode[node] ?? 0, runs.ofNode[node + 1] ?? 0];
     const needsInherit = node !== own || extent === 'below';
-    const goOn = (list: readonly number[]): boolean => {
-      spend(1 + list.length);
-      return list.every((grant) => (needsInherit && world.set.grants[grant]?.inherit !== true) || visit(grant));
+    const goOn = (run: number): boolean => {
+      const [start, end] = run < 0 ? [0, 0] : [runs.start[run] ?? 0, runs.start[run + 1] ?? 0];
+      spend(1 + end - start);
+      for (let i = start; i < end; i += 1) {
+        const grant = runs.rows[i] ?? 0;
+        if ((!needsInherit || world.set.grants[grant]?.inherit === true) && !visit(grant)) return false;
+      }
+      return true;
     };
+    if (firstRun === endRun) continue;
     // Whichever are fewer: the principals that count, or those that have grants here.
-    if (principals.length <= lists.size) {
-      for (const principal of principals) if (!goOn(lists.get(principal) ?? [])) return;
+    if (endHeld - firstHeld <= endRun - firstRun) {
+      for (let i = firstHeld; i < endHeld; i += 1)
+        if (!goOn(placeIn(runs.principal, { from: firstRun, to: endRun, value: holders.principals[i] ?? 0 }))) return;
     } else {
-      for (const [principal, list] of lists)
-        if (
-          !goOn(
-            principals[firstFrom(principals.length, (i) => (principals[i] ?? 0) >= principal)] === principal
-              ? list
-              : [],
-          )
-        )
-          return;
+      for (let i = firstRun; i < endRun; i += 1) {
+        const run = runs.byFirst[i] ?? 0;
+        const value = runs.principal[run] ?? 0;
+        const isHeld = placeIn(holders.principals, { from: firstHeld, to: endHeld, value }) >= 0;
+        if (!goOn(isHeld ? run : -1)) return;
+      }
     }
   }
+}
+
+/** Where a value stands in an ascending part of a column; -1 if it does not. */
+function placeIn(
+  column: Int32Array,
+  { from, to, value }: { readonly from: number; readonly to: number; readonly value: number },
+): number {
+  const place = from + firstFrom(to - from, (i) => (column[from + i] ?? 0) >= value);
+  return place < to && column[place] === value ? place : -1;
 }
 
 function pieceOf({ world, from, until }: Search, grant: number): Piece {

@@ -2,11 +2,14 @@
 // Readers are looked for where fewest grants reach (`leastClasses`), over all of time.
 import { groupDigits } from '../diagnostics/fault-words.js';
 import { formatInstant, instantOf, windowOf } from '../model/instant.js';
-import { FAMILIES, type Family, scopeBit } from '../model/scope.js';
+import { addTo, remember } from '../model/group.js';
+import { FAMILIES, type Family, scopeBit, type ScopeSet } from '../model/scope.js';
 import { pathOfRow } from '../model/namespace-tree.js';
 import {
   combine,
+  constant,
   during,
+  either,
   isNothing,
   mapTimeline,
   NOTHING,
@@ -33,20 +36,21 @@ export function findUnreadWrites(world: LintWorld, context: LintContext): void {
   for (let index = world.set.grants.length - 1; index >= 0; index -= 1) {
     const grant = world.set.grants[index];
     if (grant === undefined || !isReachable(world, world.principals[index] ?? 0)) continue;
-    const left = new Set(BITS.filter(({ write }) => (grant.scopes & write) !== 0));
-    if (left.size === 0) continue;
-    const whole = { ...windowOf(grant), value: [...left].reduce((bits, { read }) => bits | read, 0) };
+    let left = readsOf(grant.scopes);
+    if (left === 0) continue;
+    const whole = { ...windowOf(grant), value: left };
     for (const place of leastClasses(world.tree, { node: world.nodes[index] ?? 0, inherit: grant.inherit })) {
       const unread = readers.unreadIn(place, during(whole));
       if (readers.steps() > context.maxPairs) {
         context.onLimit(placed(grant.place));
         return;
       }
+      if (isNothing(unread)) continue;
       const told = new Map<string, { readonly ever: string; readonly families: Family[] }>();
-      for (const part of left) {
-        const own = mapTimeline(unread, (bits) => bits & part.read);
+      for (const part of BITS) {
+        const own = mapTimeline(unread, (bits) => bits & left & part.read);
         if (isNothing(own)) continue;
-        left.delete(part);
+        left &= ~part.read;
         const [where, when] = [whereText(world, readers, { place, unread: own }), whenText(piecesOf(own), whole)];
         const scene = `${where}${when}`;
         const alike = told.get(scene);
@@ -65,6 +69,13 @@ export function findUnreadWrites(world: LintWorld, context: LintContext): void {
   }
 }
 
+/** Of the families of records that some scopes let be written. */
+function readsOf(scopes: ScopeSet): number {
+  let reads = 0;
+  for (const { read, write } of BITS) if ((scopes & write) !== 0) reads |= read;
+  return reads;
+}
+
 interface Readers {
   /** What of some reads, as bits of scopes, nobody has in a namespace class. */
   readonly unreadIn: (place: NamespaceClass, wanted: Timeline) => Timeline;
@@ -74,17 +85,15 @@ interface Readers {
 
 function makeReaders(world: LintWorld): Readers {
   const { tree } = world;
-  const windows = { inherited: makeLists(tree.parent.length), exact: makeLists(tree.parent.length) };
+  const inherited = makeReads(tree.parent.length);
+  const exact = makeReads(tree.parent.length);
   world.set.grants.forEach((grant, index) => {
     const value = grant.scopes & READS;
     if (value === 0 || !isReachable(world, world.principals[index] ?? 0)) return;
-    const lists = grant.inherit ? windows.inherited : windows.exact;
-    (lists[world.nodes[index] ?? 0] ??= []).push({ ...windowOf(grant), value });
+    (grant.inherit ? inherited : exact).add(world.nodes[index] ?? 0, { ...windowOf(grant), value });
   });
-  const inherited = windows.inherited.map((pieces) => (pieces === undefined ? NOTHING : unionOf(pieces)));
-  const exact = windows.exact.map((pieces) => (pieces === undefined ? NOTHING : unionOf(pieces)));
   let steps = 0;
-  const without = (wanted: Timeline, reads: Timeline = NOTHING): Timeline => {
+  const without = (wanted: Timeline, reads: Timeline): Timeline => {
     if (reads === NOTHING) return wanted;
     steps += wanted.values.length + reads.values.length;
     return combine(wanted, reads, (want, read) => want & ~read);
@@ -92,17 +101,30 @@ function makeReaders(world: LintWorld): Readers {
   return {
     // What is nearest first, which mostly is all.
     unreadIn: ({ node: own, extent }, wanted) => {
-      let left = extent === 'exact' ? without(wanted, exact[own]) : wanted;
+      let left = extent === 'exact' ? without(wanted, exact.at(own)) : wanted;
       for (let node = own; node >= 0 && !isNothing(left); node = tree.parent[node] ?? -1)
-        left = without(left, inherited[node]);
+        left = without(left, inherited.at(node));
       return left;
     },
     steps: () => steps,
   };
 }
 
-function makeLists(count: number): (Piece[] | undefined)[] {
-  return new Array<Piece[] | undefined>(count).fill(undefined);
+/** What somebody may read by row. Most grants hold forever, and their bits need no timeline. */
+function makeReads(count: number): {
+  readonly add: (row: number, piece: Piece) => void;
+  readonly at: (row: number) => Timeline;
+} {
+  const always = new Int32Array(count);
+  const windows = new Map<number, Piece[]>();
+  const timelineOf = remember((row: number) => either(constant(always[row] ?? 0), unionOf(windows.get(row) ?? [])));
+  return {
+    add: (row, piece) => {
+      if (piece.from === -Infinity && piece.until === Infinity) always[row] = (always[row] ?? 0) | piece.value;
+      else addTo(windows, row, piece);
+    },
+    at: (row) => (windows.has(row) ? timelineOf(row) : constant(always[row] ?? 0)),
+  };
 }
 
 /** The class, and the namespace that it is below where that is the same. */
