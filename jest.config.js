@@ -10,4 +10,6 @@ export default {
   transform: {},
   testTimeout: 120_000,
   maxWorkers: 2,
+  // A worker that took more is replaced before its next file: what a file loaded anew is never given back.
+  workerIdleMemoryLimit: '1GB',
 };

@@ -23,7 +23,7 @@ test('patterns mean their set, in the fewest words', () => {
   const least = fewest();
   const found = least.map((_, set) => {
     const patterns = scopePatterns(set as ScopeSet);
-    const meant = patterns.flatMap((pattern) => scopeNames(parseScopePattern(pattern) ?? (0 as ScopeSet)));
+    const meant = patterns.flatMap((pattern) => scopeNames(parseScopePattern(pattern) ?? 0));
     return [scopeSetOf(meant), patterns.length];
   });
   expect(found).toEqual(least.map((count, set) => [set, count]));

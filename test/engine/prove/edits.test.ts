@@ -276,7 +276,7 @@ function everyEdit(set: PolicySet, request: ExplainRequest): readonly string[] {
     ...set.roles.map((role): Change => ({ kind: 'member', role: role.name, identity })),
   ]);
   const amendments = set.grants.flatMap((grant): readonly GrantAmendment[] => {
-    const scopes = scopeNames((grant.scopes | scopeBit(scope)) as ScopeSet);
+    const scopes = scopeNames(grant.scopes | scopeBit(scope));
     const parts = [{ scope, scopes }, { notBefore: null, expires: null }, { inherit: true as const }];
     const change = (mask: number): GrantAmendment =>
       parts

@@ -119,7 +119,7 @@ function brokenCells(set: PolicySet, rule: SeparateRule): ReadonlyMap<string, re
         const held = here.reduce((all, { scopes }) => all | scopes, 0);
         const touched = rule.sides.filter((side) => (side & held) !== 0);
         if (touched.length < 2) continue;
-        for (const scope of scopeNames(touched.reduce((all, side) => all | (side & held), 0) as ScopeSet)) {
+        for (const scope of scopeNames(touched.reduce((all, side) => all | (side & held), 0))) {
           const carrying = here.filter(({ scopes }) => scopeNames(scopes).includes(scope)).map(({ id }) => id);
           broken.set(`${who} ${scope} ${path} ${String(at)}`, carrying);
         }
