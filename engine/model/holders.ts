@@ -1,6 +1,6 @@
 // Identities grouped by what they hold: everything that depends on roles is computed once for identities with the same
 // roles, so a role of 100,000 members is one class and not 100,000 rows.
-import { listRows, type RowLists } from './row-lists.js';
+import { listRows, type RowLists, rowsOf } from './row-lists.js';
 import type { PolicyTables } from './tables.js';
 
 export interface HolderClasses {
@@ -29,7 +29,7 @@ export function groupHolders(tables: PolicyTables, limit: number): HolderClasses
   const seen = new Int32Array(roles).fill(-1);
   let rows = 0;
   for (let identity = 0; identity < identities; identity += 1) {
-    const direct = rolesOf[roles + identity] ?? [];
+    const direct = rowsOf(rolesOf, roles + identity);
     const ownGrants = grantsOf[roles + identity] ?? 0;
     // An identity with grants of its own is a class of its own; the others are distinguished by their roles.
     const key = ownGrants > 0 ? null : direct.join();
@@ -41,7 +41,9 @@ export function groupHolders(tables: PolicyTables, limit: number): HolderClasses
     const reached: number[] = [...direct];
     for (const role of direct) seen[role] = identity;
     for (let next = 0; next < reached.length; next += 1) {
-      for (const outer of rolesOf[reached[next] ?? 0] ?? []) {
+      const inner = reached[next] ?? 0;
+      for (let i = rolesOf.start[inner] ?? 0; i < (rolesOf.start[inner + 1] ?? 0); i += 1) {
+        const outer = rolesOf.rows[i] ?? 0;
         if (seen[outer] === identity) continue;
         seen[outer] = identity;
         reached.push(outer);
@@ -69,15 +71,9 @@ export function groupHolders(tables: PolicyTables, limit: number): HolderClasses
 }
 
 /** For each principal the roles that list it, in order. */
-function rolesByMember(tables: PolicyTables, count: number): readonly (readonly number[] | undefined)[] {
-  const lists = new Array<number[] | undefined>(count);
-  tables.members.member.forEach((member, row) => {
-    const role = tables.members.role[row] ?? 0;
-    const list = lists[member];
-    if (list === undefined) lists[member] = [role];
-    else list.push(role);
-  });
-  return lists;
+function rolesByMember({ members }: PolicyTables, count: number): RowLists {
+  const { start, rows } = listRows(members.member, count);
+  return { start, rows: rows.map((edge) => members.role[edge] ?? 0) };
 }
 
 /** For each of so many principals the classes that hold its grants, ascending. */

@@ -75,7 +75,8 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
         classes[place] = holder;
         at[place] = below[place] = inherited[holder] ?? NEVER;
       }
-      const [oldAt, oldBelow] = [at[place] ?? NEVER, below[place] ?? NEVER];
+      const oldAt = at[place] ?? NEVER;
+      const oldBelow = below[place] ?? NEVER;
       if (isStatic && oldAt <= ALL_SCOPES && oldBelow <= ALL_SCOPES) {
         at[place] = oldAt | moreAt;
         below[place] = oldBelow | moreBelow;

@@ -48,30 +48,34 @@ export interface RightsGroup extends Rights {
 export function makeGrouping(classCount: number): (changes: RowChanges) => readonly RightsGroup[] {
   const numberOf = new Int32Array(classCount);
   const grouped = new Int32Array(classCount);
+  // By what is held at the row, where that is held below it as well; other pairs are few.
+  const simple = new Int32Array(ALL_SCOPES + 1).fill(-1);
   return ({ count, classes, at, below }) => {
     const groups: Rights[] = [];
     const sizes: number[] = [];
-    // By what is held at the row, where that is held below it as well; other pairs are few.
-    const numbers: number[] = [];
     const pairs = new Map<number, number>();
     let number = -1;
     for (let i = 0; i < count; i += 1) {
-      const [own, inherits] = [at[i] ?? NEVER, below[i] ?? NEVER];
+      // Not as a pair: this runs for every class of every row, and each pair would be an array.
+      const own = at[i] ?? NEVER;
+      const inherits = below[i] ?? NEVER;
       // Members of one role mostly have the same rights, one after the other.
       if (i === 0 || own !== at[i - 1] || inherits !== below[i - 1]) {
-        const rights = { at: own, below: inherits };
         const isSimple = own === inherits && own <= ALL_SCOPES;
-        number = (isSimple ? numbers[own] : pairs.get(pairKey(rights))) ?? groups.length;
-        if (number === groups.length) {
-          if (isSimple) numbers[own] = number;
-          else pairs.set(pairKey(rights), number);
-          groups.push(rights);
+        const key = isSimple ? own : pairKey({ at: own, below: inherits });
+        number = (isSimple ? simple[own] : pairs.get(key)) ?? -1;
+        if (number < 0) {
+          number = groups.length;
+          if (isSimple) simple[own] = number;
+          else pairs.set(key, number);
+          groups.push({ at: own, below: inherits });
           sizes.push(0);
         }
       }
       numberOf[i] = number;
       sizes[number] = (sizes[number] ?? 0) + 1;
     }
+    for (const { at: own } of groups) if (own <= ALL_SCOPES) simple[own] = -1;
     if (groups.length > 1) sortByNumber(classes, { count, numberOf, sizes, to: grouped });
     const all = groups.length > 1 ? grouped : classes;
     let end = 0;

@@ -178,13 +178,10 @@ function putIdentities(
     if (holder < 0) return;
     if (holdingsAt[holder] === 0) {
       holdingsAt[holder] = at;
-      const held = holders.principals.subarray(holders.start[holder], holders.start[holder + 1]);
-      words[at] = held.length;
-      words.set(
-        held.map((principal) => runStart[principal] ?? 0),
-        at + 1,
-      );
-      at += 1 + held.length;
+      const [first, end] = [holders.start[holder] ?? 0, holders.start[holder + 1] ?? 0];
+      words[at] = end - first;
+      at += 1;
+      for (let i = first; i < end; i += 1, at += 1) words[at] = runStart[holders.principals[i] ?? 0] ?? 0;
     }
     words[record + 1] = holdingsAt[holder] ?? 0;
   });
