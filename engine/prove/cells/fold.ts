@@ -44,23 +44,26 @@ export function foldRights(
 
 /** `planes` are sets of scopes that are folded apart from each other; patches that then agree in region and time are joined. */
 export function makeFold(nodes: Nodes, planes: readonly number[]): Fold {
-  const folds = planes.map((plane) => ({ plane, fold: makePlane(nodes) }));
+  // Made when something is there: most walks are short, and meet one or two scopes.
+  const folds = planes.map((plane): { readonly plane: number; fold: PlaneFold | null } => ({ plane, fold: null }));
   return {
     visit: (row, at, below) => {
       const bits = bitsOf(at) | bitsOf(below);
-      for (const { plane, fold } of folds) {
+      for (const each of folds) {
+        const { plane } = each;
         // Nothing inside nothing.
-        if ((bits & plane) === 0 && fold.isIdle(row)) continue;
+        if ((bits & plane) === 0 && (each.fold?.isIdle(row) ?? true)) continue;
+        each.fold ??= makePlane(nodes);
         const inPlane = (whole: Timeline): Timeline =>
           (bits & ~plane) === 0 ? whole : mapTimeline(whole, (value) => value & plane);
-        fold.visit(row, inPlane(at), inPlane(below));
+        each.fold.visit(row, inPlane(at), inPlane(below));
       }
     },
     finish: () => {
-      const [first = [], ...more] = folds.map(({ fold }) => fold.finish()).filter((patches) => patches.length > 0);
-      if (more.length === 0) return first;
+      const found = folds.flatMap(({ fold }) => (fold === null ? [] : [fold.finish()]));
+      if (found.length < 2) return found[0] ?? [];
       const joined = new Map<PlaceKey, Patch>();
-      for (const patch of [first, ...more].flat()) {
+      for (const patch of found.flat()) {
         const key = placeKey(patch);
         const known = joined.get(key);
         joined.set(key, known === undefined ? patch : { ...known, scopes: known.scopes | patch.scopes });
@@ -105,10 +108,10 @@ function makePlane(nodes: Nodes): PlaneFold {
       frames.push({ end, below: down, region: open(row, whole ? 'subtree' : 'below', down) });
     },
     finish: () =>
-      regions
-        .filter(({ region }) => countClasses(nodes, region) > 0)
-        .flatMap(({ region, timeline }) =>
-          piecesOf(timeline).map(({ from, until, value }) => ({ region, from, until, scopes: value })),
-        ),
+      regions.flatMap(({ region, timeline }) =>
+        countClasses(nodes, region) === 0
+          ? []
+          : piecesOf(timeline).map(({ from, until, value }) => ({ region, from, until, scopes: value })),
+      ),
   };
 }

@@ -2,7 +2,7 @@
 // included. Everything here is rows and numbers of one loaded policy over one list of nodes.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { NamespacePath } from '../../model/namespace.js';
-import { firstFrom, rowsOf } from '../../model/row-lists.js';
+import { rowsOf } from '../../model/row-lists.js';
 import { endOf, type Nodes, rowsAbove } from './nodes.js';
 import type { Patch, RowRegion } from './regions.js';
 
@@ -63,7 +63,7 @@ export function grantsOf({ byPrincipal }: PolicyRows, principal: number): Int32A
   return rowsOf(byPrincipal, principal);
 }
 
-/** A run of node rows, the end exclusive. */
+/** A run of rows, the end exclusive. */
 export interface Rows {
   readonly from: number;
   readonly until: number;
@@ -150,24 +150,37 @@ function runsOf(nodes: Nodes, { row, extent, except }: RowRegion): readonly Run[
     runs.push({ from, until: left });
     from = endOf(nodes, left);
   }
-  return [...runs, { from, until: endOf(nodes, row) }];
+  runs.push({ from, until: endOf(nodes, row) });
+  return runs;
 }
 
-/** What lies in the runs, of things in the order of their rows. Whichever side is behind is searched for the other. */
-function eachIn(
-  runs: readonly Run[],
-  { count, rowAt }: { readonly count: number; readonly rowAt: (i: number) => number },
-  visit: (i: number, run: Run) => void,
-): void {
-  for (let i = 0, next = 0; i < count;) {
+/** Things in the order of their rows. */
+interface ByRow {
+  readonly count: number;
+  readonly rowAt: (i: number) => number;
+}
+
+/** What lies in the runs. Whichever side is behind is searched for the other. */
+function eachIn(runs: readonly Run[], things: ByRow, visit: (i: number, run: Run) => void): void {
+  const lasts = { count: runs.length, rowAt: (i: number): number => (runs[i]?.until ?? 0) - 1 };
+  for (let i = 0, next = 0; i < things.count;) {
     const run = runs[next];
     if (run === undefined) return;
-    const row = rowAt(i);
-    if (row < run.from) i += firstFrom(count - i, (more) => rowAt(i + more) >= run.from);
-    else if (row >= run.until) next += firstFrom(runs.length - next, (more) => (runs[next + more]?.until ?? 0) > row);
+    const row = things.rowAt(i);
+    if (row < run.from) i = seek(things, i, run.from);
+    else if (row >= run.until) next = seek(lasts, next, row);
     else {
       visit(i, run);
       i += 1;
     }
   }
+}
+
+/** The first thing after one that has reached a row; by steps that double, since most are near. */
+function seek({ count, rowAt }: ByRow, before: number, row: number): number {
+  let low = before;
+  let step = 1;
+  for (; low + step < count && rowAt(low + step) < row; step *= 2) low += step;
+  for (step /= 2; step >= 1; step /= 2) if (low + step < count && rowAt(low + step) < row) low += step;
+  return low + 1;
 }

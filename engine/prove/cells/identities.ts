@@ -111,6 +111,6 @@ export function makeOrder(
   for (const [rank, { number }] of found.entries()) rankOf[number] = rank;
   return (list) => {
     const ranks = Int32Array.from(list, (number) => rankOf[number] ?? 0).sort();
-    return Array.from(ranks, (rank) => found[rank]).filter((named) => named !== undefined);
+    return Array.from(ranks, (rank) => found[rank] ?? { number: 0, text: '' });
   };
 }

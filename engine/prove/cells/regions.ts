@@ -3,7 +3,7 @@
 import { type Instant, instantOf } from '../../model/instant.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { compareNumbers } from '../../model/order.js';
-import { type ScopeName, scopeNames } from '../../model/scope.js';
+import { ALL_SCOPES, type ScopeName, scopeNames } from '../../model/scope.js';
 import { type Nodes, pathAt } from './nodes.js';
 
 /** `exact`: the namespace alone; `below`: everything below it, without it; `subtree`: both. */
@@ -75,4 +75,10 @@ export function placeKey({ region: { row, extent, except }, from, until }: Patch
   const place = row * EXTENTS.length + EXTENTS.indexOf(extent);
   if (except.length === 0 && from === -Infinity && until === Infinity) return place;
   return `${String(place)} ${except.join()} ${String(from)} ${String(until)}`;
+}
+
+/** The same for patches that have the same scopes too. */
+export function patchKey(patch: Patch): PlaceKey {
+  const place = placeKey(patch);
+  return typeof place === 'number' ? place * (ALL_SCOPES + 1) + patch.scopes : `${place} ${String(patch.scopes)}`;
 }

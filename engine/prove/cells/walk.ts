@@ -1,7 +1,7 @@
 // What a class of identities may do at and below every node of some places, for all time. Only nodes where something is
 // granted are visited: every other path is as its nearest node above, from below (engine/README.md "Why exact answers are
 // exact").
-import { during, either, NOTHING, type Timeline, unite } from '../../model/timeline.js';
+import { during, either, NOTHING, type Timeline } from '../../model/timeline.js';
 import type { Holding, Rows } from './holdings.js';
 import { endOf, type Nodes } from './nodes.js';
 
@@ -20,12 +20,13 @@ export interface Walk {
 export function walkRights({ nodes, places, sides }: Walk, visit: Visit): void {
   const outside = sides.map(() => NOTHING);
   const open: { readonly end: number; readonly below: readonly Timeline[] }[] = [];
-  const cursors = sides.map(() => 0);
+  let here: readonly Run[] = sides.map((side) => ({ side, from: 0, until: 0 }));
   let begun = 0;
   let end = 0;
   for (;;) {
     const start = places[begun]?.from ?? Infinity;
-    const row = sides.reduce((least, side, i) => Math.min(least, side[cursors[i] ?? 0]?.row ?? Infinity), start);
+    let row = start;
+    for (const { side, until } of here) row = Math.min(row, side[until]?.row ?? Infinity);
     if (start === Infinity && row >= end) return;
     if (row === start) {
       end = places[begun]?.until ?? 0;
@@ -33,24 +34,32 @@ export function walkRights({ nodes, places, sides }: Walk, visit: Visit): void {
     }
     for (let top = open.at(-1); top !== undefined && top.end <= row; top = open.at(-1)) open.pop();
     const inherited = open.at(-1)?.below ?? outside;
-    const at: Timeline[] = [];
-    const below: Timeline[] = [];
-    sides.forEach((side, i) => {
-      const passedOn: Timeline[] = [];
-      const kept: Timeline[] = [];
-      let next = cursors[i] ?? 0;
-      for (let here = side[next]; here?.row === row; here = side[next]) {
-        (here.inherit ? passedOn : kept).push(scopesOf(here));
-        next += 1;
-      }
-      cursors[i] = next;
-      const down = either(inherited[i] ?? NOTHING, unite(passedOn));
-      below.push(down);
-      at.push(either(down, unite(kept)));
-    });
+    here = here.map(({ side, until }) => runAt(side, until, row));
+    const below = here.map((run, i) => either(inherited[i] ?? NOTHING, given(run, true)));
+    const at = here.map((run, i) => either(below[i] ?? NOTHING, given(run, false)));
     if (row < end) visit(row, at, below);
     open.push({ end: endOf(nodes, row), below });
   }
+}
+
+/** What a side holds at one node: a run of its list, the end exclusive. */
+interface Run extends Rows {
+  readonly side: readonly Holding[];
+}
+
+function runAt(side: readonly Holding[], from: number, row: number): Run {
+  let until = from;
+  while (side[until]?.row === row) until += 1;
+  return { side, from, until };
+}
+
+/** What those of a run that are inherited give, or the others. By halves, so that n windows cost n log n. */
+function given({ side, from, until }: Run, inherit: boolean): Timeline {
+  const middle = (from + until) >>> 1;
+  if (middle > from)
+    return either(given({ side, from, until: middle }, inherit), given({ side, from: middle, until }, inherit));
+  const only = from < until ? side[from] : undefined;
+  return only?.inherit === inherit ? scopesOf(only) : NOTHING;
 }
 
 /** The scopes that a grant gives, and when. */

@@ -94,11 +94,12 @@ function keyOf({ side, principal, alone }: Differing): number {
 
 /** The differing grants of these principals. */
 function changesOf(pair: PolicyPair, differing: Iterable<Differing>): readonly Holding[] {
-  return Array.from(differing, ({ side, principal, alone }) => {
-    const grants = grantsOf(pair[side].policy, principal);
-    const changed = alone ? grants : grants.filter((grant) => pair[side].differs[grant] === 1);
-    return Array.from(changed, (grant) => holdingOf(pair[side], grant));
-  }).flat();
+  const found: Holding[] = [];
+  for (const { side, principal, alone } of differing) {
+    for (const grant of grantsOf(pair[side].policy, principal))
+      if (alone || pair[side].differs[grant] === 1) found.push(holdingOf(pair[side], grant));
+  }
+  return found;
 }
 
 /** 1 for the principals with one of these grants. */

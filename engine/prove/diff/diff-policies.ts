@@ -4,7 +4,6 @@ import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { invariant } from '../../model/invariant.js';
 import { compareLists } from '../../model/order.js';
-import { ALL_SCOPES } from '../../model/scope.js';
 import { without } from '../../model/timeline.js';
 import { countAllCells, countCells } from '../cells/count-cells.js';
 import { EACH_SCOPE, makeFold } from '../cells/fold.js';
@@ -14,7 +13,7 @@ import {
   comparePatches,
   type Patch,
   type PlaceKey,
-  placeKey,
+  patchKey,
   type Region,
   type ScopesThen,
   toRegion,
@@ -142,9 +141,7 @@ function makeRows(pair: PolicyPair, allCauses: readonly KeyedCause[]): RowMaker 
   const rows = new Map<PlaceKey, Rowed>();
   return {
     add: (patch, identities) => {
-      const place = placeKey(patch);
-      const key =
-        typeof place === 'number' ? place * (ALL_SCOPES + 1) + patch.scopes : `${place} ${String(patch.scopes)}`;
+      const key = patchKey(patch);
       const row = rows.get(key) ?? { patch, identities: [], causes: new Set<number>() };
       rows.set(key, row);
       for (const identity of identities) row.identities.push(identity);

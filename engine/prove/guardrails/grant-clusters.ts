@@ -2,7 +2,7 @@
 // listed once for all people who hold exactly it. Teams share most of what they hold, so that a proof over clusters does hardly
 // anything twice.
 import { addTo, groupBy } from '../../model/group.js';
-import { firstFrom, sortedRows } from '../../model/row-lists.js';
+import { sortedRows } from '../../model/row-lists.js';
 import { type Holding, reachOf, type Rows } from '../cells/holdings.js';
 import type { Group } from '../cells/identities.js';
 import { endOf, type Nodes } from '../cells/nodes.js';
@@ -49,7 +49,7 @@ export function clustersOf(concerned: Concerned): readonly Cluster[] {
   const found = new Map<string, Meeting>();
   for (const group of groups) {
     const held = sortedRows(group.principals.map((principal) => byPrincipal.get(principal) ?? []));
-    cut(Array.from(held), (positions, rows) => {
+    cut(held, (positions, rows) => {
       const key = positions.join();
       const known = found.get(key);
       if (known === undefined) found.set(key, { positions, rows, groups: [group] });
@@ -98,37 +98,46 @@ interface Part extends Rows {
 }
 
 /** Cuts what a group holds, from the node where the rule counts downwards. Grants that meet no other are passed over. */
-function makeCut({ nodes, under, breaks, holdings }: Concerned): (held: readonly number[], take: Take) => void {
+function makeCut({ nodes, under, breaks, holdings }: Concerned): (held: Int32Array, take: Take) => void {
   const rowAt = Int32Array.from(holdings, ({ row }) => row);
   const scopesAt = Uint16Array.from(holdings, ({ scopes }) => scopes);
   return (held, take) => {
-    const countBefore = (row: number): number => firstFrom(held.length, (i) => (rowAt[held[i] ?? -1] ?? 0) >= row);
-    const scopesOf = (positions: readonly number[], from = 0, until = positions.length): number => {
+    const endBefore = (row: number, from: number): number => {
+      let end = from;
+      while (end < held.length && (rowAt[held[end] ?? -1] ?? 0) < row) end += 1;
+      return end;
+    };
+    const scopesOf = (positions: ArrayLike<number>, from = 0, until = positions.length): number => {
       let scopes = 0;
       for (let i = from; i < until; i += 1) scopes |= scopesAt[positions[i] ?? -1] ?? 0;
       return scopes;
+    };
+    const withRun = (above: readonly number[], from: number, until: number): readonly number[] => {
+      const positions = above.slice();
+      for (let i = from; i < until; i += 1) positions.push(held[i] ?? 0);
+      return positions;
     };
     const visit = ({ row, above, from, until }: Part): void => {
       if (above.length + until - from < 2) return;
       const passed = scopesOf(above);
       if (breaks[passed | scopesOf(held, from, until)] !== 1) return;
-      const below = Math.min(until, countBefore(row + 1));
-      const here = above.concat(held.slice(from, below));
+      const below = endBefore(row + 1, from);
+      const here = withRun(above, from, below);
       const passing = here.filter((position) => holdings[position]?.inherit === true);
       // If the inherited scopes may already break the rule, everything below belongs to the same cluster.
       if (breaks[scopesOf(passing)] === 1) {
-        take(above.concat(held.slice(from, until)), { from: row, until: endOf(nodes, row) });
+        take(withRun(above, from, until), { from: row, until: endOf(nodes, row) });
         return;
       }
       if (here.length > 1 && breaks[scopesOf(here)] === 1) take(here, { from: row, until: row + 1 });
       for (let first = below; first < until;) {
         const next = rowAt[held[first] ?? -1] ?? 0;
-        const end = countBefore(endOf(nodes, next));
+        const end = endBefore(endOf(nodes, next), first);
         visit({ row: next, above: passing, from: first, until: end });
         first = end;
       }
     };
-    const start = countBefore(under);
-    visit({ row: under, above: held.slice(0, start), from: start, until: held.length });
+    const start = endBefore(under, 0);
+    visit({ row: under, above: withRun([], 0, start), from: start, until: held.length });
   };
 }

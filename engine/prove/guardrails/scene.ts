@@ -11,7 +11,7 @@ import { makeRights, namedPaths, type Rights } from '../cells/holdings.js';
 import { makeReach } from '../cells/identities.js';
 import { type Membership, makeMembership } from '../cells/membership.js';
 import { makeNodes } from '../cells/nodes.js';
-import type { Patch } from '../cells/regions.js';
+import { type Patch, patchKey } from '../cells/regions.js';
 import { type Counted, makePeople, type People } from './counted.js';
 
 export type RuleOf<Kind extends GuardrailRule['kind']> = Extract<GuardrailRule, { readonly kind: Kind }>;
@@ -84,10 +84,12 @@ export function joinSightings(
   sightings: readonly Sighting[],
   keyOf: (sighting: Sighting) => unknown,
 ): readonly Sighting[] {
-  const places = groupBy(sightings, ({ region: { row, extent, except }, alsoAt = [], scopes, from, until }) =>
-    [row, extent, except.join(), alsoAt.join(), scopes, from, until].join(' '),
+  const places = groupBy(sightings, (sighting) =>
+    sighting.alsoAt === undefined ? patchKey(sighting) : `${String(patchKey(sighting))} ${sighting.alsoAt.join()}`,
   );
-  return [...places.values()].flatMap((alike) => [...groupBy(alike, keyOf).values()].map(joined));
+  return [...places.values()].flatMap((alike) =>
+    alike.length === 1 ? alike : [...groupBy(alike, keyOf).values()].map(joined),
+  );
 }
 
 function joined(alike: readonly Sighting[]): Sighting {
