@@ -220,12 +220,20 @@ function forEachHeld(
   { holder, place: { node: own, extent } }: Pick<Case, 'holder' | 'place'>,
   visit: (grant: number) => boolean,
 ): void {
-  const [firstHeld, endHeld] = [holders.start[holder] ?? 0, holders.start[holder + 1] ?? 0];
+  const firstHeld = holders.start[holder] ?? 0;
+  const endHeld = holders.start[holder + 1] ?? 0;
   for (let node = own; node >= 0; node = world.tree.parent[node] ?? -1) {
-    const [firstRun, endRun] = [runs.ofNode[node] ?? 0, runs.ofNode[node + 1] ?? 0];
+    const firstRun = runs.ofNode[node] ?? 0;
+    const endRun = runs.ofNode[node + 1] ?? 0;
+    if (firstRun === endRun) continue;
     const needsInherit = node !== own || extent === 'below';
     const goOn = (run: number): boolean => {
-      const [start, end] = run < 0 ? [0, 0] : [runs.start[run] ?? 0, runs.start[run + 1] ?? 0];
+      if (run < 0) {
+        spend(1);
+        return true;
+      }
+      const start = runs.start[run] ?? 0;
+      const end = runs.start[run + 1] ?? 0;
       spend(1 + end - start);
       for (let i = start; i < end; i += 1) {
         const grant = runs.rows[i] ?? 0;
@@ -233,7 +241,6 @@ function forEachHeld(
       }
       return true;
     };
-    if (firstRun === endRun) continue;
     // Whichever are fewer: the principals that count, or those that have grants here.
     if (endHeld - firstHeld <= endRun - firstRun) {
       for (let i = firstHeld; i < endHeld; i += 1)
