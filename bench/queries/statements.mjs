@@ -35,8 +35,16 @@ function numbered({ text, bindings }) {
   return { text: text.replace(/\?/g, () => `$${(index += 1)}`), values: [...bindings] };
 }
 
+/** What is prepared under a name, on whichever connection. */
+const TEXTS = new Map();
+const { parse } = pg.Connection.prototype;
+pg.Connection.prototype.parse = function (message, ...more) {
+  TEXTS.set(message.name, message.text);
+  return parse.call(this, message, ...more);
+};
+
 /**
- * What the gateway sends for this query: the statement that the query's own door hands to the driver, bindings included.
+ * What the gateway sends for this query: the statement that the query's own door sends to the server, bindings included.
  */
 export async function ourStatement(db, { query, envelope, roots, visible = visibleOf(roots), secret, actorId }) {
   const plan = parseQuery(envelope, query.kind);
@@ -46,18 +54,16 @@ export async function ourStatement(db, { query, envelope, roots, visible = visib
       ? countRecords(db, { predicate, plan })
       : listPage(db, { predicate, plan, cursors: { secret, actorId, visibility: visibilityDigest(visible) } });
   await run();
-  // What the driver is given.
   const seen = [];
-  const { query: send } = pg.Client.prototype;
-  pg.Client.prototype.query = function (...parameters) {
-    const [{ text, values }] = parameters;
-    if (values !== undefined) seen.push({ text, values });
-    return send.apply(this, parameters);
+  const { bind } = pg.Connection.prototype;
+  pg.Connection.prototype.bind = function (message, ...more) {
+    seen.push({ text: TEXTS.get(message.statement), values: message.values });
+    return bind.call(this, message, ...more);
   };
   try {
     await run();
   } finally {
-    pg.Client.prototype.query = send;
+    pg.Connection.prototype.bind = bind;
   }
   if (seen.length !== 1) throw new Error(`a warm query sends one statement, not ${seen.length}`);
   return seen[0];
