@@ -32,8 +32,8 @@ interface Words {
 }
 
 // A valid body passes the whole schema. For an invalid one each part is checked by itself up to its first fault, so
-// that all parts are reported and no body makes a long list. A part is compiled when a body first
-// needs that, as most never are.
+// that all parts are reported and no body makes a long list. A part is compiled when a wrong body first needs it: most
+// are never needed.
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: false, verbose: true });
 
 export function bodyShape<Value>(schema: ObjectSchema, words: Words = {}): BodyShape<Value> {
