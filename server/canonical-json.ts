@@ -10,7 +10,7 @@ export function canonicalJson(value: unknown): string {
   if (typeof value === 'number') return numberText(value);
   if (typeof value === 'boolean' || value === null) return String(value);
   if (typeof value !== 'object') throw new TypeError(`JSON has no ${typeof value}`);
-  return isList(value) ? `[${Array.from(value, canonicalJson).join(',')}]` : objectText(value);
+  return isList(value) ? listText(value) : objectText(value);
 }
 
 /** Strings are escaped by RFC 8785 as `JSON.stringify` escapes them. */
@@ -28,10 +28,20 @@ function isList(value: object): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
+function listText(list: readonly unknown[]): string {
+  let text = '';
+  // A hole is read as undefined, which is refused.
+  for (const item of list) text += `${text === '' ? '' : ','}${canonicalJson(item)}`;
+  return `[${text}]`;
+}
+
 function objectText(value: object): string {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) throw new TypeError('JSON has plain objects only');
   if (Object.getOwnPropertySymbols(value).length > 0) throw new TypeError('keys of JSON are strings');
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([key, member]) => `${stringText(key)}:${canonicalJson(member)}`).join(',')}}`;
+  let text = '';
+  for (const key of Object.keys(value).sort()) {
+    text += `${text === '' ? '' : ','}${stringText(key)}:${canonicalJson(Reflect.get(value, key))}`;
+  }
+  return `{${text}}`;
 }

@@ -130,7 +130,7 @@ app.post('/bare', (request, response) => answer(request, response, throughKnex))
 app.post('/straight', (request, response) => answer(request, response, straight));
 app.post('/keyed', async (request, response) => {
   const bearer = request.headers.authorization.slice('Bearer '.length);
-  await authenticator.authenticate({ bearer, certificate: null, address: null }, instantOf(Date.now()));
+  await authenticator.credentialOf({ bearer, certificate: null, address: null }).authenticate(instantOf(Date.now()));
   await answer(request, response, throughKnex);
 });
 const bare = await bindTcp(listen);

@@ -112,5 +112,8 @@ export function pathOf({ rows, segmentBytes }: DecisionTable, row: number): Name
 }
 
 export function asciiText(bytes: Uint8Array, start: number, end: number): string {
-  return String.fromCharCode(...bytes.subarray(start, end));
+  // A spread of the bytes takes six times as long.
+  let text = '';
+  for (let at = start; at < end; at += 1) text += String.fromCharCode(bytes[at] ?? 0);
+  return text;
 }

@@ -20,16 +20,20 @@ export interface Evidence {
 /** Makes an actor of one kind from one kind of evidence. */
 export interface Authenticator<Actor> {
   readonly name: string;
-  /** Whether the evidence is of the kind that this one judges. Asks nobody. */
-  readonly claims: (evidence: Evidence) => boolean;
-  /** Whether judging it needs a look-up, because the credential has not been accepted before. Asks nobody, and decides nothing. */
-  readonly isUnproven: (evidence: Evidence) => boolean;
-  /** Throws `auth.invalid`, whatever the reason is. */
-  readonly authenticate: (evidence: Evidence, at: Instant) => Promise<Actor>;
+  /** The credential in the evidence; null if it is not of the kind that this one judges. Asks nobody. */
+  readonly credentialOf: (evidence: Evidence) => Credential<Actor> | null;
   /** The issuers that it asks about credentials, whose providers the policy has to declare; empty if it asks only the store. */
   readonly issuers: readonly CredentialIssuer[];
   /** Waits for what is still being noted about credentials. */
   readonly close: () => Promise<void>;
+}
+
+/** What one request presents, not judged yet. */
+export interface Credential<Actor> {
+  /** Whether judging it needs a look-up, because it has not been accepted before. Decides nothing. */
+  readonly isUnproven: boolean;
+  /** Throws `auth.invalid`, whatever the reason is. */
+  readonly authenticate: (at: Instant) => Promise<Actor>;
 }
 
 /** Somebody else who vouches for identities. */
@@ -51,36 +55,45 @@ export interface SetupFault {
   readonly fix: string;
 }
 
-export type Registry<Actor> = Omit<Authenticator<Actor>, 'name' | 'claims'>;
+/** All authenticators of one door. Whatever the evidence is, there is a credential to judge. */
+export interface Registry<Actor> extends Pick<Authenticator<Actor>, 'issuers' | 'close'> {
+  readonly credentialOf: (evidence: Evidence) => Credential<Actor>;
+}
 
-/** Throws `auth.required` where there is no evidence, `auth.invalid` where not exactly one authenticator claims it or it is revoked. */
+/**
+ * Its credentials throw `auth.required` where there is no evidence, `auth.invalid` where not exactly one authenticator has one in it, or
+ * it is revoked.
+ */
 export function makeRegistry<Actor extends { readonly credentialFingerprint: string | null }>(
   authenticators: readonly Authenticator<Actor>[],
   isRevoked: (fingerprint: string) => boolean,
 ): Registry<Actor> {
-  const claiming = (evidence: Evidence): Authenticator<Actor> | null => {
-    const claims = authenticators.filter((one) => one.claims(evidence));
-    return claims.length === 1 && claims[0] !== undefined ? claims[0] : null;
-  };
   return {
-    isUnproven: (evidence) => claiming(evidence)?.isUnproven(evidence) ?? false,
-    authenticate: async (evidence, at) => {
-      const one = claiming(evidence);
-      if (one !== null) {
-        const actor = await one.authenticate(evidence, at);
+    credentialOf: (evidence) => {
+      const [one, ...others] = authenticators
+        .map(({ credentialOf }) => credentialOf(evidence))
+        .filter((credential) => credential !== null);
+      if (one === undefined || others.length > 0) return noCredential(evidence);
+      const authenticate = async (at: Instant): Promise<Actor> => {
+        const actor = await one.authenticate(at);
         // Of every kind, and also where the authenticator knew it from before.
         const { credentialFingerprint: print } = actor;
         if (print !== null && isRevoked(print)) throw notValid('revoked', 'revoked by its fingerprint');
         return actor;
-      }
-      const isBare = evidence.bearer === null && evidence.certificate === null;
-      throw isBare ? new ApiProblem('auth.required') : notValid('unreadable', 'not a credential of one kind');
+      };
+      return { isUnproven: one.isUnproven, authenticate };
     },
     issuers: authenticators.flatMap(({ issuers }) => issuers),
     close: async () => {
       await Promise.all(authenticators.map((one) => one.close()));
     },
   };
+}
+
+function noCredential({ bearer, certificate }: Evidence): Credential<never> {
+  const isBare = bearer === null && certificate === null;
+  const refusal = isBare ? new ApiProblem('auth.required') : notValid('unreadable', 'not a credential of one kind');
+  return { isUnproven: false, authenticate: () => Promise.reject(refusal) };
 }
 
 /** The one refusal of a credential; `reason` is for the operator's log and `fault` for the metrics alone. */

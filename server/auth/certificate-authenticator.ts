@@ -1,7 +1,7 @@
 // The client's certificate as evidence (mutual TLS, RFC 8705): the listener has verified it against the authorities of the settings,
 // and one name in it, at one place, says whose it is. Where a request has a token too, the token is the credential.
 import type { X509Certificate } from 'node:crypto';
-import { formatIdentity, makeIdentity } from '../../engine/index.js';
+import { formatIdentity, type Instant, makeIdentity } from '../../engine/index.js';
 import { type Authenticator, notValid } from './authenticator.js';
 import type { Fingerprinter } from './fingerprint.js';
 import { actorOf, type RequestActor } from './request-actor.js';
@@ -17,33 +17,33 @@ export function makeCertificateAuthenticator(
   { provider, subjectFrom }: CertificateSettings,
   { fingerprint }: { readonly fingerprint: Fingerprinter },
 ): Authenticator<RequestActor> {
+  const actorOfCertificate = (certificate: X509Certificate, at: Instant): RequestActor => {
+    // A connection may outlive the certificate with which it began.
+    if (at < Date.parse(certificate.validFrom)) throw notValid('expired', 'not valid yet');
+    if (at >= Date.parse(certificate.validTo)) throw notValid('expired', 'expired');
+    if (certificate.ca) throw notValid('unusable', 'the certificate of an authority');
+    const [subject, ...more] = NAMES[subjectFrom](certificate);
+    if (subject === undefined || more.length > 0) throw notValid('unusable', `not one name at ${subjectFrom}`);
+    const made = makeIdentity(provider, subject);
+    if (!made.ok) throw notValid('unusable', `the name at ${subjectFrom} is not a subject`);
+    return actorOf('certificate', {
+      id: formatIdentity(made.identity),
+      identities: [made.identity],
+      scopes: null,
+      restrictions: null,
+      // Issuer and number name a certificate; its bytes hold a signature, of which there may be several.
+      credentialFingerprint: fingerprint('certificate', JSON.stringify([certificate.issuer, certificate.serialNumber])),
+    });
+  };
   return {
     name: 'mtls',
-    claims: ({ bearer, certificate }) => bearer === null && certificate !== null,
-    isUnproven: () => false,
-    authenticate: ({ certificate }, at) =>
-      Promise.resolve().then(() => {
-        if (certificate === null) throw notValid('unreadable', 'no certificate');
-        // A connection may outlive the certificate with which it began.
-        if (at < Date.parse(certificate.validFrom)) throw notValid('expired', 'not valid yet');
-        if (at >= Date.parse(certificate.validTo)) throw notValid('expired', 'expired');
-        if (certificate.ca) throw notValid('unusable', 'the certificate of an authority');
-        const [subject, ...more] = NAMES[subjectFrom](certificate);
-        if (subject === undefined || more.length > 0) throw notValid('unusable', `not one name at ${subjectFrom}`);
-        const made = makeIdentity(provider, subject);
-        if (!made.ok) throw notValid('unusable', `the name at ${subjectFrom} is not a subject`);
-        return actorOf('certificate', {
-          id: formatIdentity(made.identity),
-          identities: [made.identity],
-          scopes: null,
-          restrictions: null,
-          // Issuer and number name a certificate; its bytes hold a signature, of which there may be several.
-          credentialFingerprint: fingerprint(
-            'certificate',
-            JSON.stringify([certificate.issuer, certificate.serialNumber]),
-          ),
-        });
-      }),
+    credentialOf: ({ bearer, certificate }) => {
+      if (bearer !== null || certificate === null) return null;
+      return {
+        isUnproven: false,
+        authenticate: (at) => Promise.resolve().then(() => actorOfCertificate(certificate, at)),
+      };
+    },
     issuers: [{ setting: 'authentication.mtls', provider, prepare: () => Promise.resolve(null), trouble: () => null }],
     close: () => Promise.resolve(),
   };

@@ -5,7 +5,7 @@ import type { Instant } from '../../engine/index.js';
 import { TOKEN_LIMITS } from '../limits/credentials.js';
 import { OutgoingError, send } from '../outgoing.js';
 import { makeRecent } from '../recent.js';
-import { type Authenticator, type Evidence, notValid } from './authenticator.js';
+import { type Authenticator, notValid } from './authenticator.js';
 import { certificateThumbprint } from './certificate-thumbprint.js';
 import { ClientSecretError, readClientSecret } from './client-secret.js';
 import type { TraceHeaders } from '../trace.js';
@@ -96,26 +96,28 @@ export function makeIntrospectionAuthenticator(
     return known !== undefined && at >= known.askedAt && at - known.askedAt < cacheTime ? known : null;
   };
 
+  const isOurs = (token: string): boolean =>
+    TOKEN.test(token) &&
+    !isKeyText(token) &&
+    (leavesSigned === 'takes all' || !isCompact(token)) &&
+    (tokenPrefix === null || token.startsWith(tokenPrefix));
+
   return {
     name: 'introspection',
-    claims: ({ bearer }) =>
-      bearer !== null &&
-      TOKEN.test(bearer) &&
-      !isKeyText(bearer) &&
-      (leavesSigned === 'takes all' || !isCompact(bearer)) &&
-      (tokenPrefix === null || bearer.startsWith(tokenPrefix)),
-    isUnproven: ({ bearer }) => answers.get(digestOf(bearer ?? '')) === undefined,
-    authenticate: async ({ bearer, certificate, trace }: Evidence, at: Instant) => {
-      const token = bearer ?? '';
-      // The same token in another spelling would count as another one when it is revoked.
-      if (isCompact(token)) readCompactToken(token);
+    credentialOf: ({ bearer: token, certificate, trace }) => {
+      if (token === null || !isOurs(token)) return null;
       const digest = digestOf(token);
-      const found = recall(digest, at) ?? (await judgeOnce(token, digest, trace));
-      if (at >= found.until) throw notValid('expired', 'expired');
-      if (found.boundTo !== null && found.boundTo !== certificateThumbprint(certificate)) {
-        throw notValid('misdirected', 'bound to another certificate');
-      }
-      return found.actor;
+      const authenticate = async (at: Instant): Promise<RequestActor> => {
+        // The same token in another spelling would count as another one when it is revoked.
+        if (isCompact(token)) readCompactToken(token);
+        const found = recall(digest, at) ?? (await judgeOnce(token, digest, trace));
+        if (at >= found.until) throw notValid('expired', 'expired');
+        if (found.boundTo !== null && found.boundTo !== certificateThumbprint(certificate)) {
+          throw notValid('misdirected', 'bound to another certificate');
+        }
+        return found.actor;
+      };
+      return { isUnproven: answers.get(digest) === undefined, authenticate };
     },
     issuers: [
       {

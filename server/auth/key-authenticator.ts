@@ -1,7 +1,6 @@
 // API keys as evidence, of two kinds: one for the API, one for the admin listener, and neither is accepted by the
 // other. Only the operator's log has the reason why a key is refused: every reason gives the same answer, after the
 // same work.
-import { timingSafeEqual } from 'node:crypto';
 import type { Instant } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { KEY_LIMITS } from '../limits/credentials.js';
@@ -9,10 +8,10 @@ import type { Logger } from '../ports.js';
 import { makeRecent } from '../recent.js';
 import { adminOfKey, type AdminActor } from './admin-actor.js';
 import { isOfBothKinds, noteKeyUse, type StoredKey } from './api-keys.js';
-import { type Authenticator, type Evidence, notValid } from './authenticator.js';
+import { type Authenticator, type Credential, notValid } from './authenticator.js';
 import type { Fingerprinter } from './fingerprint.js';
 import { makeKeyReader } from './key-reader.js';
-import { hashSecret, isKeyText, parseKey, secretMatches } from './key-text.js';
+import { hashSecret, hashMatches, isKeyText, parseKey } from './key-text.js';
 import { actorOf, type RequestActor } from './request-actor.js';
 
 export interface KeyAuthenticatorOptions {
@@ -31,48 +30,59 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
   const readKey = makeKeyReader(options.db);
   /** By key id the hash of the secret that was right when it was last presented. */
   const proven = makeRecent<Uint8Array>(Infinity, KEY_LIMITS.proven);
-  const claims = ({ bearer }: Evidence): boolean => bearer !== null && isKeyText(bearer);
-  const isUnproven = ({ bearer }: Evidence): boolean => {
-    const presented = bearer === null ? null : parseKey(bearer);
-    if (presented === null) return false;
-    const known = proven.get(presented.id);
-    return known === undefined || !timingSafeEqual(hashSecret(presented.secret), known);
-  };
-  const verify = async ({ bearer }: Evidence, at: Instant, door: 'actor' | 'admin'): Promise<StoredKey> => {
-    const presented = bearer === null ? null : parseKey(bearer);
-    if (presented === null) throw notValid('unreadable', 'no key of ours');
-    const stored = await readKey(presented.id);
-    const matches = secretMatches(presented.secret, stored?.secretHash ?? null);
+  const verify = async ({ id, secretHash }: Presented, at: Instant, door: Door): Promise<StoredKey> => {
+    const stored = await readKey(id);
+    const matches = hashMatches(secretHash, stored?.secretHash ?? null);
     if (stored === null || !matches)
       throw stored === null ? notValid('unknown', 'unknown key') : notValid('wrong', 'wrong secret');
     if (stored.revokedAt !== null) throw notValid('revoked', 'revoked');
     if (stored.expires !== null && stored.expires <= at) throw notValid('expired', 'expired');
     if (isOfBothKinds(stored)) throw notValid('unusable', 'a key for data and for admins');
-    if (stored.admin !== (door === 'admin'))
+    if (stored.admin !== (door === 'admins'))
       throw notValid('misdirected', stored.admin ? 'an admin key' : 'not an admin key');
     proven.put(stored.id, stored.secretHash, 0);
     uses.note(stored, at);
     return stored;
   };
-  const fingerprintOf = ({ id }: StoredKey): string => options.fingerprint('key', id);
-  const common = { name: 'keys', claims, isUnproven, issuers: [], close: uses.settled };
+  const forDoor = <Actor>(door: Door, make: (key: StoredKey, fingerprint: string) => Actor): Authenticator<Actor> => ({
+    name: 'keys',
+    credentialOf: ({ bearer }) => {
+      if (bearer === null || !isKeyText(bearer)) return null;
+      const presented = read(bearer);
+      if (presented === null) return UNREADABLE;
+      const authenticate = async (at: Instant): Promise<Actor> => {
+        const key = await verify(presented, at, door);
+        return make(key, options.fingerprint('key', key.id));
+      };
+      return { isUnproven: !hashMatches(presented.secretHash, proven.get(presented.id) ?? null), authenticate };
+    },
+    issuers: [],
+    close: uses.settled,
+  });
   return {
-    actors: {
-      ...common,
-      authenticate: async (evidence, at) => {
-        const key = await verify(evidence, at, 'actor');
-        return actorOf('key', { ...key, id: key.actor, credentialFingerprint: fingerprintOf(key) });
-      },
-    },
-    admins: {
-      ...common,
-      authenticate: async (evidence, at) => {
-        const key = await verify(evidence, at, 'admin');
-        return adminOfKey({ id: key.actor, credentialFingerprint: fingerprintOf(key) });
-      },
-    },
+    actors: forDoor('actors', (key, credentialFingerprint) =>
+      actorOf('key', { ...key, id: key.actor, credentialFingerprint }),
+    ),
+    admins: forDoor('admins', ({ actor: id }, credentialFingerprint) => adminOfKey({ id, credentialFingerprint })),
   };
 }
+
+type Door = keyof KeyAuthenticators;
+
+interface Presented {
+  readonly id: string;
+  readonly secretHash: Uint8Array;
+}
+
+function read(bearer: string): Presented | null {
+  const key = parseKey(bearer);
+  return key === null ? null : { id: key.id, secretHash: hashSecret(key.secret) };
+}
+
+const UNREADABLE: Credential<never> = {
+  isUnproven: false,
+  authenticate: () => Promise.reject(notValid('unreadable', 'no key of ours')),
+};
 
 interface UseRecorder {
   readonly note: (key: StoredKey, at: Instant) => void;

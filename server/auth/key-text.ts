@@ -46,9 +46,9 @@ export function hashSecret(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
 }
 
-/** In constant time, and with the same work for a key that does not exist. */
-export function secretMatches(secret: string, storedHash: Uint8Array | null): boolean {
+/** In constant time, and with the same work for a key that does not exist: its stored hash is null. */
+export function hashMatches(presented: Uint8Array, storedHash: Uint8Array | null): boolean {
   const known = storedHash !== null && storedHash.length === NO_HASH.length;
-  const equal = timingSafeEqual(hashSecret(secret), known ? storedHash : NO_HASH);
+  const equal = timingSafeEqual(presented, known ? storedHash : NO_HASH);
   return known && equal;
 }

@@ -5,11 +5,10 @@ import { localActor, type RequestActor } from './request-actor.js';
 
 export function makeLocalAuthenticator(fingerprint: Fingerprinter): Authenticator<RequestActor> {
   const actor = localActor(fingerprint('local', 'local'));
+  const credential = { isUnproven: false, authenticate: () => Promise.resolve(actor) };
   return {
     name: 'local',
-    claims: () => true,
-    isUnproven: () => false,
-    authenticate: () => Promise.resolve(actor),
+    credentialOf: () => credential,
     issuers: [],
     close: () => Promise.resolve(),
   };

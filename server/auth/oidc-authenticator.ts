@@ -8,7 +8,7 @@ import { TOKEN_LIMITS } from '../limits/credentials.js';
 import type { Clock, Logger } from '../ports.js';
 import type { TraceHeaders } from '../trace.js';
 import { makeRecent } from '../recent.js';
-import { type Authenticator, type CredentialIssuer, type Evidence, notValid } from './authenticator.js';
+import { type Authenticator, type CredentialIssuer, notValid } from './authenticator.js';
 import { certificateThumbprint } from './certificate-thumbprint.js';
 import { type Claims, type CompactToken, isCompact, readCompactToken } from './compact-token.js';
 import type { Fingerprinter } from './fingerprint.js';
@@ -108,23 +108,28 @@ export function makeOidcAuthenticator(
   return {
     name: 'oidc',
     issuers: issuers.map(describeIssuer),
-    claims: ({ bearer }) => bearer !== null && !isKeyText(bearer) && isCompact(bearer),
-    isUnproven: ({ bearer }) => verified.get(digestOf(bearer ?? '')) === undefined,
-    authenticate: async ({ bearer, certificate, trace }: Evidence, at: Instant) => {
-      const text = bearer ?? '';
-      const digest = digestOf(text);
-      const recalled = await recall(digest, trace);
-      const found = recalled ?? (await verify(text, trace));
-      if (at < found.from) throw notValid('expired', 'not valid yet');
-      if (at >= found.until) throw notValid('expired', 'expired');
-      if (found.boundTo !== null && found.boundTo !== certificateThumbprint(certificate)) {
-        throw notValid('misdirected', 'bound to another certificate');
-      }
-      if (recalled === null) verified.put(digest, found, 0);
-      return found.actor;
+    credentialOf: ({ bearer, certificate, trace }) => {
+      if (bearer === null || isKeyText(bearer) || !isCompact(bearer)) return null;
+      const digest = digestOf(bearer);
+      const authenticate = async (at: Instant): Promise<RequestActor> => {
+        const recalled = await recall(digest, trace);
+        const found = recalled ?? (await verify(bearer, trace));
+        if (at < found.from) throw notValid('expired', 'not valid yet');
+        if (at >= found.until) throw notValid('expired', 'expired');
+        if (found.boundTo !== null && found.boundTo !== certificateThumbprint(certificate)) {
+          throw notValid('misdirected', 'bound to another certificate');
+        }
+        if (recalled === null) verified.put(digest, found, 0);
+        return found.actor;
+      };
+      return { isUnproven: verified.get(digest) === undefined, authenticate };
     },
     close: () => Promise.resolve(),
   };
+}
+
+function digestOf(text: string): string {
+  return hash('sha256', text, 'base64');
 }
 
 function describeIssuer({ settings, keys }: Issuer, index: number): CredentialIssuer {
@@ -142,10 +147,6 @@ function describeIssuer({ settings, keys }: Issuer, index: number): CredentialIs
       return failure?.message ?? (count === 0 ? 'it publishes no key for its algorithms' : null);
     },
   };
-}
-
-function digestOf(text: string): string {
-  return hash('sha256', text, 'base64');
 }
 
 /** Meant for this gateway, issued to a client that the settings allow, and a token for access to an API. */

@@ -1,10 +1,10 @@
 // Statements on their way to the server: one, or several that travel together and are answered together. Those that have a name are
-// prepared, once on each connection. The columns of an answer are read as the driver reads them everywhere; its own queries work that
-// out anew for each execution, which takes longer than reading a row.
+// prepared, once on each connection, and tell their columns that once. The columns of an answer are read as the driver reads them
+// everywhere; its own queries ask for them at each execution, which takes longer than reading a row.
 import pg from 'pg';
 import type { StoreClient } from './connections.js';
 import { MEMORY_LIMITS } from '../limits/queries.js';
-import type { Binding } from './sql.js';
+import { type Binding, listText } from './sql.js';
 
 /** A statement as the server reads it, with `$1`, `$2`, …. */
 export interface Query {
@@ -41,7 +41,8 @@ export async function readRows<Row>(answers: Promise<readonly Answered[]>, place
 }
 
 interface Prepared {
-  readonly names: Set<string>;
+  /** The columns that a statement answers with, by its name. */
+  readonly columns: Map<string, readonly Column[]>;
   /** Of all texts that were sent with a name. */
   characters: number;
 }
@@ -49,7 +50,7 @@ interface Prepared {
 const preparedOn = new WeakMap<StoreClient, Prepared>();
 
 function preparedBy(client: StoreClient): Prepared {
-  const known = preparedOn.get(client) ?? { names: new Set(), characters: 0 };
+  const known = preparedOn.get(client) ?? { columns: new Map<string, readonly Column[]>(), characters: 0 };
   preparedOn.set(client, known);
   return known;
 }
@@ -83,8 +84,8 @@ class Group {
   declare readonly callback: (error: Error | null, answers?: readonly Answered[]) => void;
   readonly #prepared: Prepared;
   readonly #queries: readonly Query[];
-  readonly #answers: Answered[] = [];
-  #columns: readonly Column[] = [];
+  readonly #answers: (Answered & { readonly columns: readonly Column[] })[] = [];
+  #described: readonly Column[] = [];
   #found: Texts[] = [];
 
   constructor(client: StoreClient, queries: readonly Query[]) {
@@ -102,19 +103,20 @@ class Group {
   }
 
   #write(wire: Wire, { name = '', text, values }: Query): void {
-    if (name === '' || !this.#prepared.names.has(name)) {
+    const isPrepared = this.#prepared.columns.has(name);
+    if (!isPrepared) {
       // Of a name whose first group failed nobody knows whether the server has it.
       if (name !== '') wire.close({ type: 'S', name });
       wire.parse({ name, text, types: [] });
       if (name !== '') this.#prepared.characters += text.length;
     }
     wire.bind({ statement: name, values: values.map(textOf) });
-    wire.describe({ type: 'P', name: '' });
+    if (!isPrepared) wire.describe({ type: 'P', name: '' });
     wire.execute({ portal: '' });
   }
 
   handleRowDescription({ fields }: { readonly fields: readonly Column[] }): void {
-    this.#columns = fields;
+    this.#described = fields;
   }
 
   handleDataRow({ fields }: { readonly fields: Texts }): void {
@@ -122,9 +124,11 @@ class Group {
   }
 
   handleCommandComplete({ text }: { readonly text: string }): void {
-    const [columns, found] = [this.#columns, this.#found];
-    this.#answers.push({ command: text, rows: () => rowsOf(columns, found) });
-    this.#columns = [];
+    const { name = '' } = this.#queries[this.#answers.length] ?? {};
+    const columns = this.#prepared.columns.get(name) ?? this.#described;
+    const found = this.#found;
+    this.#answers.push({ command: text, columns, rows: () => rowsOf(columns, found) });
+    this.#described = [];
     this.#found = [];
   }
 
@@ -133,7 +137,9 @@ class Group {
   }
 
   handleReadyForQuery(): void {
-    for (const { name } of this.#queries) if (name !== undefined) this.#prepared.names.add(name);
+    this.#queries.forEach(({ name }, index) => {
+      if (name !== undefined) this.#prepared.columns.set(name, this.#answers[index]?.columns ?? []);
+    });
     this.callback(null, this.#answers);
   }
 }
@@ -155,11 +161,5 @@ const readerOf: (dataTypeID: number) => (text: string) => unknown = pg.types.get
 function textOf(value: Binding): string | null {
   if (value === null || typeof value === 'string') return value;
   if (typeof value !== 'object') return String(value);
-  return `{${value.map(itemOf).join(',')}}`;
-}
-
-/** Of an array of the server's. */
-function itemOf(item: string | number | null): string {
-  if (item === null) return 'NULL';
-  return typeof item === 'number' ? String(item) : `"${item.replaceAll(/["\\]/g, '\\$&')}"`;
+  return listText(value);
 }

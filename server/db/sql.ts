@@ -72,6 +72,19 @@ export async function rowsOf<Row>(knex: Knex, statement: Fragment): Promise<read
   return result.rows;
 }
 
+/** An array of the server's as the text that it is sent as. */
+export function listText(list: BoundList): string {
+  return `{${list.map(itemText).join(',')}}`;
+}
+
+function itemText(item: string | number | null): string {
+  if (item === null) return 'NULL';
+  if (typeof item === 'number') return String(item);
+  // Few have anything to escape, and to look for it is quicker than to replace it.
+  const isPlain = !item.includes('"') && !item.includes('\\');
+  return `"${isPlain ? item : item.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
+}
+
 /** `$1`, `$2`, … for the question marks, as knex does it: one behind a backslash is an operator's. */
 export function placeholders(text: string): string {
   let count = 0;

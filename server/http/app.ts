@@ -51,7 +51,10 @@ export async function handle(app: App, incoming: Incoming): Promise<Outgoing> {
   return outgoing;
 }
 
-/** The longer ones first: what a path goes on with after a namespace may also be the end of that namespace. */
+/**
+ * Those without an open part first, as they are found soonest. Then the longer ones: what a path goes on with after a namespace may also
+ * be the end of that namespace.
+ */
 function byPath(routes: readonly Route[]): readonly (readonly [string, RoutesOfPath])[] {
   const paths = new Map<string, Map<string, Route>>();
   for (const route of routes) {
@@ -65,7 +68,7 @@ function byPath(routes: readonly Route[]): readonly (readonly [string, RoutesOfP
       if (!methods.has(method)) methods.set(method, route);
     }
   }
-  return [...paths].sort(([a], [b]) => b.length - a.length);
+  return [...paths].sort(([a], [b]) => Number(a.includes('{')) - Number(b.includes('{')) || b.length - a.length);
 }
 
 function incomingOf(request: Request): Incoming {

@@ -256,11 +256,12 @@ async function identify<Actor extends NonNullable<Exchange['actor']>>(
     address: exchange.address,
     trace: exchange.span.headers,
   };
+  const credential = registry.credentialOf(evidence);
   const authenticate = async (): Promise<Actor> => {
     try {
       // A bad certificate beside a good key is refused too: what is presented must hold.
       if (peer.certificateFault !== null) throw notValid('unusable', `certificate: ${peer.certificateFault}`);
-      return await registry.authenticate(evidence, at);
+      return await credential.authenticate(at);
     } catch (error) {
       // Only failures are counted here, so nobody is locked out by others who fail from the same address.
       if (error instanceof ApiProblem && error.status === 401) {
@@ -270,9 +271,7 @@ async function identify<Actor extends NonNullable<Exchange['actor']>>(
     }
   };
   // Who was right before waits for nobody.
-  const actor = registry.isUnproven(evidence)
-    ? await limiters.attempts.attempt(address, authenticate)
-    : await authenticate();
+  const actor = credential.isUnproven ? await limiters.attempts.attempt(address, authenticate) : await authenticate();
   exchange.actor = actor;
   audit.authenticated(exchange);
   limit(limiters.perAddress, 'address', address, exchange);

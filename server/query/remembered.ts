@@ -2,7 +2,7 @@
 // filter its statement. Both are bounded in characters (`MEMORY_LIMITS`), and what was longest unused goes first. The names of
 // statements that connections have prepared are of the same budget (server/db/prepared.ts).
 import { visibilityDigest, type Visible } from '../../engine/index.js';
-import { rebound, type Binding, type Fragment } from '../db/sql.js';
+import { type Binding, type Fragment, listText, rebound } from '../db/sql.js';
 import { MEMORY_LIMITS } from '../limits/queries.js';
 import { makeRecent } from '../recent.js';
 import type { Position } from './order.js';
@@ -100,7 +100,12 @@ function writeOnce(wanted: Wanted, write: Write): Known {
     const part = after?.indexOf(typeof binding === 'string' ? binding : null) ?? -1;
     return typeof binding === 'string' && part >= 0 ? [[index, part] as const] : [];
   });
-  return { statement, slots };
+  return { statement: rebound(statement, statement.bindings.map(asSent)), slots };
+}
+
+/** A list may be long, and is the same each time: its text is made once. */
+function asSent(binding: Binding): Binding {
+  return typeof binding === 'object' && binding !== null ? listText(binding) : binding;
 }
 
 /** A text that nothing else can be: no text of a request or of the store has this character. */

@@ -4,6 +4,7 @@ import type { Authenticator } from '../../server/auth/authenticator.js';
 import { makeFingerprinter } from '../../server/auth/fingerprint.js';
 import { type IssuerSettings, makeOidcAuthenticator } from '../../server/auth/oidc-authenticator.js';
 import type { RequestActor } from '../../server/auth/request-actor.js';
+import { credentialOf } from './credential-of.js';
 import { ApiProblem } from '../../server/problem.js';
 import { type IssuerKey, makeIssuerKey, openIssuer, type TokenIssuer } from './token-issuer.js';
 
@@ -77,7 +78,7 @@ export async function openTokenWorld(): Promise<TokenWorld> {
       { fingerprint: makeFingerprinter(Buffer.alloc(32, 1)), clock: { now: () => now }, log: silent },
     );
   const actorOf: TokenWorld['actorOf'] = (bearer, authenticator = open()) =>
-    authenticator.authenticate({ bearer, certificate: null, address: null }, now);
+    credentialOf(authenticator, { bearer, certificate: null, address: null }).authenticate(now);
   return {
     issuer,
     other,

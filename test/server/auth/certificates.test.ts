@@ -9,6 +9,7 @@ import { makeFingerprinter } from '../../../server/auth/fingerprint.js';
 import type { RequestActor } from '../../../server/auth/request-actor.js';
 import { ApiProblem } from '../../../server/problem.js';
 import { type Issued, issue, makeAuthority } from '../../support/certificates.js';
+import { credentialOf } from '../../support/credential-of.js';
 import { makeFolder } from '../../support/temp-folder.js';
 
 const fingerprint = makeFingerprinter(Buffer.alloc(32, 1));
@@ -43,10 +44,8 @@ function evidenceOf(name: string): Evidence {
 }
 
 function actorOf(name: string, subjectFrom: SubjectFrom, at: Instant = now): Promise<RequestActor> {
-  return makeCertificateAuthenticator({ provider: 'ca', subjectFrom }, { fingerprint }).authenticate(
-    evidenceOf(name),
-    at,
-  );
+  const authenticator = makeCertificateAuthenticator({ provider: 'ca', subjectFrom }, { fingerprint });
+  return credentialOf(authenticator, evidenceOf(name)).authenticate(at);
 }
 
 async function refusalOf(name: string, subjectFrom: SubjectFrom, at: Instant = now): Promise<string> {
@@ -107,10 +106,13 @@ describe('a certificate', () => {
   });
 
   it('is the credential only if there is no token', () => {
-    const { claims } = makeCertificateAuthenticator({ provider: 'ca', subjectFrom: 'san:uri' }, { fingerprint });
-    expect(claims(evidenceOf('importer'))).toBe(true);
-    expect(claims({ ...evidenceOf('importer'), bearer: 'x' })).toBe(false);
-    expect(claims({ ...evidenceOf('importer'), bearer: '' })).toBe(false);
-    expect(claims({ bearer: null, certificate: null, address: null })).toBe(false);
+    const { credentialOf: claim } = makeCertificateAuthenticator(
+      { provider: 'ca', subjectFrom: 'san:uri' },
+      { fingerprint },
+    );
+    expect(claim(evidenceOf('importer'))).not.toBeNull();
+    expect(claim({ ...evidenceOf('importer'), bearer: 'x' })).toBeNull();
+    expect(claim({ ...evidenceOf('importer'), bearer: '' })).toBeNull();
+    expect(claim({ bearer: null, certificate: null, address: null })).toBeNull();
   });
 });

@@ -11,6 +11,7 @@ import {
 } from '../../../server/auth/introspection-authenticator.js';
 import type { RequestActor } from '../../../server/auth/request-actor.js';
 import { ApiProblem } from '../../../server/problem.js';
+import { credentialOf } from '../../support/credential-of.js';
 import { makeFolder } from '../../support/temp-folder.js';
 import { NEVER_REACHED } from '../../support/never-reached.js';
 import { openIssuer, type TokenIssuer } from '../../support/token-issuer.js';
@@ -93,7 +94,7 @@ async function open(
 }
 
 async function actorOf(authenticator: Authenticator<RequestActor>, bearer = 'opaque-1'): Promise<RequestActor> {
-  return authenticator.authenticate({ bearer, certificate: null, address: null }, now);
+  return credentialOf(authenticator, { bearer, certificate: null, address: null }).authenticate(now);
 }
 
 async function refusalOf(authenticator: Authenticator<RequestActor>, bearer?: string): Promise<string> {
@@ -127,16 +128,19 @@ describe('an active token', () => {
   it('is asked about in the trace of the request that brings it', async () => {
     const trace = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' };
     const authenticator = await open();
-    await authenticator.authenticate({ bearer: 'opaque-1', certificate: null, address: null, trace }, now);
+    await credentialOf(authenticator, { bearer: 'opaque-1', certificate: null, address: null, trace }).authenticate(
+      now,
+    );
     expect(asked[0]?.trace).toBe(trace.traceparent);
   });
 
   it('is asked about once in ten seconds, and by all together once', async () => {
     const authenticator = await open();
-    expect(authenticator.isUnproven({ bearer: 'opaque-1', certificate: null, address: null })).toBe(true);
+    const evidence = { bearer: 'opaque-1', certificate: null, address: null };
+    expect(credentialOf(authenticator, evidence).isUnproven).toBe(true);
     await Promise.all(Array.from({ length: 100 }, () => actorOf(authenticator)));
     expect(asked).toHaveLength(1);
-    expect(authenticator.isUnproven({ bearer: 'opaque-1', certificate: null, address: null })).toBe(false);
+    expect(credentialOf(authenticator, evidence).isUnproven).toBe(false);
     now = instantOf(now + 9_999);
     await actorOf(authenticator);
     expect(asked).toHaveLength(1);
@@ -218,7 +222,7 @@ test('the audience counts where the settings name one', async () => {
 
 test('which tokens are for which endpoint', async () => {
   const claims = async (bearer: string, ...settings: Parameters<typeof open>): Promise<boolean> =>
-    (await open(...settings)).claims({ bearer, certificate: null, address: null });
+    (await open(...settings)).credentialOf({ bearer, certificate: null, address: null }) !== null;
   expect(await claims('opaque')).toBe(true);
   for (const bearer of ['', 'bwk_x_y', 'a b', 'a\n', 'ä', 'a,b']) expect(await claims(bearer)).toBe(false);
   expect([await claims('a.b.c'), await claims('a.b.c', {}, 'leaves signed tokens')]).toEqual([true, false]);

@@ -155,8 +155,8 @@ describe('C06 to C13: header, keys and spelling', () => {
     const jwe = await new CompactEncrypt(new TextEncoder().encode(JSON.stringify(world.claims())))
       .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
       .encrypt(new Uint8Array(32));
-    expect(world.open().claims({ bearer: jwe, certificate: null, address: null })).toBe(false);
-    expect(await world.refusalOf(jwe)).toBe('not a signed token');
+    expect(world.open().credentialOf({ bearer: jwe, certificate: null, address: null })).toBeNull();
+    expect(await world.refusalOf(jwe)).toBe('not a credential of one kind');
   });
 
   test('C20 one spelling for each token', async () => {
@@ -209,9 +209,9 @@ describe('a token that was verified before', () => {
     const authenticator = world.open();
     const token = await sign(world.keyOf('k1'), world.claims({ exp: NOW + 10 }));
     const evidence = { bearer: token, certificate: null, address: null };
-    expect(authenticator.isUnproven(evidence)).toBe(true);
+    expect(authenticator.credentialOf(evidence)?.isUnproven).toBe(true);
     const first = await world.actorOf(token, authenticator);
-    expect(authenticator.isUnproven(evidence)).toBe(false);
+    expect(authenticator.credentialOf(evidence)?.isUnproven).toBe(false);
     expect(await world.actorOf(token, authenticator)).toBe(first);
     world.setNow((NOW + 40) * 1000 - 1);
     expect(await world.refusalOf(token, authenticator)).toBe('accepted');
@@ -247,10 +247,10 @@ describe('a token that was verified before', () => {
       address: null,
     };
     const at = instantOf(NOW * 1000);
-    const { credentialFingerprint } = await registry.authenticate(evidence, at);
-    expect((await registry.authenticate(evidence, at)).credentialFingerprint).toBe(credentialFingerprint);
+    const { credentialFingerprint } = await registry.credentialOf(evidence).authenticate(at);
+    expect((await registry.credentialOf(evidence).authenticate(at)).credentialFingerprint).toBe(credentialFingerprint);
     revoked.add(credentialFingerprint);
-    await expect(registry.authenticate(evidence, at)).rejects.toMatchObject({ code: 'auth.invalid' });
+    await expect(registry.credentialOf(evidence).authenticate(at)).rejects.toMatchObject({ code: 'auth.invalid' });
   });
 
   it.each(['k1', 'rsa'])('costs a look-up, not another signature: %s', async (keyId) => {

@@ -8,6 +8,8 @@ import { connect as tcpConnect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type ConnectionOptions, TLSSocket } from 'node:tls';
+import type { Instant } from '../../../engine/index.js';
+import type { RequestActor } from '../../../server/auth/request-actor.js';
 import { listen, makeServices } from '../../../server/compose.js';
 import { anyHost } from '../../../server/http/host-guard.js';
 import { bindTcp } from '../../../server/http/http-server.js';
@@ -310,9 +312,13 @@ test('a certificate is evidence only once it is verified', async () => {
   const seen: (string | undefined)[] = [];
   const actors: Services['actors'] = {
     ...services.actors,
-    authenticate: (evidence, at) => {
-      seen.push(evidence.certificate?.subject);
-      return services.actors.authenticate(evidence, at);
+    credentialOf: (evidence) => {
+      const { isUnproven, authenticate } = services.actors.credentialOf(evidence);
+      const seeing = (at: Instant): Promise<RequestActor> => {
+        seen.push(evidence.certificate?.subject);
+        return authenticate(at);
+      };
+      return { isUnproven, authenticate: seeing };
     },
   };
   const tls = await openTlsIdentity({ ...server, clientCaFile: authority.certFile });

@@ -1,0 +1,7 @@
+// The credential that an authenticator has in some evidence, as the gateway's registry gives it where there is no other.
+import { type Authenticator, type Credential, type Evidence, makeRegistry } from '../../server/auth/authenticator.js';
+import type { RequestActor } from '../../server/auth/request-actor.js';
+
+export function credentialOf(authenticator: Authenticator<RequestActor>, evidence: Evidence): Credential<RequestActor> {
+  return makeRegistry([authenticator], () => false).credentialOf(evidence);
+}
