@@ -60,8 +60,8 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
     close: uses.settled,
   });
   return {
-    actors: forDoor('actors', (key, credentialFingerprint) =>
-      actorOf('key', { ...key, id: key.actor, credentialFingerprint }),
+    actors: forDoor('actors', ({ actor: id, identities, scopes, restrictions }, credentialFingerprint) =>
+      actorOf('key', { id, identities, scopes, restrictions, credentialFingerprint }),
     ),
     admins: forDoor('admins', ({ actor: id }, credentialFingerprint) => adminOfKey({ id, credentialFingerprint })),
   };

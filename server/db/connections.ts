@@ -203,9 +203,12 @@ export class StorePool extends DriverPool {
   }
 
   /** Throws `store.busy` if too many wait already, or no connection comes in time. */
-  override async connect(): Promise<StoreClient> {
+  override connect(): Promise<StoreClient> {
     // One that is idle and nobody else's is there in the next turn, without a clock.
-    if (this.idleCount > this.waitingCount) return super.connect();
+    return this.idleCount > this.waitingCount ? super.connect() : this.#connectInTurn();
+  }
+
+  async #connectInTurn(): Promise<StoreClient> {
     if (this.#asking - this.idleCount >= MAX_WAITING) {
       throw new StoreError('store.busy', `more than ${String(MAX_WAITING)} requests wait for the store`);
     }

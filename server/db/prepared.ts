@@ -108,7 +108,7 @@ async function stoppable(
     throw error;
   } finally {
     signal?.removeEventListener('abort', stop);
-    await Promise.all(stopping);
+    if (stopping.length > 0) await Promise.all(stopping);
   }
 }
 

@@ -123,10 +123,10 @@ function checkRoom({ services }: Door, exchange: Exchange, bytes: number): void 
 }
 
 /** The bytes are counted before the turn is over, so that there is no moment at which the next one takes their place. */
-function finish({ services }: Door, exchange: Exchange, reply: Reply): Outgoing {
-  const taken = services.shares.hold(readerOf(exchange), reply.bytes);
+function finish({ services }: Door, exchange: Exchange, { status, headers, text, bytes }: Reply): Outgoing {
+  const taken = services.shares.hold(readerOf(exchange), bytes);
   exchange.leave?.();
-  return { ...reply, taken };
+  return { status, headers, text, bytes, taken };
 }
 
 function digestOf({ services }: Door): string {
