@@ -1,13 +1,19 @@
-// The keys under which the indexes of migration 0004 hold a record once for each of its first ancestors: the family, a mark if
-// it is archived, and the ancestor's path. One key is one range, of one subtree's records and no others.
+// The keys under which the indexes of migration 0004 hold a record once for each of its first ancestors: the family, a
+// mark if the record is archived, and the ancestor's path. All records of one subtree, and no others, share a key.
 import type { Family } from '../../engine/index.js';
 import { join, literal, sql, type Fragment } from '../db/sql.js';
 import { familyCode } from '../db/tables.js';
 
-/** Subtrees with roots below this depth have no keys: few are so deep, and each level costs every insert an entry an order. */
+/**
+ * Subtrees with roots below this depth have no keys. Few roots are that deep, and each level adds an index entry per
+ * order to every insert.
+ */
 export const KEYED_LEVELS = 5;
 
-/** The key of a row called `r` at a level, with the condition that the row lies so deep: both as the index has them. */
+/**
+ * The key of a row called `r` at a level, and the condition that the row lies that deep. Both are written exactly as
+ * the index defines them.
+ */
 export function ancestorKey(level: number): { readonly key: Fragment; readonly exists: Fragment } {
   const segments = Array.from({ length: level }, (_, index) => segment(index + 1));
   const parts = segments.map((text) => sql` || ${text} || '/'`);

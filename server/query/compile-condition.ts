@@ -1,6 +1,7 @@
-// Conditions as SQL over a row called `x`. Every expression is total: it gives true or false, never NULL and never an error,
-// on whatever JSON is stored, so `not` is plain negation and nothing can be learned from a failure (docs/queries.md
-// "Conditions"). But one that is to be evaluated in time ends its statement when that is over.
+// Conditions as SQL over a row called `x`. Every expression is total: whatever JSON is stored, it gives true or false,
+// never NULL and never an error. So `not` is plain negation, and a failure reveals nothing (docs/queries.md
+// "Conditions"). One exception is deliberate: an `inTime` condition raises an error when its statement has run for too
+// long.
 import { assertNever } from '../../engine/index.js';
 import type { Comparison, Condition, Containment, Membership, Operand, OperandType, Pattern } from './condition.js';
 import { propertyValue, type Field, type PropertyField } from './fields.js';
@@ -9,8 +10,8 @@ import { join, literal, sql, type Fragment } from '../db/sql.js';
 const compiled = new WeakMap<Condition, Fragment>();
 
 /**
- * Of one condition always the same fragment: a statement has it in many places, and what it binds is sent once
- * (server/db/sql.ts).
+ * Returns the same fragment each time it is given the same condition. A statement contains it in many places, and its
+ * bindings are then sent only once (server/db/sql.ts).
  */
 export function compileCondition(condition: Condition): Fragment {
   const known = compiled.get(condition);
@@ -51,25 +52,26 @@ function compile(condition: Condition): Fragment {
 }
 
 /**
- * An error where the statement has run for longer than `limit` milliseconds, SQLSTATE 2203A, which nothing else of ours raises. It is made
- * from the clock: an error that is a constant would be raised when the statement is planned.
+ * Raises SQLSTATE 2203A, which nothing else of ours raises, if the statement has run for longer than `limit`
+ * milliseconds. The error is made from the clock, because PostgreSQL would raise a constant error while it plans the
+ * statement.
  */
 function orTooLate(limit: number, condition: Fragment): Fragment {
   return sql`(CASE WHEN clock_timestamp() > statement_timestamp() + ${literal(limit)} * interval '1 ms'
     THEN jsonb_path_exists(to_jsonb(clock_timestamp()), 'strict $.time') ELSE ${condition} END)`;
 }
 
-/** `test` of the field's value where it has one of this type, false everywhere else. */
+/** `test` of the field's value if it has one of this type, false otherwise. */
 function total(field: Field, type: OperandType, test: (value: Fragment) => Fragment): Fragment {
   if (field.kind === 'core') {
     return field.optional ? sql`COALESCE(${test(field.value)}, FALSE)` : test(field.value);
   }
-  // CASE is what PostgreSQL promises to evaluate in order: the cast is reached by values of its type alone.
+  // PostgreSQL promises to evaluate CASE in order, so the cast only sees values of its own type.
   const value = propertyValue(field);
   return sql`(CASE WHEN jsonb_typeof(${value}) = ${JSON_TYPES[type]} THEN ${test(typed(value, type))} ELSE FALSE END)`;
 }
 
-/** A property's value as SQL, where its JSON type is known to be this one. */
+/** A property's value as SQL, given that its JSON type is already known to be this one. */
 export function typed(value: Fragment, type: OperandType): Fragment {
   switch (type) {
     case 'number':
@@ -154,8 +156,8 @@ interface OperandList {
 }
 
 /**
- * Values beyond which a list is looked up in a hash table, where comparing one by one would cost each record more than all
- * else.
+ * A list of more values than this is looked up in a hash table. Comparing them one by one would cost each record more
+ * than everything else.
  */
 const FEW_VALUES = 16;
 
@@ -163,7 +165,7 @@ function member(value: Fragment, operator: Membership, list: OperandList): Fragm
   const array = boundList(list);
   if (list.values.length > FEW_VALUES) {
     const isIn = sql`${value} IN (SELECT unnest(${array}))`;
-    // COALESCE, for of a bare IN the planner makes a join, and that has no order.
+    // COALESCE, because the planner would turn a bare IN into a join, and a join loses the order.
     return operator === 'in' ? sql`COALESCE(${isIn}, FALSE)` : sql`COALESCE(NOT ${isIn}, FALSE)`;
   }
   return operator === 'in' ? sql`(${value} = ANY(${array}))` : sql`(${value} <> ALL(${array}))`;
@@ -187,8 +189,8 @@ function boundList({ type, values }: OperandList): Fragment {
 }
 
 /**
- * Whether a property is a list that holds the values. An element equals a value of its own JSON type, as jsonb compares
- * them.
+ * Whether a property is a list that holds the values. As jsonb compares them, a value only equals an element of the
+ * same JSON type.
  */
 function inList(value: Fragment, operator: Containment, operands: readonly Operand[]): Fragment {
   const wanted = operands.map((operand) => JSON.stringify(jsonOf(operand)));
@@ -197,14 +199,14 @@ function inList(value: Fragment, operator: Containment, operands: readonly Opera
 }
 
 function fewInList(value: Fragment, operator: Containment, wanted: readonly string[]): Fragment {
-  // Containment steps into no element: only an element itself equals a number or a string.
+  // `@>` does not look inside the elements: a number or a string is only found where it is an element itself.
   if (operator === 'hasAny') return sql`(${value} @> ANY(${wanted}::jsonb[]))`;
   return sql`(${value} @> ${`[${wanted.join(',')}]`}::jsonb)`;
 }
 
-/** Through hash tables: element by element and value by value would cost the product of both. */
+/** Uses hash tables. Comparing each element with each value would cost the product of the two counts. */
 function manyInList(value: Fragment, operator: Containment, wanted: readonly string[]): Fragment {
-  // Total by itself: nothing promises that a subquery is not run where CASE does not ask for it.
+  // This subquery checks the type itself: PostgreSQL does not promise that it stays unevaluated where CASE skips it.
   const elements = sql`(SELECT jsonb_array_elements(CASE WHEN jsonb_typeof(${value}) = 'array' THEN ${value} ELSE '[]' END))`;
   const values = sql`SELECT unnest(${wanted}::jsonb[])`;
   return operator === 'hasAny'

@@ -1,5 +1,5 @@
-// `where` as a tree: read from the request with all its type rules (docs/queries.md "Conditions"), every operand already in
-// the form in which it is bound. Whatever this accepts has a meaning on every stored value.
+// `where` as a tree. It is read from the request with all its type rules (docs/queries.md "Conditions"), and every
+// operand is already in the form in which it is bound. Whatever is accepted here has a meaning for every stored value.
 import { nearest, parseInstant, type Family } from '../../engine/index.js';
 import { FIRST_STORED } from '../db/tables.js';
 import type { ProblemCode } from '../problem.js';
@@ -10,7 +10,7 @@ import { QUERY_LIMITS } from '../limits/queries.js';
 export type Comparison = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte';
 export type Pattern = 'contains' | 'startsWith' | 'endsWith';
 export type Membership = 'in' | 'notIn';
-/** About a property that holds a list: of one element, of any of some, of all of some. */
+/** For a property that holds a list: whether it has one element, any of several, or all of several. */
 export type Containment = 'has' | 'hasAny' | 'hasAll';
 
 /** A value as it is bound; the texts of numbers and instants are ours, not the client's. */
@@ -31,7 +31,7 @@ export type Condition =
       readonly kind: 'member';
       readonly field: Field;
       readonly operator: Membership;
-      /** Of the list's one type; null for the empty list. */
+      /** The type that all values share; null for an empty list. */
       readonly type: OperandType | null;
       readonly values: readonly Operand[];
     }
@@ -42,10 +42,13 @@ export type Condition =
       readonly values: readonly Operand[];
     }
   | { readonly kind: 'isNull'; readonly field: Field; readonly wanted: boolean }
-  /** Asked by nobody (in-time.ts): the part, or an error once the statement has run for longer than `limit` milliseconds. */
+  /**
+   * Never in a request, added by in-time.ts: the part, or an error once the statement has run for longer than `limit`
+   * milliseconds.
+   */
   | { readonly kind: 'inTime'; readonly limit: number; readonly part: Condition };
 
-/** Whether it holds for every record because nothing was asked. */
+/** Whether it holds for every record because the query asked for no condition. */
 export function isEverything(condition: Condition): boolean {
   return condition.kind === 'and' && condition.parts.length === 0;
 }
@@ -98,7 +101,7 @@ interface Reading {
   conditions: number;
 }
 
-/** Everything is true of `{}`; a wrong part is added to `faults` and left out. */
+/** `{}` holds for every record. A wrong part is reported to `faults` and left out. */
 export function parseCondition(where: Readonly<Record<string, unknown>>, family: Family, faults: Faults): Condition {
   return readGroup(where, { place: ['where'], depth: 0 }, { family, faults, conditions: 0 });
 }
@@ -149,7 +152,7 @@ function readNested(value: unknown, at: At, reading: Reading): Condition | null 
     reading.faults.add(at.place, 'request.schema', `must be a group of conditions, like ${GROUP}`);
     return null;
   }
-  // An empty group holds no condition but costs one, or a list of them would be without limit.
+  // An empty group counts as one condition. Otherwise a list of empty groups could be of any length.
   if (Object.keys(value).length === 0) countOne(at.place, reading);
   return readGroup(value, { place: at.place, depth: at.depth + 1 }, reading);
 }
@@ -184,7 +187,7 @@ function readField(name: string, operators: unknown, { place, reading }: InField
   return conditions;
 }
 
-/** False, and a fault, at the first condition too many. */
+/** Counts a condition. Returns false if there are too many by now, and reports the first one beyond the limit. */
 function countOne(place: Place, reading: Reading): boolean {
   reading.conditions += 1;
   if (reading.conditions <= QUERY_LIMITS.conditions) return true;
@@ -294,7 +297,7 @@ const WANTED = Object.freeze({
 function readInstant(text: string): Operand | OperatorFault {
   const instant = parseInstant(text);
   if (instant === null) return mismatch(WANTED.instant);
-  // No stored instant is as early, and PostgreSQL's own infinity compares as it should.
+  // No stored instant is this early, so PostgreSQL's -infinity gives the same comparisons.
   if (instant < FIRST_STORED) return { type: 'instant', value: '-infinity' };
   return { type: 'instant', value: new Date(instant).toISOString() };
 }

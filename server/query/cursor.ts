@@ -1,8 +1,9 @@
-// Cursors: the place of the last row of a page, sealed with AES-256-GCM. Actor, query and visibility are the associated data,
-// so a cursor opens only where all three are the same, and any other text is `query.cursor` (docs/queries.md "Pages").
+// Cursors: the place of the last row of a page, sealed with AES-256-GCM. Actor, query and visibility are the associated
+// data, so a cursor opens only where all three are the same. Any other text is refused with `query.cursor`
+// (docs/queries.md "Pages").
 //
-// The nonce is a keyed hash of what is sealed, so the same place gives the same cursor: answers can be compared byte for
-// byte, and one nonce never serves two different places.
+// The nonce is a keyed hash of what is sealed, so the same place gives the same cursor: answers can be compared byte
+// for byte, and one nonce never serves two different places.
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { ApiProblem } from '../problem.js';
 import type { Position } from './order.js';
@@ -42,7 +43,7 @@ export function sealCursor(position: Position, { plan, binding }: Sealing): stri
 /** The place that a cursor of this query stands for; anything else throws `query.cursor`. */
 export function openCursor(text: string, { plan, binding, check }: Opening): Position {
   const bytes = Buffer.from(text, 'base64url');
-  // Decoding is lenient: one cursor has one spelling.
+  // Base64 decoding is lenient, but a cursor must have only one spelling.
   if (bytes.toString('base64url') !== text || bytes[0] !== VERSION || bytes.length < 1 + NONCE + TAG) throw refusal();
   const opened = decrypt(bytes, contextOf(plan, binding), key(binding, 'seal'));
   if (!check(opened)) throw refusal();
@@ -62,7 +63,7 @@ function decrypt(bytes: Buffer, context: Buffer, secret: KeyObject): Position | 
   return decodePosition(plain);
 }
 
-/** Lengths before texts: no two bindings give the same bytes. */
+/** A JSON list, so two different bindings never give the same bytes. */
 function contextOf(plan: QueryPlan, { actorId, visibility }: CursorBinding): Buffer {
   return Buffer.from(JSON.stringify(['bailiwick cursor', VERSION, actorId, plan.digest, visibility]));
 }
@@ -72,7 +73,7 @@ interface Keys {
   readonly nonce: KeyObject;
 }
 
-/** A store has one secret, and deriving keys from it costs more than sealing a cursor with them. */
+/** The keys by store secret. Deriving them costs more than sealing a cursor. */
 const derived = new WeakMap<Uint8Array, Keys>();
 
 function key({ secret }: CursorBinding, purpose: keyof Keys): KeyObject {

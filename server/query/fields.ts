@@ -1,5 +1,6 @@
-// The fields of each family and what SQL they are: the closed table through which every name of a request goes. A name that
-// is not in it is a path below `properties` or `parameters`, or it is refused; a property's name only ever becomes a binding.
+// The fields of each family and their SQL. Every name in a request is looked up in this closed table. A name that is
+// not in it must be a path below `properties` or `parameters`, or it is refused. The name of a property only ever
+// becomes a binding.
 import { FAMILIES, type Family, nearest } from '../../engine/index.js';
 import { sql, type Fragment } from '../db/sql.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
@@ -19,7 +20,7 @@ export interface CoreField {
   readonly key: Fragment;
   /** Its JSON text, over a row called `x`; NULL where a record lacks it. */
   readonly json: Fragment;
-  /** What can take more than some kilobytes: any document, and one text. */
+  /** Whether the value can take more than a few kilobytes. Any document can, and one text: the description. */
   readonly size: 'bounded' | 'text' | 'document';
 }
 
@@ -36,7 +37,7 @@ export type FieldResult =
   | { readonly ok: true; readonly field: Field }
   | { readonly ok: false; readonly fault: 'query.unknown_field' | 'query.too_complex' };
 
-// Instants are printed by the server in UTC with milliseconds, which is all that the columns hold.
+// PostgreSQL prints instants in UTC with milliseconds. The columns hold nothing finer.
 const CORE: readonly CoreField[] = [
   required('id', 'text', { value: sql`x.id::text COLLATE "C"`, key: sql`'"id":'`, json: quoted(sql`x.id`) }),
   required('family', 'text', { value: familyName(), key: sql`'"family":'`, json: quoted(familyName()) }),
@@ -130,7 +131,7 @@ export function coreFields(family: Family): ReadonlyMap<string, CoreField> {
   return fields;
 }
 
-/** `createdAt`, `properties.rank`, `parameters.beam.energy`: the field that a family has under this name. */
+/** Finds the field that a family has under this name: `createdAt`, `properties.rank`, `parameters.beam.energy`. */
 export function parseField(family: Family, text: string): FieldResult {
   const fields = coreFields(family);
   const core = fields.get(text);
@@ -144,7 +145,7 @@ export function parseField(family: Family, text: string): FieldResult {
   return { ok: true, field: { kind: 'property', root, path } };
 }
 
-/** Why a family has no field of this name, and which it has. */
+/** Why a family has no field of this name, and which fields it has. */
 export function fieldFaultText(
   family: Family,
   name: string,
@@ -159,15 +160,15 @@ export function fieldFaultText(
 }
 
 /**
- * The JSON value at the end of a property's path, NULL where there is none. `->` with a text steps into objects only, so
- * a name that looks like an index never reaches into a list.
+ * The JSON value at the end of a property's path, or NULL if there is none. `->` with a text key steps into objects
+ * only, so a name that looks like an index never reaches into a list.
  */
 export function propertyValue(field: PropertyField): Fragment {
   const root = field.root === 'properties' ? sql`x.properties` : sql`x.parameters`;
   return sql`(${field.path.reduce((value, name) => sql`${value} -> ${name}::text`, root)})`;
 }
 
-/** Whether a text can be in the store at all: PostgreSQL holds neither U+0000 nor half a surrogate pair. */
+/** Whether the store can hold a text at all: PostgreSQL takes neither U+0000 nor half a surrogate pair. */
 export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\u0000');
 }
@@ -182,7 +183,7 @@ function isStorableName(name: string): boolean {
 }
 
 function familyName(): Fragment {
-  // The order of FAMILIES; a test holds the two together.
+  // In the order of FAMILIES; a test compares the two.
   return sql`((ARRAY['namespace','resource-template','resource','process-template','process-run'])[x.family + 1] COLLATE "C")`;
 }
 
@@ -190,7 +191,7 @@ function namespacePath(): Fragment {
   return sql`(CASE WHEN x.path = '/' THEN x.path ELSE left(x.path, -1) END COLLATE "C")`;
 }
 
-/** The JSON text of what holds nothing that would have to be escaped. */
+/** The JSON text of a value in which nothing needs escaping. */
 function quoted(value: Fragment): Fragment {
   return sql`'"' || ${value} || '"'`;
 }

@@ -1,8 +1,10 @@
-// The doors of the store for single records: where one is, and nothing else of it; and the record itself, which as in records.ts
-// is read through a row predicate alone, so that an answer never holds what was not decided to be visible.
+// The doors of the store for single records. One finds where a record is and tells nothing else about it. The other
+// reads the record, as in records.ts only through a row predicate, so that an answer never holds what was not decided
+// to be visible.
 //
-// By id there are two statements with the decision between them. Where a record is takes one look at the primary key and reads
-// neither properties nor anything else that can be large, so that time does not tell a record that is invisible from none.
+// Reading by id takes two statements, with the decision between them. The first looks at the primary key once and reads
+// neither properties nor anything else that can be large, so timing does not tell an invisible record from a missing
+// one.
 import { canonicalize, type Family, type NamespacePath } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { sql, type Fragment } from '../db/sql.js';
@@ -11,21 +13,21 @@ import { recordJson } from './projection.js';
 import { visibleRanges, visibleRows, type RowPredicate } from './row-predicate.js';
 
 export interface FoundRecord {
-  /** As a query shows it that selects nothing: a JSON text. */
+  /** The JSON text of the whole record, as a query without `select` shows it. */
   readonly json: string;
   readonly revision: number;
 }
 
-/** A record by what it is; `id` is a UUID in any case. */
+/** What a record is found by. `id` is a UUID in upper or lower case. */
 export interface RecordKey {
   readonly family: Family;
   readonly id: string;
 }
 
 /**
- * The namespace of a record, archived or not; null if there is none of this family. An invalid stored path counts as
- * no record: nobody can be allowed anything there (docs/meaning.md "Decisions", step 1). Says nothing about who may
- * know.
+ * The namespace of a record, archived or not; null if this family has no such record. An invalid stored path counts as
+ * no record, because nobody can be allowed anything there (docs/meaning.md "Decisions", step 1). The caller decides who
+ * may know the answer.
  */
 export async function namespaceOfRecord(
   db: Database,
@@ -56,7 +58,7 @@ interface RecordRequest extends RecordKey {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Always one row, since one row more or less would show in the time. Exported for its tests, like the two below. */
+/** Always gives one row, because a missing row would show in the timing. Exported for its tests, like the two below. */
 export function locateStatement(key: RecordKey): Fragment {
   return sql`SELECT (SELECT x.path FROM ${byPrimaryKey(key, sql`r.path`)} AS x) AS path`;
 }
@@ -70,7 +72,9 @@ export function namespaceStatement(predicate: RowPredicate): Fragment {
   return shown('namespace', visibleRows({ predicate, family: 'namespace', includeArchived: true }, sql`r.*`));
 }
 
-/** Fenced, so that no other index is walked for it, which would be as long as a namespace has records. */
+/**
+ * Fenced, so that the planner cannot walk another index instead, which would take as long as the namespace has records.
+ */
 function byPrimaryKey({ family, id }: RecordKey, columns: Fragment): Fragment {
   return sql`(SELECT ${columns} FROM records AS r WHERE r.id = ${id}::uuid AND r.family = ${familyCode(family)}::smallint OFFSET 0)`;
 }

@@ -1,5 +1,5 @@
-// The first records of a run, merged from the visible roots (server/query/README.md): in each root its range is walked in the wanted
-// order and no further than what is wanted takes.
+// The first records of a run, merged from the visible roots (server/query/README.md). The range of each root is walked
+// in the wanted order, and no further than needed.
 import { join, literal, sql, type Fragment } from '../db/sql.js';
 import { compileCondition } from './compile-condition.js';
 import { isEverything, type Condition } from './condition.js';
@@ -8,7 +8,7 @@ import type { Arm } from './visible-arms.js';
 
 export interface Merge {
   readonly order: KeyOrder;
-  /** Those whose roots the store lists read them from `below`. */
+  /** Arms with `counted` roots read them from the query `below`. */
   readonly arms: readonly Arm[];
   /** About how many roots there are. */
   readonly size: number;
@@ -16,7 +16,7 @@ export interface Merge {
   readonly ordered: Fragment;
 }
 
-/** The names of the queries that find something, the last of them what it is found in. */
+/** The names of the queries (CTEs) that find something. `found` is the last of them and holds the result. */
 export interface QueryNames {
   readonly first: Fragment;
   readonly edge: Fragment;
@@ -28,24 +28,33 @@ interface FirstOfRoots {
   readonly run: Run;
   readonly names: QueryNames;
   readonly condition: Condition;
-  /** Records that are wanted at most, and how many in truth. */
+  /** The most records that can be wanted. */
   readonly size: number;
   readonly wanted: Fragment;
-  /** The records that are found must be the first ones. That they are found soon matters more than how many they are. */
+  /** If true, fewer records than wanted will do, as long as they are the first ones: finding them soon matters more. */
   readonly about: boolean;
 }
 
-/** Roots from which all that is wanted is read at once: cheaper than finding out how much of it each of them has. */
+/**
+ * Up to this many roots, each is read for all the records that are wanted. That is cheaper than finding out how many
+ * each contributes.
+ */
 const FEW_ROOTS = 4;
 
-/** So many times what is wanted is looked at: with a filter less, as each of these has to be searched for. */
+/**
+ * How many records to sample, as a multiple of what is wanted. The factor is lower with a filter, since each match has
+ * to be searched for.
+ */
 const LOOKED_AT = 2;
 const LOOKED_FOR = 1.5;
 
 /**
- * Of many roots a few records each are looked at first: as soon as these would be enough, no root needs to be read beyond the place
- * where they would end, and most not at all. The last of the queries has `arm` and `at` of a root, the columns of a record, and
- * those of its sort keys. That of the edge tells its `place`, and whether nothing is beyond it: `whole`.
+ * If there are many roots, a few records of each are looked at first: the samples, in `first`. The place where the page
+ * would end if the samples were all there is, is the edge. No root needs to be read beyond it, and most roots need not
+ * be read again at all.
+ *
+ * The rows of `found` have `arm` and `at` of their root, the columns of a record and its sort keys. The row of `edge`
+ * has its `place`, and `whole`: whether nothing of the run lies beyond it.
  */
 export function firstOfRoots(merge: Merge, asked: FirstOfRoots): Fragment {
   const { order, arms } = merge;
@@ -63,7 +72,8 @@ export function firstOfRoots(merge: Merge, asked: FirstOfRoots): Fragment {
 
   const searched = !isEverything(condition);
   const share = shareOf(merge, (searched ? LOOKED_FOR : LOOKED_AT) * size);
-  // What was searched for is kept, and only what is missing read anew. Else keys are enough: very many roots have very many rows.
+  // With a filter the samples are whole records: matches are costly to find, so they are kept, and only what is missing
+  // is read again. Without a filter the samples are only keys, because very many roots have very many rows.
   const columns = searched ? records : ({ name }: Row): Fragment => keyColumns(order, name);
   const samples = arms.map((arm, number) => rowsOf(merge, asked, { arm, number, limit: share, columns }));
   const { output, isUpTo, reaches, end } = runKey(order, run);
@@ -89,7 +99,7 @@ function found({ ordered }: Merge, { names, wanted }: FirstOfRoots, rows: readon
       ${ordered} LIMIT ${wanted})`;
 }
 
-/** How many records of each root are looked at, so that all roots together give about this many. */
+/** How many records to look at in each root, so that all roots together give about `records`. */
 function shareOf({ arms, size }: Merge, records: number): Fragment {
   if (!arms.some(({ counted }) => counted)) return sql`${Math.ceil(records / size)}::bigint`;
   const listed = arms.reduce((sum, arm) => sum + (arm.counted ? 0 : arm.size), 0);
@@ -97,8 +107,9 @@ function shareOf({ arms, size }: Merge, records: number): Fragment {
 }
 
 /**
- * How many of the samples stand before the edge. Where they are too few for one the roots are read to the end of what is wanted; if
- * that is not so important, up to a place before which they are likely to have little more.
+ * How many samples stand before the edge. If there are too few samples, there is no edge, and the roots are read until
+ * nothing more is wanted. With `about`, the edge is then put at half of the samples: the roots are likely to have
+ * little more than the samples before it.
  */
 function edgeOf({ names, size, about }: FirstOfRoots, share: Fragment): Fragment {
   const last = sql`${size - 1}::bigint`;
@@ -112,11 +123,13 @@ interface Rows {
   readonly arm: Arm;
   readonly number: number;
   readonly limit: Fragment;
-  /** Of a row. */
+  /** The columns to select from a row. */
   readonly columns: (row: Row) => Fragment;
 }
 
-/** The first records of each root of an arm, in the order of its index range, which is read as far as that takes. */
+/**
+ * The first records of each root of an arm, in the order of its index range. The range is read only as far as needed.
+ */
 function rowsOf({ order }: Merge, { run, condition }: FirstOfRoots, { arm, number, limit, columns }: Rows): Fragment {
   const range = sql`SELECT r.*, ${ID_BYTES} AS id_bytes FROM records AS r WHERE ${arm.within} AND ${run.where}
           ORDER BY ${runOrder(order, run, { name: sql`r`, idBytes: ID_BYTES })}`;

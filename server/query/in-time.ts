@@ -1,15 +1,18 @@
-// A condition that ends its statement. A server stops a statement that takes too long; the embedded engine cannot be
-// stopped, as its thread is busy with the statement. So there each part of a condition looks at the clock before it is
-// evaluated.
+// A condition that ends its statement when time is up. A PostgreSQL server stops a statement that takes too long. The
+// embedded engine cannot be stopped, because its thread is busy with the statement. So there, each part of a condition
+// looks at the clock before it is evaluated.
 import { assertNever } from '../../engine/index.js';
 import { type Condition, isEverything } from './condition.js';
 
-/** As the condition; raises SQLSTATE 2203A once its statement has run for longer than `limit` milliseconds. */
+/**
+ * The same condition, except that it raises SQLSTATE 2203A once its statement has run for longer than `limit`
+ * milliseconds.
+ */
 export function inTime(condition: Condition, limit: number): Condition {
   switch (condition.kind) {
     case 'and':
     case 'or':
-      // An empty condition has one part, since sort keys take time as well.
+      // An empty condition looks at the clock too, since computing sort keys takes time as well.
       if (isEverything(condition)) return { kind: 'inTime', limit, part: condition };
       return { kind: condition.kind, parts: condition.parts.map((part) => inTime(part, limit)) };
     case 'not':

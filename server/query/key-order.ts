@@ -1,9 +1,9 @@
-// The orders that indexes give (migrations 0003 and 0004): by id, by createdAt and by name. What stands after a given row in one
-// of them is a few runs one after another, each a range of the index in the order of the index, where a condition such as
-// `key < $1 OR (key = $1 AND id > $2)` would read every row that ties.
+// The orders that indexes give (migrations 0003 and 0004): by id, by createdAt and by name. The rows after a given row
+// form a few runs, one after another, and each run is one range of the index in the order of the index. A single
+// condition such as `key < $1 OR (key = $1 AND id > $2)` would read every row that ties.
 //
-// Ids are ordered and compared as bytes, which is the same order. Only our indexes have that expression: in the order of the
-// column itself the planner might walk the primary key, past all that is invisible.
+// Ids are ordered and compared as bytes, which is the same order. Only our indexes have that expression. In the order
+// of the column itself the planner might walk the primary key, past everything that is invisible.
 import type { Family } from '../../engine/index.js';
 import { sql, type Fragment } from '../db/sql.js';
 import { decidingKeys, type Position } from './order.js';
@@ -12,15 +12,15 @@ import type { Direction, SortKey } from './plan.js';
 export interface KeyOrder {
   readonly key: KeyName;
   readonly direction: Direction;
-  /** Of the ids of records with one key. */
+  /** The direction of the ids among records with the same key. */
   readonly ties: Direction;
-  /** Whether a record can be without it. */
+  /** Whether a record can lack the key. */
   readonly optional: boolean;
 }
 
 type KeyName = 'id' | 'createdAt' | 'name';
 
-/** A column that an index is ordered by, with values at or beyond all that are stored. */
+/** A column that an index is ordered by. All stored values lie between `first` and `last`, or equal one of them. */
 interface Column {
   readonly name: Fragment;
   readonly type: Fragment;
@@ -41,27 +41,27 @@ const COLUMNS: Readonly<Record<KeyName, Column>> = Object.freeze({
     first: sql`timestamptz '-infinity'`,
     last: sql`timestamptz 'infinity'`,
   },
-  // No name is as long as the last one, and none has a character beyond its.
+  // Sorts after every name: it is longer than any name, and its character is the highest one that exists.
   name: { name: sql`name`, type: sql`text`, first: sql`''`, last: sql`repeat(chr(1114111), 1025)` },
 });
 
 /** The id of a row called `r`, as our indexes have it. */
 export const ID_BYTES = sql`uuid_send(r.id)`;
 
-/** A row under a name, and what it calls the bytes of its id. */
+/** How a row is called in SQL, and how the bytes of its id are. */
 export interface Row {
   readonly name: Fragment;
   readonly idBytes: Fragment;
 }
 
-/** The order of these keys over a family if there is an index for it, else null. */
+/** The order of these keys over a family if an index gives it, otherwise null. */
 export function keyOrder(keys: readonly SortKey[], family: Family): KeyOrder | null {
   const [first, second, ...others] = decidingKeys(keys);
   if (first === undefined) return { key: 'id', direction: 'asc', ties: 'asc', optional: false };
   const key = nameOf(first);
   if (key === null || (second !== undefined && nameOf(second) !== 'id') || others.length > 0) return null;
   const { direction } = first;
-  // The store refuses any other record without a name (migration 0004).
+  // Only process runs may lack a name. The store refuses any other record without one (migration 0004).
   return { key, direction, ties: second?.direction ?? 'asc', optional: key === 'name' && family === 'process-run' };
 }
 
@@ -79,13 +79,16 @@ export function keyColumns({ key }: KeyOrder, row: Fragment): Fragment {
 export interface Run {
   readonly where: Fragment;
   readonly direction: Direction;
-  /** Where all have one key, or none, the order is by id. */
+  /**
+   * Whether the rows have different keys, all have the same key, or all lack it. In the last two cases the order is by
+   * id.
+   */
   readonly holds: 'keys' | 'one key' | 'none';
 }
 
 const LATER: Readonly<Record<Direction, Fragment>> = Object.freeze({ asc: sql`>`, desc: sql`<` });
 
-/** The runs that follow `position`, all of them where it is null; each comes after the one before it. */
+/** The runs that follow `position`, or all runs if it is null. Each run comes after the one before it. */
 export function runsAfter({ key, direction, ties, optional }: KeyOrder, position: Position | null): readonly Run[] {
   const { name, type } = COLUMNS[key];
   const column = sql`r.${name}`;
@@ -109,8 +112,8 @@ export function runsAfter({ key, direction, ties, optional }: KeyOrder, position
 }
 
 /**
- * The order of a run over a row, in the words by which the planner finds it in the index: a key that is equal to a value needs no
- * mention, one that is NULL does.
+ * The order of a run over a row, worded so that the planner recognizes it in the index. A key that is equal to a value
+ * must be left out; a key that is NULL must be named.
  */
 export function runOrder({ key, ties }: KeyOrder, { direction, holds }: Run, { name, idBytes }: Row): Fragment {
   if (key === 'id') return towards(direction, idBytes);
@@ -122,14 +125,14 @@ function towards(direction: Direction, column: Fragment): Fragment {
   return direction === 'asc' ? column : sql`${column} DESC`;
 }
 
-/** The key that rises along a run, by which places in it are named. */
+/** The sort key that changes along a run. Its values name the places in the run. */
 export interface RunKey {
   /** Its name among `keyColumns`. */
   readonly output: Fragment;
-  /** Of a value, or of a record called `r`: whether it stands no later than a place. */
+  /** Whether a value stands at or before a place. */
   readonly isUpTo: (value: Fragment, place: Fragment) => Fragment;
   readonly reaches: (place: Fragment) => Fragment;
-  /** No row of the run stands later. */
+  /** A place that no row of the run comes after. */
   readonly end: Fragment;
 }
 

@@ -1,5 +1,5 @@
-// The first visible records in an order that indexes give, merged from the visible roots (server/query/README.md), so that what a
-// page costs follows from the number of roots and the size of the page, and from nothing that is invisible.
+// The first visible records in an order that indexes give, merged from the visible roots (server/query/README.md). What
+// a page costs depends on the number of roots and the size of the page, and never on anything invisible.
 import { join, literal, sql, type Fragment } from '../db/sql.js';
 import { compileCondition } from './compile-condition.js';
 import { isEverything, type Condition } from './condition.js';
@@ -20,7 +20,7 @@ export interface MergeRequest {
 export interface Merged {
   /** The queries of a WITH. */
   readonly queries: Fragment;
-  /** Over them: the records of one page and one more with their sort keys, in no order. */
+  /** A query over them: the records of one page and one more, with their sort keys, in no particular order. */
   readonly rows: Fragment;
 }
 
@@ -32,7 +32,7 @@ export function mergedRoots({ predicate, plan, after, order }: MergeRequest): Me
     size: arms.reduce((sum, { size }) => sum + size, 0),
     ordered: sql`ORDER BY ${orderBy(sortColumns(plan.orderBy))}`,
   };
-  // What the store has to list is listed once.
+  // The store lists the namespaces below deep roots only once per statement.
   const listings = arms.flatMap(({ counted, roots }) =>
     counted ? [sql`below AS MATERIALIZED (SELECT v.at FROM ${roots})`] : [],
   );
@@ -49,9 +49,9 @@ export function mergedRoots({ predicate, plan, after, order }: MergeRequest): Me
   };
 }
 
-/** What one run gives of the page: as many records as the runs before it leave the page short of. */
+/** What one run adds to a page: as many records as the page still lacks after the earlier runs. */
 interface Page {
-  /** Of the last of the queries. */
+  /** The name of the query that holds these records. */
   readonly name: Fragment;
   readonly queries: Fragment;
 }
@@ -62,7 +62,7 @@ interface PageOf {
   readonly earlier: readonly Page[];
 }
 
-/** With more roots than these a filter is tried first on the records that would come first without it. */
+/** If there are more roots than this, a filter is first tried on the records that would come first without it. */
 const MANY_ROOTS = 256;
 
 function pageOf(merge: Merge, { plan, run, earlier }: PageOf): Page {
@@ -92,17 +92,23 @@ function firstMatches(merge: Merge, { plan, run, index, size, wanted }: Matching
 
 const EVERYTHING: Condition = Object.freeze({ kind: 'and', parts: [] });
 
-/** How many records are tried for each of the page; and how many with more roots than these if the near ones were too few. */
+/**
+ * How many records are tried for each record of the page. `FAR` is for more than `FAR_ROOTS` roots, if `NEAR` gave too
+ * few matches.
+ */
 const NEAR = 16;
 const FAR = 160;
 const FAR_ROOTS = 512;
 
-/** That so many times the matches may come is reason enough to try the many. */
+/**
+ * `FAR` is tried only if it promises enough matches: this many times the expected number of them must fill the page.
+ */
 const HOPE = 2;
 
 /**
- * The first match of each of many roots takes long to find, and few of them are on the page. So the filter is tried on what would
- * come first without it, and goes into the roots only if that is too little: which visible records decide, and nothing else.
+ * With many roots, finding the first match of each takes long, and few of those matches are on the page. So the filter
+ * is first tried on the records that would come first without it. Only if that gives too few matches does the filter go
+ * into the roots. This choice depends on visible records only.
  */
 function tried(merge: Merge, matching: Matching, name: Fragment): Fragment {
   const { index, wanted } = matching;
@@ -130,7 +136,7 @@ function tried(merge: Merge, matching: Matching, name: Fragment): Fragment {
 
 interface Window {
   readonly hits: Fragment;
-  /** Whether the page may go on beyond what was tried. */
+  /** Whether there are too few matches, while the records that were not tried may have more. */
   readonly isShort: Fragment;
   readonly queries: Fragment;
 }
@@ -140,7 +146,7 @@ interface WindowOf {
   readonly perRecord: number;
 }
 
-/** The filter on the records that come first without it. */
+/** Tries the filter on the records that come first without it. */
 function windowOf(merge: Merge, { plan, run, size, wanted }: Matching, { of, perRecord }: WindowOf): Window {
   const limit = sql`${perRecord * size}::bigint`;
   const names: QueryNames = {

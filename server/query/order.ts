@@ -1,6 +1,7 @@
-// The total order of a query (docs/queries.md "Order") as a list of sort columns, and the place after a given row in it. A
-// property gives three columns, its class (numbers, texts, false, true) and its value as a number and as a text, so that
-// values of different types never meet; absent values are NULL and last in either direction. The id ends every order.
+// The total order of a query (docs/queries.md "Order") as a list of sort columns, and the condition for the rows after
+// a given place. A property gives three columns: its class (number, text, false, true), its value as a number and its
+// value as a text. So values of different types are never compared. Absent values are NULL and come last in either
+// direction. The id ends every order.
 import type { Direction, SortKey } from './plan.js';
 import { typed } from './compile-condition.js';
 import { instantText, propertyValue, type CoreField, type PropertyField } from './fields.js';
@@ -18,8 +19,8 @@ export interface SortColumn {
 type SortType = 'text' | 'numeric' | 'smallint' | 'timestamptz' | 'uuid';
 
 /**
- * Those of an order's keys that decide something: none after the id or named before, nor the family, which all records
- * share.
+ * The keys of an order that decide something. A key after the id decides nothing, nor does a key that came before, nor
+ * the family, which all records share.
  */
 export function decidingKeys(keys: readonly SortKey[]): readonly SortKey[] {
   const deciding: SortKey[] = [];
@@ -106,7 +107,7 @@ export function orderBy(columns: readonly SortColumn[]): Fragment {
   );
 }
 
-/** The exact texts of a row's sort columns; null if the row has no value. */
+/** The exact texts of a row's sort columns; null where the row has no value. */
 export type Position = readonly (string | null)[];
 
 /** Whether a text array that comes out of a cursor can be a position in this order. */
@@ -118,13 +119,13 @@ export function isPosition(value: unknown, columns: readonly SortColumn[]): valu
   );
 }
 
-/** True of exactly the rows that stand after `position`. */
+/** True for exactly the rows that come after `position`. */
 export function isAfter(columns: readonly SortColumn[], position: Position): Fragment {
   return columns.reduceRight(
     (rest, column, index) => {
       const key = sql`x.${numbered(index)}`;
       const at = position[index] ?? null;
-      // Absent is last: nothing in this column stands after it.
+      // Absent values are last: nothing in this column comes after them.
       if (at === null) return sql`(${key} IS NULL AND ${rest})`;
       const value = sql`${at}::${TYPE_NAMES[column.type]}`;
       const later = column.direction === 'asc' ? sql`${key} > ${value}` : sql`${key} < ${value}`;

@@ -1,5 +1,6 @@
-// The statement of a page (server/query/README.md): visible records, fenced; above them what the user asks; then order and
-// limit. Where the order has an index the first records of each visible root are merged, elsewhere all are gathered.
+// The statement of a page (server/query/README.md): visible records behind a fence, the user's conditions above it,
+// then order and limit. If an index gives the order, the first records of each visible root are merged. Otherwise all
+// visible records are gathered.
 import { literal, sql, type Fragment } from '../db/sql.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 import { compileCondition } from './compile-condition.js';
@@ -14,25 +15,30 @@ export interface PageRequest {
   readonly predicate: RowPredicate;
   readonly plan: QueryPlan;
   readonly after: Position | null;
-  /** The order of the plan if an index gives it; null gathers, which any order can. */
+  /**
+   * The order of the plan if an index gives it. With null all visible records are gathered, which works for any order.
+   */
   readonly order: KeyOrder | null;
 }
 
-/** A row of a page: some of its records. */
+/** A row of the result: some of the page's records. */
 export interface PageRow {
-  /** Their JSON texts with commas between them; null if there are none to show. */
+  /** Their JSON texts, separated by commas; null if there are none to show. */
   readonly records: string | null;
-  /** The place of the last record of a page that is full, as a JSON list of texts; null in all other rows. */
+  /** In the last row of a full page, the place of its last record as a JSON list of texts. Null in all other rows. */
   readonly at: string | null;
   /** Whether there are records beyond the page. */
   readonly more: boolean;
-  /** How many records the page has up to here. */
+  /** How many records the page has up to and including this row. */
   readonly shown: number;
-  /** Some of these records may be large and have not been written. */
+  /** Whether some of these records may be large, and their texts were left out. */
   readonly large: boolean;
 }
 
-/** Whether the page has to be read by `largePageStatement`: it is not there, or it is too large after all. */
+/**
+ * Whether the page has to be read again by `largePageStatement`: texts were left out, or the page is too large after
+ * all.
+ */
 export function isTooLarge(rows: readonly PageRow[]): boolean {
   if (rows.some(({ large }) => large)) return true;
   return (
@@ -45,13 +51,15 @@ export function itemsJson(rows: readonly PageRow[]): string {
   return `[${rows.flatMap(({ records }) => records ?? []).join(',')}]`;
 }
 
-/** The statement of one page, which reads one row more: what is shown is computed for these rows only. */
+/**
+ * The statement of one page. It reads one row more than the page has, and computes what is shown for these rows only.
+ */
 export function pageStatement(request: PageRequest): Fragment {
-  // Gathering twice would cost more than asking how large the records are while they are written.
+  // Gathering costs too much to do it twice. So these pages always measure the records while they write them.
   return request.order === null ? largePageStatement(request) : statementOf(request, pageOutput);
 }
 
-/** The same page, however large its records are; it ends early by `QUERY_LIMITS.pageBytes`. */
+/** The same page, however large its records are. It ends early once it has `QUERY_LIMITS.pageBytes`. */
 export function largePageStatement(request: PageRequest): Fragment {
   return statementOf(request, largePageOutput);
 }
@@ -66,10 +74,13 @@ function statementOf(request: PageRequest, output: typeof pageOutput): Fragment 
 
 const { pageBytes: PAGE_BYTES } = QUERY_LIMITS;
 
-/** Records of which one text is made: few texts for a page of small ones, and of the largest no more than a page may have. */
+/**
+ * How many records share one text. A page of small records needs few texts, and four of the largest records fit into
+ * one page.
+ */
 const TOGETHER = Object.freeze({ small: 64, large: 4 });
 
-/** The `PageRow`s of a page of small records, in order, from its records and one more. */
+/** The `PageRow`s of a page of small records, in order. `rows` gives the records of the page and one more. */
 export function pageOutput(plan: QueryPlan, rows: Fragment): Fragment {
   const columns = sortColumns(plan.orderBy);
   const size = sql`${plan.page.size}::bigint`;
@@ -87,8 +98,8 @@ function placed({ family, select, orderBy: keys }: QueryPlan, rows: Fragment): F
 }
 
 /**
- * The `PageRow`s of a page whose records may be large: the texts of a few at a time, one after the other until the page is
- * full, so that none is made that is not wanted but the last.
+ * The `PageRow`s of a page with records that may be large. The texts are made a few records at a time until the page is
+ * full, so at most the last text is made in vain.
  */
 function largePageOutput(plan: QueryPlan, rows: Fragment): Fragment {
   const columns = sortColumns(plan.orderBy);
@@ -117,7 +128,7 @@ function recordOf({ family, select }: QueryPlan): Fragment {
   return recordJson(family, select);
 }
 
-/** All visible records, sorted: their order is on what no index holds. */
+/** All visible records, sorted by an order that no index gives. */
 function gathered({ predicate, plan, after }: PageRequest): Fragment {
   const columns = sortColumns(plan.orderBy);
   return sql`SELECT x.* FROM (SELECT x.*, ${sortOutputs(columns)} FROM ${visibleRows({ predicate, ...plan }, sql`r.*`)} AS x

@@ -1,6 +1,6 @@
-// A body of the right shape read into a `QueryPlan`: everything that docs/queries.md asks of names, operators,
-// operands, order and sizes. All faults are reported; the problem has the code of the first. Nothing here asks the
-// store or the policy.
+// Reads a body of the right shape into a `QueryPlan`, and checks everything that docs/queries.md asks of names,
+// operators, operands, order and sizes. All faults are reported; the problem has the code of the first. Nothing here
+// asks the store or the policy.
 import { hash } from 'node:crypto';
 import { canonicalize, pathFaultText, ROOT, type Family, type NamespacePath, type Reach } from '../../engine/index.js';
 import { canonicalJson } from '../canonical-json.js';
@@ -12,7 +12,10 @@ import { QUERY_LIMITS } from '../limits/queries.js';
 import type { QueryPlan, SortKey } from './plan.js';
 import { projectionOf, type Projection } from './projection.js';
 
-/** The plan of a query or count body that no route has read. Throws an `ApiProblem` (400) with every fault. */
+/**
+ * The plan of a query or count body whose shape has not been checked yet. Throws an `ApiProblem` (400) with every
+ * fault.
+ */
 export function parseQuery(body: unknown, kind: QueryKind): QueryPlan {
   return planQuery(QUERY_SHAPES[kind].read(body));
 }

@@ -1,4 +1,4 @@
-// A query that has been read and found right: what the statements are built from. Made by `parseQuery` alone.
+// A valid query, from which the statements are built. Only parse-query.ts makes one.
 import type { Family, NamespacePath, Reach } from '../../engine/index.js';
 import type { Condition } from './condition.js';
 import type { Field } from './fields.js';
@@ -24,10 +24,13 @@ export interface QueryPlan {
   readonly reach: Reach;
   readonly where: Condition;
   readonly orderBy: readonly SortKey[];
-  /** Null: the whole record. */
+  /** Null selects the whole record. */
   readonly select: Projection | null;
   readonly page: Page;
   readonly includeArchived: boolean;
-  /** Names everything that decides which records come in which order; page size and `select` may change between pages. */
+  /**
+   * Identifies everything that decides which records come in which order. It leaves out page size and `select`, which
+   * may change between pages.
+   */
   readonly digest: string;
 }

@@ -1,9 +1,10 @@
-// The bytes of a position, which a cursor seals: for each sort column the length of its text in four bytes and then the text
-// in UTF-8, or a mark for NULL. No escapes, so a position is as large as its texts; and one position has one spelling.
+// The bytes of a position, which a cursor seals: for each sort column the length of its text in four bytes and then the
+// text in UTF-8, or a mark for NULL. Nothing is escaped, so a position is as large as its texts, and it has only one
+// spelling.
 import type { Position } from './order.js';
 
 const LENGTH = 4;
-/** In the place of a length; no text is as long. */
+/** Stands in place of a length; no text is that long. */
 const NULL_MARK = 0xffff_ffff;
 
 export function encodePosition(position: Position): Buffer {
@@ -17,7 +18,7 @@ export function encodePosition(position: Position): Buffer {
   return bytes;
 }
 
-/** Null for bytes that `encodePosition` does not make: cut, with a rest, or not UTF-8. */
+/** Null for bytes that `encodePosition` never makes: truncated, with bytes left over, or not UTF-8. */
 export function decodePosition(bytes: Buffer): Position | null {
   const position: (string | null)[] = [];
   let at = 0;
@@ -38,7 +39,7 @@ export function decodePosition(bytes: Buffer): Position | null {
   return position;
 }
 
-/** A byte order mark is a character of the text like any other. */
+/** `ignoreBOM` keeps a byte order mark: it is a character of the text like any other. */
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 function textOf(bytes: Buffer): string | null {

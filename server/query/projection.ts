@@ -1,5 +1,6 @@
-// Records as the JSON of the API: the family's fields in one fixed order, or those that `select` names, property paths nested. The
-// server writes the text, which goes into the answer as it is: rows read into objects and written again cost more than all else.
+// Records as the JSON of the API: the family's fields in one fixed order, or those that `select` names, with property
+// paths nested. PostgreSQL writes the text, and it goes into the answer unchanged. Reading rows into objects and
+// writing them again would cost more than everything else.
 import { FAMILIES, type Family } from '../../engine/index.js';
 import { coreFields, type CoreField, type Field } from './fields.js';
 import { join, literal, sql, type Fragment } from '../db/sql.js';
@@ -8,11 +9,11 @@ import { join, literal, sql, type Fragment } from '../db/sql.js';
 type Selection = 'all' | Map<string, Selection>;
 
 export interface Projection {
-  /** By core field. */
+  /** By the name of the core field. */
   readonly fields: ReadonlyMap<string, Selection>;
 }
 
-/** `select` as a tree; a field that is named whole and in parts is given whole. */
+/** `select` as a tree. A field that is named both whole and in parts is given whole. */
 export function projectionOf(fields: readonly Field[]): Projection {
   const tree = new Map<string, Selection>();
   for (const field of fields) {
@@ -36,8 +37,8 @@ function insert(tree: Map<string, Selection>, path: readonly string[]): void {
 }
 
 /**
- * The JSON text of a row called `x`: the family's fields in their order, `null` for what it lacks, or those that were selected.
- * Texts of numbers are those that are stored, whatever a double could hold.
+ * The JSON text of a row called `x`: the family's fields in their order, with `null` for what it lacks, or those that
+ * were selected. Numbers keep the text in which they are stored, even if a double could not hold them.
  */
 export function recordJson(family: Family, projection: Projection | null): Fragment {
   if (projection === null) return wholeJson(family);
@@ -49,8 +50,8 @@ export function recordJson(family: Family, projection: Projection | null): Fragm
 }
 
 /**
- * Whether what is shown of a row called `x` may take more than some kilobytes, judged by what it takes in the store and without
- * reading it. What is stored compressed may be of any size.
+ * Whether the shown part of a row called `x` may take more than a few kilobytes. It is judged by its size in the store,
+ * without reading it. A value that is stored compressed may be of any size.
  */
 export function mayBeLarge(family: Family, projection: Projection | null): Fragment {
   const tests = [...coreFields(family).values()]
@@ -63,7 +64,7 @@ export function mayBeLarge(family: Family, projection: Projection | null): Fragm
   return tests.length === 0 ? sql`FALSE` : sql`((${join(tests, ' OR ')}) IS TRUE)`;
 }
 
-/** PostgreSQL makes longer rows smaller, by compressing their values and by taking them out of the row. */
+/** PostgreSQL shrinks rows longer than this, by compressing values or by moving them out of the row. */
 const SMALL_BYTES = 2_048;
 
 /** What most queries show. */
@@ -83,13 +84,13 @@ function member(field: CoreField, selection: Selection): Fragment {
 
 function valueJson({ value, json, optional }: CoreField, selection: Selection): Fragment {
   if (selection === 'all') return optional ? sql`COALESCE(${json}, 'null')` : json;
-  // An object of which parts were asked for is there also where it has none of them.
+  // If parts of an object were selected, the object appears even if it has none of them.
   return sql`COALESCE(${partJson(value, selection)}, '{}')`;
 }
 
 /**
- * The selected part of a JSON value as a text; NULL where no path ends in something. A member that is not there is NULL, which
- * concat_ws leaves out. Names are bound as JSON texts, so none of them is ever part of the statement.
+ * The selected part of a JSON value as a text; NULL if it has none of the selected members. A missing member is NULL,
+ * which array_to_string leaves out. Names are bound as JSON texts, so none of them ever becomes part of the statement.
  */
 function partJson(value: Fragment, selection: Selection): Fragment {
   if (selection === 'all') return sql`(${value})::text`;

@@ -1,5 +1,5 @@
-// The doors of the store for queries: a page, a count, and whether a namespace is there. Nothing here reads records without
-// a row predicate (docs/queries.md "What stays hidden").
+// The doors of the store for queries: a page, a count, and whether a namespace exists. Nothing here reads records
+// without a row predicate (docs/queries.md "What stays hidden").
 import type { NamespacePath } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import type { ReadOptions } from '../db/prepared.js';
@@ -27,7 +27,7 @@ export interface RecordPage {
   /** The JSON text of a list of records. */
   readonly items: string;
   readonly count: number;
-  /** A cursor to go on with; null at the end. */
+  /** The cursor of the next page; null at the end. */
   readonly next: string | null;
 }
 
@@ -37,13 +37,13 @@ export interface CountRequest extends ReadOptions {
 }
 
 export interface ListRequest extends CountRequest {
-  /** Whom and what the cursors of this query belong to. */
+  /** What the cursors of this query are bound to. */
   readonly cursors: CursorBinding;
 }
 
 /**
- * One page of the visible records that the plan asks for. Throws `query.cursor` for a cursor that is not of this query, at
- * once: nobody who calls this has asked the store for anything by then.
+ * One page of the visible records that the plan asks for. A cursor that is not of this query throws `query.cursor` at
+ * once, before the caller has asked the store for anything.
  */
 export function listPage(db: Database, request: ListRequest): Promise<RecordPage> {
   const { plan, cursors } = request;
@@ -66,7 +66,10 @@ async function readPage(db: Database, request: ListRequest, after: Position | nu
   return { items: itemsJson(rows), count: rows.at(-1)?.shown ?? 0, next };
 }
 
-/** Most pages are small, and most of what a page of large records costs is to write them. */
+/**
+ * Tries the statement for small records first, because most pages are small. A second attempt adds little: most of what
+ * a page of large records costs is writing them.
+ */
 async function readRows(db: Database, wanted: Wanted, options: ReadOptions): Promise<readonly PageRow[]> {
   const request = endedInTime(db, ordered(wanted));
   const rows = await db.readReplica<PageRow>(
@@ -74,7 +77,7 @@ async function readRows(db: Database, wanted: Wanted, options: ReadOptions): Pro
     options,
   );
   if (!isTooLarge(rows)) return rows;
-  // Whatever is gathered has been read so already.
+  // A gathered page was read by `largePageStatement` in the first place.
   return request.order === null ? rows : db.readReplica<PageRow>(largePageStatement(request), options);
 }
 
@@ -97,7 +100,10 @@ function ordered(wanted: Wanted): PageRequest {
 const knownPage = remembering(chosenStatement);
 const knownCount = remembering(countStatement);
 
-/** What is read in an order that an index gives and without a filter is there in no time, and so is a count without one. */
+/**
+ * Adds the time limit to a query that can run long. A page or a count without a filter never does, if an index gives
+ * the order.
+ */
 function endedInTime<T extends Wanted>({ longestQuery }: Database, wanted: T): T {
   const { plan } = wanted;
   const isQuick = isEverything(plan.where) && keyOrder(plan.orderBy, plan.family) !== null;
@@ -106,11 +112,11 @@ function endedInTime<T extends Wanted>({ longestQuery }: Database, wanted: T): T
 }
 
 function countOf(db: Database, wanted: Wanted): Fragment {
-  // With a filter it is seldom the same one again.
+  // A statement with a filter is seldom used again, so it is not remembered.
   return isEverything(wanted.plan.where) ? knownCount(wanted) : countStatement(endedInTime(db, wanted));
 }
 
-/** How many visible records the plan's conditions hold for. */
+/** How many visible records meet the plan's conditions. */
 export async function countRecords(db: Database, { predicate, plan, ...options }: CountRequest): Promise<number> {
   const rows = await db.readReplica<{ readonly count: string }>(countOf(db, { predicate, plan, after: null }), options);
   return Number(rows[0]?.count ?? 0);
@@ -123,7 +129,7 @@ export function countStatement(request: { readonly predicate: RowPredicate; read
   return isEverything(plan.where) ? counterStatement(counted) : matchStatement(counted, plan.where);
 }
 
-/** Whether there is a record of this namespace, archived or not. Says nothing about who may know. */
+/** Whether this namespace has a record, archived or not. The caller decides who may know. */
 export async function namespaceExists(db: Database, path: NamespacePath, signal?: AbortSignal): Promise<boolean> {
   const rows = await db.read<{ readonly found: number }>(
     sql`SELECT 1 AS found FROM records WHERE family = 0 AND path = ${storedPath(path)}::text LIMIT 1`,

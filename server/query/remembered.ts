@@ -1,6 +1,7 @@
-// What queries remember for actors who come again: of a visible set its digest and its row predicate, and of a page or a count without a
-// filter its statement. Both are bounded in characters (`MEMORY_LIMITS`), and what was longest unused goes first. The names of
-// statements that connections have prepared are of the same budget (server/db/prepared.ts).
+// What queries remember for actors who come back: the digest and the row predicate of a visible set, and the statement
+// of a page or count without a filter. Both memories are bounded in characters (`MEMORY_LIMITS`) and forget what has
+// been unused longest. The names of statements that connections have prepared count against the same budget
+// (server/db/prepared.ts).
 import { visibilityDigest, type Visible } from '../../engine/index.js';
 import { type Binding, type Fragment, listText, rebound } from '../db/sql.js';
 import { MEMORY_LIMITS } from '../limits/queries.js';
@@ -14,20 +15,20 @@ export interface VisibleSet {
   readonly predicate: RowPredicate;
 }
 
-/** `name` says whose set it probably is: a wrong or ambiguous one costs time and nothing else. */
+/** `name` says whose set it probably is. A wrong or ambiguous name costs time and nothing else. */
 export type VisibleMemory = (name: string, visible: Visible) => VisibleSet;
 
 interface Remembered extends VisibleSet {
   readonly visible: Visible;
 }
 
-/** Characters that a namespace takes beside its own, in all the lists that it is in. */
+/** Characters that a namespace takes in addition to its path, in all the lists that hold it. */
 const NAMESPACE = 64;
 
 /**
- * What follows from a visible set takes longer than finding the set where it has many parts. The set itself is found for each request,
- * and what is remembered is used only where it was made from the very same one, so no policy, credential or hour that changes can
- * make it wrong.
+ * Remembers what is derived from a visible set, because deriving it from many parts takes longer than finding the set.
+ * The set itself is found anew for each request. What is remembered is used only for an equal set, so a change of
+ * policy, credential or hour cannot make it wrong.
  */
 export function makeVisibleMemory(characters: number = MEMORY_LIMITS.visibleSets): VisibleMemory {
   const byName = makeRecent<Remembered>(characters, MEMORY_LIMITS.visibleSetCount);
@@ -69,10 +70,10 @@ interface Known {
 type Write = (wanted: Wanted) => Fragment;
 
 /**
- * As `write`, whose statements are remembered. To write one takes as long as everything else that a request does before the store is
- * asked, and its text follows from the visible set and the query alone: only the place in a cursor is another each time, and that is
- * bound, never written. A statement is found by the very predicate that it was made from. `write` must bind
- * the parts of the position as they are.
+ * `write` with a memory. Writing a statement takes as long as everything else that a request does before it asks the
+ * store. Its text depends on the visible set and the query alone. Only the place in a cursor differs each time, and
+ * that is bound. A statement is found by the same predicate object that it was made from. `write` must bind the parts
+ * of the position unchanged.
  */
 export function remembering(write: Write): Write {
   const known = makeRecent<Known>(MEMORY_LIMITS.pageStatements);
@@ -87,7 +88,7 @@ export function remembering(write: Write): Write {
   };
 }
 
-/** Everything that a request says is in it: names of properties are bound, and may be as long as a body. */
+/** Includes everything that the request contributed: names of properties are bound, and may be as long as a body. */
 function sizeOfStatement(name: string, { statement: { text, bindings } }: Known): number {
   const bound = bindings.flat().reduce<number>((sum, value) => sum + String(value).length, 0);
   return name.length + text.length + bound;
@@ -103,12 +104,12 @@ function writeOnce(wanted: Wanted, write: Write): Known {
   return { statement: rebound(statement, statement.bindings.map(asSent)), slots };
 }
 
-/** A list may be long, and is the same each time: its text is made once. */
+/** A list may be long and is the same each time, so its text is made only once. */
 function asSent(binding: Binding): Binding {
   return typeof binding === 'object' && binding !== null ? listText(binding) : binding;
 }
 
-/** A text that nothing else can be: no text of a request or of the store has this character. */
+/** A unique placeholder: no text of a request or of the store has this character. */
 function slot(index: number): string {
   return `\u0000${String(index)}`;
 }
@@ -120,11 +121,13 @@ function filledIn({ statement, slots }: Known, after: Position | null): Fragment
   return rebound(statement, bindings);
 }
 
-/** Equal exactly where predicate, query, page size, selection and the absent parts of the position are. */
+/**
+ * Two names are equal exactly if predicate, query, page size, selection and the absent parts of the position are equal.
+ */
 function nameOf({ predicate, plan, after }: Wanted): string {
   const { digest, page, select } = plan;
   const absent = after?.map((part) => (part === null ? '-' : '+')).join('') ?? '';
-  // Maps as lists of their entries.
+  // Maps are written as lists of their entries.
   const selected = select === null ? '' : JSON.stringify([...select.fields], (_, part: unknown) => listed(part));
   return `${numberOf(predicate)} ${digest} ${String(page.size)} ${absent} ${selected}`;
 }

@@ -1,9 +1,10 @@
-// The visible set as index ranges. A `RowPredicate` is made from the engine's visibility by `rowPredicate` and by nothing
-// else, what it holds is read by this file and by nothing else, and every reading function requires one.
+// The visible set as index ranges. Only `rowPredicate` makes a `RowPredicate`, from the engine's visibility. Only this
+// file reads what it holds, and every reading function requires one.
 //
-// The ranges stand in a subquery with OFFSET 0, which PostgreSQL neither flattens nor pushes conditions into: whatever the
-// user asks is evaluated on visible rows only and cannot steer the plan below (server/query/README.md "Why the invisible
-// cannot steer it"). Written with plain comparisons on the column's own collation the ranges also reach a shard.
+// The ranges stand in a subquery with OFFSET 0, which PostgreSQL neither flattens nor pushes conditions into. So
+// whatever the user asks is evaluated on visible rows only and cannot steer the plan below (server/query/README.md "Why
+// the invisible cannot steer it"). The ranges are plain comparisons in the column's own collation, which PostgreSQL
+// also sends to a shard.
 import type { Family, Visible } from '../../engine/index.js';
 import { familyCode, storedPath } from '../db/tables.js';
 import { sql, type Fragment } from '../db/sql.js';
@@ -30,7 +31,7 @@ interface Visibility {
 
 const visibilityOf = new WeakMap<RowPredicate, Visibility>();
 
-/** Exact namespaces and subtrees, none of them within another, each also as a half-open interval of stored paths. */
+/** Exact namespaces and subtrees, none of them within another. Each is also a half-open interval of stored paths. */
 export function rowPredicate(visible: Visible): RowPredicate {
   const intervals =
     visible.kind === 'all'
@@ -50,7 +51,7 @@ interface Interval {
   readonly hi: string;
 }
 
-/** A space sorts below every character that a path below could go on with. */
+/** A space sorts before every character that could continue the path. */
 function exactInterval(lo: string): Interval {
   return { kind: 'exact', lo, hi: `${lo} ` };
 }
@@ -60,12 +61,12 @@ function subtreeInterval(lo: string): Interval {
   return { kind: 'subtree', lo, hi: `${lo.slice(0, -1)}0` };
 }
 
-/** Of intervals of which each two are disjoint or one within the other, those that are within no other. */
+/** Drops the intervals that lie within another one. Any two of the given intervals are disjoint or nested. */
 function outermost(intervals: readonly Interval[]): Visibility {
   const [lo, hi, exact]: [string[], string[], string[]] = [[], [], []];
   const subtrees = new Map<number, string[]>();
-  // Stored paths are ASCII, where the order of code units is the order of the column. The sort is stable: of a namespace and
-  // the subtree of the same root the subtree comes first.
+  // Stored paths are ASCII, so the order of code units is the order of the column. The sort is stable: the subtree of a
+  // root comes before the namespace of the same root.
   for (const interval of [...intervals].sort((a, b) => (a.lo < b.lo ? -1 : a.lo > b.lo ? 1 : 0))) {
     const last = hi.at(-1);
     if (last !== undefined && interval.lo < last) continue;

@@ -1,5 +1,6 @@
-// The roots of a visible set by the kind of index range that each of them is. An arm is a table of roots and the condition on
-// a record by which it lies within one: as many ranges as roots, and in each nothing but visible records.
+// The roots of a visible set, grouped by the kind of index range that they are. An arm is a table of roots, with the
+// condition that a record lies within one of them. So there are as many ranges as roots, and each range holds only
+// visible records.
 import type { Family } from '../../engine/index.js';
 import { sql, type Fragment } from '../db/sql.js';
 import { familyCode } from '../db/tables.js';
@@ -9,11 +10,11 @@ import { visibleRoots, type RowPredicate } from './row-predicate.js';
 export interface Arm {
   /** A table `v (at)`: the namespaces or the keys, as the index has them. */
   readonly roots: Fragment;
-  /** How many roots, or about as many. */
+  /** The number of roots, or an estimate of it. */
   readonly size: number;
-  /** Whether it is the store that lists them. */
+  /** Whether the store lists the roots, so that `size` is an estimate. */
   readonly counted: boolean;
-  /** Of a record called `r` and a root `v.at`. */
+  /** The condition that a record called `r` lies within a root `v.at`. */
   readonly within: Fragment;
 }
 
@@ -23,10 +24,10 @@ export interface ArmsRequest {
   readonly includeArchived: boolean;
 }
 
-/** Namespaces that a deep root is taken to have below it. */
+/** The number of namespaces that a deep root is assumed to have below it. */
 const BELOW = 8;
 
-/** Never none. */
+/** Never empty. */
 export function visibleArms(request: ArmsRequest): readonly Arm[] {
   const { exact, subtrees } = visibleRoots(request.predicate);
   const arms: Arm[] = [];
@@ -49,7 +50,10 @@ function listed(roots: readonly string[]): Fragment {
   return sql`unnest(${roots}::text[]) AS v (at)`;
 }
 
-/** The namespaces of subtrees that have no keys, as far as they have records: those that are counted. */
+/**
+ * The namespaces in subtrees that have no keys. Only namespaces with records are listed, because only they have
+ * counters.
+ */
 function namespacesBelow(roots: readonly string[], { family }: ArmsRequest): Fragment {
   return sql`(SELECT c.path AS at FROM unnest(${roots}::text[]) AS d (at) CROSS JOIN LATERAL (
       SELECT DISTINCT c.path FROM record_counts AS c WHERE c.family = ${familyCode(family)}::smallint
@@ -61,7 +65,10 @@ function inNamespace({ family, includeArchived }: ArmsRequest): Fragment {
   return sql`r.family = ${familyCode(family)}::smallint AND r.path = v.at${active}`;
 }
 
-/** Nothing but what the index has: the planner would take two conditions that say one thing for much rarer than it is. */
+/**
+ * Holds only what the index has. Given two conditions that say the same, the planner would expect far fewer rows than
+ * there are.
+ */
 function inSubtree(level: number): Fragment {
   const { key, exists } = ancestorKey(level);
   return sql`${exists} AND ${key} = v.at`;

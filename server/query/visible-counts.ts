@@ -1,5 +1,5 @@
-// Counts. Without a condition from the counters of migration 0003: as many entries as the visible ranges have namespaces, and no
-// record. With one from all visible records.
+// Counts. Without a condition they come from the counters of migration 0003: the counters of all namespaces in the
+// visible ranges are added up, and no record is read. With a condition all visible records are read.
 import type { Family } from '../../engine/index.js';
 import { join, sql, type Fragment } from '../db/sql.js';
 import { familyCode } from '../db/tables.js';
@@ -23,8 +23,9 @@ export function counterStatement({ predicate, family, includeArchived }: CountRe
 }
 
 /**
- * How many visible records the condition holds for. Each root is read from the oldest record to the newest or the other way round,
- * which is about how they lie in the table: in the order of namespaces each would be fetched from another place.
+ * How many visible records meet the condition. Each root is read by `createdAt`, in either direction, because that is
+ * about the order in which records lie in the table. In the order of namespaces, each record would be fetched from a
+ * different place.
  */
 export function matchStatement(request: CountRequest, condition: Condition): Fragment {
   const rows = visibleArms(request).map(
