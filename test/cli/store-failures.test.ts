@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { findPostgres, runSql, startPostgres, type TestPostgres } from '../support/postgres.js';
-import { spawnCli } from '../support/run-cli.js';
+import { runCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
 
 const LINE = '{"family":"resource","namespace":"/labs/canary-value","name":"lens"}\n';
@@ -47,8 +47,8 @@ if (!available)
   const asClerk = (database: string): string => urlOf(database).replace('postgres@', 'clerk@');
   const sql = (database: string, ...statements: readonly string[]): Promise<void> =>
     runSql(urlOf(database), ...statements);
-  const run = (args: readonly string[], url: string, env: object = {}): ReturnType<typeof spawnCli> =>
-    spawnCli([...args], { cwd, env: { DATABASE_URL: url, ...env } });
+  const run = (args: readonly string[], url: string, env: object = {}): ReturnType<typeof runCli> =>
+    runCli([...args], { cwd, env: { DATABASE_URL: url, ...env } });
 
   test.each([
     ['load', ['load', 'records.jsonl'], () => asClerk('whole'), 'store.rights'],

@@ -170,7 +170,7 @@ describeOnStores('agreement', (store) => {
 
   it('pages of every size, counts and single decisions agree', async () => {
     const tally = newTally();
-    const runs = testRuns(store.name === 'postgres' ? { usual: 32, deep: 240 } : { usual: 4, deep: 60 });
+    const runs = testRuns(store.name === 'postgres' ? { usual: 16, deep: 240 } : { usual: 2, deep: 60 });
     const told = stopwatch(`agreement at the doors on ${store.name}`, runs);
     await fc.assert(
       onScenes(store.db, (one) => judgeAll(doors, one, { tally, lanes })),
@@ -182,7 +182,7 @@ describeOnStores('agreement', (store) => {
 
   it('over HTTP answers are those of the doors', async () => {
     const tally = newTally();
-    const runs = testRuns({ usual: 2, deep: 4 });
+    const runs = testRuns({ usual: store.name === 'postgres' ? 2 : 1, deep: 4 });
     const told = stopwatch(`agreement over HTTP on ${store.name}`, runs);
     const both: Ask = async (asker, kind, body) => {
       const answer = await http.ask(asker, kind, body);

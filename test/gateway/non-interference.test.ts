@@ -310,18 +310,18 @@ for (const store of testStores()) {
       await prove(
         'at the doors',
         [doors],
-        store.name === 'postgres' ? { usual: 32, deep: 150 } : { usual: 5, deep: 60 },
+        store.name === 'postgres' ? { usual: 16, deep: 150 } : { usual: 4, deep: 60 },
       );
     }, 600_000);
 
     it('answers over HTTP, headers included, do not change with what is invisible', async () => {
-      await prove('over HTTP', [http.ask], { usual: store.name === 'postgres' ? 4 : 2, deep: 8 });
+      await prove('over HTTP', [http.ask], { usual: 2, deep: 8 });
     }, 600_000);
 
     if (store.name === 'postgres') {
       it('nor do they change with what the planner may do', async () => {
         expect(toggled).toHaveLength(TOGGLES.length);
-        await prove('under every plan', [doors, ...toggled.map(({ ask }) => ask)], { usual: 4, deep: 12 });
+        await prove('under every plan', [doors, ...toggled.map(({ ask }) => ask)], { usual: 2, deep: 12 });
       }, 600_000);
     }
 

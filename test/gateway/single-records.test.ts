@@ -355,7 +355,7 @@ describeOnStores('single records', (store) => {
   };
 
   it('no answer changes with what is invisible', async () => {
-    await neutral('at the doors', doors.get, many ? { usual: 12, deep: 20 } : { usual: 3, deep: 8 });
+    await neutral('at the doors', doors.get, many ? { usual: 12, deep: 20 } : { usual: 2, deep: 8 });
   }, 600_000);
 
   it('nor over HTTP, headers included', async () => {

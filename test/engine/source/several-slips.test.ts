@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fromRoot } from '../../support/root.js';
+import { testRuns } from '../../support/test-runs.js';
 import { readExample, readFolder, summary } from './support.js';
 
 describe('of an entry with several slips the first is reported, and so are the mistakes of the other entries', () => {
@@ -138,7 +139,7 @@ describe('one slip is reported once', () => {
           expect(diagnostics.find(({ file: of }) => of === file.path)?.range.start.line).toBeGreaterThanOrEqual(line);
         }
       }),
-      { numRuns: 120 },
+      testRuns({ usual: 50, deep: 120 }),
     );
   });
 });
