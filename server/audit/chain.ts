@@ -1,5 +1,5 @@
-// The chain: each event names the hash of the one before it, so that none can be changed, moved or left out without a trace
-// (docs/audit.md "The chain"). Pure: a line of an event, and an event of a line.
+// The chain: each event names the hash of the one before it, so that no event can be changed, moved or left out without
+// a trace (docs/audit.md "The chain"). Pure: turns an event into a line, and a line into an event.
 import { hash } from 'node:crypto';
 import type { AuditEvent } from './event.js';
 
@@ -40,16 +40,16 @@ export interface ChainLine {
   readonly log: string;
   readonly previous: string;
   readonly hash: string;
-  /** The hash that the line has. */
+  /** The digest of the line as it is, which may differ from `hash`. */
   readonly digest: string;
-  /** All of it. */
+  /** The whole line as a value. */
   readonly value: object;
 }
 
-/** What a line says; null if no log of ours could hold such a line. */
+/** The content of a line; null if no log of ours could hold such a line. */
 export function readLine(line: string): ChainLine | null {
   const value = parse(line);
-  // JSON of one spelling: no white space, no key twice, no other escapes, members in their order.
+  // JSON has only one accepted spelling: no white space, no duplicate keys, no other escapes, members in order.
   if (!isPlain(value) || JSON.stringify(value) !== line || !isInOrder(value)) return null;
   const [seq, log, previous, digest] = ['seq', 'log', 'previous', 'hash'].map((name): unknown =>
     Reflect.get(value, name),
@@ -58,7 +58,7 @@ export function readLine(line: string): ChainLine | null {
   if (typeof log !== 'string' || typeof previous !== 'string' || typeof digest !== 'string') return null;
   const member = `"hash":${JSON.stringify(digest)}`;
   const at = line.indexOf(member);
-  // It is neither the first member nor the last one: `access` and `time` are there in every event.
+  // `hash` is neither the first member nor the last, because every event has `access` and `time`.
   const rest = line.slice(0, at) + line.slice(at + member.length + 1);
   return { seq, log, previous, hash: digest, digest: digestOf(rest), value };
 }
@@ -79,7 +79,7 @@ function isPlain(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether the members of all objects in it stand in the order of their UTF-16 code units. */
+/** Whether the members of every object in the value are in the order of their UTF-16 code units. */
 function isInOrder(value: object): boolean {
   let last = '';
   for (const [name, member] of Object.entries(value)) {

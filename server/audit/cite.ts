@@ -1,5 +1,5 @@
-// What an event records about the outcome of a request: the digest of what was visible, and the grants that made it so. Events and
-// their replay both use this function, so they agree to the byte.
+// What an event records about the outcome of a request: the digest of what was visible, and the grants that made it
+// visible. Recording and replay both use this file, so they agree to the byte.
 import {
   type AccessStep,
   type Decision,
@@ -18,10 +18,10 @@ import {
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import type { AccessAsked, CopyAsked, Operation } from './event.js';
 
-/** What a request asks of the policy, noted before anything is done about it. */
+/** What a request asks the policy, noted before anything is done about it. */
 export interface Judged {
   readonly operation: Operation;
-  /** The record that was asked for by its id. */
+  /** The id of the record that was asked for. */
   readonly record?: string;
   /** Null if there was nothing to decide about. */
   readonly asked: Asked | null;
@@ -30,7 +30,7 @@ export interface Judged {
 export interface Asked {
   readonly access: AccessAsked | CopyAsked;
   readonly resolved: ResolvedActor;
-  /** Of a query, where it is computed already. */
+  /** The visible set of a query, if it was computed already. */
   readonly visibility?: Visibility;
   /** The policy that decided, if it is not the pinned one. */
   readonly snapshot?: string;
@@ -42,7 +42,7 @@ export interface Cited {
   readonly visibility?: string;
 }
 
-/** `digest` is that of the visible set, where it is known. */
+/** `digest` is the digest of the visible set, if it is already known. */
 export function cite({ access, resolved, visibility }: Asked, at: Instant, digest?: string): Cited {
   if ('source' in access) return { decision: decideCopy(resolved, access, at) };
   const { reach } = access;
@@ -66,7 +66,10 @@ interface Seen {
   readonly digest: string | undefined;
 }
 
-/** The grants of each part of the visible set, of its first `AUDIT_LIMITS.citedParts` where it has more. */
+/**
+ * The grants of each part of the visible set. If it has more than `AUDIT_LIMITS.citedParts` parts, only the first ones
+ * count.
+ */
 function citeVisibility(actor: ResolvedActor, { family, visible, at, digest }: Seen): Cited {
   if (visible.kind === 'none') return { decision: { decision: 'deny', step: visible.step } };
   const parts = visible.kind === 'all' ? [ROOT] : [...visible.exact, ...visible.subtrees];
@@ -78,7 +81,7 @@ function citeVisibility(actor: ResolvedActor, { family, visible, at, digest }: S
   return { decision: { decision: 'allow', grants }, visibility: digest ?? visibilityDigest(visible) };
 }
 
-/** Of either family: read at the source first, then write at the destination. */
+/** For both families: read at the source first, then write at the destination. */
 function decideCopy(actor: ResolvedActor, { source, destination, family }: CopyAsked, at: Instant): Decision {
   const read = decideAt(actor, { scope: `${family}:read`, target: source }, at);
   if (read.decision === 'deny') return { decision: 'deny', step: 'source_read', cause: causeOf(read) };
@@ -96,7 +99,7 @@ function decideAt(actor: ResolvedActor, { scope, target }: Side, at: Instant): D
   return decideAs(actor, { request: { kind: 'access', scope, context: target, target }, at });
 }
 
-/** The step of one access is never that of a copy. */
+/** The step at which one access fails, which is never a step of a copy. */
 function causeOf({ step }: Extract<Decision, { readonly decision: 'deny' }>): AccessStep {
   if (step === 'source_read' || step === 'destination_write') throw new TypeError('an access that failed as a copy');
   return step;

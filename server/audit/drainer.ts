@@ -1,5 +1,6 @@
-// Carries events from the outbox to the log: claimed, appended, on the disk, and only then removed. What was claimed stays in memory
-// until it is removed, and after a crash the log itself says what it has, so each is appended once.
+// Carries events from the outbox to the log: they are claimed, appended, synced to the disk, and only then removed.
+// Claimed events stay in memory until they are removed. After a crash the log itself shows which of them it has, so
+// each is appended exactly once.
 import type { Database } from '../db/database.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import type { Logger } from '../ports.js';
@@ -11,11 +12,11 @@ import { readFiles } from './read-log.js';
 import type { Writer } from './writer.js';
 
 export interface Drainer {
-  /** There is something in the outbox. */
+  /** Tells the drainer that the outbox has events. */
   readonly wake: () => void;
-  /** Since when the outbox could not be emptied, by the monotonic clock; null while it can. */
+  /** Since when the outbox could not be emptied, on the monotonic clock; null while it can. */
   readonly failingSince: () => number | null;
-  /** Empties it again. */
+  /** Empties the outbox once more, then ends. */
   readonly close: () => Promise<void>;
 }
 
@@ -25,7 +26,7 @@ export interface DrainerOptions {
   readonly log: string;
   readonly writer: Writer;
   readonly logger: Logger;
-  /** Milliseconds between two notes of where the log is, and two looks at what others have claimed. */
+  /** Milliseconds between notes of the log's head, and between looks at what other logs have claimed. */
   readonly headInterval?: number;
 }
 
@@ -44,12 +45,12 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
   let noted: Head = writer.head();
   let notedAt = performance.now();
   let lookedAt = performance.now();
-  /** The first event of each other log when it was last looked at. */
+  /** The first claimed event of each other log, at the last look. */
   let waiting = new Map<string, string>();
   let removed = 0;
   let carriedAt = -Infinity;
 
-  /** A claim whose answer was lost may have been made. */
+  /** If the answer to a claim was lost, the claim may have been made. */
   const claim = async (): Promise<readonly Claimed[]> => {
     if (isUnsure) {
       const { events } = await claimedBefore(db.knex, log);
@@ -62,7 +63,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
     return claimed;
   };
 
-  /** Carries everything that is in the outbox when it begins. */
+  /** Carries everything that is in the outbox at this moment. */
   const drain = async (): Promise<void> => {
     for (let isMore = true; isMore || pending.length > 0;) {
       if (pending.length === 0) {
@@ -84,7 +85,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
     }
   };
 
-  /** The embedded engine does not vacuum by itself, and would step over every row that was ever in it. */
+  /** The embedded engine has no autovacuum, and would step over every row that the outbox ever had. */
   const tidy = async (): Promise<void> => {
     if (db.kind !== 'embedded' || removed < AUDIT_LIMITS.removedBeforeTidying) return;
     removed = 0;
@@ -99,7 +100,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
     notedAt = performance.now();
   };
 
-  /** A gateway takes what it has claimed within a second; a log that was moved away never does. */
+  /** A running gateway carries what it has claimed within a second. A log that was moved away never does. */
   const look = async (): Promise<void> => {
     lookedAt = performance.now();
     const others = await claimedByOthers(db.knex, log);
@@ -158,7 +159,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
       await working;
       await run();
       if (soon !== null) clearTimeout(soon);
-      // Waits for all events, also those that never were in an outbox.
+      // Waits for all events, including those that were never in an outbox.
       await writer
         .sync()
         .then(note, () => undefined)
@@ -167,7 +168,10 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
   };
 }
 
-/** What an earlier process of this log had claimed and the log does not have; what it has is removed. */
+/**
+ * What an earlier process of this log had claimed but the log does not have. What the log does have is removed from the
+ * outbox.
+ */
 export async function findLeft({
   db,
   folder,

@@ -1,4 +1,5 @@
-// The shape of an event as a log and the outbox hold it, in JSON Schema: what reads either goes by it. Later releases may add members.
+// The shape of an event in a log and in the outbox, as JSON Schema. Readers of both validate against it. Later releases
+// may add members.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { FAMILIES, SCOPES } from '../../engine/index.js';
 import type { AccessAsked, AuditEvent, CopyAsked } from './event.js';
@@ -69,7 +70,9 @@ export const EVENT_SCHEMA = Object.freeze({
   },
 });
 
-/** As a log holds it. Its strings may hold anything: paths and names are parsed again before they are used. */
+/**
+ * An event as a log holds it. Its strings may hold anything, so paths and names are parsed again before they are used.
+ */
 export type StoredEvent = Omit<AuditEvent, 'access' | 'operation'> & {
   readonly access: AccessAsked | CopyAsked | null;
   readonly operation: string;
@@ -81,7 +84,7 @@ export type StoredEvent = Omit<AuditEvent, 'access' | 'operation'> & {
 
 const ajv = new Ajv2020({ strict: true, strictTypes: false, allErrors: false });
 
-/** What `makeEvent` has made, as JSON. */
+/** Accepts the JSON of an event from `makeEvent`. */
 export const isEvent = ajv.compile<AuditEvent>(EVENT_SCHEMA);
 export const isStoredEvent = ajv.compile<StoredEvent>({
   ...EVENT_SCHEMA,

@@ -1,6 +1,7 @@
-// What the audit log holds of one decision, or of one act on the gateway (docs/audit.md "An event"). An event is made here alone, of
-// parts that have no room for a secret, a body or a header: actors without their credential, paths, names of the policy, ids and
-// digests. Members stand in the order of RFC 8785, so that an event as JSON is its canonical form.
+// What the audit log holds about one decision, or about one act on the gateway (docs/audit.md "An event"). Events are
+// only made here, from parts that have no room for a secret, a body or a header: actors without their credentials,
+// paths, names of the policy, ids and digests. Members are in the order of RFC 8785, so the JSON of an event is its
+// canonical form.
 import {
   type AccessStep,
   type ActorKind,
@@ -29,7 +30,7 @@ import { AUDIT_LIMITS } from '../limits/logs.js';
 export type EventKind = 'command' | 'query' | 'refusal' | 'authentication' | 'admin';
 export type Outcome = 'allowed' | 'denied' | 'failed';
 
-/** What was done or asked for: a closed list, so that no text of a request can stand here. */
+/** What was done or asked for. The list is closed, so no text of a request can get in. */
 export type Operation =
   | `${Family}.${'query' | 'count' | 'read' | 'create' | 'change' | 'archive' | 'restore' | 'copy'}`
   | 'key.create'
@@ -60,7 +61,10 @@ export interface EventActor {
   readonly namespaceRestrictions: readonly NamespacePath[] | null;
 }
 
-/** `reach` is present if a visibility decided. The creation of a namespace is decided at its parent, the `target`. */
+/**
+ * `reach` is present if the decision was about a visible set. The creation of a namespace is decided at its parent, the
+ * `target`.
+ */
 export interface AccessAsked {
   readonly context: NamespacePath;
   readonly creates?: NamespacePath;
@@ -78,31 +82,31 @@ export interface CopyAsked {
 
 declare const made: unique symbol;
 
-/** Frozen. The log adds `seq`, `log`, `previous` and `hash` when it appends it. */
+/** Frozen. The log adds `seq`, `log`, `previous` and `hash` when it appends the event. */
 export interface AuditEvent {
   readonly access: AccessAsked | CopyAsked | null;
   readonly actor: EventActor;
-  /** Of the client, where nobody was authenticated. */
+  /** The client's address, if nobody was authenticated. */
   readonly address?: string;
   readonly cause?: AccessStep;
-  /** Ids of the grants that carried it, sorted, at most `AUDIT_LIMITS.grants`. */
+  /** Ids of the grants that allowed it, sorted; at most `AUDIT_LIMITS.grants` of them. */
   readonly grants?: readonly string[];
-  /** How many more there were. */
+  /** How many more grants there were. */
   readonly grantsOmitted?: number;
-  /** The event's own id: it is appended once, however often that is tried. */
+  /** The event's own id. The event is appended only once, however often that is tried. */
   readonly id: string;
-  /** How many records were given or written. */
+  /** How many records were returned or written. */
   readonly items?: number;
-  /** Id of the key that was made or revoked. */
+  /** The id of the key that was made or revoked. */
   readonly key?: string;
   readonly kind: EventKind;
   readonly operation: Operation;
   readonly outcome: Outcome;
   readonly records?: readonly string[];
   readonly requestId: string;
-  /** Digest of the snapshot that decided; null if none did. */
+  /** The digest of the snapshot that decided; null if none did. */
   readonly snapshot: string | null;
-  /** Of the HTTP answer; null if there was none. */
+  /** The status of the HTTP answer; null if there was none. */
   readonly status: number | null;
   readonly step?: Step;
   /** The instant of the decision. */
@@ -119,10 +123,10 @@ export interface EventParts {
   readonly actor: EventActor;
   readonly operation: Operation;
   readonly outcome: Outcome;
-  /** None unless given, as all below. */
+  /** Optional, like everything below. */
   readonly access?: AccessAsked | CopyAsked;
   readonly status?: number;
-  /** As the engine gave it. */
+  /** The engine's decision. */
   readonly decision?: Decision;
   /** Digests of the snapshot and of the visible set. */
   readonly snapshot?: string;
@@ -177,13 +181,15 @@ function actorInOrder(actor: EventActor): EventActor {
   return { credentialScopes, fingerprint, id, identities, kind, namespaceRestrictions };
 }
 
-/** Shorter than any secret of ours. */
+/** At most 32 characters, which is shorter than any secret of ours. */
 const ID = /^[A-Za-z0-9_-]{1,32}$/;
 const RECORD = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const ADDRESS = /^[0-9A-Fa-f:.]{2,45}$/;
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
-/** A text of another form is a bug of ours and might be anything, so it is not recorded and no message repeats it. */
+/**
+ * Text of any other form means a bug of ours and could be anything. So it is not recorded, and no message repeats it.
+ */
 function checked(text: string, form: RegExp): string {
   if (!form.test(text)) throw new TypeError('an audit event takes no text of this form');
   return text;
@@ -212,21 +218,21 @@ export function eventAdmin({ kind, id, credentialFingerprint }: AdminActor): Eve
   return { ...nobody(), fingerprint: credentialFingerprint, id, kind };
 }
 
-/** Somebody who ran a command on the machine of the data; `user` is the name of the system's account. */
+/** Somebody who ran a command on the machine that holds the data. `user` is the name of the system account. */
 export function eventOperator(user: string): EventActor {
   return { ...nobody(), id: user, kind: 'operator' };
 }
 
-/** What the gateway does by itself. */
+/** The actor of what the gateway does on its own. */
 export const GATEWAY: EventActor = Object.freeze({ ...nobody(), id: 'gateway', kind: 'gateway' });
-/** A caller who has proven nothing. */
+/** A caller who was not authenticated. */
 export const ANONYMOUS: EventActor = Object.freeze({ ...nobody(), id: 'anonymous', kind: 'anonymous' });
 
 function nobody(): Pick<EventActor, 'credentialScopes' | 'fingerprint' | 'identities' | 'namespaceRestrictions'> {
   return { credentialScopes: [], fingerprint: null, identities: [], namespaceRestrictions: [] };
 }
 
-/** What was asked of the engine, in the form that the log has. */
+/** What the engine was asked, in the form that the log uses. */
 export function askedOf(request: Request): AccessAsked | CopyAsked {
   switch (request.kind) {
     case 'access': {
@@ -248,7 +254,7 @@ export function askedOf(request: Request): AccessAsked | CopyAsked {
   }
 }
 
-/** As `askedOf`, of a query. */
+/** Like `askedOf`, for a query. */
 export function queryAsked({ family, context, reach }: VisibilityRequest): AccessAsked {
   return { context, family, reach, scope: `${family}:read`, target: context };
 }

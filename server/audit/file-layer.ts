@@ -1,25 +1,26 @@
-// What the log asks of the file system, and no more: so that tests can fill the disk and fail an fsync where the writer meets them.
+// What the log needs from the file system, and no more, so that tests can fill the disk or fail an fsync exactly where
+// the writer uses them.
 import { constants } from 'node:fs';
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 export interface AppendFile {
-  /** Appends; fewer bytes than given may be in, as on a disk that is full. */
+  /** Appends. May write fewer bytes than given, for example on a full disk. */
   readonly append: (bytes: Uint8Array) => Promise<number>;
-  /** Through to the disk. */
+  /** Syncs the file to the disk. */
   readonly sync: () => Promise<void>;
   readonly truncate: (length: number) => Promise<void>;
-  /** Whether its path still leads to it: somebody may have moved or removed it. */
+  /** Whether its path still leads to this file. Somebody may have moved or removed it. */
   readonly isInPlace: () => Promise<boolean>;
   readonly close: () => Promise<void>;
 }
 
 export interface FileLayer {
-  /** A new file, whose name is on the disk; rejects where there is one. */
+  /** Creates a file and syncs its name to the disk. Rejects if the file exists. */
   readonly create: (path: string) => Promise<AppendFile>;
-  /** One that is there. */
+  /** Opens an existing file. */
   readonly open: (path: string) => Promise<AppendFile>;
-  /** If it is there. */
+  /** Removes a file if it exists. */
   readonly remove: (path: string) => Promise<void>;
 }
 
@@ -52,7 +53,7 @@ function appendFile(handle: FileHandle, path: string): AppendFile {
   };
 }
 
-/** A new name is on the disk with its folder. */
+/** Syncing the folder puts the names of new files on the disk. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

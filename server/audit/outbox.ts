@@ -1,5 +1,5 @@
-// The outbox of the audit log: events in the database, written in the transaction of what they record. So
-// what is committed has its event, and what is not has none.
+// The outbox of the audit log: events in the database, each written in the same transaction as the change that it
+// records. So every committed change has its event, and no other change has one.
 import type { Knex } from 'knex';
 import { type Fragment, rowsOf, sql } from '../db/sql.js';
 import type { Head } from './chain.js';
@@ -7,8 +7,8 @@ import type { AuditEvent } from './event.js';
 import { isEvent } from './event-schema.js';
 
 /**
- * Writes the events of a transaction into it. To be run after its last write, so that the next change of the same
- * records comes later in the log.
+ * Writes the events of a transaction into the outbox. Run this after the transaction's last write, so that the next
+ * change of the same records comes later in the log.
  */
 export function recordStatement(events: readonly AuditEvent[]): Fragment {
   const ids = events.map(({ id }) => id);
@@ -17,7 +17,7 @@ export function recordStatement(events: readonly AuditEvent[]): Fragment {
     SELECT e.id, e.event FROM unnest(${ids}::text[], ${texts}::text[]) WITH ORDINALITY AS e (id, event, n) ORDER BY e.n`;
 }
 
-/** The same where the driver is not at hand. */
+/** The same for a knex transaction. */
 export async function recordInTransaction(transaction: Knex.Transaction, events: readonly AuditEvent[]): Promise<void> {
   if (events.length > 0) await rowsOf(transaction, recordStatement(events));
 }
@@ -33,7 +33,7 @@ interface Row {
   readonly event: string;
 }
 
-/** The next events that no log has claimed, for this one, which ends at `after`: nobody else appends them from now on. */
+/** Claims the next free events for this log, which ends at `after`. From now on no other log appends them. */
 export async function claimEvents(
   knex: Knex,
   { log, after, most }: { readonly log: string; readonly after: number; readonly most: number },
@@ -50,7 +50,9 @@ export async function claimEvents(
   return rows.map(toClaimed);
 }
 
-/** What the log had claimed when its process ended, and where it ended when it claimed the first of them. */
+/**
+ * What the log had claimed when its process ended, and where the log ended when it claimed the first of these events.
+ */
 export async function claimedBefore(
   knex: Knex,
   log: string,
@@ -63,7 +65,7 @@ export async function claimedBefore(
   return { events: rows.map(toClaimed), after: Math.min(...rows.map(({ after }) => Number(after))) };
 }
 
-/** Claimed by other logs: how many each has, and the first of them. */
+/** What other logs have claimed: the number of events of each, and the first one. */
 export async function claimedByOthers(
   knex: Knex,
   log: string,
@@ -75,7 +77,7 @@ export async function claimedByOthers(
   );
 }
 
-/** For any log to claim: none has them. */
+/** Frees events that no log has, for any log to claim. */
 export async function releaseEvents(knex: Knex, positions: readonly string[]): Promise<void> {
   await rowsOf(
     knex,
@@ -83,12 +85,12 @@ export async function releaseEvents(knex: Knex, positions: readonly string[]): P
   );
 }
 
-/** To be called once they are on the disk. */
+/** Call this once the events are on the disk. */
 export async function removeEvents(knex: Knex, positions: readonly string[]): Promise<void> {
   await rowsOf(knex, sql`DELETE FROM audit_outbox WHERE position = ANY(${positions}::bigint[])`);
 }
 
-/** Where the log was when that was last noted; null if it never was. */
+/** The log's head when it was last noted; null if it never was. */
 export async function notedHead(knex: Knex, log: string): Promise<Head | null> {
   const [row] = await rowsOf<{ readonly seq: string; readonly hash: string }>(
     knex,
@@ -107,7 +109,7 @@ export async function noteHead(knex: Knex, log: string, { seq, hash }: Head): Pr
 
 function toClaimed({ position, event: text }: Row): Claimed {
   const event: unknown = JSON.parse(text);
-  // Only what holds the store's password could have put it there.
+  // Only somebody with the store's password could have put it there.
   if (!isEvent(event)) throw new TypeError('the outbox holds something that is not an event');
   return { position, event };
 }

@@ -1,5 +1,5 @@
-// Takes a log of the audit folder for this process alone, by the lock that the embedded store uses: a second process
-// has a log of its own. Finds where it ends, and cuts off a line that a crash has left half written.
+// Takes a log of the audit folder for this process alone, with the same lock as the embedded store, so a second process
+// gets a log of its own. Finds where the log ends, and cuts off a line that a crash left half written.
 import { mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { randomInt } from 'node:crypto';
 import { dirname, join } from 'node:path';
@@ -15,17 +15,17 @@ export interface OwnedLog {
   readonly folder: string;
   readonly log: string;
   readonly head: Head;
-  /** The file that it ends in, and its length; null if there is none. */
+  /** The file that the log ends in, and its length; null if there is none. */
   readonly last: { readonly path: string; readonly bytes: number } | null;
-  /** Where a half line was kept; null if there was none. */
+  /** Where a half-written line was kept; null if there was none. */
   readonly torn: string | null;
   readonly isOwner: () => boolean;
   readonly release: () => void;
 }
 
 /**
- * The first log of the folder that nobody holds, or a new one. Throws `AuditError` where the folder cannot be used or the end of the log
- * is damaged: what is there is never continued as if it were intact.
+ * Takes the first log of the folder that nobody holds, or makes a new one. Throws `AuditError` if the folder cannot be
+ * used or the end of the log is damaged: a damaged log is never continued as if it were intact.
  */
 export async function ownLog(folder: string): Promise<OwnedLog> {
   try {
@@ -61,7 +61,7 @@ interface TakenLog {
 
 async function takeLog(folder: string): Promise<TakenLog> {
   const locks = (await readdir(folder)).flatMap((name) => /^([0-9a-z]{1,32})\.lock$/.exec(name)?.[1] ?? []);
-  // Logs that have begun come first, before anything else that was ever locked here.
+  // Logs with events come first, before other names that were ever locked here.
   const known = new Set([...(await listLogs(folder)).keys(), ...locks.sort()]);
   for (const log of known) {
     const lock = lockLog(folder, log);
@@ -73,7 +73,7 @@ async function takeLog(folder: string): Promise<TakenLog> {
   return { log, lock };
 }
 
-/** Null where a process has it. */
+/** Null if a process holds it. */
 export function lockLog(folder: string, log: string): HeldLock | null {
   const path = join(folder, `${log}.lock`);
   createLockFolder(path);
@@ -83,7 +83,7 @@ export function lockLog(folder: string, log: string): HeldLock | null {
 
 const LETTERS = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** Logs of several machines may come together, so that no two have one name. */
+/** Random, because logs of several machines may be brought together and no two must share a name. */
 function newName(): string {
   return Array.from({ length: 10 }, () => LETTERS.charAt(randomInt(LETTERS.length))).join('');
 }
@@ -97,7 +97,7 @@ async function findEnd(files: readonly LogFile[]): Promise<Pick<OwnedLog, 'head'
     const end = bytes.lastIndexOf(NEWLINE) + 1;
     if (end < bytes.length) torn = await cutTorn(path, { line: bytes.subarray(end), at: end });
     if (end === 0) {
-      // It was begun, and no event of it was finished.
+      // The file was begun, but no event in it was finished.
       await rm(path);
       continue;
     }
@@ -112,8 +112,8 @@ async function findEnd(files: readonly LogFile[]): Promise<Pick<OwnedLog, 'head'
 }
 
 /**
- * Cuts off a half-written line. It is not an acknowledged event, since those are on the disk as whole lines, but it is still kept
- * beside the log.
+ * Cuts off a half-written line. It is not an acknowledged event, because those are on the disk as whole lines. It is
+ * still kept beside the log.
  */
 async function cutTorn(path: string, { line, at }: { readonly line: Buffer; readonly at: number }): Promise<string> {
   const kept = `${path}.${String(at)}.torn`;

@@ -7,9 +7,9 @@ import type { LogFile } from './log-files.js';
 /** Lines of a file, in groups. */
 export interface LineGroup {
   readonly file: LogFile;
-  /** Without line ends; null for one that is longer than any event. */
+  /** The lines without line ends. Null stands for a line that is longer than any event. */
   readonly lines: readonly (string | null)[];
-  /** Bytes after the last line end, where the file ends with them. */
+  /** The number of bytes after the last line end, if the file does not end with one. */
   readonly torn: number;
 }
 
@@ -24,7 +24,7 @@ async function* readFile(file: LogFile): AsyncGenerator<LineGroup> {
   const handle = await open(file.path, 'r');
   try {
     let rest: Buffer = Buffer.alloc(0);
-    /** Inside a line that is longer than any event. */
+    /** Whether the reader is inside a line that is longer than any event. */
     let skipping = false;
     for (;;) {
       const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK);
@@ -47,7 +47,7 @@ async function* readFile(file: LogFile): AsyncGenerator<LineGroup> {
   }
 }
 
-/** Bytes that are not UTF-8 would be read as other characters. */
+/** Lines that are not UTF-8 become null: decoding would turn them into other characters. */
 function linesOf(bytes: Buffer): (string | null)[] {
   if (isUtf8(bytes)) return bytes.toString('utf8').split('\n');
   const lines: (string | null)[] = [];

@@ -1,5 +1,6 @@
-// Events that a log had claimed and will not append any more, given to whichever log comes next (docs/audit.md "Commands"): of logs that
-// were moved away exactly those that they do not have; of one that is lost all of them.
+// Releases events that a log had claimed but will never append, for whichever log comes next (docs/audit.md
+// "Commands"). For logs that were moved away these are exactly the events that the logs do not have. For a lost log
+// these are all that it had claimed.
 import type { Knex } from 'knex';
 import type { Database } from '../db/database.js';
 import { findLeft } from './drainer.js';
@@ -12,10 +13,10 @@ export interface Released {
   readonly events: number;
 }
 
-/** Records how many were released, in the transaction that does it. */
+/** Records how many events were released, in the same transaction. */
 export type RecordRelease = (transaction: Knex.Transaction, events: number) => Promise<void>;
 
-/** Null where a process has one of the logs; rejects where the folder cannot be read. */
+/** Null if a process holds one of the logs. Rejects if the folder cannot be read. */
 export async function releaseFolder(
   db: Database,
   folder: string,
@@ -41,7 +42,7 @@ export async function releaseFolder(
   }
 }
 
-/** Whatever the log may have had is in another one as well then, under the same id. */
+/** If the lost log did have some of these events, another log then has them as well, under the same ids. */
 export async function releaseLost(db: Database, log: string, record: RecordRelease): Promise<Released> {
   const { events } = await claimedBefore(db.knex, log);
   await release(

@@ -1,5 +1,6 @@
-// Repeats recorded decisions (docs/audit.md "Replaying"): each on the snapshot that made it, where it must come out the same to the
-// byte, and on another policy, to see what that would change. Reads only the log and the snapshots beside it.
+// Repeats recorded decisions (docs/audit.md "Replaying"). Each is made again on its own snapshot, where it must come
+// out the same to the byte, and on another policy, to see what that policy would change. Reads only the log and the
+// snapshots beside it.
 import {
   type Actor,
   type ActorKind,
@@ -33,22 +34,23 @@ export interface Decided {
 }
 
 /**
- * Why nothing was made again. `authentication`: by a credential, which no log holds. `undecided`: no policy was asked. The others:
- * there was a decision, and its snapshot is not there, or is not intact, or the event is none that a gateway writes.
+ * Why a decision was not made again. `authentication`: it depended on a credential, which no log holds. `undecided`: no
+ * policy was asked. The others: there was a decision, but its snapshot is missing or damaged, or no gateway writes such
+ * an event.
  */
 export type NotReplayed = 'authentication' | 'undecided' | 'snapshot_missing' | 'snapshot_damaged' | 'malformed';
 
 export interface Replayed {
-  /** Null if nothing was decided by a policy. */
+  /** Null if no policy decided anything. */
   readonly recorded: Decided | null;
-  /** On its own snapshot. */
+  /** The decision on the event's own snapshot. */
   readonly own: Decided | null;
-  /** On the other policy, where there is one. */
+  /** The decision on the other policy, if there is one. */
   readonly against?: Decided | null;
   readonly reason?: NotReplayed;
 }
 
-/** Whether the decision was made again as it was recorded. */
+/** Whether the repeated decision equals the recorded one. */
 export function isReproduced({ recorded, own }: Replayed): boolean {
   if (recorded === null || own === null) return false;
   return (
@@ -66,7 +68,10 @@ function areSame(left: readonly string[] | undefined, right: readonly string[] |
   return left.length === right.length && left.every((one, index) => one === right[index]);
 }
 
-/** Whether the other policy decides otherwise, or shows another set; at another step or by other grants is no flip. */
+/**
+ * Whether the other policy decides differently, or shows a different set. A different step or different grants do not
+ * count.
+ */
 export function isFlip({ recorded, against }: Replayed): boolean {
   if (recorded === null || against === null || against === undefined) return false;
   return recorded.decision !== against.decision || recorded.visibility !== against.visibility;
@@ -74,7 +79,7 @@ export function isFlip({ recorded, against }: Replayed): boolean {
 
 export type Replay = (event: StoredEvent) => Promise<Replayed>;
 
-/** Rejects where a snapshot that is there cannot be read. */
+/** Rejects if an existing snapshot cannot be read. */
 export function makeReplay(folder: string, against: Policy | null): Replay {
   const groundOfEvent = makeGrounds(folder);
   const other = against === null ? null : groundOf(against);
@@ -92,7 +97,7 @@ export function makeReplay(folder: string, against: Policy | null): Replay {
   };
 }
 
-/** A policy, and the actors that it was asked for; null is one that no policy can be asked for. */
+/** A policy, and the actors that it was asked about. Null stands for an actor that no policy can be asked about. */
 interface Ground {
   readonly policy: Policy;
   readonly actors: Recent<ResolvedActor | null>;
@@ -102,7 +107,7 @@ function groundOf(policy: Policy): Ground {
   return { policy, actors: makeRecent(Infinity, AUDIT_LIMITS.replayedActors) };
 }
 
-/** The last few that were asked for: a log goes from one to the next. */
+/** Keeps only the last few snapshots, because a log goes from one to the next. */
 function makeGrounds(folder: string): (event: StoredEvent) => Promise<Ground | NotReplayed> {
   const known = makeRecent<Ground | NotReplayed>(Infinity, AUDIT_LIMITS.replayedSnapshots);
   const local = groundOf(unrestrictedPolicy());
@@ -120,7 +125,10 @@ function makeGrounds(folder: string): (event: StoredEvent) => Promise<Ground | N
   };
 }
 
-/** Every text of the event is read again, since the file may hold anything; null if one of them is none that a gateway writes. */
+/**
+ * Parses every text of the event again, because the file may hold anything. Null if a gateway would never write one of
+ * them.
+ */
 function decideAgain(ground: Ground, { access, actor, time }: StoredEvent): Decided | null {
   const at = parseInstant(time);
   const resolved = resolvedIn(ground, actor);
@@ -139,14 +147,16 @@ function resolvedIn({ policy, actors }: Ground, actor: EventActor): ResolvedActo
   return resolved;
 }
 
-/** All that a policy goes by, one part a line: texts that have line ends are no identities and no paths. */
+/**
+ * Everything about an actor that a policy looks at, one part per line. Identities and paths never contain line ends.
+ */
 function nameOf({ kind, identities, credentialScopes, namespaceRestrictions }: EventActor): string {
   const scopes = credentialScopes.length === SCOPES.length ? '*' : credentialScopes.join();
   const counts = `${String(identities.length)} ${String(namespaceRestrictions?.length ?? '*')}`;
   return [`${kind} ${scopes} ${counts}`, ...identities, ...(namespaceRestrictions ?? [])].join('\n');
 }
 
-/** Null for one that no gateway has known. */
+/** Null for an actor that no gateway can have known. */
 function actorOf({ kind, identities, credentialScopes, namespaceRestrictions }: EventActor): Actor | null {
   const known = identities.flatMap((text): readonly Identity[] => {
     const read = parseIdentity(text);

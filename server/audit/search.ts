@@ -1,28 +1,29 @@
-// Finds events by who, where, what and when (docs/audit.md "Searching"). Streams, so that a log of any length is asked in the same memory.
+// Finds events by who, where, what and when (docs/audit.md "Searching"). Streams, so the memory it takes does not grow
+// with the log.
 import { type Instant, isWithin, type NamespacePath, parseInstant, canonicalize } from '../../engine/index.js';
 import type { EventKind, Outcome } from './event.js';
 import { isStoredEvent, type StoredEvent } from './event-schema.js';
 import { listLogs } from './log-files.js';
 import { readFiles } from './read-log.js';
 
-/** Every part that is given must hold; a list is any of it. */
+/** All given parts must match. A list matches if any of its values does. */
 export interface Search {
   /** Ids of actors, identities or fingerprints. */
   readonly actors: readonly string[];
-  /** What may have touched records there or below. */
+  /** Only events that may have touched records there or below. */
   readonly namespace: NamespacePath | null;
   readonly outcomes: readonly Outcome[];
   readonly kinds: readonly EventKind[];
   readonly record: string | null;
-  /** Included. */
+  /** From this instant on, inclusive. */
   readonly since: Instant | null;
-  /** Excluded. */
+  /** Up to this instant, exclusive. */
   readonly until: Instant | null;
 }
 
 export interface FoundLine {
   readonly event: StoredEvent;
-  /** As the log has it. */
+  /** The line exactly as in the log. */
   readonly line: string;
 }
 
@@ -33,7 +34,7 @@ export interface SearchReport {
   readonly malformed: number;
 }
 
-/** Calls `onFound` for each event in the order of the logs. Rejects where the folder cannot be read. */
+/** Calls `onFound` with the events in the order of the logs. Rejects if the folder cannot be read. */
 export async function searchLogs(
   folder: string,
   search: Search,
@@ -60,7 +61,7 @@ export async function searchLogs(
   return { events, found: total, malformed };
 }
 
-/** Of a line, whatever its place in the chain; null if it is no event. */
+/** The event of a line, whatever its place in the chain; null if the line is not an event. */
 export function readStored(line: string): StoredEvent | null {
   try {
     const value: unknown = JSON.parse(line);
@@ -98,7 +99,7 @@ function makeMatch({
     (namespace === null || touches(event, namespace));
 }
 
-/** A query from below may show what is published above it, and one of a subtree whatever is below it. */
+/** A query in a namespace below may show what is published above, and a query of a subtree whatever is below. */
 function touches({ access }: StoredEvent, namespace: NamespacePath): boolean {
   if (access === null) return false;
   if ('source' in access) return isAtOrBelow(access.source, namespace) || isAtOrBelow(access.destination, namespace);

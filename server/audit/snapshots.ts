@@ -1,5 +1,5 @@
-// Snapshots that the log refers to, kept beside it so that every decision can be made again: `snapshots/<hex>.json` in the audit folder,
-// named after the digest of their bytes.
+// Snapshots that the log refers to. They are kept beside it as `snapshots/<hex>.json` in the audit folder, named after
+// the digest of their bytes, so that every decision can be made again.
 import { access, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadSnapshot, type Policy } from '../../engine/index.js';
@@ -15,7 +15,7 @@ function pathOf(folder: string, digest: string): string {
   return join(folder, 'snapshots', `${hex}.json`);
 }
 
-/** Keeps a snapshot, on the disk when this resolves. To be called before the first event that names it. */
+/** Keeps a snapshot. It is on the disk when this resolves. Call this before the first event that names the snapshot. */
 export async function keepSnapshot(folder: string, digest: string, bytes: Uint8Array): Promise<void> {
   const path = pathOf(folder, digest);
   if (await isKept(path)) return;
@@ -37,7 +37,7 @@ export async function keepSnapshot(folder: string, digest: string, bytes: Uint8A
   await syncFolder(snapshots);
 }
 
-/** Damaged includes changed since. */
+/** A snapshot that was changed since counts as damaged. */
 export type KeptSnapshot =
   { readonly kind: 'read'; readonly policy: Policy } | { readonly kind: 'missing' | 'damaged' };
 

@@ -1,5 +1,5 @@
-// The audit log of one process: events of what it answers, those of the outbox, and what happens while they cannot be written
-// (docs/audit.md "When it cannot be written").
+// The audit log of one process: events of the answers that it gives, events from the outbox, and what happens while
+// they cannot be written (docs/audit.md "When it cannot be written").
 import type { Database } from '../db/database.js';
 import type { Clock, IdSource, Logger } from '../ports.js';
 import { ApiProblem } from '../problem.js';
@@ -22,9 +22,9 @@ export interface AuditSettings {
   readonly onFailure: 'refuse' | 'continue';
 }
 
-/** What decides what is refused. */
+/** The state that decides which requests are refused. */
 export interface TrailState {
-  /** Whether what is recorded now reaches the disk. */
+  /** Whether events that are recorded now reach the disk. */
   readonly isWriting: boolean;
   /** Whether commands could not be recorded for longer than `limits.auditLag`. */
   readonly isBehind: boolean;
@@ -33,31 +33,31 @@ export interface TrailState {
 /** The part of a log that request handlers use. */
 export interface Recorder {
   readonly queries: AuditSettings['queries'];
-  /** Queues an event of what is answered; nobody waits for the disk. */
+  /** Queues an event about an answer. Nobody waits for the disk. */
   readonly record: (parts: NewEvent) => void;
-  /** As `record`, of what the gateway does by itself. */
+  /** Like `record`, for what the gateway does on its own. */
   readonly recordOwn: (operation: OwnOperation, more?: Pick<EventParts, 'items' | 'snapshot'>) => void;
-  /** Throws `audit.unavailable` if a query cannot be recorded and the settings refuse it then. */
+  /** Throws `audit.unavailable` if a query cannot be recorded now and the settings refuse such queries. */
   readonly checkQueries: () => void;
   /** Throws `audit.unavailable` if commands could not be recorded for longer than `limits.auditLag`. */
   readonly checkCommands: () => void;
-  /** A transaction has written into the outbox. */
+  /** Call this after a transaction has written into the outbox. */
   readonly wake: () => void;
-  /** Events since the start. */
+  /** Counts of events since the start. */
   readonly counts: () => { readonly written: number; readonly lost: number };
-  /** For how many milliseconds it could not be written; 0 while it can. */
+  /** For how many milliseconds the log could not be written; 0 while it can. */
   readonly lag: () => number;
 }
 
 export interface AuditTrail extends Recorder {
-  /** As `record`, of an event that another process of this gateway has made. */
+  /** Like `record`, for an event that another process of this gateway has made. */
   readonly add: (event: AuditEvent) => void;
   /** Counts events that were dropped on their way here. */
   readonly noteLost: (events: number) => void;
   readonly state: () => TrailState;
-  /** The log's name, and where it is on the disk. */
+  /** The log's name, and its head on the disk. */
   readonly at: () => { readonly log: string; readonly head: Head };
-  /** Once nothing is answered any more. */
+  /** Call this once no request is answered any more. */
   readonly close: () => Promise<void>;
 }
 
@@ -164,7 +164,7 @@ export function makeChecks(
 type OwnOperation = Extract<Operation, `${'audit' | 'gateway' | 'policy'}.${string}`>;
 type MakeOwn = (operation: OwnOperation, more?: Pick<EventParts, 'items' | 'snapshot'>) => AuditEvent;
 
-/** Records that a gateway starts and which policies it decides by; gives the way to record that it stops. */
+/** Records that a gateway starts and by which policies it decides. Returns a function that records that it stops. */
 export function recordLife(trail: Pick<Recorder, 'recordOwn'>, policies: Policies): () => void {
   const snapshot = (): string => policies.current().policy.digest;
   trail.recordOwn('gateway.start', { snapshot: snapshot() });
@@ -176,7 +176,7 @@ export function recordLife(trail: Pick<Recorder, 'recordOwn'>, policies: Policie
   };
 }
 
-/** As far as it is recorded. */
+/** The part of the active policy that is recorded. */
 interface Policies {
   readonly current: () => { readonly policy: { readonly digest: string } };
   readonly subscribe: (listener: () => void) => () => void;
@@ -185,8 +185,8 @@ interface Policies {
 const unavailable = (): ApiProblem => new ApiProblem('audit.unavailable', { retryAfter: 1 });
 
 /**
- * The store has noted the head of each log. A log that ends before that, or has another event there, is not continued as if it were
- * intact.
+ * The store has noted the head of each log. A log that ends before its noted head, or has a different event there, is
+ * not continued as if it were intact.
  */
 async function checkNoted(db: Database, { folder, log, head }: OwnedLog): Promise<void> {
   const noted = await notedHead(db.knex, log);

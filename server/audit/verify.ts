@@ -1,4 +1,4 @@
-// Whether the logs of a folder are intact: every event unchanged, in its place, and none missing, as far as the logs
+// Whether the logs of a folder are intact: every event unchanged and in its place, and none missing, as far as the logs
 // themselves show (docs/audit.md "Verifying"). A head that was noted elsewhere shows whether the end was cut off.
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { BEGINNING, type ChainLine, type Head, readLine } from './chain.js';
@@ -9,7 +9,7 @@ export type FaultKind = 'malformed' | 'edited' | 'missing' | 'order' | 'broken' 
 
 export interface Fault {
   readonly log: string;
-  /** Of the event that is wrong, or should be there; as far as it is known. */
+  /** The number of the event that is wrong or missing, as far as it is known. */
   readonly seq: number;
   readonly kind: FaultKind;
   readonly text: string;
@@ -18,7 +18,7 @@ export interface Fault {
 export interface LogReport {
   readonly log: string;
   readonly events: number;
-  /** Null if there is no event. */
+  /** Null if the log has no event. */
   readonly head: Head | null;
 }
 
@@ -26,7 +26,7 @@ export interface VerifyReport {
   readonly ok: boolean;
   readonly events: number;
   readonly logs: readonly LogReport[];
-  /** The first thousand; `count` has all. */
+  /** The first thousand faults; `count` counts all of them. */
   readonly faults: readonly Fault[];
   readonly count: number;
 }
@@ -34,12 +34,12 @@ export interface VerifyReport {
 export interface VerifyOptions {
   /** Heads that were noted elsewhere: each must be in one of the logs. */
   readonly heads?: readonly Head[];
-  /** Where a log begins whose older files are kept elsewhere. */
+  /** The head at which a log begins, if its older files are kept elsewhere. */
   readonly after?: Head;
   readonly onProgress?: (events: number) => void;
 }
 
-/** Rejects where the folder cannot be read. */
+/** Rejects if the folder cannot be read. */
 export async function verifyLogs(folder: string, options: VerifyOptions = {}): Promise<VerifyReport> {
   const heads = options.heads ?? [];
   const faults: Fault[] = [];
@@ -92,7 +92,7 @@ interface CheckOptions {
 
 function makeCheck(log: string, { report, after }: CheckOptions): Check {
   let last = after.seq;
-  /** Null after a line that says nothing. */
+  /** Null after a line that is not an event. */
   let previous: string | null = after.hash;
   let head: Head | null = null;
   const fault = (seq: number, kind: FaultKind, text: string): void => {
@@ -116,13 +116,13 @@ function makeCheck(log: string, { report, after }: CheckOptions): Check {
       const line = text === null ? null : readLine(text);
       if (line === null) {
         fault(last + 1, 'malformed', `the line after event ${String(last)} is not an event`);
-        // A line that is no event still takes the place of one, so the events after it do not count as missing.
+        // A line that is not an event still takes the place of one, so the events after it do not count as missing.
         last += 1;
         previous = null;
         return null;
       }
       judge(line);
-      // Later events are compared with what is really there, so that one fault is reported once.
+      // Later events are compared with what is really there, so that one fault is reported only once.
       last = line.seq;
       previous = line.digest;
       head = { seq: line.seq, hash: line.hash };

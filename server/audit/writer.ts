@@ -1,6 +1,6 @@
-// Appends events to one log: in groups, each written and synced before the next. What was given and is not on the disk yet is kept until
-// it is, whatever fails; a file whose write or fsync has failed is cut back to what is known to be on the disk and left, and the log
-// goes on in a new one.
+// Appends events to one log, in groups, each written and synced before the next. Events are kept until they are on the
+// disk, whatever fails. If a write or fsync of a file fails, the file is cut back to what is known to be on the disk
+// and abandoned, and the log goes on in a new file.
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import type { Logger } from '../ports.js';
 import { type Head, link } from './chain.js';
@@ -9,15 +9,20 @@ import type { AppendFile, FileLayer } from './file-layer.js';
 import { logFilePath } from './log-files.js';
 
 export interface Writer {
-  /** Queues an event, which is on the disk within `AUDIT_LIMITS.groupDelay` and an fsync; false if there is no room for it. */
+  /**
+   * Queues an event. It reaches the disk within `AUDIT_LIMITS.groupDelay` plus an fsync. False if there is no room for
+   * it.
+   */
   readonly add: (event: AuditEvent) => boolean;
-  /** Resolves once all that was added is on the disk, at once; rejects if that fails now. The log goes on trying. */
+  /**
+   * Writes now and resolves once all added events are on the disk. Rejects if that fails now; the log goes on trying.
+   */
   readonly sync: () => Promise<void>;
-  /** Of what is on the disk. */
+  /** The head of the log as it is on the disk. */
   readonly head: () => Head;
-  /** Since when nothing could be written, by the monotonic clock; null while all is well. */
+  /** Since when nothing could be written, on the monotonic clock; null while all is well. */
   readonly failingSince: () => number | null;
-  /** Tries again to get everything onto the disk, then closes. */
+  /** Tries once more to get everything onto the disk, then closes. */
   readonly close: () => Promise<void>;
 }
 
@@ -26,27 +31,27 @@ export interface WriterOptions {
   readonly log: string;
   /** Where the log ends. */
   readonly head: Head;
-  /** The file that it ends in, and its length; null if there is none. */
+  /** The file that the log ends in, and its length; null if there is none. */
   readonly last: { readonly path: string; readonly bytes: number } | null;
   readonly files: FileLayer;
-  /** Whether the log is still this process's. */
+  /** Whether this process still owns the log. */
   readonly isOwner: () => boolean;
   readonly logger: Logger;
-  /** A new file is begun once one is this long. */
+  /** A new file is begun once the current one has this many bytes. */
   readonly fileBytes?: number;
-  /** Milliseconds until a failed write is tried again. */
+  /** Milliseconds before a failed write is tried again. */
   readonly retryDelay?: number;
 }
 
 interface OpenFile {
   readonly path: string;
   readonly file: AppendFile;
-  /** That are on the disk. */
+  /** How many bytes are on the disk. */
   bytes: number;
 }
 
 async function cutBack(files: FileLayer, { path, bytes }: NonNullable<WriterOptions['last']>): Promise<void> {
-  // An empty file, if it was made at all, already has the name that the next file needs.
+  // If the file is empty or was never made, remove it: the next file needs the same name.
   if (bytes === 0) return files.remove(path);
   const file = await files.open(path);
   try {
@@ -60,14 +65,14 @@ async function cutBack(files: FileLayer, { path, bytes }: NonNullable<WriterOpti
 export function makeWriter(options: WriterOptions): Writer {
   const { folder, log, files, isOwner, logger } = options;
   const { fileBytes = AUDIT_LIMITS.fileBytes, retryDelay = AUDIT_LIMITS.retryDelay } = options;
-  /** Given, and not linked yet. */
+  /** Events that are not linked yet. */
   let queue: AuditEvent[] = [];
-  /** Linked, and not known to be on the disk. */
+  /** Lines that are linked but not known to be on the disk. */
   let unsynced: Buffer[] = [];
   let linked = options.head;
   let synced = options.head;
   let current: OpenFile | null = null;
-  /** A file that was left with more in it than is known to be on the disk. */
+  /** A file that may hold more than is known to be on the disk. */
   let last = options.last;
   let failing: number | null = null;
   let working: Promise<void> | null = null;
@@ -92,7 +97,7 @@ export function makeWriter(options: WriterOptions): Writer {
     if (current !== null) return current;
     if (last !== null) await cutBack(files, last);
     const path = logFilePath(folder, log, synced.seq + 1);
-    // If this fails, the file may exist nevertheless.
+    // If creating the file fails, it may exist nevertheless.
     last = { path, bytes: 0 };
     current = { path, file: await files.create(path), bytes: 0 };
     last = null;
@@ -155,7 +160,7 @@ export function makeWriter(options: WriterOptions): Writer {
   const schedule = (delay: number): void => {
     timer ??= setTimeout(() => {
       timer = null;
-      // What fails is noted, and tried again.
+      // A failure is noted and tried again.
       run().catch(() => undefined);
     }, delay).unref();
   };
@@ -168,7 +173,7 @@ export function makeWriter(options: WriterOptions): Writer {
       return true;
     },
     sync: async () => {
-      // What is at work may not have what was added since.
+      // Work under way may not include what was added since.
       if (working !== null) await working.catch(() => undefined);
       await run();
     },

@@ -1,5 +1,6 @@
-// Changes of a record that is there: a merge patch, archiving, restoring. The record is found by its id or, a namespace, by its path,
-// decided where it is, then locked; two changes of one record come one after the other, and the second has the wrong revision.
+// Changes of an existing record: a merge patch, archiving, restoring. The record is found by its id or, for a
+// namespace, by its path. The decision is made for where it is, then the record is locked. Of two changes at once, one
+// waits for the other, and then has the wrong revision.
 import type { Json } from '../api/dataset-schema.js';
 import { askedOf } from '../audit/event.js';
 import { sql, type Fragment } from '../db/sql.js';
@@ -24,10 +25,10 @@ import {
   updateRecord,
 } from './stored.js';
 
-/** Which record is changed, and the revision that it has to have: an entity tag. */
+/** Which record is changed, and the revision that it must have, as an entity tag. */
 export type Target = Touched & { readonly ifMatch: string };
 
-/** A merge patch as its shape lets it be: null takes away, and where it cannot, the shape refuses it. */
+/** A merge patch of the right shape. Null removes a member; the shape refuses null where nothing can be removed. */
 export interface RecordPatch {
   readonly name?: string | null;
   readonly description?: string | null;
@@ -58,7 +59,7 @@ export function archiveRecord(target: Target): Command {
   });
 }
 
-/** Of a record that is not archived nothing changes. */
+/** Leaves a record unchanged if it is not archived. */
 export function restoreRecord(target: Target): Command {
   return change(target, {
     verb: 'restore',
@@ -73,7 +74,7 @@ interface Change {
   readonly verb: 'change' | 'archive' | 'restore';
   /** Columns that `apply` needs. */
   readonly documents?: (session: Session, place: Place) => readonly Fragment[];
-  /** Of a record that is locked. */
+  /** Applied to a record that is locked. */
   readonly apply: (session: Session, place: Place, record: LockedRecord) => Promise<Done>;
 }
 
@@ -90,7 +91,7 @@ function change(target: Target, { verb, documents, apply }: Change): Command {
         return async () => {
           if (record === null) throw absent(target);
           if (record.path !== storedPath(place.namespace)) throw new Moved();
-          // An archived record is reported before another revision.
+          // That a record is archived is reported before a wrong revision.
           if (record.archived && verb !== 'restore') throw new ApiProblem('record.archived');
           if (target.ifMatch !== `"${String(record.revision)}"`) throw new ApiProblem('record.precondition');
           return apply(within, place, record);
@@ -156,8 +157,8 @@ async function assignmentsOf(session: Session, patching: Patching): Promise<read
 }
 
 /**
- * What the patch is merged into. For an actor who may not read the record it has no properties and no parameters, so
- * the patch replaces them: the result of a merge would reveal them.
+ * What the patch is merged into. For an actor who may not read the record, this is a record without properties and
+ * parameters, so the patch replaces them. The result of a merge would reveal them.
  */
 function documentsFor(session: Session, { family, namespace }: Place, patch: RecordPatch): readonly Fragment[] {
   const { properties, parameters, resources } = patch;
@@ -178,7 +179,7 @@ function mergedResources(stored: unknown, patch: NonNullable<RecordPatch['resour
   return next;
 }
 
-/** Looks up only references that the patch sets. */
+/** Collects only the references that the patch sets. */
 function referredTo({ resources }: RecordPatch): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(resources ?? {}).flatMap(([slot, id]) => (id === null ? [] : [[slot, id] as const])),

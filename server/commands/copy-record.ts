@@ -1,6 +1,6 @@
-// A copy of a resource or of a process run into another namespace: what the source holds, except what the request
-// states, under a new id. The copy is judged like any new record of its namespace: it must be able to use its template
-// and, for a run, its resources.
+// A copy of a resource or of a process run in another namespace. It holds what the source holds, except what the
+// request states, and has a new id. The copy is judged like any new record of its namespace: it must be able to use its
+// template and, for a run, its resources.
 import { lineageOf, type NamespacePath } from '../../engine/index.js';
 import type { Json } from '../api/dataset-schema.js';
 import { storedPath } from '../db/tables.js';
@@ -15,7 +15,7 @@ import { locate, mustCopy, notFound, nothingThere } from './rules.js';
 import { byId, type Ground, readGround } from './stored.js';
 
 export interface Copying {
-  /** Of the copy. */
+  /** The id of the copy. */
   readonly id: string;
   readonly family: 'resource' | 'process-run';
   readonly source: string;
@@ -66,7 +66,7 @@ function readSource(session: Session, { family, source }: Copying): Promise<read
 
 interface Looked {
   readonly found: Source | undefined;
-  /** The namespaces alone. */
+  /** Only the namespaces. */
   readonly ground: Ground;
 }
 
@@ -103,7 +103,10 @@ async function copy(
   return insertNew(session, { id: copying.id, family, namespace, content: contentOf(family, fields), copiedFrom });
 }
 
-/** The body does not name the references of the source: it is the destination that cannot use them. */
+/**
+ * The body does not name the references of the source, so a fault is reported at the destination, which cannot use
+ * them.
+ */
 function toDestination(reference: Reference): Reference {
   return { ...reference, pointer: '/destination' };
 }

@@ -1,4 +1,4 @@
-// A new record of one of the four families that are made in a namespace.
+// Creates a record of one of the four families that live in a namespace.
 import { type Family, lineageOf, type NamespacePath } from '../../engine/index.js';
 import type { RecordFields } from '../api/dataset-schema.js';
 import { askedOf } from '../audit/event.js';

@@ -1,5 +1,5 @@
-// The events of commands: one for each that is done, written into the outbox in the same transaction. A replay does nothing; it is
-// recorded as what it is, a reading of the records that it shows.
+// The events of commands: one for each command that is done, written into the outbox in the same transaction. A replay
+// does nothing, so it is recorded as what it is: a reading of the records that it shows.
 import { cite } from '../audit/cite.js';
 import {
   type AccessAsked,
@@ -21,7 +21,7 @@ export interface Recorded {
   readonly shown: Shown;
 }
 
-/** `nextId` makes the events' own ids. */
+/** `nextId` makes ids for the events themselves. */
 export function commandEvent(asking: Asking, nextId: () => string, recorded: Recorded): AuditEvent {
   const { asked, operation, done, shown } = recorded;
   return makeEvent({
@@ -33,7 +33,7 @@ export function commandEvent(asking: Asking, nextId: () => string, recorded: Rec
   });
 }
 
-/** Of a record that a kept answer shows. */
+/** The event of showing a record from a kept answer. */
 export function replayEvent(asking: Asking, nextId: () => string, { family, namespace, id }: Done): AuditEvent {
   return makeEvent({
     ...partsOf(asking, nextId, askedOf(access(family, 'read', namespace))),

@@ -1,7 +1,7 @@
-// Runs the commands of one request, one or a batch, as one: decided under the policy that was pinned, done in one
-// transaction, decided again under the policy that is current before COMMIT, and answered only after the store has said
-// that it committed. With a key the answer is kept in the same transaction, and given to a repeated request, as far as
-// the policy then allows.
+// Runs the commands of one request, a single one or a batch, as a unit. They are decided under the pinned policy, done
+// in one transaction, and decided again under the policy that is current before COMMIT. They are answered only after
+// the store has committed. With a key, the answer is kept in the same transaction. A repeated request gets the kept
+// answer, as far as the policy then allows.
 import { type Instant, judgeAs, type ResolvedActor } from '../../engine/index.js';
 import type { Judged } from '../audit/cite.js';
 import type { AuditEvent } from '../audit/event.js';
@@ -42,18 +42,21 @@ export interface Asking {
   readonly actor: RequestActor;
   readonly at: Instant;
   readonly pinned: Under;
-  /** The policy that is in force when this is called. */
+  /** The policy in force at the time of the call. */
   readonly current: () => Under;
-  /** Says what is asked of a policy before it is decided: the audit log has it if nothing is done. */
+  /** Notes what a policy is asked before it decides: the audit log gets it even if nothing is done. */
   readonly judged: (judged: Judged) => void;
-  /** Aborted when nobody waits for the answer any more; what has begun is still finished. */
+  /** Aborted when nobody waits for the answer any more. Work that has begun is still finished. */
   readonly gone: AbortSignal;
 }
 
 export interface Order {
-  /** In the order in which they are done; `idOf` gives the id of what the command of that place makes. */
+  /**
+   * The commands in the order in which they are done. `idOf` gives the id of the record that the command at an index
+   * makes.
+   */
   readonly commands: (idOf: (index: number) => string | null) => readonly Command[];
-  /** Under which the answer is kept; null if none is. */
+  /** The key under which the answer is kept; null if it is not kept. */
   readonly key: AnswerKey | null;
 }
 
@@ -62,15 +65,15 @@ export interface Shown {
   readonly status: number;
   readonly json: string;
   readonly etag: string | null;
-  /** Of the record. */
+  /** The id of the record. */
   readonly id: string | null;
-  /** Whether the record is shown, and not only that there is one. */
+  /** Whether the record itself is shown, not only that it exists. */
   readonly isWhole: boolean;
 }
 
 export interface Executed {
   readonly shown: readonly Shown[];
-  /** Whether it is the answer to an earlier request with the same key. */
+  /** Whether this is the answer to an earlier request with the same key. */
   readonly replayed: boolean;
 }
 
@@ -78,7 +81,7 @@ export type Executor = (asking: Asking, order: Order) => Promise<Executed>;
 
 export interface ExecutorOptions {
   readonly db: Database;
-  /** Milliseconds for which answers are kept. */
+  /** How many milliseconds answers are kept. */
   readonly keepFor: number;
 }
 
@@ -102,7 +105,7 @@ export function makeExecutor({ db, keepFor }: ExecutorOptions): Executor {
 }
 
 /**
- * Whether the store aborted the transaction in favour of others, even when it was repeated (serialization_failure,
+ * Whether the store aborted the transaction in favour of others, even after it was repeated (serialization_failure,
  * deadlock_detected).
  */
 function isGivenUp(error: unknown): boolean {
@@ -123,7 +126,7 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
     rows: (statement) => db.read(statement, { signal: asking.gone, asker: asking.actor.id }),
     held: [],
   });
-  // A refused command takes no transaction and delays nobody.
+  // A refused command never opens a transaction, so it delays nobody.
   const authorized = await authorize(before, first);
   return db.write(
     async (writing) => {
@@ -131,7 +134,7 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
       const ran = await run(session, { first: authorized, others, order, keepFor, writing });
       const events = eventsOf(asking, tools, ran);
       if (events.length > 0) writing.run(recordStatement(events));
-      // Nothing is waited for between this and COMMIT.
+      // There must be no await between this and COMMIT.
       confirm(session, asking);
       return { shown: ran.done.map(({ shown }) => shown), replayed: ran.replayed };
     },
@@ -157,7 +160,8 @@ interface Ran {
 async function run(session: Judging, running: Running): Promise<Ran> {
   const { first, others, order, keepFor, writing } = running;
   const { key } = order;
-  // What is read together takes one trip to the store; of several commands nothing is locked out of order.
+  // Reads made together take one round trip to the store. With several commands this is not done, because records would
+  // be locked out of order.
   const [kept, looked] = await Promise.all([
     key === null ? null : findKept(session, key),
     others.length === 0 ? first.look(session) : null,
@@ -169,7 +173,7 @@ async function run(session: Judging, running: Running): Promise<Ran> {
   await lockInOrder(session, [first, ...others]);
   const recorded = [await perform(session, first, looked)];
   for (const command of others) recorded.push(await perform(session, await authorize(session, command), null));
-  // Comes after all other refusals: nothing of this is committed.
+  // This check comes after all other refusals. Nothing done here is committed.
   if (kept?.kind === 'kept') throw new ApiProblem('idempotency.key_reused');
   const done = recorded.map((one) => one.done);
   const bytes = done.reduce((sum, { json }) => sum + json.length, 0);
@@ -181,7 +185,7 @@ async function run(session: Judging, running: Running): Promise<Ran> {
   return { done: recorded, replayed: false };
 }
 
-/** Throws for what the actor may not do, and where it may not know of a record. */
+/** Throws if the actor may not do this, or may not know of the record. */
 async function authorize(session: Judging, command: Command): Promise<Authorized> {
   const prepared = await command.prepare(session);
   session.begin({ ...command, ...prepared });
@@ -204,7 +208,8 @@ interface Replaying extends Pick<Running, 'first' | 'order'> {
 }
 
 /**
- * The answer is given again to an actor who may still do the command; nothing is done. The first is authorized by now.
+ * Gives the answer again to an actor who may still do the commands; nothing is done. The first command is already
+ * authorized.
  */
 async function replay(session: Judging, { first, order, done }: Replaying): Promise<Ran> {
   const [, ...others] = order.commands((index) => done[index]?.id ?? null);
@@ -231,7 +236,7 @@ function show({ judge }: Session, { status, family, namespace, id, revision, jso
   return { status, json: JSON.stringify({ id, revision }), etag, id, isWhole: false };
 }
 
-/** What a rule is held for. */
+/** What a rule belongs to. */
 type Purpose = Pick<Authorized, 'operation' | 'record' | 'asked'>;
 
 interface Held {
@@ -240,7 +245,7 @@ interface Held {
 }
 
 interface Judging extends Session {
-  /** What is held from now on is of this command. */
+  /** Rules held from now on belong to this command. */
   readonly begin: (of: Purpose) => void;
   readonly held: readonly Held[];
 }
@@ -266,7 +271,7 @@ function sessionOf(
   return { actor, at, judge, rows: from.rows, templates, hold, begin, held };
 }
 
-/** Throws where the policy that is current by now refuses what the pinned one allowed. */
+/** Throws if the policy that is current by now refuses what the pinned one allowed. */
 function confirm({ held }: Judging, { at, pinned, current, judged }: Asking): void {
   const now = current();
   if (now.snapshot === pinned.snapshot) return;

@@ -1,7 +1,7 @@
-// Answers under their Idempotency-Keys. A key means something only together with who sent it and where: the actor, what
-// its credential carries, the method and the path. Of several requests with one key the first to get its lock is done;
-// a request that comes while it runs is refused, and a later one gets its answer. An answer is stored in the
-// transaction that it describes.
+// Answers under their Idempotency-Keys. A key has a meaning only together with who sent it and where: the actor, what
+// its credential carries, the method and the path. Of several requests with one key, the first to get the key's lock is
+// done. A request that comes while that one runs is refused, and a later one gets its answer. An answer is stored in
+// the transaction that it describes.
 import { hash } from 'node:crypto';
 import { formatInstant, instantOf, type Instant } from '../../engine/index.js';
 import type { RequestActor } from '../auth/request-actor.js';
@@ -12,9 +12,9 @@ import { COMMAND_LIMITS } from '../limits/records.js';
 import type { Done, Session } from './command.js';
 
 export interface AnswerKey {
-  /** Names the key of this actor with this credential on this route. */
+  /** Identifies the key of this actor with this credential on this route. */
   readonly owner: string;
-  /** Of the body: equal for equal JSON values, however they are written (RFC 8785). */
+  /** The digest of the body: equal for equal JSON values, however they are written (RFC 8785). */
   readonly fingerprint: string;
 }
 
@@ -40,7 +40,7 @@ function digest(value: unknown): string {
 }
 
 export type Kept =
-  /** It is locked until the end of the transaction; nobody has used it, or the answer has expired. */
+  /** The key is locked until the end of the transaction. Nobody has used it, or its answer has expired. */
   | { readonly kind: 'free'; readonly expired: boolean }
   | { readonly kind: 'taken' }
   | { readonly kind: 'kept'; readonly fingerprint: string; readonly done: readonly Done[] };
@@ -63,7 +63,7 @@ export async function findKept(session: Session, { owner }: AnswerKey): Promise<
   return free ? { kind: 'free', expired } : { kind: 'taken' };
 }
 
-/** Written by `keep` and nobody else. */
+/** Only `keep` writes these. */
 function readDone(answers: string): readonly Done[] {
   const done: unknown = JSON.parse(answers);
   if (!isDone(done)) throw new TypeError('a kept answer that is none');
@@ -79,11 +79,11 @@ export interface Keeping {
   readonly done: readonly Done[];
   /** Milliseconds. */
   readonly keepFor: number;
-  /** Whether there is an answer under the key that has expired. */
+  /** Whether the key has an answer that has expired. */
   readonly expired: boolean;
 }
 
-/** Statements that keep the answer. They fail with `isOvertaken` if another request with the key was faster after all. */
+/** Statements that keep the answer. They fail with `isOvertaken` if another request with the key was faster. */
 export function keep({ owner, fingerprint }: AnswerKey, keeping: Keeping): readonly Fragment[] {
   const { at, done, keepFor, expired } = keeping;
   const now = sql`${formatInstant(at)}::timestamptz`;
@@ -97,12 +97,12 @@ export function keep({ owner, fingerprint }: AnswerKey, keeping: Keeping): reado
   return [sql`DELETE FROM kept_answers WHERE owner = ${owner}::text AND kept_until <= ${now}`, kept];
 }
 
-/** Two answers under one key: there was none when this one looked, and there is one now. */
+/** Another request has stored an answer under the key since this request found none. */
 export function isOvertaken(error: unknown): boolean {
   return violates(error, 'kept_answers_pkey');
 }
 
-/** As long as there are instants. */
+/** A later instant, but no later than the last one. */
 function laterBy(at: Instant, milliseconds: number): Instant {
   return instantOf(Math.min(at + milliseconds, LAST));
 }

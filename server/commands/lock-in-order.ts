@@ -1,5 +1,5 @@
-// Locks of a batch in one order, whatever the order of its commands: two batches that change the same records come one after the
-// other, and none has to be given up for the other.
+// Locks the records of a batch in a fixed order, whatever the order of its commands. So of two batches that change the
+// same records, one waits for the other, and neither has to be aborted.
 import { canonicalize, FAMILIES } from '../../engine/index.js';
 import { isRecordId } from '../api/record-schema.js';
 import { sql } from '../db/sql.js';
@@ -7,7 +7,10 @@ import { storedPath } from '../db/tables.js';
 import type { Command, Session } from './command.js';
 import { access } from './rules.js';
 
-/** An actor who may not write a record delays nobody who may; its command is refused when its turn comes. */
+/**
+ * Only records that the actor may write are locked, so other actors do not wait for it. A command on any other record
+ * is refused when its turn comes.
+ */
 export async function lockInOrder(session: Session, commands: readonly Command[]): Promise<void> {
   const touched = commands.flatMap(({ touches }) => (touches === undefined ? [] : [touches]));
   if (touched.length < 2) return;

@@ -1,4 +1,4 @@
-// Ensures that a namespace exists with this content. If it does not exist it is created, below a namespace that does.
+// Ensures that a namespace exists with this content. If it does not exist, it is created below an existing namespace.
 import { lineageOf, type NamespacePath, type Request } from '../../engine/index.js';
 import type { RecordFields } from '../api/dataset-schema.js';
 import { askedOf } from '../audit/event.js';
@@ -59,7 +59,7 @@ async function put(session: Session, putting: Putting, isTold: boolean): Promise
 }
 
 interface FoundPut {
-  /** Whether it has this very content. */
+  /** Whether it already has exactly this content. */
   readonly same: boolean;
 }
 

@@ -1,4 +1,4 @@
-// Ids of records that commands make: UUIDs of version 7 (RFC 9562), whose order is about that of their making.
+// Ids of records that commands make: UUIDs of version 7 (RFC 9562), which roughly sort by when they were made.
 import { randomBytes } from 'node:crypto';
 import type { Instant } from '../../engine/index.js';
 

@@ -14,13 +14,16 @@ import type { Judge, Session } from './command.js';
 import { mayRead } from './rules.js';
 import type { Found, Ground } from './stored.js';
 
-/** The namespace and all above it, of which `ground` has those that are there, take new records. */
+/** Checks that the namespace and all above it accept new records. `ground` has those of them that exist. */
 export function assertOpen({ namespaces }: Ground, namespace: NamespacePath): void {
   if (!namespaces.has(namespace)) throw new ApiProblem('namespace.not_found');
   for (const { archived } of namespaces.values()) if (archived) throw new ApiProblem('record.archived');
 }
 
-/** Records of `namespace` may refer to all of them: absent, archived, elsewhere and invisible are one. */
+/**
+ * Holds that records of `namespace` may refer to all of these. A record that is absent, archived, elsewhere or
+ * invisible gets the same refusal.
+ */
 export function holdReferences(
   session: Session,
   references: readonly Reference[],
@@ -44,17 +47,17 @@ function mayReferTo(
   { family, namespace }: Reference & { readonly namespace: NamespacePath },
   found: Found | undefined,
 ): boolean {
-  // Asked also where there is nothing, so that it takes as long.
+  // Asked even if there is no record, so that it takes the same time.
   const target = found?.namespace ?? namespace;
   const verdict = judge({ kind: 'access', scope: `${family}:read`, context: namespace, target });
   return found !== undefined && found.family === familyCode(family) && !found.archived && verdict === 'allow';
 }
 
 export interface Judged {
-  /** Of the record. */
+  /** The family of the record. */
   readonly family: Family;
   readonly value: unknown;
-  /** Where the body speaks of the template; empty if it does not. */
+  /** Where the body names the template; empty if it does not. */
   readonly pointer: string;
 }
 
@@ -82,7 +85,7 @@ export async function judgeByTemplate(
   );
 }
 
-/** By revision: whatever changes a template raises it. */
+/** By revision, because every change of a template raises it. */
 async function templateOf(session: Session, { id, revision }: Found): Promise<TemplateResult | null> {
   const name = `${id} ${String(revision)}`;
   const known = session.templates.get(name);
@@ -96,7 +99,7 @@ async function templateOf(session: Session, { id, revision }: Found): Promise<Te
   return template;
 }
 
-/** A new template's own schema can be used. */
+/** Throws if the schema of a new template cannot be used. */
 export function assertUsable(schema: object): void {
   const template = readTemplate(schema);
   if (template.ok) return;
@@ -104,7 +107,7 @@ export function assertUsable(schema: object): void {
   throw refused('record.invalid', [{ pointer: `/schema${pointer}`, message }]);
 }
 
-/** A record is no larger than one of a dataset may be. */
+/** Throws if a record is larger than a dataset's records may be. */
 export function assertRoom(...documents: readonly unknown[]): void {
   const bytes = Buffer.byteLength(JSON.stringify(documents));
   if (bytes > LOAD_LIMITS.lineBytes || isTooLarge(bytes, documents)) throw new ApiProblem('request.too_large');

@@ -1,5 +1,6 @@
-// What the policy has to allow, as rules that hold now and again before COMMIT. A denial is answered as documented: by
-// path 403 with the step; by id the same 404 as for a missing record, if the actor may neither read nor write it.
+// What the policy must allow, as rules that hold now and again before COMMIT. A denial is answered as documented. By
+// path it is 403 with the step. By id it is the same 404 as for a missing record, if the actor may neither read nor
+// write it.
 import {
   type AccessStep,
   canonicalize,
@@ -14,7 +15,7 @@ import { ApiProblem } from '../problem.js';
 import { locateStatement } from '../query/find-record.js';
 import type { Judge, Prepared, Rule, Session } from './command.js';
 
-/** An access to what is in the namespace, from there. */
+/** An access to something in the namespace, with the namespace as context. */
 export function access(family: Family, action: 'read' | 'write', namespace: NamespacePath): Request {
   return { kind: 'access', scope: `${family}:${action}`, context: namespace, target: namespace };
 }
@@ -23,7 +24,7 @@ export function mayRead(judge: Judge, family: Family, namespace: NamespacePath):
   return judge(access(family, 'read', namespace)) === 'allow';
 }
 
-/** 403, with the step at which the request fails. */
+/** Refuses with 403 and the step at which the request fails. */
 export function mustAllow(request: Request): Rule {
   return (judge) => {
     const verdict = judge(request);
@@ -34,7 +35,7 @@ export function mustAllow(request: Request): Rule {
 /** A record that is changed in place. `namespace` is null if there is no such record. */
 export function mustWriteRecord(family: Family, namespace: NamespacePath | null): Rule {
   return (judge) => {
-    // Decided also where there is nothing, so that it takes as long.
+    // Decided even if there is no record, so that it takes the same time.
     const write = judge(access(family, 'write', namespace ?? ROOT));
     const read = judge(access(family, 'read', namespace ?? ROOT));
     if (namespace === null) throw notFound('no record of the family');
@@ -49,7 +50,7 @@ export interface Sides {
   readonly destination: NamespacePath;
 }
 
-/** Read at the source, then write at the destination: the first is never enough for the second. */
+/** Read at the source, then write at the destination. Being allowed the first never implies the second. */
 export function mustCopy(family: Family, { source, destination }: Sides): Rule {
   return (judge) => {
     const read = judge(access(family, 'read', source ?? ROOT));
@@ -65,7 +66,7 @@ function causeOf(verdict: Exclude<Verdict, 'allow'>): AccessStep {
   return verdict;
 }
 
-/** Where the record of that id is, and nothing else of it; null if there is none of the family. */
+/** The namespace of the record with that id, and nothing else about it; null if the family has no such record. */
 export async function locate(session: Session, family: Family, id: string): Promise<NamespacePath | null> {
   if (!isRecordId(id)) throw notFound('no id');
   const [row] = await session.rows<{ readonly path: string | null }>(locateStatement({ family, id }));
@@ -73,12 +74,12 @@ export async function locate(session: Session, family: Family, id: string): Prom
   return stored.ok ? stored.path : null;
 }
 
-/** For a command on a missing record, which its rule refuses. */
+/** For a command on a missing record. Its rule refuses it. */
 export function nothingThere(rule: Rule): Prepared {
   return { asked: null, rule, look: () => Promise.reject(notFound('no record of the family')) };
 }
 
-/** `reason` is for the log alone. */
+/** `reason` is only for the log. */
 export function notFound(reason: string): ApiProblem {
   return new ApiProblem('record.not_found', { reason });
 }

@@ -1,5 +1,5 @@
-// The statements of commands on single records. The answer has the record's JSON as everywhere (query/projection.ts),
-// and every change raises its revision.
+// The statements of commands on single records. The answer has the record's JSON in the usual form
+// (query/projection.ts), and every change raises the record's revision.
 import { canonicalize, type Family, formatInstant, type Instant, type NamespacePath } from '../../engine/index.js';
 import { join, sql, type Fragment } from '../db/sql.js';
 import { familyCode, storedPath } from '../db/tables.js';
@@ -21,7 +21,7 @@ export interface NewRecord {
   readonly copiedFrom: string | null;
 }
 
-/** Null if a namespace of that path is there. */
+/** Null if a namespace with that path already exists. */
 export async function insertRecord(session: Session, record: NewRecord): Promise<Written | null> {
   const { id, family, namespace, content, copiedFrom } = record;
   const at = instant(session.at);
@@ -38,14 +38,14 @@ export async function insertRecord(session: Session, record: NewRecord): Promise
   return row ?? null;
 }
 
-/** A record that waits for nobody else while it is changed. */
+/** A record that nobody else can change for now. */
 export interface LockedRecord {
   readonly id: string;
   readonly path: string;
   readonly revision: number;
   readonly archived: boolean;
   readonly template: string | null;
-  /** These only where they are asked for. */
+  /** Only present if they were asked for. */
   readonly properties?: unknown;
   readonly parameters?: unknown;
   readonly resources?: unknown;
@@ -53,7 +53,7 @@ export interface LockedRecord {
 
 const LOCKED = sql`x.id, x.path, x.revision, x.archived_at IS NOT NULL AS archived, x.template`;
 
-/** `documents` are columns. */
+/** `documents` are additional columns to read. */
 export async function lockRecord(
   session: Session,
   which: Fragment,
@@ -73,7 +73,7 @@ export function byPath(namespace: NamespacePath): Fragment {
   return sql`x.family = 0 AND x.path = ${storedPath(namespace)}::text`;
 }
 
-/** What stands in a record of ours, `namespace` as it was decided. */
+/** Where a record of ours is: the namespace is the one that was decided. */
 export interface Place {
   readonly family: Family;
   readonly namespace: NamespacePath;
@@ -85,7 +85,7 @@ export async function updateRecord(
   { id, family, namespace }: Place & { readonly id: string },
   assignments: readonly Fragment[],
 ): Promise<Done> {
-  // The clock of a gateway may stand behind that of another.
+  // The clock of this gateway may be behind that of another.
   const always = sql`revision = x.revision + 1, updated_at = GREATEST(x.updated_at, ${instant(session.at)}), implied = false`;
   const [row] = await session.rows<Written>(
     sql`UPDATE records AS x SET ${join([...assignments, always], ', ')} WHERE ${byId(family, id)}
@@ -95,7 +95,7 @@ export async function updateRecord(
   return { status: 200, family, namespace, ...row, untold: 'record' };
 }
 
-/** The record as it is. */
+/** The record in its present state. */
 export async function readRecord(session: Session, { family, namespace }: Place, which: Fragment): Promise<Done> {
   const [row] = await session.rows<Written>(
     sql`SELECT x.id, x.revision, ${recordJson(family, null)} AS json FROM records AS x WHERE ${which}`,
@@ -104,7 +104,7 @@ export async function readRecord(session: Session, { family, namespace }: Place,
   return { status: 200, family, namespace, ...row, untold: 'record' };
 }
 
-/** A record that others refer to, or that takes new ones below it. */
+/** A record that other records refer to, or a namespace above a new record. */
 export interface Found {
   readonly id: string;
   readonly family: number;
@@ -123,7 +123,7 @@ export interface Ground {
   readonly records: ReadonlyMap<string, Found>;
 }
 
-/** Everything that a command stands on, in one statement. */
+/** Reads everything that a command depends on in one statement. */
 export async function readGround(session: Session, { namespaces, ids }: Wanted): Promise<Ground> {
   const columns = sql`x.id, x.family, x.path, x.archived_at IS NOT NULL AS archived, x.revision FROM records AS x`;
   const rows = await session.rows<Omit<Found, 'namespace'> & { readonly path: string; readonly above: boolean }>(
@@ -133,7 +133,7 @@ export async function readGround(session: Session, { namespaces, ids }: Wanted):
   const above = new Map<NamespacePath, Found>();
   const records = new Map<string, Found>();
   for (const { path, above: isAbove, ...row } of rows) {
-    // An invalid stored path is not a place that anybody may refer to.
+    // Nobody may refer to a place with an invalid stored path.
     const stored = canonicalize(path);
     if (!stored.ok) continue;
     const found = { ...row, namespace: stored.path };

@@ -1,5 +1,6 @@
-// The Express app of one door: the declared routes, one entry for each path, and nothing else. Express finds the path and catches
-// what it cannot read; everything after that is pipeline.ts. It takes the messages of a listener, or anything that is as much.
+// The Express app of one door: one entry for each path of the declared routes, and nothing else. Express finds the path
+// and catches what it cannot read; everything after that is pipeline.ts. The app takes the messages of a listener, or
+// objects that act like them.
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express';
 import type { Incoming, Outgoing, Outlet } from './message.js';
 import { pathTemplate } from './path-template.js';
@@ -8,7 +9,7 @@ import type { Route } from './route.js';
 
 export interface App {
   readonly express: Express;
-  /** Takes one request to its answer. Express notes on both what it finds. */
+  /** Takes one request to its answer. Express attaches properties of its own to both arguments. */
   readonly take: (incoming: Incoming, outlet: Outlet) => void;
 }
 
@@ -26,23 +27,23 @@ export function makeApp(routes: readonly Route[], door: Door): App {
     app.all(pathTemplate(path).pattern, (request, response) => answer(found, request, response));
   }
   app.use((request, response) => answer(null, request, response));
-  // Express knows an error handler by its four parameters.
+  // Express recognizes an error handler by its four parameters.
   const onError: ErrorRequestHandler = (error: unknown, request, response, _next) => {
     outletOf(response).deliver(refuseUnroutable(door, incomingOf(request), error));
   };
   app.use(onError);
   const take = (incoming: Incoming, outlet: Outlet): void => {
-    // For a target of which Express can read no path at all.
+    // For a target in which Express cannot find any path.
     const onUnread = (error: unknown): void => {
       outlet.deliver(refuseUnroutable(door, incoming, error));
     };
-    // Its types know of Node's own messages alone.
+    // Express's types only accept Node's own messages.
     Reflect.apply(app, undefined, [incoming, outlet, onUnread]);
   };
   return { express: app, take };
 }
 
-/** Handles one request without a socket: the caller has the answer at once. */
+/** Handles one request without a socket. The caller has the whole answer at once, so it counts as taken. */
 export async function handle(app: App, incoming: Incoming): Promise<Outgoing> {
   const outgoing = await new Promise<Outgoing>((resolve) => {
     app.take({ ...incoming }, { deliver: resolve });
@@ -52,8 +53,8 @@ export async function handle(app: App, incoming: Incoming): Promise<Outgoing> {
 }
 
 /**
- * Those without an open part first, as they are found soonest. Then the longer ones: what a path goes on with after a namespace may also
- * be the end of that namespace.
+ * Paths without an open part come first, as they are found soonest. Longer ones come before shorter ones: what follows
+ * a namespace in one path could also be the end of the namespace in another.
  */
 function byPath(routes: readonly Route[]): readonly (readonly [string, RoutesOfPath])[] {
   const paths = new Map<string, Map<string, Route>>();

@@ -1,22 +1,23 @@
-// Credentials that were never right, by address: no more of them are looked up at once than may still fail. So however many arrive
-// together, as many look-ups are in vain as the limit allows, and those that are right do not wait for long.
+// Limits look-ups of credentials that have never been valid, by address. No more look-ups run at once than may still
+// fail. So however many requests arrive together, no more look-ups fail than the limit allows, and valid credentials do
+// not wait for long.
 import { type RateLimiter, tooMany } from './rate-limit.js';
 
 export interface Attempts {
   /**
-   * Does the work when there is room for its failure, which the work itself counts in `failures`. Rejects with `limit.rate` (429)
-   * where there is none, or as the work does.
+   * Does the work when there is room for it to fail. The work counts its failure in `failures` itself. Rejects with
+   * `limit.rate` (429) if there is no room, or as the work does.
    */
   readonly attempt: <T>(address: string, work: () => Promise<T>) => Promise<T>;
 }
 
 interface UnderWay {
   count: number;
-  /** Those who wait for one of them to end. */
+  /** Wakes the requests that wait for a look-up to end. */
   waiting: (() => void)[];
 }
 
-/** `spare` is asked of an address that has no failures left: a few of its credentials are still looked up. */
+/** If an address has no failures left, `spare` still lets a few of its credentials be looked up. */
 export function makeAttempts({ failures, spare }: { failures: RateLimiter; spare: RateLimiter }): Attempts {
   const addresses = new Map<string, UnderWay>();
   const enter = async (address: string): Promise<UnderWay> => {

@@ -1,11 +1,12 @@
-// The address that a request comes from: of the connection, unless that is a proxy which the settings name. Then it is the last one in
-// `X-Forwarded-For` that is not such a proxy's: whatever stands before it anybody could have written.
+// The address that a request comes from. It is the address of the connection, unless that is a proxy which the settings
+// name. Then it is the last address in `X-Forwarded-For` that is not such a proxy: anybody could have written the
+// entries before it.
 import { BlockList, isIP } from 'node:net';
 
-/** `forwarded` is the value of `X-Forwarded-For`, several of them joined. */
+/** `forwarded` is the value of `X-Forwarded-For`. Several such headers are joined. */
 export type ClientAddress = (peer: string | null, forwarded: string | undefined) => string | null;
 
-/** The `proxies` are addresses, or networks such as `10.0.0.0/8`; nobody is believed where there are none. */
+/** The `proxies` are addresses, or networks such as `10.0.0.0/8`. Without any, `X-Forwarded-For` is ignored. */
 export function makeClientAddress(proxies: readonly string[]): ClientAddress {
   if (proxies.length === 0) return (peer) => peer;
   const trusted = new BlockList();
@@ -36,7 +37,10 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 4 ? 'ipv4' : 'ipv6';
 }
 
-/** Without a port, brackets or the zone of a link; IPv4 in IPv6 as IPv4. Null for anything that is not an address. */
+/**
+ * Removes the port, brackets and the zone of a link, and turns IPv4 in IPv6 into IPv4. Null for anything that is not an
+ * address.
+ */
 function plainAddress(text: string): string | null {
   const bare =
     /^\[([^\]]+)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/.exec(text)?.[1] ?? text;

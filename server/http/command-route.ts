@@ -1,5 +1,5 @@
-// Routes of commands. Each says how a request of it becomes a command; the route of batches reads its commands by the same values, so
-// what may be sent alone and what may stand in a batch are one.
+// Routes of commands. Each says how a request becomes a command. The route of batches reads its commands with the same
+// routes, so a batch accepts exactly the commands that can be sent alone.
 import type { ObjectSchema } from '../api/body-shape.js';
 import type { Asking, Executed, Executor, Shown, Under } from '../commands/execute.js';
 import type { Command } from '../commands/command.js';
@@ -8,28 +8,28 @@ import { newRecordId } from '../commands/record-id.js';
 import { pathTemplate } from './path-template.js';
 import type { ActorCall, ActorRoute, BodyInput, NamedHeader, Told } from './route.js';
 
-/** What a request says of the command that it asks for. */
+/** What a request says about the command that it asks for. */
 export interface Said<Value> {
   /** What stands for `{id}` or `{path}`. */
   readonly part: string;
   readonly body: Value;
   /** Empty if the route takes none. */
   readonly ifMatch: string;
-  /** For what the command makes. */
+  /** The id for the record that the command makes, if it makes one. */
   readonly newId: string;
 }
 
 interface CommandRouteParts<Value> extends Told {
-  /** Who sends one of these names what is changed, or what is made once. */
+  /** The header that makes a change conditional or a creation safe to repeat. */
   readonly header?: NamedHeader;
   readonly body: BodyInput<Value>;
-  /** Throws a problem (400, 404) for what no policy and no store is needed for. */
+  /** Throws a problem (400, 404) for faults that show without a policy or a store. */
   readonly commandOf: (said: Said<Value>) => Command;
 }
 
 /** A route whose commands may stand in batches. */
 export interface CommandRoute extends ActorRoute {
-  /** What the path leaves open, or null if it is another's. */
+  /** The open part of a path, or null if the path belongs to another route. */
   readonly partOf: (path: string) => string | null;
   readonly header: NamedHeader | null;
   readonly bodySchema: ObjectSchema;
@@ -68,7 +68,7 @@ export function commandRoute<Value>(execute: Executor, route: CommandRouteParts<
   };
 }
 
-/** The key that a request names, of routes that take one. */
+/** The idempotency key of a request, if its route takes one and the request has it. */
 export function keyOf({ actor, path, headers, body }: ActorCall, method: string): ReturnType<typeof answerKey> | null {
   const key = headers.get('idempotency-key');
   return key === undefined ? null : answerKey(actor, { key, method, path, body });
@@ -80,7 +80,7 @@ export function askingOf(call: ActorCall): Asking {
   return { requestId, actor, at, pinned, current: call.current, judged, gone };
 }
 
-/** Of answers that were kept. */
+/** Marks an answer that was kept from an earlier request with the same key. */
 export function replayHeader({ replayed }: Executed): readonly string[] {
   return replayed ? ['Idempotency-Replayed', 'true'] : [];
 }

@@ -1,5 +1,6 @@
-// One connection of a listener: who is at the other end, whether they are still there, and what has gone wrong with what they
-// send. Its requests share it, since what happens to it happens to all of them.
+// One connection of a listener: who is at the other end, whether they are still there, and what went wrong with their
+// input. All requests of the connection share this object, because what happens to the connection happens to all of
+// them.
 import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
@@ -10,15 +11,15 @@ export class Connection implements Peer {
   readonly address: string | null;
   readonly certificate: X509Certificate | null;
   readonly certificateFault: string | null;
-  /** Told of a fault while it reads a body. */
+  /** Whoever reads a body now. It is told of a fault. */
   reader: ((problem: ApiProblem) => void) | null = null;
   /** Bytes of answers that the client has yet to read. */
   unread = 0;
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
-  /** What is to be called for each answer that is still to be read. */
+  /** One callback for each answer that the client has yet to read. */
   readonly #untaken = new Set<() => void>();
-  /** Made when somebody asks, once for all requests that come on the connection. */
+  /** Made on first use, and shared by all requests on the connection. */
   #gone: AbortController | null = null;
   #fault: ApiProblem | null = null;
 
@@ -27,7 +28,8 @@ export class Connection implements Peer {
     this.#options = options;
     this.address = socket.remoteAddress ?? null;
     const presented = socket instanceof TLSSocket ? (socket.getPeerX509Certificate() ?? null) : null;
-    // Only a certificate says something: OpenSSL also calls a client without one authorized that takes up a session again.
+    // `authorized` means nothing without a certificate: OpenSSL also sets it for a client without one that resumes a
+    // session.
     const isVerified = socket instanceof TLSSocket && socket.authorized;
     this.certificate = isVerified ? presented : null;
     this.certificateFault = presented === null || isVerified ? null : faultOf(socket);
@@ -43,19 +45,19 @@ export class Connection implements Peer {
     return this.#gone.signal;
   }
 
-  /** Why nothing more can be read from it, if so. */
+  /** Why nothing more can be read from the connection; null if it can. */
   get fault(): ApiProblem | null {
     return this.#fault;
   }
 
-  /** Whether the answer that goes out now ends it. */
+  /** Whether the connection ends with the answer that goes out now. */
   get isLast(): boolean {
     return this.#fault !== null || this.#options.isLeaving();
   }
 
   /**
-   * An answer of so many bytes is on its way: `taken` is called when the client has it or never will. Where nothing of it is
-   * taken for some time, the connection ends. Returns what is to be called when it has left.
+   * Counts an answer of `bytes` that is on its way. Calls `taken` once the client has the answer or never will. If the
+   * client takes nothing for some time, the connection ends. Returns what to call once the answer has left.
    */
   awaitReader(bytes: number, taken: () => void): () => void {
     this.unread += bytes;
@@ -69,7 +71,7 @@ export class Connection implements Peer {
     return onTaken;
   }
 
-  /** Nothing more can be read from it: readers of a body are told, now or when they begin. */
+  /** Nothing more can be read from the connection. Whoever reads a body is told, now or on starting to read. */
   fail(problem: ApiProblem): void {
     this.#fault ??= problem;
     this.reader?.(this.#fault);
@@ -87,12 +89,12 @@ const CONNECTIONS = new WeakMap<Socket, Connection>();
 
 /** Such as `CERT_HAS_EXPIRED`. */
 function faultOf(socket: Socket): string {
-  // Node's types call it an error; it is the code alone.
+  // Node's types call it an error, but it is only the code.
   const fault: unknown = 'authorizationError' in socket ? socket.authorizationError : null;
   return typeof fault === 'string' ? fault : 'not verified';
 }
 
-/** To be called once, when the connection is accepted. */
+/** Call this once, when the connection is accepted. */
 export function openConnection(socket: Socket, options: ConnectionOptions): void {
   CONNECTIONS.set(socket, new Connection(socket, options));
 }
@@ -103,7 +105,7 @@ export function connectionOf(socket: Socket): Connection {
   return connection;
 }
 
-/** Null for a client that has not got as far as a connection: one that failed to greet under TLS. */
+/** Null for a client that never got a connection, because its TLS handshake failed. */
 export function findConnection(socket: Socket): Connection | null {
   return CONNECTIONS.get(socket) ?? null;
 }

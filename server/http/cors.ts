@@ -1,27 +1,30 @@
-// Web pages of other origins (CORS): those that the settings name may send requests with a credential in `Authorization` and read
-// the answers. Cookies mean nothing here, so no answer allows them; no origin stands for all.
+// Web pages of other origins (CORS). Only origins that the settings name may send requests with a credential in
+// `Authorization` and read the answers. Cookies mean nothing here, so no answer allows them. There is no wildcard for
+// all origins.
 
 export interface Cors {
-  /** Headers of an answer to a request from this origin, or from none. */
+  /** Headers of an answer to a request from this origin, or to one without an origin. */
   readonly headersFor: (origin: string | undefined) => readonly string[];
-  /** Headers of the answer to a browser that asks first; null if it does not ask, or asks for an origin that may not. */
+  /**
+   * Headers of the answer to a preflight; null if the request is not one, or comes from an origin that is not allowed.
+   */
   readonly preflightFor: (asked: Preflight, methods: Iterable<string>) => readonly string[] | null;
 }
 
 export interface Preflight {
   readonly method: string | undefined;
   readonly origin: string | undefined;
-  /** Of `Access-Control-Request-Method`. */
+  /** The value of `Access-Control-Request-Method`. */
   readonly wanted: string | undefined;
 }
 
-/** No origin asks, and no header is sent. */
+/** Allows no origin and sends no header. */
 export const NO_CORS: Cors = Object.freeze({ headersFor: () => [], preflightFor: () => null });
 
 const SENT = 'authorization, content-type, if-match, idempotency-key, x-request-id';
 const READ =
   'Bailiwick-Snapshot, X-Request-Id, ETag, Location, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate';
-/** Seconds for which a browser need not ask again. */
+/** How many seconds a browser may remember a preflight. */
 const MAX_AGE = '600';
 
 export function makeCors(origins: readonly string[]): Cors {

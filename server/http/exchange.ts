@@ -1,5 +1,5 @@
-// One request on its way to an answer: what is known of it as the work goes on, and the answers that it can end in. Each of
-// them, also a refusal, carries the policy's digest, a request id and the headers that keep it out of caches.
+// One request on its way to an answer: what is known about it so far, and the answers that it can end in. Every answer,
+// including a refusal, carries the policy's digest, a request id and the headers that keep it out of caches.
 import type { Instant } from '../../engine/index.js';
 import type { Judged } from '../audit/cite.js';
 import type { AdminActor } from '../auth/admin-actor.js';
@@ -14,41 +14,41 @@ import type { Route } from './route.js';
 export interface Exchange {
   readonly incoming: Incoming;
   readonly headers: Headers;
-  /** Made here. What the gateway does for the request is done under this one. */
+  /** Made by the gateway. Everything done for the request is logged and recorded under this id. */
   readonly requestId: string;
-  /** The client's own, where it is a valid one: its answer bears it. */
+  /** The client's own id, if it sent a valid one. The answer bears it. */
   readonly clientId: string | null;
-  /** Its part of the trace that it belongs to. */
+  /** Its span in the trace that it belongs to. */
   readonly span: Span;
-  /** The clock, read once. */
+  /** The time of the request. The clock is read only once. */
   readonly at: Instant;
-  /** Where it comes from; null for a Unix socket, and where there is no socket at all. */
+  /** The client's address; null for a Unix socket, or if there is no socket at all. */
   readonly address: string | null;
-  /** What is still left of the limits that it was counted against. */
+  /** What is left of each limit that the request counted against. */
   readonly quotas: Quota[];
-  /** For durations, in milliseconds. */
+  /** In milliseconds of the process, for durations. */
   readonly startedAt: number;
-  /** Who was authenticated, once somebody was. */
+  /** The authenticated actor; null until there is one. */
   actor: RequestActor | AdminActor | null;
-  /** Ends the turn of its actor, while it is at work. */
+  /** Ends the actor's turn; null unless the request is being worked on. */
   leave: (() => void) | null;
-  /** The policy once it is pinned; nothing replaces it then. */
+  /** The pinned policy; null until it is pinned, and never replaced after that. */
   active: Active | null;
-  /** What was asked of the policy, once it was: for the audit log. */
+  /** What the policy was asked, for the audit log; null until then. */
   judged: Judged | null;
-  /** Of a request to read, once it was decided: for the metrics. */
+  /** When a read was decided, for the metrics; null until then. */
   decided: DecisionTimes | null;
-  /** Of its path and method, once that is known. */
+  /** The route of its path and method; null until it is known. */
   route: Route | null;
 }
 
-/** When a decision was begun and when it was made, in milliseconds of the process. */
+/** When a decision began and when it ended, in milliseconds of the process. */
 export interface DecisionTimes {
   readonly began: number;
   readonly ended: number;
 }
 
-/** So many requests a second, and how many may go on now. */
+/** A limit in requests a second, and how many more may be sent now. */
 export interface Quota {
   readonly policy: string;
   readonly quota: number;
@@ -59,9 +59,9 @@ export interface Quota {
 export interface Answer {
   readonly status: number;
   readonly json: string;
-  /** Beside the usual: name, value, name, value. */
+  /** In addition to the usual headers: name, value, name, value. */
   readonly headers?: readonly string[];
-  /** How many records it shows, and the digest of the visible set that they are of, for the audit log. */
+  /** For the audit log: how many records the answer shows, and the digest of the visible set that they come from. */
   readonly shown?: { readonly items: number; readonly visibility?: string };
 }
 
@@ -71,11 +71,11 @@ export interface Page {
   readonly html: string;
 }
 
-/** For programs that read another format than JSON. */
+/** For programs that read a format other than JSON. */
 export interface PlainText {
   readonly status: number;
   readonly text: string;
-  /** The whole `Content-Type`. */
+  /** The complete `Content-Type`. */
   readonly type: string;
 }
 
@@ -87,7 +87,7 @@ export function clientIdOf(headers: Headers): string | null {
   return given !== undefined && CLIENT_REQUEST_ID.test(given) ? given : null;
 }
 
-/** An answer that nobody is accountable for yet. */
+/** An answer that is not yet counted against anybody. */
 export type Reply = Omit<Outgoing, 'taken'>;
 
 export function toReply(exchange: Exchange, answer: Answer | Page | PlainText, currentDigest: string): Reply {
@@ -106,10 +106,10 @@ export function toReply(exchange: Exchange, answer: Answer | Page | PlainText, c
       );
 }
 
-/** A page loads nothing and runs nothing, whatever should ever get into it. */
+/** Keeps a page from loading or running anything, whatever its text might contain. */
 const PAGE_HEADERS = Object.freeze(['Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'"]);
 
-/** To a browser that asks what a web page may send. */
+/** Answers a browser's preflight. */
 export function toPreflight({ clientId, requestId }: Exchange, headers: readonly string[], digest: string): Reply {
   return { status: 204, headers: [...answerHeaders(digest, clientId ?? requestId), ...headers], text: '', bytes: 0 };
 }
@@ -131,7 +131,9 @@ export function toRefusal(exchange: Exchange, problem: ApiProblem, currentDigest
 
 export const PROBLEM_TYPE = 'application/problem+json';
 
-/** RFC 9457, with nothing in it but the fixed text of the code and what the problem says may be shown. */
+/**
+ * The body of a problem (RFC 9457). It holds only the fixed text of the code and what the problem says may be shown.
+ */
 export function problemText(problem: ApiProblem, requestId: string): string {
   const { step, because, errors, retryAfter, command } = problem.detail;
   return JSON.stringify({
@@ -148,7 +150,7 @@ export function problemText(problem: ApiProblem, requestId: string): string {
   });
 }
 
-/** Where there are limits; a refusal for one of them says by itself which. */
+/** The remaining quotas, if there are limits. A refusal for a limit names that limit in headers of its own. */
 function quotaHeaders(quotas: readonly Quota[]): readonly string[] {
   if (quotas.length === 0) return [];
   const policies = quotas.map(({ policy, quota }) => `"${policy}";q=${String(quota)};w=1`);
@@ -166,7 +168,7 @@ function problemHeaders(problem: ApiProblem): readonly string[] {
   ];
 }
 
-/** RFC 6750. */
+/** `WWW-Authenticate` by problem code (RFC 6750). */
 const CHALLENGES: ReadonlyMap<string, string> = new Map([
   ['auth.required', 'Bearer realm="bailiwick"'],
   ['auth.invalid', 'Bearer realm="bailiwick", error="invalid_token"'],
@@ -177,7 +179,7 @@ interface Content {
   readonly text: string;
   readonly type: string;
   readonly headers: readonly string[];
-  /** The pinned one, or the current, unless given. */
+  /** Defaults to the digest of the pinned policy, or else of the current one. */
   readonly snapshot?: string | undefined;
 }
 

@@ -1,5 +1,6 @@
-// Which `Host` a listener answers to. In local mode and for admins on loopback it must be the loopback name or address with the port,
-// and a browser's `Origin` must be our own: a web page must not reach the gateway through the user's browser or a rebound name.
+// Which `Host` a listener answers to. In local mode, and for admins on loopback, it must be a loopback name or address
+// with the port, and a browser's `Origin` must be our own. Otherwise a web page could reach the gateway through the
+// user's browser or a rebound name.
 import { isIP } from 'node:net';
 import { ApiProblem } from '../problem.js';
 import type { TcpAt } from './listen-at.js';
@@ -7,10 +8,13 @@ import type { TcpAt } from './listen-at.js';
 /** Throws `request.host` for a request that is not addressed to this listener. */
 export type HostGuard = (host: string, origin: string | undefined) => void;
 
-/** Served to the network: any host that could be one. What it says decides nothing. */
+/** For a listener on the network: accepts any `Host`, because nothing is decided by it. */
 export const anyHost: HostGuard = () => undefined;
 
-/** For admins, where they connect from elsewhere or through a Unix socket: any host, and never from a web page. */
+/**
+ * For admins who connect from elsewhere or through a Unix socket: accepts any `Host`, but never a request from a web
+ * page.
+ */
 export const noPage: HostGuard = (_, origin) => {
   if (origin !== undefined) throw new ApiProblem('request.host');
 };
@@ -20,7 +24,7 @@ export function loopbackHost({ kind, host: own, port }: TcpAt): HostGuard {
   const names = new Set(['127.0.0.1', '[::1]', 'localhost', own.includes(':') ? `[${own}]` : own]);
   const authorities = [...names].flatMap((name) => [
     `${name}:${String(port)}`,
-    // Clients leave out the port that the scheme stands for.
+    // Clients leave out the default port of the scheme.
     ...(port === usualPort ? [name] : []),
   ]);
   const hosts: ReadonlySet<string> = new Set(authorities);
@@ -31,7 +35,7 @@ export function loopbackHost({ kind, host: own, port }: TcpAt): HostGuard {
   };
 }
 
-/** Whether an address (no name) is reached from this machine only. */
+/** Whether an address (not a name) can be reached from this machine only. */
 export function isLoopback(address: string): boolean {
   const v4 = address.replace(/^::ffff:/i, '');
   return isIP(v4) === 4 ? v4.startsWith('127.') : isIP(address) === 6 && /^(?:0*:)*0*1$/.test(address);

@@ -1,4 +1,4 @@
-// Pages that a gateway shows to people: one look, nothing loaded from anywhere, nothing that runs.
+// Pages that a gateway shows to people. They look alike, load nothing from anywhere, and run nothing.
 
 /** Text with names in backquotes, as HTML. */
 export function toHtml(text: string): string {
@@ -11,7 +11,7 @@ export function escapeHtml(text: string): string {
 
 export interface PageParts {
   readonly title: string;
-  /** Rules beside those of every page. */
+  /** Style rules in addition to those of every page. */
   readonly style: string;
   readonly body: string;
 }

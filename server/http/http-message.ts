@@ -1,5 +1,5 @@
-// Node's messages as the pipeline takes them: a request that reads its own body, and a response that an answer is delivered to.
-// Also what becomes of a body that nobody wants to read.
+// Node's messages in the form that the pipeline takes: a request that reads its own body, and a response that an answer
+// is delivered to. Also deals with bodies that nobody wants to read.
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express } from 'express';
 import { HTTP_LIMITS } from '../limits/http.js';
@@ -10,7 +10,7 @@ import { connectionOf } from './connection.js';
 import { type Incoming, type Outgoing, type Outlet, type Peer, RequestAborted } from './message.js';
 
 export class GatewayRequest extends IncomingMessage implements Incoming {
-  /** Set while the client waits for leave to send its body. */
+  /** Set while the client waits for permission to send its body (`Expect: 100-continue`). */
   leave: (() => void) | null = null;
 
   get peer(): Peer {
@@ -53,18 +53,22 @@ export class GatewayResponse extends ServerResponse<GatewayRequest> implements O
     const { req } = this;
     const connection = connectionOf(req.socket);
     if (!req.complete) discardBody(req);
-    // After a refusal, a client without leave may send its body or not: only a new connection is clear about where it ends.
+    // A refused client that still waits for permission may send its body or not. Only a new connection makes clear
+    // where that body ends.
     const isLast = req.leave !== null || connection.isLast;
     this.writeHead(status, isLast ? [...headers, 'Connection', 'close'] : [...headers]);
-    // As a text, which Node writes together with the head.
+    // A string, because Node writes it together with the head.
     this.end(text);
-    // Mostly the system takes all of it at once.
+    // Usually the system takes the whole answer at once.
     if (this.writableLength === 0 || req.socket.destroyed) taken();
     else this.once('close', connection.awaitReader(bytes, taken));
   }
 }
 
-/** Created by Express's class, though its prototypes do not show it. */
+/**
+ * A response of a gateway. `instanceof GatewayResponse` would fail, because Express's prototypes stand in place of that
+ * class.
+ */
 export function isGatewayResponse(message: unknown): message is GatewayResponse {
   return message instanceof ServerResponse && 'deliver' in message;
 }
@@ -74,7 +78,10 @@ export interface MessageClasses {
   readonly ServerResponse: typeof GatewayResponse;
 }
 
-/** The classes of one server. Derived ones, because only for those does V8 keep the hidden class from one object to the next. */
+/**
+ * The message classes of one server. They are derived classes, because V8 keeps the hidden class between objects only
+ * for those.
+ */
 export function messageClasses(): MessageClasses {
   class BornRequest extends GatewayRequest {}
   class BornResponse extends GatewayResponse {}
@@ -82,8 +89,9 @@ export function messageClasses(): MessageClasses {
 }
 
 /**
- * Express sets the prototypes of every request and response it sees, which costs more than all its routing. These are made with
- * them, so that there is nothing left to set: what Express adds stands behind what is ours and before what is Node's.
+ * Express sets the prototypes of every request and response that it sees, which costs more than all its routing. Our
+ * messages are created with these prototypes, so that nothing is left to set: Express's additions come after our own
+ * members and before Node's.
  */
 export function bearAsExpress(
   { IncomingMessage: { prototype: request }, ServerResponse: { prototype: response } }: MessageClasses,
@@ -100,7 +108,7 @@ export function bearAsExpress(
   Reflect.set(app, 'response', response);
 }
 
-/** Gives how many bytes there were. Rejects with what `add` throws. */
+/** Resolves to the number of bytes. Rejects with what `add` throws. */
 function readChunks(request: GatewayRequest, most: number, add: (chunk: Buffer) => unknown): Promise<number> {
   return new Promise((resolve, reject) => {
     let length = 0;
@@ -132,12 +140,12 @@ function readChunks(request: GatewayRequest, most: number, add: (chunk: Buffer) 
       });
     };
     const connection = connectionOf(request.socket);
-    // The client may have left while its credential was looked up: nothing more would be heard of this request.
+    // The client may have left while its credential was looked up. In that case the request emits no more events.
     if (request.destroyed) {
       reject(new RequestAborted());
       return;
     }
-    // What has arrived whole is whole, whatever comes behind it.
+    // A request that has arrived whole is fine, whatever comes after it.
     if (connection.fault !== null && !request.complete) {
       reject(connection.fault);
       return;
@@ -148,8 +156,8 @@ function readChunks(request: GatewayRequest, most: number, add: (chunk: Buffer) 
 }
 
 /**
- * Lets a refused request's body run out, so that the client can read its answer and use the connection again; past a bound
- * the connection is cut.
+ * Reads and drops the body of a refused request, so that the client can read its answer and use the connection again.
+ * Beyond a bound the connection is cut.
  */
 function discardBody(request: GatewayRequest): void {
   const { socket } = request;
@@ -158,7 +166,7 @@ function discardBody(request: GatewayRequest): void {
     socket.destroy();
   };
   const timer = setTimeout(cut, HTTP_LIMITS.discardTimeout);
-  // A request that was answered hears no more of its socket, so the socket itself is listened to.
+  // A request that was answered no longer hears from its socket, so this listens to the socket itself.
   const stop = (): void => {
     clearTimeout(timer);
     socket.off('close', stop);

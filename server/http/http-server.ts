@@ -1,5 +1,5 @@
-// The listening socket: an address, taken before there is anything to serve there, then Node's limits and timeouts, connections
-// that never become a request, and the way to an orderly end.
+// The listening socket: an address, taken before there is anything to serve on it; Node's limits and timeouts;
+// connections that never become a request; and an orderly end.
 import { createServer, type Server, STATUS_CODES } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { Socket } from 'node:net';
@@ -21,18 +21,24 @@ import { type At, listenOnSocket, listenOnTcp, type SocketAt, type TcpAt } from 
 import type { Refusal, Ungreeted } from './request-observer.js';
 import type { TlsIdentity } from './tls-files.js';
 
-/** An address that is ours. Clients that connect before it is served are turned away, as if nobody listened. */
+/** An address that is ours. Clients that connect before it is served are turned away, as if nobody were listening. */
 export interface Bound<Where extends At = At> {
-  /** With the port that was taken. */
+  /** Includes the port that was actually taken. */
   readonly at: Where;
-  /** To be called once. */
+  /** Call this once. */
   readonly serve: (service: HttpService) => void;
-  /** Still answers what comes, and ends each connection with its answer, so that clients go elsewhere before it closes. */
+  /**
+   * Keeps answering requests, but ends each connection with its answer, so that clients go elsewhere before the
+   * listener closes.
+   */
   readonly leave: () => void;
-  /** Takes no new connections, lets requests in flight end for so many milliseconds, then cuts what is left. Safe to call twice. */
+  /**
+   * Accepts no more connections, gives requests in flight `patience` milliseconds to end, then cuts the rest. Safe to
+   * call twice.
+   */
   readonly close: (patience?: number) => Promise<void>;
   readonly isClosing: () => boolean;
-  /** Whether it leaves, or closes already. */
+  /** Whether the listener is leaving or already closing. */
   readonly isLeaving: () => boolean;
 }
 
@@ -40,20 +46,20 @@ export interface HttpService {
   readonly app: App;
   readonly currentDigest: () => string;
   readonly nextId: () => string;
-  /** Told of each request that was refused before it was one. */
+  /** Told of each request that was refused before it could be read. */
   readonly onRefused: (refusal: Refusal) => void;
-  /** Told of each client that could not agree with the gateway on TLS. */
+  /** Told of each client whose TLS handshake failed. */
   readonly onUngreeted: (client: Ungreeted) => void;
 }
 
-/** How long a listener waits for what, in milliseconds. */
+/** How long a listener waits for each of these, in milliseconds. */
 export type Timeouts = Readonly<
   Record<'headersTimeout' | 'requestTimeout' | 'timeoutCheckInterval' | 'writeTimeout', number>
 >;
 
 /**
- * Takes an address, in clear text unless there is a certificate; port 0 is any free one. Rejects with Node's error where it
- * cannot (`EADDRINUSE`, `EACCES`).
+ * Takes an address, in clear text unless there is a certificate. Port 0 means any free port. Rejects with Node's error
+ * if it cannot be taken (`EADDRINUSE`, `EACCES`).
  */
 export function bindTcp(
   { host, port }: { readonly host: string; readonly port: number },
@@ -119,7 +125,8 @@ function makeServer(classes: MessageClasses, { timeouts, tls }: ServerOptions): 
   const server = tls === null ? createServer(options) : makeTlsServer(options, tls);
   server.maxConnections = HTTP_LIMITS.connections;
   server.maxRequestsPerSocket = HTTP_LIMITS.requestsPerSocket;
-  // Not a number of headers that Node would drop the rest of in silence: bytes bound them here, readHeaders counts them.
+  // No limit on the number: Node would silently drop the headers beyond it. Node limits their bytes, and readHeaders
+  // counts them.
   server.maxHeadersCount = 0;
   server.timeout = HTTP_LIMITS.idleSocketTimeout;
   return server;
@@ -130,8 +137,8 @@ function makeTlsServer(options: MessageClasses, tls: TlsIdentity): HttpServer {
     ...options,
     ...tls.context(),
     handshakeTimeout: TLS_LIMITS.handshakeTimeout,
-    // A client with a bad certificate is told so in an answer. Without our own list of authorities, the system's would
-    // count.
+    // A client with a bad certificate gets an answer that says so. Without a list of authorities of our own, the
+    // system's would count.
     requestCert: tls.asksClients,
     rejectUnauthorized: false,
   });
@@ -142,14 +149,14 @@ function makeTlsServer(options: MessageClasses, tls: TlsIdentity): HttpServer {
 }
 
 interface OpenService extends HttpService, ConnectionOptions {
-  /** Clients that have connected and asked for nothing yet. */
+  /** Clients that have connected but not sent a request yet. */
   readonly silent: Set<Socket>;
 }
 
 function serve(server: HttpServer, classes: MessageClasses, service: OpenService): void {
   const { app, silent } = service;
   bearAsExpress(classes, app.express);
-  // Under TLS the socket that requests come on is there once the client has greeted.
+  // Under TLS, requests come on a socket that only exists once the handshake is done.
   const accepted = 'setSecureContext' in server ? 'secureConnection' : 'connection';
   server.on(accepted, (socket: Socket) => {
     openConnection(socket, service);
@@ -175,11 +182,11 @@ function serve(server: HttpServer, classes: MessageClasses, service: OpenService
   });
 }
 
-/** Under TLS, a client that did not get through its greeting: there is nothing to answer it on. */
+/** A client whose TLS handshake failed. There is no connection to answer it on. */
 function turnAwayUngreeted(service: HttpService, socket: Socket, { code = 'unknown' }: ClientError): void {
   const address = socket.remoteAddress ?? null;
   socket.destroy();
-  // A client that only checks whether somebody listens is not logged.
+  // Clients that only check whether somebody listens are not logged.
   if (code !== 'ECONNRESET') service.onUngreeted({ address, reason: code });
 }
 
@@ -195,34 +202,37 @@ function problemOf({ code, rawPacket }: ClientError): ApiProblem {
   return new ApiProblem(isLong ? 'request.uri_too_long' : 'request.headers_too_large');
 }
 
-/** Whether what overflowed is the request line alone. */
+/** Whether the request line by itself was too long. */
 function isLongTarget(packet: Buffer): boolean {
   const end = packet.indexOf('\n');
   return /^[A-Z]+ \S*$/.test(packet.toString('latin1', 0, 64)) && (end < 0 || end > HTTP_LIMITS.targetCharacters);
 }
 
-/** What cannot be read ends its connection, with an answer where one can be sent that is not taken for that of another request. */
+/**
+ * Ends a connection on which something cannot be read. An answer is sent only if the client cannot take it for that of
+ * another request.
+ */
 function refuse(service: OpenService, socket: Duplex, problem: ApiProblem): void {
   const connection = socket instanceof Socket ? connectionOf(socket) : null;
-  // It has ended once, and has been told so.
+  // A connection ends, and is told so, only once.
   if (connection === null || connection.fault !== null) return;
   const current = responseOn(socket);
-  // A client whose connection has broken cannot be answered; its waiters learn of it from the socket.
+  // A client whose connection has broken cannot be answered. Whoever waits for it learns of that from the socket.
   if (socket.destroyed || !socket.writable) {
     socket.destroy();
     return;
   }
   connection.fail(problem);
-  // A request that cannot be read to its end is answered as such, or has been refused already.
+  // A request that cannot be read to its end gets its own answer, or has been refused already.
   if (current !== null && !current.req.complete) return;
   const requestId = service.nextId();
   service.onRefused({ requestId, address: connection.address, problem });
   if (current === null) writeRefusal(socket, problem, { requestId, snapshot: service.currentDigest() });
-  // The answer under way, of an earlier request, is the last.
+  // The answer under way belongs to an earlier request, and is the last one.
   else if (current.headersSent) socket.end();
 }
 
-/** The answer that the connection is busy with. */
+/** The answer that is being sent on the connection. */
 function responseOn(socket: Duplex): GatewayResponse | null {
   const message: unknown = '_httpMessage' in socket ? socket._httpMessage : null;
   return isGatewayResponse(message) ? message : null;
@@ -248,7 +258,7 @@ function writeRefusal(
   setTimeout(() => socket.destroy(), HTTP_LIMITS.discardTimeout).unref();
 }
 
-/** Node holds a client that has connected and never asked for one that is at work. */
+/** Closes clients that never sent a request by itself, because Node takes them for busy ones. */
 async function drain(server: HttpServer, silent: ReadonlySet<Socket>, patience: number): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => {

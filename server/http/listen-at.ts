@@ -1,4 +1,4 @@
-// Where a gateway listens, a TCP address (in clear text or under TLS) or a Unix socket, and how each is taken.
+// Where a gateway listens: a TCP address (in clear text or under TLS) or a Unix socket. Also how each is taken.
 import { lstatSync, rmSync } from 'node:fs';
 import { connect, type ListenOptions, type Server } from 'node:net';
 import { SYSTEM_LIMITS } from '../limits/http.js';
@@ -23,7 +23,7 @@ export function urlOf(at: At): string {
   return `${at.kind === 'tls' ? 'https' : 'http'}://${at.host.includes(':') ? `[${at.host}]` : at.host}:${String(at.port)}`;
 }
 
-/** Port 0 takes any free one. */
+/** Port 0 means any free port. */
 export async function listenOnTcp(server: Server, { kind, host, port }: TcpAt): Promise<TcpAt> {
   await listen(server, { host, port });
   const bound = server.address();
@@ -31,13 +31,13 @@ export async function listenOnTcp(server: Server, { kind, host, port }: TcpAt): 
   return { kind, host: bound.address, port: bound.port };
 }
 
-/** Rejects with `EADDRINUSE` where somebody listens; a socket that nobody listens on any more is replaced. */
+/** Rejects with `EADDRINUSE` if somebody listens there. Replaces a socket that nobody listens on any more. */
 export async function listenOnSocket(server: Server, path: string): Promise<SocketAt> {
-  // The system would cut what is longer to the address of another socket.
+  // The system would truncate a longer path to the address of another socket.
   if (Buffer.byteLength(path) > SYSTEM_LIMITS.socketPathBytes) throw systemError('ENAMETOOLONG', path);
   if (await isAnswered(path)) throw systemError('EADDRINUSE', path);
   if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true) rmSync(path);
-  // It has its rights from the moment that it is there: the address is taken before `listen` returns.
+  // The socket must have its permissions from the moment it exists, and `listen` creates it before it returns.
   const before = process.umask(0o177);
   let listening: Promise<void>;
   try {

@@ -1,11 +1,11 @@
-// Paths of routes, as the documents write them: literal, except for `{id}`, which stands for one segment, or `{path}`, which
-// stands for a namespace with the slash that it begins with. What stands there is taken as it was sent: nothing is decoded,
-// folded or resolved, so that the router, the decision and the store can never mean different things by one path.
+// Paths of routes, as the documents write them. They are literal, except for `{id}`, which stands for one segment, and
+// `{path}`, which stands for a namespace including its leading slash. The open part is taken as it was sent: nothing is
+// decoded, folded or resolved. So the router, the decision and the store can never understand one path differently.
 
 export interface PathTemplate {
-  /** For the router. Captures nothing: what it captured it would decode. */
+  /** For the router. It captures nothing, because the router would decode what it captures. */
   readonly pattern: string | RegExp;
-  /** The part of a request's path that the template leaves open, or null if the path is of another form. */
+  /** The part of a request's path that the template leaves open, or null if the path does not match. */
   readonly partOf: (path: string) => string | null;
 }
 

@@ -1,6 +1,6 @@
-// The order of work, once and for every route: target and headers, route, credential, rate, turn, body, then the route itself (plan,
-// policy pinned once, decision, SQL, projection), then the answer. Whatever is thrown on the way ends in one place. Nothing here
-// knows of sockets.
+// The order of work, the same for every route: target and headers, route, credential, rate, turn, body, then the route
+// itself (plan, policy pinned once, decision, SQL, projection), then the answer. Whatever is thrown on the way ends in
+// one place. Nothing here knows about sockets.
 import type { Instant } from '../../engine/index.js';
 import type { Registry } from '../auth/authenticator.js';
 import { bearerToken, type Evidence, notValid } from '../auth/authenticator.js';
@@ -40,7 +40,7 @@ import type { LiveComparison } from '../shadow/live-comparison.js';
 import type { Shares } from './shares.js';
 import { toStoreProblem } from './store-problem.js';
 
-/** What every request needs, whatever it comes through. */
+/** What every request needs, whichever door it comes through. */
 export interface Services {
   readonly actors: Registry<RequestActor>;
   readonly admins: Registry<AdminActor>;
@@ -67,11 +67,11 @@ export interface Limiters {
   readonly attempts: Attempts;
 }
 
-/** One way in: a listener, or none. */
+/** One way in: a listener, or calls within the process. */
 export interface Door {
   readonly services: Services;
   readonly guard: HostGuard;
-  /** Whether everybody who reaches it may see what runs here. */
+  /** Whether everybody who reaches this door may see what runs here. */
   readonly showsStatus: boolean;
   /** Web pages that may send requests. */
   readonly cors: Cors;
@@ -81,7 +81,7 @@ export interface Door {
 /** The routes of one path, by method. */
 export type RoutesOfPath = ReadonlyMap<string, Route>;
 
-/** Does one request. `routes` are those of its path; null if there is no such path. Rejects for nothing. */
+/** Handles one request. `routes` are the routes of its path; null if there is no such path. Never rejects. */
 export async function serve(door: Door, routes: RoutesOfPath | null, incoming: Incoming): Promise<Outgoing> {
   const { exchange, fault } = openExchange(door, incoming);
   try {
@@ -102,18 +102,18 @@ export async function serve(door: Door, routes: RoutesOfPath | null, incoming: I
   }
 }
 
-/** Answers a request whose path the router itself could not read: it is none of ours. */
+/** Answers a request whose path the router itself could not read: no route has such a path. */
 export function refuseUnroutable(door: Door, incoming: Incoming, error: unknown): Outgoing {
   const { exchange } = openExchange(door, incoming);
   return finish(door, exchange, fail(door, exchange, new ApiProblem('route.not_found', { cause: error })));
 }
 
-/** Who is accountable for an answer until it has been read. */
+/** Whose share an answer counts against until it has been read. */
 function readerOf({ actor, address }: Exchange): string {
   return actor === null ? `address ${addressName(address)}` : `actor ${actor.id}`;
 }
 
-/** Others may have made answers meanwhile that nobody reads. */
+/** Checked again before the answer is made: in the meantime other requests may have made answers that nobody reads. */
 function checkRoom({ services }: Door, exchange: Exchange, bytes: number): void {
   const { unread } = exchange.incoming;
   if (unread > 0 && unread + bytes > SHARE_LIMITS.connectionUnreadBytes) {
@@ -122,7 +122,7 @@ function checkRoom({ services }: Door, exchange: Exchange, bytes: number): void 
   services.shares.checkRoom(readerOf(exchange), bytes);
 }
 
-/** The bytes are counted before the turn is over, so that there is no moment at which the next one takes their place. */
+/** Counts the bytes before the turn ends. Otherwise the next request could begin before they are counted. */
 function finish({ services }: Door, exchange: Exchange, { status, headers, text, bytes }: Reply): Outgoing {
   const taken = services.shares.hold(readerOf(exchange), bytes);
   exchange.leave?.();
@@ -160,7 +160,7 @@ function openExchange({ services }: Door, incoming: Incoming): Opened {
   return { exchange, fault };
 }
 
-/** A browser that asks first; everything about it is checked as of any request, except for who asks. */
+/** A browser's preflight. It is checked like any request, except that it carries no credential. */
 function readPreflight(door: Door, routes: RoutesOfPath | null, exchange: Exchange): readonly string[] | null {
   const { incoming, headers } = exchange;
   const asked = {
@@ -199,7 +199,7 @@ async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange)
     return route.answer();
   }
   if (route.access === 'status') {
-    // A credential that is shown must be valid, even if none is needed.
+    // A credential that is presented must be valid, even where none is needed.
     const isBare = !headers.has('authorization') && incoming.peer.certificate === null;
     if (door.showsStatus && isBare)
       limit(services.limiters.perAddress, 'address', addressName(exchange.address), exchange);
@@ -231,7 +231,7 @@ async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange)
   });
 }
 
-/** Exact: no method stands for another, and what differs in case, slash or spelling is another path. */
+/** Exact: no method stands for another, and a path that differs in case, slash or spelling is a different path. */
 function chooseRoute(routes: RoutesOfPath | null, method = ''): Route {
   if (routes === null) throw new ApiProblem('route.not_found');
   const route = routes.get(method);
@@ -259,18 +259,18 @@ async function identify<Actor extends NonNullable<Exchange['actor']>>(
   const credential = registry.credentialOf(evidence);
   const authenticate = async (): Promise<Actor> => {
     try {
-      // A bad certificate beside a good key is refused too: what is presented must hold.
+      // A bad certificate is refused even with a good key: everything presented must hold.
       if (peer.certificateFault !== null) throw notValid('unusable', `certificate: ${peer.certificateFault}`);
       return await credential.authenticate(at);
     } catch (error) {
-      // Only failures are counted here, so nobody is locked out by others who fail from the same address.
+      // Only failures are counted here, so nobody is locked out because others fail from the same address.
       if (error instanceof ApiProblem && error.status === 401) {
         limit(limiters.unauthenticated, 'unauthenticated', address, null);
       }
       throw error;
     }
   };
-  // Who was right before waits for nobody.
+  // A credential that was valid before does not wait.
   const actor = credential.isUnproven ? await limiters.attempts.attempt(address, authenticate) : await authenticate();
   exchange.actor = actor;
   audit.authenticated(exchange);
@@ -279,7 +279,7 @@ async function identify<Actor extends NonNullable<Exchange['actor']>>(
   return actor;
 }
 
-/** Counts the request, and notes what is left where the answer is to say so. */
+/** Counts the request against a limit, and notes what is left if the answer is to say so. */
 function limit(limiter: RateLimiter, policy: LimitName, name: string, told: Pick<Exchange, 'quotas'> | null): void {
   const wait = limiter.take(name);
   if (wait > 0) throw tooMany(limiter, policy, wait);
@@ -323,7 +323,7 @@ async function callOf<Actor>(
   };
 }
 
-/** Nothing is decided by a policy of which nobody knows whether it still holds. */
+/** Pins the policy. Refuses if nobody can tell whether it is still in force. */
 function pinFresh({ policies, ages }: Services, at: Instant): Active {
   const state = policies.state();
   if (isOverdue(state)) throw new ApiProblem('snapshot.unavailable', { retryAfter: 1 });
@@ -331,12 +331,12 @@ function pinFresh({ policies, ages }: Services, at: Instant): Active {
   return state.active;
 }
 
-/** A refusal is made even if nobody reads it, so that every request ends in one way. */
+/** Makes a refusal even if nobody reads it, so that every request ends in the same way. */
 function fail(door: Door, exchange: Exchange, error: unknown): Reply {
   const { observer, audit } = door.services;
   const problem = toProblem(error);
   const isGone = error instanceof RequestAborted || exchange.incoming.gone.aborted;
-  // A fault of ours is one whether somebody waits for the answer or not.
+  // A fault of ours is reported whether or not somebody waits for the answer.
   if (isGone && problem.code !== 'internal') observer.abandoned(exchange);
   else {
     observer.answered(exchange, problem.status, problem);
@@ -345,10 +345,10 @@ function fail(door: Door, exchange: Exchange, error: unknown): Reply {
   return withCors(door, exchange, toRefusal(exchange, problem, digestOf(door)));
 }
 
-/** Every error other than a refusal of ours or of the store is a bug of ours. */
+/** Any error other than a refusal of ours or a failure of the store is a bug of ours. */
 function toProblem(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error;
-  // Nobody gets this answer; it must not be logged as a bug of ours.
+  // Nobody gets this answer, and it must not be logged as a bug of ours.
   if (error instanceof RequestAborted) return new ApiProblem('request.malformed', { cause: error });
   return toStoreProblem(error) ?? new ApiProblem('internal', { cause: error });
 }

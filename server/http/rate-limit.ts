@@ -1,16 +1,16 @@
-// Token buckets by name (an address, an actor): so many requests a second, with a second's worth in hand. Memory is bounded:
-// the name that has been quiet longest is forgotten first.
+// Token buckets by name (an address, an actor): a number of requests a second, with one second's worth in reserve.
+// Memory is bounded: the name that has been quiet longest is forgotten first.
 import { RATE_LIMITS } from '../limits/http.js';
 import { ApiProblem, type LimitName } from '../problem.js';
 
 export interface RateLimiter {
   /** Requests a second. */
   readonly quota: number;
-  /** Counts one request: 0 if it may go on, else the whole seconds after which the next may. */
+  /** Counts one request. Returns 0 if it may go on, otherwise the whole seconds until the next one may. */
   readonly take: (name: string) => number;
-  /** How many requests may go on now; counts nothing. */
+  /** How many more requests may go on now. Counts nothing. */
   readonly left: (name: string) => number;
-  /** Counts requests that another process let through, as far as one second's worth can make up for. */
+  /** Counts requests that another process let through, up to what one second's worth can make up for. */
   readonly charge: (name: string, requests: number) => void;
 }
 
@@ -57,7 +57,7 @@ export function makeRateLimiter(quota: number, now: () => number = () => perform
   };
 }
 
-/** The refusal of a request that comes too early by so many seconds. */
+/** The refusal of a request that comes `wait` seconds too early. */
 export function tooMany({ quota }: Pick<RateLimiter, 'quota'>, policy: LimitName, wait: number): ApiProblem {
   const headers = [
     'RateLimit-Policy',
@@ -75,7 +75,10 @@ function forgetOldest(buckets: Map<string, Bucket>): void {
   }
 }
 
-/** The name that an address is counted under: an IPv6 client owns its whole /64, an IPv4 one its address, a Unix socket has none. */
+/**
+ * The name under which an address is counted. An IPv6 client owns its whole /64, an IPv4 client its address; a Unix
+ * socket has no address.
+ */
 export function addressName(address: string | null): string {
   if (address === null) return 'none';
   const v4 = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];

@@ -1,5 +1,4 @@
-// Whether the gateway can do its work now, for those who send it requests: each check says `ok` or `failed` and nothing
-// else.
+// Whether the gateway can do its work now, for those who send it requests. Each check only says `ok` or `failed`.
 import type { ActivePolicy, PolicyState } from '../policy/active-policy.js';
 import { type AgeLimits, isOverdue, stalenessOf } from '../policy/staleness.js';
 import type { Clock } from '../ports.js';
@@ -11,7 +10,7 @@ export interface ReadinessOptions {
   readonly clock: Clock;
   /** Resolves if the store answers. */
   readonly ping: () => Promise<void>;
-  /** Whether the gateway is about to end. */
+  /** Whether the gateway is about to stop. */
   readonly isLeaving: () => boolean;
 }
 
@@ -20,10 +19,10 @@ export interface Readiness {
   readonly checks: Readonly<Record<'listener' | 'policy' | 'store', 'ok' | 'failed'>>;
 }
 
-/** The store is asked once in a while, however many want to know. */
+/** Asks the store only once in a while, however many callers want to know. */
 export function makeReadiness({ policies, ages, clock, ping, isLeaving }: ReadinessOptions): () => Promise<Readiness> {
   const storeAnswers = remembered(() => answersInTime(ping));
-  /** One whose labels are false was made by nobody who could be asked about it. */
+  /** A snapshot with false labels says something untrue about itself, so nobody stands behind it. */
   const mayDecide = (state: PolicyState): boolean =>
     state.active.labels !== 'false' && !isOverdue(state) && stalenessOf(state, ages, clock.now()) !== 'hard';
   return async () => {

@@ -13,13 +13,13 @@ import type { Route } from './route.js';
 export interface RequestAudit {
   /** Throws `audit.unavailable` if what is asked for has to be recorded and cannot be. */
   readonly check: (access: Route['access']) => void;
-  /** Somebody has proven who they are. */
+  /** An actor was authenticated. */
   readonly authenticated: (exchange: Exchange) => void;
   readonly answered: (exchange: Exchange, answer: Answer | Page | PlainText) => void;
   readonly refused: (exchange: Exchange, problem: ApiProblem) => void;
 }
 
-/** Of a gateway that records nothing, such as those of tests. */
+/** For a gateway that records nothing, as in tests. */
 export const NO_AUDIT: RequestAudit = Object.freeze({
   check: () => undefined,
   authenticated: () => undefined,
@@ -27,7 +27,10 @@ export const NO_AUDIT: RequestAudit = Object.freeze({
   refused: () => undefined,
 });
 
-/** Refused before anything was looked at, as often as somebody likes: counted in the operator's log. */
+/**
+ * These are refused before anything is looked at, and anybody can cause any number of them. They are only counted in
+ * the operator's log.
+ */
 const UNRECORDED: ReadonlySet<ProblemCode> = new Set([
   'limit.rate',
   'overloaded',
@@ -46,7 +49,7 @@ export function makeRequestAudit(trail: Recorder): RequestAudit {
     },
     authenticated: (exchange) => {
       const { actor, at, requestId } = exchange;
-      // Who came through the socket has shown no credential.
+      // An admin who came through the socket has presented no credential.
       const fingerprint = actor?.credentialFingerprint ?? null;
       if (actor === null || fingerprint === null || seen.get(fingerprint) !== undefined) return;
       seen.put(fingerprint, true, 0);
@@ -72,7 +75,7 @@ export function makeRequestAudit(trail: Recorder): RequestAudit {
         return;
       }
       if (UNRECORDED.has(code) || (queries === 'none' && isRead(exchange.route))) return;
-      // The root is refused by itself, before anything is asked.
+      // Some commands on the root are refused before anything is asked. The refusal names its step itself.
       const refused = step === undefined ? {} : ({ decision: { decision: 'deny', step } } as const);
       const parts = { ...refused, ...partsOf(exchange, status) };
       const outcome = parts.decision?.decision === 'deny' ? 'denied' : 'failed';
@@ -81,7 +84,10 @@ export function makeRequestAudit(trail: Recorder): RequestAudit {
   };
 }
 
-/** Who is not known is recorded a few times a second, and counted beyond that: nobody fills the disk without a credential. */
+/**
+ * Failures of unknown callers are recorded a few times a second, and counted beyond that: without a credential nobody
+ * can fill the disk.
+ */
 function makeFailures(trail: Recorder): (exchange: Exchange, status: number) => void {
   const limiter = makeRateLimiter(AUDIT_LIMITS.failedAuthentications);
   let items = 0;
@@ -107,7 +113,7 @@ function whoIs(actor: NonNullable<Exchange['actor']>): EventActor {
   return 'credentialScopes' in actor ? eventActor(actor) : eventAdmin(actor);
 }
 
-/** Whatever becomes of it: that a record is not there leaves no more than that it may not be seen. */
+/** Whether the request only reads. A missing record then leaves the same trace as one that may not be seen. */
 function isRead(route: Route | null): boolean {
   return route?.access === 'visibility' || route?.access === 'record';
 }

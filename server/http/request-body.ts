@@ -16,7 +16,7 @@ export async function readJsonBody(incoming: Incoming, headers: Headers, input: 
   if (declaredLength(headers) > most) throw new ApiProblem('request.too_large');
   const bytes = await incoming.readBody(most);
   const result = parseStrictJson(bytes, { depth: HTTP_LIMITS.jsonDepth });
-  // Whatever is as large and no JSON carries nothing.
+  // A body that is not JSON carries nothing, so it gets no extra room.
   if (bytes.length > input.maxBytes + (result.ok ? roomFor(result.value, input) : 0)) {
     throw new ApiProblem('request.too_large');
   }
@@ -25,7 +25,7 @@ export async function readJsonBody(incoming: Incoming, headers: Headers, input: 
   throw new ApiProblem(code, { errors: [{ pointer, code, message }] });
 }
 
-/** All of its framing is checked now; its bytes are read when the route asks for them. */
+/** Checks the framing now. The bytes are read when the route asks for them. */
 export function openUpload(incoming: Incoming, headers: Headers, { types, maxBytes }: UploadInput): Upload {
   checkCodings(headers);
   checkType(headers, types);
@@ -55,7 +55,7 @@ function mediaType(name: MediaType): RegExp {
   return new RegExp(String.raw`^${name.replace('+', String.raw`\+`)}[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8"))?$`, 'i');
 }
 
-/** Bytes that a body may have above its limit for what it carries: nothing else can use that room. */
+/** How many bytes a body may have above its limit for the text that it carries. Nothing else can use that room. */
 function roomFor(body: unknown, { carries }: BodyInput): number {
   if (carries === undefined) return 0;
   const carried = carries.at.reduce(memberOf, body);
@@ -68,13 +68,13 @@ function memberOf(value: unknown, name: string): unknown {
     : undefined;
 }
 
-/** What a route that takes no body is given. */
+/** Refuses a body on a route that takes none. */
 export function readNoBody(headers: Headers): void {
   checkTransferCoding(headers);
   if (hasBody(headers)) throw misshapen('this route takes no body');
 }
 
-/** Node takes off the chunks alone, and passes on whatever else was done to the body. */
+/** Node only decodes chunks, and passes on any other transfer coding unchanged. */
 function checkTransferCoding(headers: Headers): void {
   const coding = headers.get('transfer-encoding');
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') throw new ApiProblem('request.encoding');
@@ -84,7 +84,7 @@ function hasBody(headers: Headers): boolean {
   return headers.get('transfer-encoding') !== undefined || declaredLength(headers) > 0;
 }
 
-/** 0 where none is declared. Node has refused anything that is not a number. */
+/** 0 if no length is declared. Node has already refused anything that is not a number. */
 function declaredLength(headers: Headers): number {
   return Number(headers.get('content-length') ?? 0);
 }

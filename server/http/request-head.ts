@@ -1,16 +1,19 @@
-// What is wrong with a request before anybody asks who sent it: its target, and the headers that say where it goes, who it is
-// from and what it asks, where a second one would leave open which of the two counts.
+// What can be wrong with a request before anybody asks who sent it: its target, and the headers that say where it goes,
+// who it is from and what it asks. A second one of these would leave open which of the two counts.
 import { HTTP_LIMITS } from '../limits/http.js';
 import { ApiProblem } from '../problem.js';
 import { malformed } from './message.js';
 
-/** Only origin form, `/path`: nothing that could be read as another authority or another path. */
+/** Accepts only the origin form, `/path`: nothing that could be read as another authority or another path. */
 export function checkTarget(target: string): void {
   if (target.length > HTTP_LIMITS.targetCharacters) throw new ApiProblem('request.uri_too_long');
   if (!target.startsWith('/') || target.includes('#')) throw malformed('the request target must be a path');
 }
 
-/** The headers that anything here looks at; of a `once` there can be one at most, the values of a `list` are joined. */
+/**
+ * The headers that the gateway looks at. A `once` header may appear at most once; the values of a `list` header are
+ * joined.
+ */
 const KNOWN = {
   host: 'once',
   authorization: 'once',
@@ -36,7 +39,7 @@ export type Headers = ReadonlyMap<KnownHeader, string>;
 
 export interface ReadHeaders {
   readonly headers: Headers;
-  /** What no request may have, to be thrown once somebody can be answered. */
+  /** A fault in the headers, to be thrown once the request can be answered. */
   readonly fault: ApiProblem | null;
 }
 

@@ -1,12 +1,12 @@
-// What a route takes beside its path and body: the query parameters and headers that it names. Everything else in a query
-// string is refused; every other header means nothing.
+// What a route takes besides its path and body: the query parameters and headers that it names. Everything else in a
+// query string is refused. Every other header is ignored.
 import { HTTP_LIMITS } from '../limits/http.js';
 import { ApiProblem } from '../problem.js';
 import { malformed, misshapen } from './message.js';
 import type { Headers } from './request-head.js';
 import type { NamedHeader, QueryInput } from './route.js';
 
-/** The parameters that the route names, each at most once. If it names none, a `?` is refused as well. */
+/** The parameters that the route names, each at most once. If it names none, even a bare `?` is refused. */
 export function readQuery(target: string, input: QueryInput = {}): ReadonlyMap<string, string> {
   const mark = target.indexOf('?');
   const names = Object.keys(input);
@@ -32,7 +32,7 @@ export function readQuery(target: string, input: QueryInput = {}): ReadonlyMap<s
 
 const NONE: ReadonlyMap<string, string> = new Map();
 
-/** As forms write it: `+` is a space. */
+/** Decodes as forms encode: `+` is a space. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

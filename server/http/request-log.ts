@@ -1,5 +1,5 @@
-// The operator's log of requests: one line for each answer, with the caller as far as it is known. Of a flood of
-// refusals some have a line each, so that the id of an answer finds it; the others are counted, by their addresses.
+// The operator's log of requests: one line for each answer, with the caller as far as known. In a flood of refusals,
+// some get a line each, so that their ids can be found. The others are counted by address.
 import { HTTP_LIMITS } from '../limits/http.js';
 import { LOG_LIMITS } from '../limits/logs.js';
 import type { Logger } from '../ports.js';
@@ -57,15 +57,15 @@ function reasonsOf({ code, detail }: ApiProblem): Readonly<Record<string, unknow
   };
 }
 
-/** Without query string, which may hold what somebody took for the place of a secret. */
+/** Leaves out the query string, where somebody may have put a secret by mistake. */
 function pathForLog(url = ''): string {
   const end = url.search(/[?#]/);
   return (end < 0 ? url : url.slice(0, end)).slice(0, HTTP_LIMITS.loggedPathCharacters);
 }
 
 /**
- * Whether a refusal gets a line of its own: a line for each would fill the log in a flood. So many do in each interval; at its end one line
- * says how many others there were.
+ * Whether a refusal gets a line of its own. In a flood, one line each would fill the log, so only a number of refusals
+ * get one in each interval. At its end one line says how many others there were.
  */
 function makeFloodGate(log: Logger): (exchange: Exchange) => boolean {
   let lines = 0;

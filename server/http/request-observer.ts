@@ -1,16 +1,16 @@
-// The observers of how requests end: the log and the metrics. Everything that is answered, and everything that never
-// is, comes by here once.
+// Observers of how requests end: the log and the metrics. Each request is reported here exactly once, whether or not it
+// was answered.
 import type { ApiProblem } from '../problem.js';
 import type { Exchange } from './exchange.js';
 
 export interface RequestObserver {
-  /** `problem` where the answer is a refusal. */
+  /** `problem` is set if the answer is a refusal. */
   readonly answered: (exchange: Exchange, status: number, problem?: ApiProblem) => void;
   /** The client went away before its answer. */
   readonly abandoned: (exchange: Exchange) => void;
-  /** What never became a request was refused with this. */
+  /** Something was refused before it became a request. */
   readonly refused: (refusal: Refusal) => void;
-  /** A connection ended before it was one, for this reason of OpenSSL's or Node's. */
+  /** A connection ended during its TLS handshake. The reason is a code of OpenSSL or Node. */
   readonly ungreeted: (client: Ungreeted) => void;
 }
 
@@ -25,7 +25,7 @@ export interface Refusal {
   readonly problem: ApiProblem;
 }
 
-/** Each is told, in this order. */
+/** Tells each observer, in this order. */
 export function toldToEach(observers: readonly RequestObserver[]): RequestObserver {
   return {
     answered: (exchange, status, problem) => {

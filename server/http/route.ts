@@ -1,6 +1,6 @@
-// Routes as data: one value says everything of a route that the pipeline, the documentation and the tests go by. How its access
-// is decided stands in a field that cannot be left out, and what it does comes in two halves with the decision between them, so
-// that no route can answer before it was decided.
+// Routes as data: one value says everything about a route that the pipeline, the documentation and the tests rely on.
+// How its access is decided is a required field. What it does comes in two halves with the decision between them, so no
+// route can answer before the decision.
 import {
   canonicalize,
   type Family,
@@ -29,10 +29,10 @@ import { pathTemplate } from './path-template.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH';
 export type MediaType = 'application/json' | 'application/merge-patch+json';
-/** In lower case. `if-match` is 428 where it is missing, `idempotency-key` 400. */
+/** In lower case. A missing `if-match` is refused with 428, a missing `idempotency-key` with 400. */
 export type NamedHeader = 'if-match' | 'idempotency-key';
 
-/** Query parameters by name; what is not named here is refused. */
+/** Query parameters by name. Any other parameter is refused. */
 export type QueryInput = Readonly<
   Record<
     string,
@@ -42,23 +42,23 @@ export type QueryInput = Readonly<
 
 export interface BodyInput<Value = unknown> {
   readonly types: readonly MediaType[];
-  /** The pipeline reads every body with it. */
+  /** The pipeline checks every body against it. */
   readonly shape: BodyShape<Value>;
-  /** A body that the demo's records answer, for the documents. */
+  /** For the documents: a body that makes sense with the demo's records. */
   readonly example: Value;
   readonly maxBytes: number;
-  /** Whether a request may come without a body, which is then an empty object. */
+  /** Whether the body may be missing. A missing body is read as an empty object. */
   readonly optional?: boolean;
-  /** A text of ours that a client sends back inside the body, which has room of its own above `maxBytes`. */
+  /** A text made by the gateway that a client sends back inside the body. It has room of its own above `maxBytes`. */
   readonly carries?: {
     readonly at: readonly string[];
-    /** For the member itself, without the text. */
+    /** For the member around the text. */
     readonly memberBytes: number;
     readonly maxBytes: number;
   };
 }
 
-/** A body that is too large to be looked at here: the route takes it in parts, once it is ready for it. */
+/** A body that is too large for the pipeline to read. The route takes it in parts, once it is ready for it. */
 export interface UploadInput {
   readonly types: readonly MediaType[];
   readonly schema: JsonSchema;
@@ -66,9 +66,9 @@ export interface UploadInput {
   readonly maxBytes: number;
 }
 
-/** What such a route is given in place of a body. */
+/** What such a route gets instead of a body. */
 export interface Upload {
-  /** Tells how many bytes have come before it keeps them; what the route throws then ends it. */
+  /** Calls `onBytes` with the size of each piece before it keeps the piece. If `onBytes` throws, reading ends. */
   readonly read: (onBytes: (bytes: number) => void) => Promise<readonly Uint8Array<ArrayBuffer>[]>;
 }
 
@@ -77,14 +77,14 @@ export interface Input {
   readonly headers?: readonly NamedHeader[];
   /** Absent if the route takes no body. */
   readonly body?: BodyInput;
-  /** In place of a body. */
+  /** Instead of a body. */
   readonly upload?: UploadInput;
 }
 
-/** Headers that some answers have beside those of every answer. */
+/** Headers that some answers have in addition to those of every answer. */
 export type AnswerHeader = 'ETag' | 'Location' | 'Idempotency-Replayed';
 
-/** By status, for the answers that are no problems: those have a shape of their own, the same for every route. */
+/** The successful answers by status. Problems have a shape of their own, the same for every route. */
 export type Output = Readonly<
   Record<
     number,
@@ -92,47 +92,52 @@ export type Output = Readonly<
   >
 >;
 
-/** What a route is given of a request; nothing here reaches the store without a decision. */
+/** What a route gets of a request. Nothing here reaches the store without a decision. */
 export interface Call<Actor> {
   /** Ours, not the client's. */
   readonly requestId: string;
   readonly actor: Actor;
   readonly at: Instant;
-  /** As it was sent, without a query string. */
+  /** As it was sent, but without the query string. */
   readonly path: string;
   readonly query: ReadonlyMap<string, string>;
   readonly headers: ReadonlyMap<NamedHeader, string>;
-  /** The body, of the shape that the route declares; null if it takes none. */
+  /** The body, which has the declared shape; null if the route takes none. */
   readonly body: unknown;
-  /** Null if it takes none. */
+  /** Null if the route takes none. */
   readonly upload: Upload | null;
   /** Aborted when nobody waits for the answer any more. */
   readonly gone: AbortSignal;
-  /** Takes the policy in force, once; every later call gives the same one. */
+  /** Pins the policy in force. Every later call gives the same one. */
   readonly pin: () => Active;
-  /** Says what is asked of the policy, before anything is done about it: the audit log has it, whatever becomes of the request. */
+  /**
+   * Notes what the policy is asked, before anything is done about it: the audit log gets it, however the request ends.
+   */
   readonly judged: (judged: Judged, times?: DecisionTimes) => void;
 }
 
 export interface ActorCall extends Call<RequestActor> {
-  /** The actor under the pinned policy: what decisions are asked of. */
+  /** The actor under the pinned policy. Decisions are asked about this actor. */
   readonly resolve: () => ResolvedActor;
-  /** The policy that is in force when this is called, and the actor under it: what a write is decided by again. */
+  /** The policy in force at the time of the call, and the actor under it. A write is decided again with these. */
   readonly current: () => { readonly snapshot: string; readonly resolved: ResolvedActor };
 }
 
-/** The description of a route, whatever it does. */
+/** How a route is described, whatever it does. */
 export interface Told {
   readonly method: Method;
-  /** With `{id}` or `{path}` for what it leaves open. */
+  /** With `{id}` or `{path}` for its open part. */
   readonly path: string;
-  /** What it is called in the API's description and by clients: a verb and its object, in camel case, like no other route. */
+  /** Its name in the API's description and in clients: a verb and its object in camel case, unique among the routes. */
   readonly operationId: string;
-  /** What it does, in a few words without a full stop. */
+  /** What the route does, in a few words without a full stop. */
   readonly summary: string;
-  /** What stands for the open part of its path in examples: something of the demo, where the words of that part name nothing. */
+  /**
+   * What to put for the open part of its path in examples. It names something in the demo, because a general example
+   * would not.
+   */
   readonly example?: string;
-  /** Refusals of its own, beside those that follow from `access` and `input`. */
+  /** Refusals of this route, in addition to those that follow from `access` and `input`. */
   readonly problems?: readonly ProblemCode[];
   readonly output: Output;
 }
@@ -141,7 +146,7 @@ interface Described extends Told {
   readonly input: Input;
 }
 
-/** Says the same to everybody, without a credential: nothing about this installation, but whether it works. */
+/** Answers everybody alike, without a credential. It tells nothing about this installation except whether it works. */
 export interface PublicRoute extends Described {
   readonly access: 'public';
   readonly answer: () => Answer | Page | Promise<Answer>;
@@ -156,16 +161,16 @@ export interface ActorRoute extends Described {
   readonly run: (call: ActorCall) => Promise<Answer>;
 }
 
-/** The admin, about whom no policy decides. */
+/** For admins. No policy decides what an admin may do. */
 export interface AdminRoute extends Described {
   readonly access: 'admin';
-  /** What it is called in the audit log; absent if it only shows something, or records itself in its transaction. */
+  /** Its name in the audit log. Absent if the route only shows something, or records itself in its own transaction. */
   readonly operation?: Operation;
   readonly run: (call: Call<AdminActor>) => Promise<Answer>;
 }
 
 /**
- * What runs here: shown to admins, and to everybody on a listener that only this machine reaches. It has no way to the
+ * Shows what runs here to admins, and to everybody on a listener that only this machine can reach. It has no way to the
  * store.
  */
 export interface StatusRoute extends Described {
@@ -196,9 +201,9 @@ export interface Decided {
 
 interface VisibilityRoute<Value, Plan> extends Told {
   readonly body: BodyInput<Value>;
-  /** Makes a plan of a body that has the shape, and throws a problem where there can be none. */
+  /** Makes a plan from a body of the right shape. Throws a problem if no plan is possible. */
   readonly planOf: (value: Value) => Plan;
-  /** What it is called in the audit log. */
+  /** Its name in the audit log. */
   readonly verb: 'query' | 'count';
   readonly visibilityOf: (plan: Plan) => VisibilityRequest;
   readonly answer: (decided: Decided, plan: Plan) => Promise<Answer>;
@@ -223,7 +228,10 @@ interface NamespaceRoute extends Told {
   readonly answer: (decided: Decided) => Promise<Answer>;
 }
 
-/** A namespace by its path. It is decided there, whether it exists or not: 403 says nothing of that. */
+/**
+ * A namespace by its path. The decision is made at that path whether the namespace exists or not, so 403 does not tell
+ * which.
+ */
 export function namespaceRoute({ answer, ...told }: NamespaceRoute): ActorRoute {
   const { partOf } = pathTemplate(told.path);
   return {
@@ -241,15 +249,16 @@ export function namespaceRoute({ answer, ...told }: NamespaceRoute): ActorRoute 
 /** With `{id}` in its path. */
 interface RecordRoute extends Told {
   readonly family: Family;
-  /** Where the record of that id is, and nothing else of it; null if there is none of the family. */
+  /** The namespace of the record with that id, and nothing else about it; null if the family has no such record. */
   readonly locate: (id: string, gone: AbortSignal) => Promise<NamespacePath | null>;
-  /** Null if there is none any more. */
+  /** Null if the record is gone by now. */
   readonly answer: (decided: Decided, id: string) => Promise<Answer | null>;
 }
 
 /**
- * A record by its id. Context and target are its own namespace, for every family. An id that is none, that of another family and
- * that of a record which may not be read are one: the same bytes after one look into the store and one decision.
+ * A record by its id. Context and target are its own namespace, for every family. An id without a record, an id of
+ * another family and the id of a record that may not be read all get the same bytes, after one look into the store and
+ * one decision.
  */
 export function recordRoute({ family, locate, answer, ...told }: RecordRoute): ActorRoute {
   const { partOf } = pathTemplate(told.path);
@@ -262,7 +271,7 @@ export function recordRoute({ family, locate, answer, ...told }: RecordRoute): A
       const id = partOf(path);
       if (id === null || !isRecordId(id)) throw notFound('no id');
       const namespace = await locate(id, gone);
-      // Decided also where there is nothing, so that it takes as long.
+      // Decided even if there is no record, so that it takes the same time.
       const request = { family, context: namespace ?? ROOT, reach: 'exact' } as const;
       const began = performance.now();
       const resolved = resolve();
@@ -302,7 +311,7 @@ export function notCanonical(fault: PathFault): ApiProblem {
   return new ApiProblem('namespace.invalid', { errors: [{ pointer: '', code: 'namespace.invalid', message }] });
 }
 
-/** `reason` is for the log alone. */
+/** `reason` is only for the log. */
 function notFound(reason: string): ApiProblem {
   return new ApiProblem('record.not_found', { reason });
 }

@@ -12,7 +12,7 @@ import { permissions } from './routes/permissions.js';
 import { whoami } from './routes/whoami.js';
 
 export interface RoutesOptions extends QueryRoutesOptions {
-  /** Milliseconds for which answers are kept under their Idempotency-Keys; a day unless given. */
+  /** How many milliseconds answers are kept under their Idempotency-Keys. Defaults to a day. */
   readonly idempotency?: number;
 }
 

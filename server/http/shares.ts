@@ -1,5 +1,5 @@
-// What one actor may have of the gateway at once: so many requests at work, and so many bytes of answers that its
-// clients have yet to read. An actor with more waits behind its own requests, never behind those of others. All
+// What one actor may use of the gateway at once: a number of requests at work, and a number of bytes of answers that
+// its clients have yet to read. An actor beyond that waits for its own requests, never for those of others. All actors
 // together are bounded as well.
 import { SHARE_LIMITS } from '../limits/http.js';
 import { ApiProblem } from '../problem.js';
@@ -8,27 +8,31 @@ import { tooMany } from './rate-limit.js';
 
 export interface Shares {
   /**
-   * Waits until one more request of this name may be worked on; what it returns is to be called once, when the work is over.
-   * Rejects with `limit.rate` after some time, with `overloaded` where all together are too many, and once the client is gone.
+   * Waits until one more request of this name may be worked on. Call the result once, when the work is over. Rejects
+   * with `limit.rate` after some time, with `overloaded` if all actors together have too much, and with
+   * `RequestAborted` once the client is gone.
    */
   readonly enter: (name: string, client: { readonly gone: AbortSignal }) => Promise<() => void>;
-  /** Throws `limit.rate` or `overloaded` for an answer of so many bytes that there is no room for. */
+  /** Throws `limit.rate` or `overloaded` if there is no room for an answer of this size. */
   readonly checkRoom: (name: string, bytes: number) => void;
-  /** Counts bytes that were made and are still to be read; what it returns is to be called once, when they have been or never will. */
+  /**
+   * Counts bytes of an answer that is still to be read. Call the result once, when the client has read it or never
+   * will.
+   */
   readonly hold: (name: string, bytes: number) => () => void;
 }
 
 interface Share {
   working: number;
   unread: number;
-  /** In the order in which they came; each learns that it may go on. */
+  /** The waiting requests in order of arrival. Each callback lets one go on. */
   readonly waiting: Set<() => void>;
 }
 
 export interface ShareOptions {
   /** Requests at work at once; 0 means no limit. */
   readonly concurrency: number;
-  /** Milliseconds that a request waits. */
+  /** How many milliseconds a request waits at most. */
   readonly patience?: number;
 }
 
@@ -97,7 +101,7 @@ export function makeShares({ concurrency, patience = SHARE_LIMITS.patience }: Sh
       });
     },
     checkRoom: (name, bytes) => {
-      // What was begun while there was room may go beyond it, up to as much again.
+      // Work that began while there was room may exceed the limit, up to twice its size.
       const unread = (shares.get(name)?.unread ?? 0) + bytes;
       if (unread > 2 * SHARE_LIMITS.unreadBytes) {
         throw tooMany({ quota: SHARE_LIMITS.unreadBytes }, 'unread-bytes', SHARE_LIMITS.retryAfter);

@@ -1,4 +1,4 @@
-// Ends the span of each request with what came of it.
+// Ends the span of each request with its outcome.
 import type { ApiProblem } from '../problem.js';
 import type { Exchange } from './exchange.js';
 import type { RequestObserver } from './request-observer.js';
@@ -9,7 +9,7 @@ export function endSpans(): RequestObserver {
     abandoned: (exchange) => {
       end(exchange, null);
     },
-    // What never was a request has no span.
+    // Without a request there is no span.
     refused: () => undefined,
     ungreeted: () => undefined,
   };

@@ -1,10 +1,10 @@
-// Failures of the store as problems for clients: the only place that knows both.
+// Turns failures of the store into problems for clients. Only this file knows both.
 import { storeFailure } from '../db/failures.js';
 import { ApiProblem } from '../problem.js';
 
 /**
- * The problem to answer with when the store failed: `db.timeout` (504) or `db.unavailable` (503), the error as its cause.
- * null: the error is not a failure of the store.
+ * The problem to answer with when the store failed: `db.timeout` (504) or `db.unavailable` (503), with the error as its
+ * cause. Null if the error is not a failure of the store.
  */
 export function toStoreProblem(error: unknown): ApiProblem | null {
   const failure = storeFailure(error);

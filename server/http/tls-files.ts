@@ -1,5 +1,5 @@
-// The certificate and key of a TLS listener, from files: read, checked as a pair before anything uses them, and read again while
-// the gateway runs. A pair that cannot be used never takes the place of one that can.
+// The certificate and key of a TLS listener. They are read from files, checked as a pair before anything uses them, and
+// read again while the gateway runs. A pair that cannot be used never replaces one that can.
 import { constants, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { TLS_LIMITS } from '../limits/http.js';
@@ -9,28 +9,28 @@ import { type Watch, watchEvery } from '../watch.js';
 
 /** Absolute paths of PEM files. */
 export interface TlsFiles {
-  /** The certificate, and behind it those that lead to the root. */
+  /** The certificate, followed by those that lead to the root. */
   readonly certFile: string;
   readonly keyFile: string;
-  /** Certificates of those who vouch for clients; null: no client is asked for a certificate. */
+  /** Certificates of the authorities for client certificates; null if clients are not asked for one. */
   readonly clientCaFile: string | null;
 }
 
-/** `message` begins with the path, and holds nothing of what the file holds. */
+/** `message` begins with the path and never quotes the file's content. */
 export class TlsFileError extends Error {
   override readonly name = 'TlsFileError';
 }
 
 export interface TlsIdentity {
   readonly asksClients: boolean;
-  /** What new connections are greeted with. */
+  /** What new connections use. */
   readonly context: () => SecureContextOptions;
-  /** Calls `listener` with each context that takes the place of another. */
+  /** Calls `listener` with each new context that replaces the current one. */
   readonly onRenewed: (listener: (context: SecureContextOptions) => void) => void;
-  /** Reads the files again. Rejects with `TlsFileError` where they cannot be used; what was there stays then. */
+  /** Reads the files again. Rejects with `TlsFileError` if they cannot be used; the current pair then stays. */
   readonly renew: () => Promise<'same' | 'renewed'>;
   readonly certificate: () => X509Certificate;
-  /** Whether others than the owner and group of the key's file may read it. */
+  /** Whether users other than the owner and group of the key file can read it. */
   readonly isKeyExposed: () => boolean;
 }
 
@@ -61,7 +61,7 @@ export async function readCertificates(path: string): Promise<readonly [X509Cert
   return certificatesIn(await readOne(path));
 }
 
-/** Whether a file has a private key that can be used, with whatever certificate. Rejects with `TlsFileError` if not. */
+/** Checks that a file has a usable private key, for whatever certificate. Rejects with `TlsFileError` if not. */
 export async function requirePrivateKey(path: string): Promise<void> {
   keyIn(await readOne(path));
 }
@@ -76,7 +76,7 @@ function isSame(a: ReadFile | null, b: ReadFile | null): boolean {
   return a === null || b === null ? a === b : a.bytes.equals(b.bytes);
 }
 
-/** Certificate, key and, where clients are asked, who vouches for them. */
+/** Certificate, key and, if clients are asked for certificates, the authorities for these. */
 type ReadPair = readonly [cert: ReadFile, key: ReadFile, clientCa: ReadFile | null];
 
 async function readPair({ certFile, keyFile, clientCaFile }: TlsFiles): Promise<ReadPair> {
@@ -128,7 +128,10 @@ function checkPair(read: ReadPair): Pair {
   return { read, certificate, isKeyExposed: (key.mode & OTHERS_MAY_READ) !== 0, context };
 }
 
-/** A session that is taken up again is not verified again: each client certificate is judged on each connection. */
+/**
+ * Node does not verify a client again when it resumes a session. Without tickets each connection verifies its client
+ * certificate.
+ */
 const NO_RESUMPTION = constants.SSL_OP_NO_TICKET;
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
@@ -155,12 +158,14 @@ function keyIn({ path, bytes }: ReadFile): KeyObject {
   }
 }
 
-/** OpenSSL's own words, which hold nothing of the files. */
+/** OpenSSL's own words, which quote nothing from the files. */
 function reasonOf(error: unknown): string {
   return error instanceof Error && 'reason' in error ? String(error.reason) : 'OpenSSL refuses them';
 }
 
-/** Looks at the files from time to time, by their content; says in the log what it took, and what it could not. */
+/**
+ * Reads the files from time to time and compares their content. Logs which pair it took, and which it could not take.
+ */
 export function watchTlsFiles(
   identity: TlsIdentity,
   { log, interval = TLS_LIMITS.pollInterval }: { readonly log: Logger; readonly interval?: number },

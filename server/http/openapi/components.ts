@@ -1,12 +1,13 @@
-// The schemas of an API's description: one with a title is shown once, under it, and referred to from everywhere else.
+// The schemas of an API's description. A schema with a title is shown once, under that title, and everything else
+// refers to it.
 import type { JsonSchema } from '../../api/schema.js';
 
 const PLACE = '#/components/schemas/';
 
 export interface SchemaComponents {
-  /** The schema as it stands where it is used: a reference where it has a name. */
+  /** The schema as it appears where it is used: a reference, if it has a name. */
   readonly refer: (schema: JsonSchema) => JsonSchema;
-  /** All that were referred to, by name. */
+  /** All schemas that were referred to, by name. */
   readonly named: () => Readonly<Record<string, JsonSchema>>;
 }
 
@@ -23,7 +24,7 @@ export function makeComponents(): SchemaComponents {
     return { $ref: PLACE + title };
   };
 
-  /** The schema without what is named in it. Its `$defs` become components as well. */
+  /** The schema with references in place of named schemas. Its `$defs` become components as well. */
   const within = ({ $defs, ...schema }: JsonSchema, outer: ReadonlyMap<string, string>): JsonSchema => {
     const definitions = Object.entries(isSchema($defs) ? $defs : {});
     const names = new Map([...outer, ...definitions.map(([name, one]) => [`#/$defs/${name}`, titleOf(one)] as const)]);
@@ -55,7 +56,7 @@ export function makeComponents(): SchemaComponents {
 
 const NONE: ReadonlyMap<string, string> = new Map();
 
-/** The keywords below which there are schemas. */
+/** The keywords that contain schemas. */
 const KEYWORDS: ReadonlySet<string> = new Set(['items', 'anyOf', 'allOf', 'oneOf', 'not', 'additionalProperties']);
 
 function isSchema(value: unknown): value is JsonSchema {

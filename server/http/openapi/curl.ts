@@ -1,4 +1,4 @@
-// An operation's example as a command for a shell that has `BAILIWICK_URL` and `BAILIWICK_KEY`.
+// An operation's example as a shell command that uses `BAILIWICK_URL` and `BAILIWICK_KEY`.
 import type { Parameter } from './description.js';
 
 export interface Example {

@@ -1,4 +1,4 @@
-// The shape of an API's description: as much of OpenAPI 3.1 as it uses.
+// The type of an API's description: the part of OpenAPI 3.1 that it uses.
 import type { JsonSchema } from '../../api/schema.js';
 
 export interface Reference {

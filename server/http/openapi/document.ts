@@ -1,4 +1,5 @@
-// The API's description (OpenAPI 3.1), made of the values that the pipeline goes by: a route that is added is described. Pure.
+// The API's description (OpenAPI 3.1), made from the same values that the pipeline uses. So a new route is described at
+// once. Pure.
 import { STATUS_CODES } from 'node:http';
 import { PROBLEM_SCHEMA } from '../../api/answer-schemas.js';
 import { programVersion } from '../../version.js';
@@ -20,10 +21,10 @@ import {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What an operation may need of the components. */
+/** The components that an operation may refer to. */
 interface Components {
   readonly schemas: SchemaComponents;
-  /** A reference to the answer that refuses so. */
+  /** A reference to the answer for such a refusal. */
   readonly refusal: (refusal: Refusal) => Reference;
 }
 
@@ -149,7 +150,7 @@ function answersOf(route: Route, { schemas, refusal }: Components): Operation['r
   return Object.fromEntries<Response | Reference>([...given, ...refused]);
 }
 
-/** A status that the route answers with by itself, which can also be that of a refusal. */
+/** A status that is both an answer of the route and that of a refusal. */
 function bothOf(own: Response, refusal: Response['content']): Response {
   return { ...own, content: { ...own.content, ...refusal } };
 }
@@ -160,7 +161,7 @@ function contentOf({ status, problems }: Refusal, schemas: SchemaComponents): Re
   return { 'application/problem+json': { schema: { allOf: [schemas.refer(PROBLEM_SCHEMA)], properties } } };
 }
 
-/** Answers that refuse alike are one. */
+/** Equal refusals share one answer. */
 function makeRefusals(schemas: SchemaComponents, responses: Map<string, Response>): Components['refusal'] {
   const names = new Map<string, string>();
   return (one) => {
@@ -206,7 +207,7 @@ function headerComponents(uses: (text: string) => boolean): Json {
   );
 }
 
-/** Without its parameters. */
+/** The media type without its parameters. */
 function mediaType(type: string): string {
   return type.split(';', 1)[0] ?? type;
 }

@@ -1,4 +1,4 @@
-// The API's description as a page: what a reader of /docs sees is what a program reads at /openapi.json, in the same order.
+// The API's description as a page: a reader of /docs sees what a program reads at /openapi.json, in the same order.
 import type { JsonSchema } from '../../api/schema.js';
 import { PROBLEMS_PATH } from '../../problem.js';
 import { escapeHtml, htmlPage, toHtml } from '../html.js';
@@ -79,7 +79,7 @@ ${shown.map((one) => articleOf(one, description)).join('\n')}
 
 function articleOf({ method, path, operation }: Shown, { components }: ApiDescription): string {
   const { operationId, summary, description, parameters, requestBody, security } = operation;
-  // What every operation takes stands in the introduction.
+  // Parameters of every operation are described in the introduction.
   const all = parameters.filter((one): one is Parameter => !('$ref' in one));
   const [type, body] = Object.entries(requestBody?.content ?? {})[0] ?? [];
   const line = curlCommand({
@@ -145,7 +145,7 @@ function refusalsOf({ responses }: Operation, known: ApiDescription['components'
   return `<dt>Refuses</dt><dd><details><summary>with ${String(lines.length)} statuses</summary><ul>${lines.join('\n')}</ul></details></dd>`;
 }
 
-/** Of the schema that an answer refines a problem with. */
+/** The problem codes that an answer's schema allows. */
 function codesOf(schema: JsonSchema | undefined): readonly string[] {
   const properties = memberOf(schema, 'properties');
   const codes = memberOf(memberOf(properties, 'code'), 'enum');

@@ -1,8 +1,9 @@
-// Which problems a route can answer with. It follows from what the route declares, because the pipeline goes by the same values.
+// Which problems a route can answer with. This follows from what the route declares, because the pipeline uses the same
+// values.
 import { PROBLEMS, type ProblemCode } from '../../problem.js';
 import type { NamedHeader, Route } from '../route.js';
 
-/** Before the route is known, or whatever it is. */
+/** Refusals that any request can get, before its route is known or on any route. */
 const EVERY: readonly ProblemCode[] = [
   'request.malformed',
   'request.schema',
@@ -26,7 +27,7 @@ const BODY: readonly ProblemCode[] = [
   ...UPLOAD,
 ];
 
-/** Authentication asks the store. */
+/** Authentication reads the store, so a failure of the store is among these. */
 const CREDENTIAL: readonly ProblemCode[] = ['auth.required', 'auth.invalid', 'db.unavailable', 'db.timeout'];
 const POLICY: readonly ProblemCode[] = [...CREDENTIAL, 'snapshot.unavailable', 'snapshot.expired'];
 const RECORDED: readonly ProblemCode[] = [...POLICY, 'audit.unavailable'];
@@ -52,7 +53,7 @@ export interface Refusal {
   readonly problems: readonly { readonly code: ProblemCode; readonly title: string }[];
 }
 
-/** By status, ascending. */
+/** The refusals of a route, in ascending order of status. */
 export function refusalsOf(route: Route): readonly Refusal[] {
   const codes: ReadonlySet<string> = new Set([
     ...EVERY,

@@ -1,4 +1,4 @@
-// Schemas as a reader of a page sees them: a line for each member, with the names of other shapes as links.
+// Schemas as shown on the page: a line for each member, with links to other named shapes.
 import type { JsonSchema } from '../../api/schema.js';
 import { escapeHtml, toHtml } from '../html.js';
 

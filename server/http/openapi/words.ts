@@ -1,10 +1,11 @@
-// What an API's description says of the things that routes have in common: kinds of access, parts of a path, headers.
+// What an API's description says about the things that routes have in common: kinds of access, parts of a path,
+// headers.
 import type { JsonSchema } from '../../api/schema.js';
 import { namespacePath } from '../../api/record-schema.js';
 import type { AnswerHeader, NamedHeader, Route } from '../route.js';
 
 interface Kind {
-  /** The heading under which such routes stand. */
+  /** The heading under which such routes are listed. */
   readonly tag: string;
   readonly about: string;
 }
@@ -47,7 +48,7 @@ interface Word {
 
 const text: JsonSchema = Object.freeze({ type: 'string' });
 
-/** What stands open in a path. */
+/** The open parts of paths. */
 export const PATH_PARTS: ReadonlyMap<string, Word> = new Map([
   [
     'id',
@@ -132,7 +133,7 @@ export const ANSWER_HEADERS: Readonly<Record<Named, Word>> = Object.freeze({
 export const ALWAYS: readonly Named[] = Object.freeze(['Bailiwick-Snapshot', 'X-Request-Id']);
 export const WHERE_LIMITED: readonly Named[] = Object.freeze(['RateLimit', 'RateLimit-Policy']);
 
-/** Of refusals by their status. */
+/** Headers of refusals, by status. */
 export const REFUSAL_HEADERS: ReadonlyMap<number, readonly Named[]> = new Map([
   [401, ['WWW-Authenticate']],
   [429, ['Retry-After']],

@@ -1,5 +1,5 @@
-// Several writes as one: all of them or none. Each command of a batch is read by the route that would take it alone, before any is
-// done. An id that an earlier command makes is known by the name that it was given there.
+// Several writes as one: all of them or none. Each command is read by the route that takes it alone, before any command
+// is executed. Later commands can refer to the id that an earlier one makes by the name given to that earlier command.
 import { BATCH_SCHEMA, BATCH_SHAPE, type BatchBody, type BatchCommand } from '../../api/command-schema.js';
 import type { Json } from '../../api/dataset-schema.js';
 import type { Command, Perform, Rule, Session } from '../../commands/command.js';
@@ -88,7 +88,7 @@ function readCommands(commands: readonly BatchCommand[], { routes, at, idOf }: R
 
 interface ReadingOne {
   readonly routes: readonly CommandRoute[];
-  /** Ids by the names that earlier commands were given. */
+  /** The ids that earlier commands make, by the names that they were given. */
   readonly named: Map<string, string>;
   readonly newId: string;
 }
@@ -112,7 +112,7 @@ function readCommand(command: BatchCommand, { routes, named, newId }: ReadingOne
   return read;
 }
 
-/** The body with ids where it refers to other records by names: anything else stays as it is and will not be an id. */
+/** The body with ids in place of names. Any other text stays as it is, and is refused later because it is not an id. */
 function withIds(body: Json, named: ReadonlyMap<string, string>): Json {
   const idOf = (text: unknown): unknown =>
     typeof text === 'string' && text.startsWith('$') ? (named.get(text.slice(1)) ?? text) : text;
@@ -137,7 +137,7 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A command whose refusals say which one of the batch it is. */
+/** A command with refusals that say which command of the batch they are about. */
 function numbered(index: number, command: Command): Command {
   const placed =
     (rule: Rule): Rule =>
@@ -181,7 +181,7 @@ async function ofPlaceLater<T>(index: number, work: () => Promise<T>): Promise<T
   }
 }
 
-/** Pointers lead into the body of the batch. */
+/** Rewrites pointers so that they lead into the body of the batch. */
 function inPlace(index: number, error: unknown): unknown {
   if (!(error instanceof ApiProblem) || error.detail.command !== undefined) return error;
   const { errors, ...detail } = error.detail;

@@ -1,5 +1,5 @@
-// The writes: creating, changing, archiving and restoring records of every family, and copies. What a request has to say is read here,
-// without policy or store; what it does is in server/commands.
+// The writes: creating, changing, archiving and restoring records of every family, and copies. This file reads what a
+// request says, without a policy or a store. What the commands do is in server/commands.
 import { canonicalize, FAMILIES, type Family, type NamespacePath, ROOT } from '../../../engine/index.js';
 import {
   COPY_SHAPES,
@@ -45,7 +45,7 @@ export function makeCommandRoutes(execute: Executor): readonly CommandRoute[] {
   ];
 }
 
-/** Of what changes a record that is there. */
+/** Problems of commands that change an existing record. */
 const CHANGE_PROBLEMS: readonly ProblemCode[] = ['record.archived', 'record.conflict', 'record.precondition'];
 const NEW_PROBLEMS: readonly ProblemCode[] = [
   ...([
@@ -109,7 +109,7 @@ function lifecycleRoutes(execute: Executor, family: Family): readonly CommandRou
       output: changedOutput(family),
       commandOf: (said) => {
         const target = targetOf(family, said);
-        // Its record is always there.
+        // The root namespace always has a record, and it is never archived.
         if ('path' in target && target.path === ROOT) throw new ApiProblem('authz.denied', { step: 'canonicalize' });
         return make(target);
       },
@@ -203,7 +203,7 @@ function bodyOf<Value>(shape: BodyShape<Value>, example: Value): BodyInput<Value
   return { types: JSON_ONLY, shape, example, maxBytes: HTTP_LIMITS.bodyBytes };
 }
 
-/** At the beamlines of the demo. */
+/** From the beamlines of the demo. */
 const EXAMPLES = Object.freeze({
   'resource-template': {
     namespace: '/beamlines',

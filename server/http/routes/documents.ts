@@ -4,7 +4,7 @@ import { describeApi } from '../openapi/document.js';
 import { pageOf } from '../openapi/page.js';
 import type { PublicRoute, Route } from '../route.js';
 
-/** The routes, and those that describe them all. */
+/** The given routes and the two that describe them all. */
 export function withDocuments(routes: readonly Route[]): readonly Route[] {
   const text = once(() => JSON.stringify(describeApi(all)));
   const html = once(() => pageOf(describeApi(all)));

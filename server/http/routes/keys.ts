@@ -1,5 +1,5 @@
-// /admin/v1/keys: make, list and revoke API keys, with the rules and in the words of `bailiwick keys`. What changes a key is
-// recorded in the transaction that does it.
+// /admin/v1/keys: make, list and revoke API keys, with the rules and the messages of `bailiwick keys`. A change of a
+// key is recorded in the transaction that makes it.
 import { formatIdentity, formatInstant } from '../../../engine/index.js';
 import { KEY_SHAPE, type KeyBody, KEYS_SCHEMA, NEW_KEY_SCHEMA, REVOKED_SCHEMA } from '../../api/admin-schemas.js';
 import { eventAdmin, type EventParts, makeEvent } from '../../audit/event.js';

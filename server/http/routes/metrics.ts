@@ -3,7 +3,7 @@ import { formatSeries, METRICS_TYPE, type Series } from '../../metrics/series.js
 import type { StatusRoute } from '../route.js';
 
 export interface MetricsOptions {
-  /** What is shown, in this order. */
+  /** The series to show, in this order. */
   readonly readSeries: () => Promise<readonly Series[]>;
 }
 

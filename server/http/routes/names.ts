@@ -1,4 +1,4 @@
-// How the API calls what it has routes for.
+// What the API calls the families in its texts and paths.
 import type { Family } from '../../../engine/index.js';
 
 /** `process run` of `process-run`. */

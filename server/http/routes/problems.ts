@@ -1,5 +1,5 @@
-// GET /docs/problems: the page that `type` of every problem refers to. It is made of the one table of problems when the
-// gateway starts, says nothing about this installation, and so needs no credential.
+// GET /docs/problems: the page that `type` of every problem refers to. It is made from the one table of problems when
+// the gateway starts. It says nothing about this installation, so it needs no credential.
 import { PROBLEMS, PROBLEMS_PATH } from '../../problem.js';
 import { htmlPage, toHtml } from '../html.js';
 import type { PublicRoute } from '../route.js';

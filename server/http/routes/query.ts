@@ -1,4 +1,4 @@
-// POST /api/v1/query and /api/v1/query/count: what the actor may see, and nothing else that is there.
+// POST /api/v1/query and /api/v1/query/count: what the actor may see, and nothing else that exists.
 import { judgeAs, type Policy, ROOT, type VisibilityRequest } from '../../../engine/index.js';
 import { COUNT_SCHEMA, PAGE_SCHEMA } from '../../api/answer-schemas.js';
 import { QUERY_SHAPES, type QueryEnvelope } from '../../api/query-schema.js';
@@ -13,11 +13,11 @@ import { type BodyInput, type Decided, type Route, visibilityRoute } from '../ro
 
 export interface QueryRoutesOptions {
   readonly db: Database;
-  /** Secret of the store that seals cursors. */
+  /** The store's secret for sealing cursors. */
   readonly cursorKey: Uint8Array;
 }
 
-/** A question to the records of the demo. */
+/** A query on the records of the demo. */
 const ASKED: QueryEnvelope = Object.freeze({
   family: 'resource',
   namespace: '/',
@@ -25,7 +25,7 @@ const ASKED: QueryEnvelope = Object.freeze({
   where: { 'properties.kind': { eq: 'crystal' }, 'properties.resolutionA': { gte: 2.2 } },
 });
 
-/** A page's own cursor comes on top, so that a client can send it back with its query. */
+/** The cursor of a page has room of its own, so that a client can always send it back with its query. */
 const LIST_BODY: BodyInput<QueryEnvelope> = {
   types: ['application/json'],
   shape: QUERY_SHAPES.query,
@@ -125,11 +125,9 @@ function visibilityRequest({ family, namespace, reach }: QueryPlan): VisibilityR
   return { family, context: namespace, reach };
 }
 
-/**
- * An actor who may read the namespace itself learns that there is none; everyone else gets answers as if there were.
- */
+/** An actor who may read the namespace itself learns if it does not exist. Everyone else gets answers as if it did. */
 async function assertNamespace(db: Database, { resolved, at, gone }: Decided, { namespace }: QueryPlan): Promise<void> {
-  // The root is always there.
+  // The root always exists.
   if (namespace === ROOT) return;
   const request = { kind: 'access', scope: 'namespace:read', context: namespace, target: namespace } as const;
   if (judgeAs(resolved, { request, at }) !== 'allow') return;
@@ -137,8 +135,8 @@ async function assertNamespace(db: Database, { resolved, at, gone }: Decided, { 
 }
 
 /**
- * What was asked, what is shown (members of an object as JSON text) and under which policy. Names of ours, canonical paths, digests
- * and cursors hold nothing that JSON would escape.
+ * What was asked, what is shown (members of an object as JSON text) and under which policy. Our own names, canonical
+ * paths, digests and cursors contain nothing that JSON would escape.
  */
 function answerJson({ family, namespace, reach }: QueryPlan, shown: string, { digest }: Policy): string {
   return `{"family":"${family}","namespace":"${namespace}","reach":"${reach}",${shown},"snapshot":"${digest}"}`;

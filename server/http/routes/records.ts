@@ -1,5 +1,5 @@
-// GET of one record: by its id, or of a namespace by its path. Archived ones stay readable. A
-// condition of the client's (`If-None-Match`, `Range`) changes nothing: the answer is always the whole record.
+// GET of one record, by its id or (for a namespace) by its path. Archived records stay readable. Conditions of the
+// client (`If-None-Match`, `Range`) are ignored: the answer is always the whole record.
 import { FAMILIES, type Family } from '../../../engine/index.js';
 import { RECORD_SCHEMAS } from '../../api/record-schema.js';
 import type { Database } from '../../db/database.js';
@@ -43,7 +43,7 @@ export function makeRecordRoutes(db: Database): readonly Route[] {
   return [byPath, ...byId];
 }
 
-/** Of the demo, where Ines may read them. */
+/** Records of the demo that Ines may read. */
 const EXAMPLES = Object.freeze({
   'resource-template': '0196d778-7dd6-750a-bb77-0fcd6805252f',
   resource: '0197bc63-6539-7ccb-b217-d1b0f3fab080',
@@ -55,7 +55,7 @@ function outputOf(family: Family): Output {
   return { 200: { type: 'application/json', schema: RECORD_SCHEMAS[family], headers: ['ETag'] } };
 }
 
-/** The revision is a strong validator: whatever changes a record raises it. */
+/** The revision is a strong validator, because every change of a record raises it. */
 function whole({ json, revision }: FoundRecord): Answer {
   return { status: 200, json, headers: ['ETag', `"${String(revision)}"`], shown: { items: 1 } };
 }

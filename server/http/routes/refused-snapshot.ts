@@ -1,4 +1,4 @@
-// Why a snapshot is not taken, as the problem that an admin is told.
+// The problem that tells an admin why a snapshot was refused.
 import type { PolicyFault } from '../../policy/policy-fault.js';
 import { ApiProblem, isProblemCode } from '../../problem.js';
 

@@ -1,4 +1,4 @@
-// /admin/v1/shadow: a stored snapshot that is judged beside the policy in force, and what was found so far.
+// /admin/v1/shadow: a stored snapshot that is judged beside the policy in force, and the differences found so far.
 import { formatInstant } from '../../../engine/index.js';
 import { SHADOW_SCHEMA, SHADOW_SHAPE, type ShadowBody } from '../../api/shadow-schemas.js';
 import { eventAdmin, makeEvent } from '../../audit/event.js';
@@ -85,7 +85,7 @@ function shadowJson(state: ShadowState | null): string {
   });
 }
 
-/** What everybody may know who sees the status: counts alone. */
+/** What everybody who can see the status may know: only counts. */
 export function shadowSummary({ policy, since, difference, fault, counts }: ShadowState): object {
   const { rows: _, ...differs } = difference ?? { rows: null };
   return {

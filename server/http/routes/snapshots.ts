@@ -1,5 +1,5 @@
-// /admin/v1/snapshots and /admin/v1/rollback: what the store has, and which of it is in force. What puts one in force is recorded in the
-// transaction that does it, and every gateway of the store follows.
+// /admin/v1/snapshots and /admin/v1/rollback: which snapshots the store has, and which one is in force. An activation
+// is recorded in the transaction that makes it, and every gateway of the store follows it.
 import { formatInstant } from '../../../engine/index.js';
 import {
   ACTIVATE_SHAPE,

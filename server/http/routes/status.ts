@@ -17,7 +17,7 @@ export interface StatusOptions {
   readonly policies: ActivePolicy;
   readonly ages: AgeLimits;
   readonly shadow: Pick<Shadow, 'state'>;
-  /** Null: it does not look for others. */
+  /** Null if the gateway does not look for others. */
   readonly peers: Pick<Peers, 'list'> | null;
   readonly readiness: () => Promise<Readiness>;
 }

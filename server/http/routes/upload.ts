@@ -1,4 +1,5 @@
-// POST /admin/v1/snapshots: a snapshot is sent, verified beside the event loop, and stored. It is not in force by that.
+// POST /admin/v1/snapshots: takes a snapshot, verifies it on another thread, and stores it. This does not put it in
+// force.
 import { STORED_SCHEMA, UPLOAD_SCHEMA } from '../../api/admin-schemas.js';
 import { eventAdmin, makeEvent } from '../../audit/event.js';
 import { recordInTransaction } from '../../audit/outbox.js';
@@ -18,7 +19,7 @@ import { refusedSnapshot } from './refused-snapshot.js';
 export interface UploadRouteOptions {
   readonly activator: Pick<Activator, 'activations' | 'snapshots'>;
   readonly policies: Pick<ActivePolicy, 'current'>;
-  /** Null: nobody has to have signed. */
+  /** Null if no signature is required. */
   readonly rule: PublicationRule | null;
   readonly clock: Clock;
   readonly nextId: IdSource;
@@ -26,9 +27,11 @@ export interface UploadRouteOptions {
 
 export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
   const { activator, nextId } = options;
-  /** Each admin sends one at a time, so that none keeps others from theirs. */
+  /**
+   * Admins who are sending now. Each may send one snapshot at a time, so that nobody keeps others from sending theirs.
+   */
   const senders = new Set<string>();
-  /** Bytes of what all of them have sent. */
+  /** How many bytes all of them have sent together. */
   let held = 0;
   const judge = inTurn();
 
@@ -88,7 +91,7 @@ export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
   };
 }
 
-/** One after the other: each takes a thread, and as much memory again as what was sent. */
+/** Does the work one after the other, because each upload takes a thread and as much memory again as was sent. */
 function inTurn(): (work: () => Promise<Answer>) => Promise<Answer> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
