@@ -212,8 +212,8 @@ const KINDS = {
   },
   'request.headers_too_large': {
     status: 431,
-    title: 'The headers are too large',
-    help: 'All headers together may have 16 KiB.',
+    title: 'The headers are too large or too many',
+    help: 'A request may have 100 headers, and all together may have 16 KiB.',
   },
   internal: {
     status: 500,

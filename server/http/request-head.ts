@@ -52,7 +52,7 @@ function isKnown(name: string): name is KnownHeader {
 /** One pass over all headers, as they were sent. */
 export function readHeaders(rawHeaders: readonly string[]): ReadHeaders {
   const headers = new Map<KnownHeader, string>();
-  let fault = rawHeaders.length > 2 * HTTP_LIMITS.headers ? malformed('there are too many headers') : null;
+  let fault = rawHeaders.length > 2 * HTTP_LIMITS.headers ? new ApiProblem('request.headers_too_large') : null;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const raw = rawHeaders[i] ?? '';
     if (!LENGTHS.has(raw.length)) continue;

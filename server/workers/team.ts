@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Ending } from '../compose.js';
 import { WORKER_LIMITS } from '../limits/workers.js';
 import type { Logger } from '../ports.js';
+import { closeUntaken } from './handed-over.js';
 import type { ToPrimary, ToWorker, WorkerFault, WorkerStart } from './messages.js';
 
 export interface TeamOptions {
@@ -156,6 +157,7 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): Team {
 
   const fork = (slot: Slot): void => {
     const worker = cluster.fork();
+    closeUntaken(worker);
     slot.worker = worker;
     slot.startedAt = performance.now();
     slot.timer = setTimeout(() => worker.process.kill('SIGKILL'), WORKER_LIMITS.startTimeout);

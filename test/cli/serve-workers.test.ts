@@ -162,6 +162,27 @@ describe('a gateway with two workers', () => {
     expect(new Set(answers.map(({ headers }) => headers['bailiwick-snapshot'])).size).toBe(1);
   });
 
+  it('leaves no client without an end whose connection was on its way to a worker that dies', async () => {
+    const [stuck = 0] = pidsOf(served).slice(-2);
+    const before = pidsOf(served).length;
+    // What it has answered is in the log, which it cannot write any more.
+    const asked = answered(await shown());
+    const answeredLines = (): number =>
+      said(served, 'request').filter(({ status, worker }) => status === 200 && worker !== undefined).length;
+    await until(() => answeredLines() === asked);
+    process.kill(stuck, 'SIGSTOP');
+    const answers = Promise.allSettled(
+      Array.from({ length: 20 }, () => call(served.port, { key, body: { family: 'namespace', namespace: '/' } })),
+    );
+    // All but the one that the stuck worker was given.
+    await until(() => answeredLines() === asked + 19);
+    process.kill(stuck, 'SIGKILL');
+    const ends = await answers;
+    expect(ends.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+    for (const end of ends) if (end.status === 'fulfilled') expect(end.value.status).toBe(200);
+    await until(() => pidsOf(served).length === before + 1);
+  });
+
   it('goes on with the candidate in workers that were started since', async () => {
     const { stdout } = await bailiwick('shadow', '--format', 'json');
     const { compared } = (JSON.parse(stdout) as { readonly live: { readonly compared: number } }).live;
@@ -171,8 +192,11 @@ describe('a gateway with two workers', () => {
 
   it('keeps one audit log, to which workers hand what they answer, and ends in order', async () => {
     const { ready } = served;
+    // Some arrive before it stops, some while it does. What of them is a query is in the log below, or was not answered.
+    const arriving = Promise.allSettled(Array.from({ length: 100 }, () => call(served.port, { method: 'GET' })));
     served.child.kill('SIGTERM');
     expect(await served.ended).toBe(0);
+    await arriving;
     expect(pidsOf(served).filter(isAlive)).toEqual([]);
     // Those of the admin socket are answered by the primary.
     const answered = said(served, 'request').filter(({ status, worker }) => status === 200 && worker !== undefined);

@@ -190,7 +190,7 @@ describe('headers', () => {
     [
       'A14 too many',
       Array.from({ length: HTTP_LIMITS.headers }, (_, i) => `x-${String(i)}: y`),
-      '400 request.malformed',
+      '431 request.headers_too_large',
     ],
     ['A14 too much', [`x-long: ${'y'.repeat(HTTP_LIMITS.headerBytes)}`], '431 request.headers_too_large'],
     ['A14 names of prototypes', ['__proto__: x', 'constructor: x'], '200'],
