@@ -46,11 +46,18 @@ const ANY_ALIKE = new RegExp(
 /** Soft hyphens, joiners, marks of direction, selectors of variants and their like. */
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;
 
+interface Fold {
+  readonly fold: (subject: string) => string;
+  readonly difference: string;
+  /** A plain subject stays what it is. */
+  readonly keepsPlain: boolean;
+}
+
 /** How two subjects may be the same to a reader, from the least difference on, and what they differ in then. */
-const FOLDS: readonly (readonly [fold: (subject: string) => string, difference: string])[] = [
-  [foldCase, 'case'],
-  [(subject) => (isPlain(subject) ? subject : foldCase(subject.replace(UNSEEN, ''))), 'characters that nobody sees'],
-  [foldLooks, 'characters that look alike'],
+const FOLDS: readonly Fold[] = [
+  { fold: foldCase, difference: 'case', keepsPlain: true },
+  { fold: foldSeen, difference: 'characters that nobody sees', keepsPlain: true },
+  { fold: foldLooks, difference: 'characters that look alike', keepsPlain: false },
 ];
 
 interface Seen {
@@ -63,7 +70,7 @@ export function findLookalikes(world: LintWorld, context: LintContext): void {
   if (!isAlike.includes(1)) return;
   const roles = world.roles.length;
   // By provider and folded subject: a provider stands for itself, only subjects are compared.
-  const folds = FOLDS.map(([fold, difference]) => ({ fold, difference, first: new Map<string, Seen>() }));
+  const folds = FOLDS.map(({ fold, difference }) => ({ fold, difference, first: new Map<string, Seen>() }));
   const visit = (principal: number, identity: Identity, place: Place | null): void => {
     if (isAlike[principal - roles] !== 1) return;
     isAlike[principal - roles] = 0;
@@ -102,7 +109,10 @@ export function findLookalikes(world: LintWorld, context: LintContext): void {
 /** 1 for each identity that some fold makes the same as another one of its provider. */
 function alikeIdentities({ identities }: PolicyTables): Uint8Array {
   const alike = new Uint8Array(identities.subject.length);
-  for (const [fold] of FOLDS) {
+  const odd = identities.subject.filter((subject) => !isPlain(subject));
+  for (const { fold, keepsPlain } of FOLDS) {
+    // Plain subjects that stay as they are differ from each other: they can only be what an odd one becomes.
+    const met = keepsPlain ? new Set(odd.map(fold)) : null;
     let provider = -1;
     let first = new Map<string, number>();
     identities.subject.forEach((subject, row) => {
@@ -111,6 +121,7 @@ function alikeIdentities({ identities }: PolicyTables): Uint8Array {
         first = new Map();
       }
       const folded = fold(subject);
+      if (met?.has(folded) === false) return;
       const other = first.get(folded);
       if (other === undefined) first.set(folded, row);
       else alike[row] = alike[other] = 1;
@@ -131,10 +142,14 @@ function foldCase(subject: string): string {
   return isPlain(subject) ? subject : subject.toUpperCase().toLowerCase();
 }
 
+function foldSeen(subject: string): string {
+  return isPlain(subject) ? subject : foldCase(subject.replace(UNSEEN, ''));
+}
+
 /** Compatibility forms (full-width letters and their like) are folded by Unicode, the others by the table. */
 function foldLooks(subject: string): string {
-  const seen = isPlain(subject) ? subject : subject.normalize('NFKC').replace(UNSEEN, '');
-  return toLatin(foldCase(toLatin(seen)));
+  if (isPlain(subject)) return toLatin(subject);
+  return toLatin(foldCase(toLatin(subject.normalize('NFKC').replace(UNSEEN, ''))));
 }
 
 function toLatin(text: string): string {

@@ -222,35 +222,26 @@ function forEachHeld(
 ): void {
   const firstHeld = holders.start[holder] ?? 0;
   const endHeld = holders.start[holder + 1] ?? 0;
+  const ifHeld = (run: number): number =>
+    placeIn(holders.principals, { from: firstHeld, to: endHeld, value: runs.principal[run] ?? 0 }) < 0 ? -1 : run;
   for (let node = own; node >= 0; node = world.tree.parent[node] ?? -1) {
     const firstRun = runs.ofNode[node] ?? 0;
     const endRun = runs.ofNode[node + 1] ?? 0;
     if (firstRun === endRun) continue;
     const needsInherit = node !== own || extent === 'below';
-    const goOn = (run: number): boolean => {
-      if (run < 0) {
-        spend(1);
-        return true;
-      }
-      const start = runs.start[run] ?? 0;
-      const end = runs.start[run + 1] ?? 0;
-      spend(1 + end - start);
-      for (let i = start; i < end; i += 1) {
-        const grant = runs.rows[i] ?? 0;
-        if ((!needsInherit || world.set.grants[grant]?.inherit === true) && !visit(grant)) return false;
-      }
-      return true;
-    };
     // Whichever are fewer: the principals that count, or those that have grants here.
-    if (endHeld - firstHeld <= endRun - firstRun) {
-      for (let i = firstHeld; i < endHeld; i += 1)
-        if (!goOn(placeIn(runs.principal, { from: firstRun, to: endRun, value: holders.principals[i] ?? 0 }))) return;
-    } else {
-      for (let i = firstRun; i < endRun; i += 1) {
-        const run = runs.byFirst[i] ?? 0;
-        const value = runs.principal[run] ?? 0;
-        const isHeld = placeIn(holders.principals, { from: firstHeld, to: endHeld, value }) >= 0;
-        if (!goOn(isHeld ? run : -1)) return;
+    const byHeld = endHeld - firstHeld <= endRun - firstRun;
+    const end = byHeld ? endHeld : endRun;
+    for (let i = byHeld ? firstHeld : firstRun; i < end; i += 1) {
+      const run = byHeld
+        ? placeIn(runs.principal, { from: firstRun, to: endRun, value: holders.principals[i] ?? 0 })
+        : ifHeld(runs.byFirst[i] ?? 0);
+      const from = runs.start[run] ?? 0;
+      const to = run < 0 ? from : (runs.start[run + 1] ?? 0);
+      spend(1 + to - from);
+      for (let row = from; row < to; row += 1) {
+        const grant = runs.rows[row] ?? 0;
+        if ((!needsInherit || world.set.grants[grant]?.inherit === true) && !visit(grant)) return;
       }
     }
   }

@@ -27,6 +27,8 @@ export function groupHolders(tables: PolicyTables, limit: number): HolderClasses
   const start: number[] = [0];
   const principals: number[] = [];
   const seen = new Int32Array(roles).fill(-1);
+  /** The roles that an identity is in, however deep. */
+  const reached = new Int32Array(roles);
   let rows = 0;
   for (let identity = 0; identity < identities; identity += 1) {
     const direct = rowsOf(rolesOf, roles + identity);
@@ -38,25 +40,38 @@ export function groupHolders(tables: PolicyTables, limit: number): HolderClasses
       classOf[identity] = known;
       continue;
     }
-    const reached: number[] = [...direct];
-    for (const role of direct) seen[role] = identity;
-    for (let next = 0; next < reached.length; next += 1) {
+    let count = 0;
+    for (const role of direct) {
+      seen[role] = identity;
+      reached[count] = role;
+      count += 1;
+    }
+    for (let next = 0; next < count; next += 1) {
       const inner = reached[next] ?? 0;
       for (let i = rolesOf.start[inner] ?? 0; i < (rolesOf.start[inner + 1] ?? 0); i += 1) {
         const outer = rolesOf.rows[i] ?? 0;
         if (seen[outer] === identity) continue;
         seen[outer] = identity;
-        reached.push(outer);
+        reached[count] = outer;
+        count += 1;
       }
     }
-    rows += reached.length + ownGrants;
-    const holding = reached.filter((role) => (grantsOf[role] ?? 0) > 0).sort((a, b) => a - b);
-    for (const role of holding) rows += grantsOf[role] ?? 0;
+    rows += count + ownGrants;
+    // Those that have grants move to the front.
+    let holding = 0;
+    for (let i = 0; i < count; i += 1) {
+      const role = reached[i] ?? 0;
+      const grants = grantsOf[role] ?? 0;
+      if (grants === 0) continue;
+      rows += grants;
+      reached[holding] = role;
+      holding += 1;
+    }
     if (rows > limit) return null;
-    if (ownGrants > 0) holding.push(roles + identity);
-    const number = holding.length === 0 ? -1 : start.length - 1;
+    const number = holding + ownGrants > 0 ? start.length - 1 : -1;
     if (number >= 0) {
-      for (const principal of holding) principals.push(principal);
+      for (const role of reached.subarray(0, holding).sort()) principals.push(role);
+      if (ownGrants > 0) principals.push(roles + identity);
       start.push(principals.length);
     }
     classOf[identity] = number;

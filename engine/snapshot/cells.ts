@@ -9,11 +9,12 @@ import { listRows, rowsOf } from '../model/row-lists.js';
 import { ALL_SCOPES } from '../model/scope.js';
 import type { PolicyTables } from '../model/tables.js';
 import { makeBelowRule } from './below.js';
+import { makeMarks, mark, takeMarked } from './marks.js';
 import { makeTimelines, NEVER, type TimelineNumber, type Timelines } from './numbered-timelines.js';
 
 /**
  * The classes whose rights at or below a row differ from what they inherit: the first `count` places of three columns, which
- * are filled anew for every row.
+ * are filled anew for every row. Classes are in ascending order.
  */
 export interface RowChanges {
   readonly count: number;
@@ -53,39 +54,37 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
   const rule = makeBelowRule({ tables, timelines, grantsAt, holdersOf, timelineOf });
 
   const inherited = new Int32Array(holders.count);
+  /** Classes to which the row gives something. By class what they then hold at it and below it. */
+  const given = makeMarks(holders.count);
+  const heldAt = new Int32Array(holders.count);
+  const heldBelow = new Int32Array(holders.count);
+  // What `changesAt` gives; while the row's grants are applied, `classes` are those that `applyTimed` has met.
   const classes = new Int32Array(holders.count);
   const at = new Int32Array(holders.count);
   const below = new Int32Array(holders.count);
-  /** By class its place in these columns, if that place is in use and its own. */
-  const placeOf = new Int32Array(holders.count);
-  let count = 0;
 
   /** To each of the classes. The one loop that runs for every row of the expanded policy. */
   const giveAll = (to: Int32Array, more: Rights): void => {
     const { at: moreAt, below: moreBelow } = more;
     const isStatic = moreAt <= ALL_SCOPES && moreBelow <= ALL_SCOPES;
-    let end = count;
     for (let i = 0; i < to.length; i += 1) {
       const holder = to[i] ?? 0;
-      let place = placeOf[holder] ?? 0;
-      if (place >= end || classes[place] !== holder) {
-        place = end;
-        end += 1;
-        placeOf[holder] = place;
-        classes[place] = holder;
-        at[place] = below[place] = inherited[holder] ?? NEVER;
-      }
-      const oldAt = at[place] ?? NEVER;
-      const oldBelow = below[place] ?? NEVER;
+      if (mark(given, holder)) heldAt[holder] = heldBelow[holder] = inherited[holder] ?? NEVER;
+      const oldAt = heldAt[holder] ?? NEVER;
+      const oldBelow = heldBelow[holder] ?? NEVER;
       if (isStatic && oldAt <= ALL_SCOPES && oldBelow <= ALL_SCOPES) {
-        at[place] = oldAt | moreAt;
-        below[place] = oldBelow | moreBelow;
+        heldAt[holder] = oldAt | moreAt;
+        heldBelow[holder] = oldBelow | moreBelow;
       } else {
-        if (moreAt !== NEVER) at[place] = timelines.union(oldAt, moreAt);
-        if (moreBelow !== NEVER) below[place] = timelines.union(oldBelow, moreBelow);
+        if (moreAt !== NEVER) heldAt[holder] = timelines.union(oldAt, moreAt);
+        if (moreBelow !== NEVER) heldBelow[holder] = timelines.union(oldBelow, moreBelow);
       }
     }
-    count = end;
+  };
+  const oneClass = new Int32Array(1);
+  const giveOne = (holder: number, more: Rights): void => {
+    oneClass[0] = holder;
+    giveAll(oneClass, more);
   };
 
   /** What the row's grants give. */
@@ -101,6 +100,9 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
     if (timed !== null) applyTimed(timed);
   };
 
+  /** By class one more than the place of the first of several sums that it has a part in. */
+  const sumOf = new Int32Array(holders.count);
+
   /** Windows are united principal by principal, however many classes hold them, and then those of all principals of a class. */
   const applyTimed = (timed: ReadonlyMap<number, Windows>): void => {
     const sums = [...timed].map(([principal, windows]) => ({ principal, rights: uniteWindows(windows) }));
@@ -109,23 +111,29 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
       giveAll(holdersOf(first.principal), first.rights);
       return;
     }
-    const sumOf = new Map<number, number>();
     const several = new Map<number, Windows>();
+    let count = 0;
     for (const [i, { principal, rights }] of sums.entries()) {
-      for (const holder of holdersOf(principal)) {
-        const met = sumOf.get(holder);
-        const before = met === undefined ? undefined : sums[met];
-        if (before === undefined) sumOf.set(holder, i);
-        else {
+      const to = holdersOf(principal);
+      for (let k = 0; k < to.length; k += 1) {
+        const holder = to[k] ?? 0;
+        const before = sums[(sumOf[holder] ?? 0) - 1];
+        if (before === undefined) {
+          sumOf[holder] = i + 1;
+          classes[count] = holder;
+          count += 1;
+        } else {
           if (!several.has(holder)) gather(several, holder, before.rights);
           gather(several, holder, rights);
         }
       }
     }
-    for (const [holder, i] of sumOf) {
+    for (let k = 0; k < count; k += 1) {
+      const holder = classes[k] ?? 0;
       const windows = several.get(holder);
-      const rights = windows === undefined ? sums[i]?.rights : uniteWindows(windows);
-      if (rights !== undefined) giveAll(Int32Array.of(holder), rights);
+      const rights = windows === undefined ? sums[(sumOf[holder] ?? 0) - 1]?.rights : uniteWindows(windows);
+      if (rights !== undefined) giveOne(holder, rights);
+      sumOf[holder] = 0;
     }
   };
 
@@ -135,22 +143,21 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
   });
 
   const changesAt = (row: number): RowChanges => {
-    count = 0;
     applyGrants(row);
     const kind = rule.kindOf(row);
-    if (kind === 'nothing') below.set(at.subarray(0, count));
     if (kind === 'full')
-      for (const [holder, timeline] of rule.leastOf(row))
-        giveAll(Int32Array.of(holder), { at: NEVER, below: timeline });
+      for (const [holder, timeline] of rule.leastOf(row)) giveOne(holder, { at: NEVER, below: timeline });
+    const count = takeMarked(given, classes);
     let kept = 0;
     for (let i = 0; i < count; i += 1) {
-      const before = inherited[classes[i] ?? 0];
-      if (at[i] === before && below[i] === before) continue;
-      if (kept < i) {
-        classes[kept] = classes[i] ?? 0;
-        at[kept] = at[i] ?? NEVER;
-        below[kept] = below[i] ?? NEVER;
-      }
+      const holder = classes[i] ?? 0;
+      const before = inherited[holder];
+      const ownAt = heldAt[holder] ?? NEVER;
+      const ownBelow = kind === 'nothing' ? ownAt : (heldBelow[holder] ?? NEVER);
+      if (ownAt === before && ownBelow === before) continue;
+      classes[kept] = holder;
+      at[kept] = ownAt;
+      below[kept] = ownBelow;
       kept += 1;
     }
     return { count: kept, classes, at, below };

@@ -207,7 +207,7 @@ function usageFault({ files, grants, identities, members, namespaces, roles, seg
 
 function usesAll(columns: readonly (readonly number[])[], count: number, from: number): boolean {
   const used = new Uint8Array(count);
-  for (const column of columns) for (const value of column) used[value] = 1;
+  for (const column of columns) for (let row = 0; row < column.length; row += 1) used[column[row] ?? 0] = 1;
   return !used.subarray(from).includes(0);
 }
 

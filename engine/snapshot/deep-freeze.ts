@@ -5,7 +5,8 @@ export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {
     // Columns are long lists of integers: only what can have something below it is worth a call.
-    for (const item of value as readonly unknown[]) if (typeof item === 'object') deepFreeze(item);
+    const items: readonly unknown[] = value;
+    for (let i = 0; i < items.length; i += 1) if (typeof items[i] === 'object') deepFreeze(items[i]);
   } else {
     for (const item of Object.values(value)) deepFreeze(item);
   }

@@ -19,34 +19,41 @@ export function toSnapshotBody(
     grants: {
       exact: toDistances(rowsWhere(grants.inherit, (inherit) => inherit === 0)),
       expires: toSparse(grants.expires, Infinity),
-      file: [...grants.file],
+      file: toList(grants.file),
       id: grants.id,
-      line: [...grants.line],
-      namespace: [...grants.namespace],
+      line: toList(grants.line),
+      namespace: toList(grants.namespace),
       notBefore: toSparse(grants.notBefore, -Infinity),
-      principal: [...grants.principal],
-      scopes: [...grants.scopes],
+      principal: toList(grants.principal),
+      scopes: toList(grants.scopes),
     },
     identities: { perProvider: toCounts(identities.provider, tables.providers.length), subject: identities.subject },
     members: {
-      file: [...members.file],
-      line: [...members.line],
-      member: [...members.member],
+      file: toList(members.file),
+      line: toList(members.line),
+      member: toList(members.member),
       perRole: toCounts(members.role, roles.name.length),
     },
     name: tables.name,
     namespaces: {
-      segment: [...namespaces.segment.subarray(1)],
-      up: [...namespaces.parent.subarray(1)].map((parent, index) => index + 1 - parent),
+      segment: toList(namespaces.segment.subarray(1)),
+      up: toList(namespaces.parent.subarray(1).map((parent, index) => index + 1 - parent)),
     },
     providers: tables.providers,
-    roles: { file: [...roles.file], line: [...roles.line], name: roles.name },
+    roles: { file: toList(roles.file), line: toList(roles.line), name: roles.name },
     segments: tables.segments,
   };
 }
 
 function toSum({ count, digest }: CheckSum): CheckSum {
   return { count, digest };
+}
+
+/** As spreading does, which takes ten times as long. */
+function toList(column: Int32Array | Uint16Array): readonly number[] {
+  const list: number[] = [];
+  for (let row = 0; row < column.length; row += 1) list.push(column[row] ?? 0);
+  return list;
 }
 
 function rowsWhere(column: Iterable<number>, holds: (value: number) => boolean): readonly number[] {

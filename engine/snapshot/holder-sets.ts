@@ -3,17 +3,23 @@
 import { type HolderClasses, identitiesByClass } from '../model/holders.js';
 import type { PolicyTables } from '../model/tables.js';
 import { type Digest, digestOf, putDigest } from './hash.js';
+import { makeMarks, mark, takeMarked } from './marks.js';
 
 export interface HolderSets {
-  /** The digest of the identities in these classes, in any order, or null again has been hashed than the limit. */
+  /**
+   * The digest of the identities in these classes, or null again has been hashed than the limit. A set is known again by its
+   * classes in ascending order.
+   */
   readonly digestOf: (classes: Int32Array) => Digest | null;
 }
 
-/** A set that was hashed: its classes, in ascending order, are a part of the pool. */
+/** A set that was hashed: its classes are a part of the pool. */
 interface Known {
   readonly start: number;
   readonly length: number;
   readonly digest: Digest;
+  /** Another one with the same key. */
+  readonly next: Known | undefined;
 }
 
 /** What is kept at most: sets, and classes of all of them together. */
@@ -21,40 +27,29 @@ const REMEMBERED_SETS = 200_000;
 const REMEMBERED_CLASSES = 8_000_000;
 /** Words of 64 bits, of which a copy takes half as long as of 32. */
 const TOKEN_WORDS = 4;
-/** Rows from which sorting by marks is quicker than by comparing. */
-const MARKED_ROWS = 32;
 
 /** `limit` is in identities, each counted once for every set that is hashed with it. */
 export function makeHolderSets(tables: PolicyTables, holders: HolderClasses, limit: number): HolderSets {
   const tokens = tokensOf(tables);
   const identities = identitiesByClass(holders);
-  const sortRows = makeRowSort(holders.classOf.length);
+  const marks = makeMarks(holders.classOf.length);
   // No set has more identities than there are, and a set is done with before the next one begins.
   const rows = new Int32Array(holders.classOf.length);
   const buffer = new BigInt64Array(holders.classOf.length * TOKEN_WORDS);
-  const known = new Map<number, Known[]>();
+  const known = new Map<number, Known>();
   let hashed = 0;
   let remembered = 0;
   let pool = new Int32Array(holders.count);
   let used = 0;
 
-  /** Fills `rows`; how many there are. Rows are in the order of provider and subject, the same in every policy. */
+  /** Fills `rows`; how many. Rows are in the order of provider and subject, the same in every policy. */
   const listIdentities = (classes: Int32Array): number => {
-    let count = 0;
-    let last = -1;
-    let inOrder = true;
-    for (const holder of classes) {
+    for (let k = 0; k < classes.length; k += 1) {
+      const holder = classes[k] ?? 0;
       const end = identities.start[holder + 1] ?? 0;
-      for (let i = identities.start[holder] ?? 0; i < end; i += 1) {
-        const row = identities.rows[i] ?? 0;
-        if (row < last) inOrder = false;
-        last = row;
-        rows[count] = row;
-        count += 1;
-      }
+      for (let i = identities.start[holder] ?? 0; i < end; i += 1) mark(marks, identities.rows[i] ?? 0);
     }
-    if (!inOrder) sortRows(rows.subarray(0, count));
-    return count;
+    return takeMarked(marks, rows);
   };
 
   const hashSet = (classes: Int32Array): Digest | null => {
@@ -75,11 +70,8 @@ export function makeHolderSets(tables: PolicyTables, holders: HolderClasses, lim
     }
     if (used + classes.length > pool.length) pool = longer(pool, used + classes.length);
     pool.set(classes, used);
-    const one = { start: used, length: classes.length, digest };
+    known.set(key, { start: used, length: classes.length, digest, next: known.get(key) });
     used += classes.length;
-    const alike = known.get(key);
-    if (alike === undefined) known.set(key, [one]);
-    else alike.push(one);
   };
 
   const isSame = ({ start, length }: Known, classes: Int32Array): boolean => {
@@ -90,11 +82,10 @@ export function makeHolderSets(tables: PolicyTables, holders: HolderClasses, lim
 
   return {
     digestOf: (classes) => {
-      const sorted = isAscending(classes) ? classes : classes.slice().sort();
-      const key = keyOf(sorted);
-      for (const one of known.get(key) ?? []) if (isSame(one, sorted)) return one.digest;
-      const digest = hashSet(sorted);
-      if (digest !== null) remember(key, sorted, digest);
+      const key = keyOf(classes);
+      for (let one = known.get(key); one !== undefined; one = one.next) if (isSame(one, classes)) return one.digest;
+      const digest = hashSet(classes);
+      if (digest !== null) remember(key, classes, digest);
       return digest;
     },
   };
@@ -109,44 +100,12 @@ function longer(pool: Int32Array, least: number): Int32Array<ArrayBuffer> {
 /** FNV-1a, cut to what a map takes as a small integer. */
 function keyOf(classes: Int32Array): number {
   let key = 0x811c9dc5;
-  for (const holder of classes) {
+  for (let i = 0; i < classes.length; i += 1) {
+    const holder = classes[i] ?? 0;
     key = Math.imul(key ^ (holder & 0xffff), 0x01000193);
     key = Math.imul(key ^ (holder >>> 16), 0x01000193);
   }
   return key & 0x3fffffff;
-}
-
-/** Sorts distinct rows below `size`: many of them by a bit for each row, and one for each word of such bits. */
-function makeRowSort(size: number): (rows: Int32Array) => void {
-  const marks = new Int32Array((size >>> 5) + 1);
-  const words = new Int32Array((marks.length >>> 5) + 1);
-  return (rows) => {
-    if (rows.length < MARKED_ROWS) {
-      rows.sort();
-      return;
-    }
-    for (const row of rows) {
-      marks[row >>> 5] = (marks[row >>> 5] ?? 0) | (1 << (row & 31));
-      words[row >>> 10] = (words[row >>> 10] ?? 0) | (1 << ((row >>> 5) & 31));
-    }
-    let count = 0;
-    for (let group = 0; group < words.length; group += 1) {
-      for (let inGroup = words[group] ?? 0; inGroup !== 0; inGroup &= inGroup - 1) {
-        const word = (group << 5) | lowestBit(inGroup);
-        for (let left = marks[word] ?? 0; left !== 0; left &= left - 1) {
-          rows[count] = (word << 5) | lowestBit(left);
-          count += 1;
-        }
-        marks[word] = 0;
-      }
-      words[group] = 0;
-    }
-  };
-}
-
-/** Its place. */
-function lowestBit(bits: number): number {
-  return 31 - Math.clz32(bits & -bits);
 }
 
 /** Word by word, which is three times as fast as a loop: it runs for every identity of every set. */
@@ -168,9 +127,4 @@ function tokensOf(tables: PolicyTables): BigInt64Array {
     putDigest(pair, bytes, row * TOKEN_WORDS * 8);
   });
   return tokens;
-}
-
-function isAscending(classes: Int32Array): boolean {
-  for (let i = 1; i < classes.length; i += 1) if ((classes[i] ?? 0) < (classes[i - 1] ?? 0)) return false;
-  return true;
 }

@@ -51,8 +51,7 @@ export function makeGrouping(classCount: number): (changes: RowChanges) => reado
   // By what is held at the row, where that is held below it as well; other pairs are few.
   const simple = new Int32Array(ALL_SCOPES + 1).fill(-1);
   return ({ count, classes, at, below }) => {
-    const groups: Rights[] = [];
-    const sizes: number[] = [];
+    const groups: SizedGroup[] = [];
     const pairs = new Map<number, number>();
     let number = -1;
     for (let i = 0; i < count; i += 1) {
@@ -68,25 +67,30 @@ export function makeGrouping(classCount: number): (changes: RowChanges) => reado
           number = groups.length;
           if (isSimple) simple[own] = number;
           else pairs.set(key, number);
-          groups.push({ at: own, below: inherits });
-          sizes.push(0);
+          groups.push({ at: own, below: inherits, size: 0 });
         }
       }
       numberOf[i] = number;
-      sizes[number] = (sizes[number] ?? 0) + 1;
+      const group = groups[number];
+      if (group !== undefined) group.size += 1;
     }
     for (const { at: own } of groups) if (own <= ALL_SCOPES) simple[own] = -1;
-    if (groups.length > 1) sortByNumber(classes, { count, numberOf, sizes, to: grouped });
+    if (groups.length > 1) sortByNumber(classes, { count, numberOf, groups, to: grouped });
     const all = groups.length > 1 ? grouped : classes;
+    const held: RightsGroup[] = [];
     let end = 0;
-    return groups
-      .map((rights, k) => {
-        const start = end;
-        end += sizes[k] ?? 0;
-        return { ...rights, classes: all.subarray(start, end) };
-      })
-      .filter((group) => group.at !== NEVER || group.below !== NEVER);
+    for (const { at: own, below: inherits, size } of groups) {
+      const start = end;
+      end += size;
+      if (own !== NEVER || inherits !== NEVER)
+        held.push({ at: own, below: inherits, classes: all.subarray(start, end) });
+    }
+    return held;
   };
+}
+
+interface SizedGroup extends Rights {
+  size: number;
 }
 
 /** A counting sort that keeps the order of equals. */
@@ -95,13 +99,13 @@ function sortByNumber(
   by: {
     readonly count: number;
     readonly numberOf: Int32Array;
-    readonly sizes: readonly number[];
+    readonly groups: readonly SizedGroup[];
     readonly to: Int32Array;
   },
 ): void {
   const next: number[] = [];
   let end = 0;
-  for (const size of by.sizes) {
+  for (const { size } of by.groups) {
     next.push(end);
     end += size;
   }

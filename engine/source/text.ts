@@ -11,6 +11,8 @@ export interface DecodedText {
   readonly faults: readonly SourceFault[];
 }
 
+/** Lines of printable ASCII, as most files are, have no fault. */
+const NOT_ASCII = /[^\n -~]/;
 /** What stands where bytes were no text. */
 const REPLACEMENT = '\uFFFD';
 
@@ -21,6 +23,7 @@ export function decodeText(bytes: Uint8Array): DecodedText {
     return { text: '', faults: [fault] };
   }
   const { text, faults } = decodeUtf8(bytes);
+  if (faults.length === 0 && !NOT_ASCII.test(text)) return { text, faults };
   const all = [...faults, ...characterFaults(text), ...spaceFaults(text), ...normalFormFaults(text)].sort(
     (a, b) => a.start - b.start,
   );
@@ -152,13 +155,12 @@ function spaceFaults(text: string): SourceFault[] {
   return faults;
 }
 
-const NOT_ASCII = /[^\n -~]/;
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 const NOT_NORMAL = 'text that is not in normal form C';
 
 /** One fault for each word that normal form C would write differently; a line without words counts as one. */
 function normalFormFaults(text: string): SourceFault[] {
-  if (!NOT_ASCII.test(text) || text.normalize('NFC') === text) return [];
+  if (text.normalize('NFC') === text) return [];
   const faults: SourceFault[] = [];
   let offset = 0;
   for (const line of text.split('\n')) {

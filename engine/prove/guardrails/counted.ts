@@ -93,7 +93,7 @@ export function countPeople(world: World, { to, except }: Parties): Counted {
 
 /** Each identity that counts as a person of its own. */
 function rowsThat({ policy }: World, counts: (row: number) => boolean): Int32Array {
-  return Int32Array.from(policy.tables.identities.subject, (_, row) => (counts(row) ? row : NOBODY));
+  return new Int32Array(policy.tables.identities.subject.length).map((_, row) => (counts(row) ? row : NOBODY));
 }
 
 interface Counting {
@@ -136,7 +136,8 @@ function makeNamed({ policy, membership }: World, { providers, roles, identities
   const firstIdentity = tables.roles.name.length;
   // Somebody with a group of a provider has signed in there.
   const from = new Set(providers.flatMap((provider) => [provider, provider + GROUP_SUFFIX]));
-  const byRow = Uint8Array.from(tables.identities.provider, (row) => (from.has(tables.providers[row] ?? '') ? 1 : 0));
+  const isFrom = tables.providers.map((provider) => (from.has(provider) ? 1 : 0));
+  const byRow = new Uint8Array(tables.identities.provider.map((row) => isFrom[row] ?? 0));
   const wanted = new Set(roles);
   const rows = [...tables.roles.name.keys()].filter((row) => wanted.has(tables.roles.name[row] ?? ''));
   for (const principal of withMembersBelow(membership, rows))
