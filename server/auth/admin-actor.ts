@@ -1,12 +1,12 @@
-// Who administers the gateway: frozen, made here only, and of another type than the actor of a query, so that an admin
-// is never taken for an actor that a policy decides about, nor the reverse.
+// Who administers the gateway. Admins are frozen, made only here, and of a different type than the actor of a query. So
+// an admin is never taken for an actor that a policy decides about, or the reverse.
 declare const minted: unique symbol;
 
 /** The brand keeps every other file from making one. */
 export interface AdminActor {
-  /** `admin` has an admin key. `operator` came through the Unix socket, which the gateway's own user alone can open. */
+  /** `admin` has an admin key. `operator` came through the Unix socket, which only the gateway's own user can open. */
   readonly kind: 'admin' | 'operator';
-  /** Stable: of a key the name given with `--actor`. */
+  /** Stable. For a key it is the name given with `--actor`. */
   readonly id: string;
   /** Names the credential in the log without revealing it (fingerprint.ts); null if there is none. */
   readonly credentialFingerprint: string | null;

@@ -1,6 +1,6 @@
-// API keys in the store: made, listed, revoked and found (docs/credentials.md "API keys"). Rows are decoded strictly: a row
-// that this code could not have written is a fault of the installation, never a weaker key. Nothing is cached, so a
-// revocation holds at once.
+// API keys in the store: made, listed, revoked and found (docs/credentials.md "API keys"). Rows are decoded strictly: a
+// row that this code could not have written means a broken installation, never a weaker key. Nothing is cached, so a
+// revocation takes effect at once.
 import {
   canonicalize,
   type Identity,
@@ -42,12 +42,12 @@ export interface StoredKey extends ApiKey {
 /** A store, or one transaction of it. */
 type Store = Pick<Database, 'knex'>;
 
-/** Made by an earlier release for data and for admins: each door refuses it. */
+/** An earlier release could make keys that were both for data and for admins. Each door refuses them. */
 export function isOfBothKinds({ admin, identities, scopes, restrictions }: NewKey): boolean {
   return admin && (identities.length > 0 || scopes !== null || restrictions !== null);
 }
 
-/** Stores a new key; `text` is the only time that its secret is seen. */
+/** Stores a new key. `text` is the only place where its secret is ever seen. */
 export async function createKey(
   db: Store,
   fields: NewKey,
@@ -69,7 +69,7 @@ export async function createKey(
   return { text: formatKey(parts), key };
 }
 
-/** All keys, oldest first, revoked and expired ones too. */
+/** All keys, oldest first, including revoked and expired ones. */
 export async function listKeys(db: Database): Promise<readonly ApiKey[]> {
   const rows: readonly unknown[] = await db
     .knex(TABLES.apiKeys)
@@ -81,7 +81,7 @@ export async function listKeys(db: Database): Promise<readonly ApiKey[]> {
   });
 }
 
-/** Revokes forever; a key that was revoked before keeps its first instant. Null if there is no such key. */
+/** Revokes a key forever. A key that was revoked before keeps its first instant. Null if there is no such key. */
 export async function revokeKey(db: Store, id: string, now: Instant): Promise<Instant | null> {
   const rows: readonly unknown[] = await db
     .knex(TABLES.apiKeys)
@@ -91,7 +91,7 @@ export async function revokeKey(db: Store, id: string, now: Instant): Promise<In
   return rows.length === 0 ? null : instantOrNull(fieldsOf(rows[0]).get('revoked_at'));
 }
 
-/** Gives the key of an id, null if there is none; throws `KeyRowError` for a row that is not a key. */
+/** The key of an id; null if there is none. Throws `KeyRowError` for a row that is not a key. */
 export type FoundKeys = (id: string) => StoredKey | null;
 
 /** The keys of these ids as they are stored now. */
@@ -101,14 +101,14 @@ export async function findKeys(db: Database, ids: readonly string[]): Promise<Fo
       last_used_at FROM api_keys WHERE id = ANY(${ids}::text[])`,
   );
   const byId = new Map(rows.map((row) => [row.id, row]));
-  // One that cannot be read fails its own request, not the requests beside it.
+  // A row that cannot be decoded fails its own request, not the other requests of this look-up.
   return (id) => {
     const row = byId.get(id);
     return row === undefined ? null : decodeKey(row);
   };
 }
 
-/** Notes a use, unless a later one is noted. */
+/** Notes when a key was used, unless a later use is already noted. */
 export async function noteKeyUse(db: Database, id: string, at: Instant): Promise<void> {
   const used = new Date(at);
   await db
@@ -132,7 +132,7 @@ const COLUMNS = [
   'last_used_at',
 ] as const;
 
-/** A row that no code of ours has written. */
+/** A row that no code of ours can have written. */
 export class KeyRowError extends Error {
   override readonly name = 'KeyRowError';
 }
@@ -169,7 +169,7 @@ function listOf(value: unknown): readonly unknown[] {
   return value;
 }
 
-/** Null alone means "not narrowed"; an absent column or anything else is refused, so that nothing widens a key. */
+/** Only null means "not narrowed". An absent column or anything else is refused, so that nothing widens a key. */
 function narrowed<T>(value: unknown, decode: (list: readonly unknown[]) => T): T | null {
   return value === null ? null : decode(listOf(value));
 }

@@ -1,5 +1,5 @@
-// Every way in that the settings open, and what must be right about them before the first request. To add one is to add its file,
-// its settings and its line here.
+// Every way to authenticate that the settings open, and what must be right about it before the first request. To add
+// one, add its file, its settings and its line here.
 import type { Policy } from '../../engine/index.js';
 import type { Logger } from '../ports.js';
 import type { Authenticator, CredentialIssuer, SetupFault } from './authenticator.js';
@@ -9,18 +9,18 @@ import { type AuthenticatorTools, type IssuerSettings, makeOidcAuthenticator } f
 import type { RequestActor } from './request-actor.js';
 import { type Revocations, RevocationsError, watchRevocations } from './revocations.js';
 
-/** As the settings have it. */
+/** The settings of authentication. */
 export interface AuthenticationSettings {
   readonly keys: { readonly enabled: boolean };
   readonly oidc: readonly IssuerSettings[];
   readonly introspection: readonly IntrospectionSettings[];
-  /** Null: no certificate is anybody. */
+  /** Null if certificates do not authenticate anybody. */
   readonly mtls: CertificateSettings | null;
-  /** Absolute; null: nobody is revoked by a list. */
+  /** An absolute path; null if no file revokes credentials. */
   readonly revocationsFile: string | null;
 }
 
-/** Beside local mode. `keys` is made elsewhere, since it also opens the admin listener. */
+/** The authenticators outside local mode. `keys` is made elsewhere, because it also opens the admin listener. */
 export function makeAuthenticators(
   settings: AuthenticationSettings,
   keys: Authenticator<RequestActor>,
@@ -55,7 +55,7 @@ export async function openRevocations(
 
 const SETTING_OF_REVOCATIONS = 'authentication.revocationsFile';
 
-/** The settings of `authentication` prevent a start: lists everything that is wrong with them. */
+/** The settings of `authentication` prevent a start. Lists everything that is wrong with them. */
 export class AuthenticationError extends Error {
   override readonly name = 'AuthenticationError';
   readonly faults: readonly SetupFault[];
@@ -68,7 +68,7 @@ export class AuthenticationError extends Error {
 
 /**
  * Throws `AuthenticationError`. An issuer that cannot be reached is not an error: its credentials are refused until it
- * can be.
+ * can be reached.
  */
 export async function prepareIssuers(issuers: readonly CredentialIssuer[], policy: Policy): Promise<void> {
   const undeclared = undeclaredProviders(issuers, policy);

@@ -1,5 +1,6 @@
-// The client's certificate as evidence (mutual TLS, RFC 8705): the listener has verified it against the authorities of the settings,
-// and one name in it, at one place, says whose it is. Where a request has a token too, the token is the credential.
+// The client's certificate as evidence (mutual TLS, RFC 8705). The listener has verified it against the authorities in
+// the settings, and one name at one place in it says whose it is. If a request also has a token, the token is the
+// credential.
 import type { X509Certificate } from 'node:crypto';
 import { formatIdentity, type Instant, makeIdentity } from '../../engine/index.js';
 import { type Authenticator, notValid } from './authenticator.js';
@@ -18,7 +19,7 @@ export function makeCertificateAuthenticator(
   { fingerprint }: { readonly fingerprint: Fingerprinter },
 ): Authenticator<RequestActor> {
   const actorOfCertificate = (certificate: X509Certificate, at: Instant): RequestActor => {
-    // A connection may outlive the certificate with which it began.
+    // A connection may outlive the certificate that it began with.
     if (at < Date.parse(certificate.validFrom)) throw notValid('expired', 'not valid yet');
     if (at >= Date.parse(certificate.validTo)) throw notValid('expired', 'expired');
     if (certificate.ca) throw notValid('unusable', 'the certificate of an authority');
@@ -31,7 +32,8 @@ export function makeCertificateAuthenticator(
       identities: [made.identity],
       scopes: null,
       restrictions: null,
-      // Issuer and number name a certificate; its bytes hold a signature, of which there may be several.
+      // Issuer and serial number identify a certificate. Its bytes do not, because they hold a signature, and there may
+      // be several of it.
       credentialFingerprint: fingerprint('certificate', JSON.stringify([certificate.issuer, certificate.serialNumber])),
     });
   };
@@ -55,7 +57,10 @@ const NAMES: Readonly<Record<SubjectFrom, (certificate: X509Certificate) => read
   'subject:cn': (certificate) => commonNames(certificate),
 };
 
-/** Of `URI:spiffe://a/b, email:"a, b@example.org"`: Node writes a value that could be taken for more as a JSON string. */
+/**
+ * The names of one type in a text like `URI:spiffe://a/b, email:"a, b@example.org"`. Node writes an ambiguous value as
+ * a JSON string.
+ */
 function alternativeNames(text: string | undefined, type: string): readonly string[] {
   const found: string[] = [];
   for (let at = 0; text !== undefined && at < text.length;) {

@@ -1,4 +1,4 @@
-// What tokens name the certificate by that they are bound to (RFC 8705, section 3.1).
+// The thumbprint by which a token names the certificate that it is bound to (RFC 8705, section 3.1).
 import { hash, type X509Certificate } from 'node:crypto';
 
 /** `x5t#S256` of a certificate; null if there is none. */

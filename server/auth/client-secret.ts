@@ -1,8 +1,8 @@
-// The secret of a client at a token's issuer: a file with that and nothing else.
+// The secret of a client at a token's issuer. A file holds it and nothing else.
 import { TOKEN_LIMITS } from '../limits/credentials.js';
 import { readSmallFile, SmallFileError } from '../small-file.js';
 
-/** `message` continues a sentence that begins with the file's name. */
+/** `message` continues a sentence that begins with the name of the file. */
 export class ClientSecretError extends Error {
   override readonly name = 'ClientSecretError';
 }

@@ -1,5 +1,6 @@
-// A JSON Web Token before anything of it is believed: one spelling for each token (RFC 7515 compact, canonical base64url), strict
-// JSON without duplicate members, and of its header only what an issuer's settings can answer. What it claims is read elsewhere.
+// A JSON Web Token before anything in it is trusted: a single spelling for each token (RFC 7515 compact, canonical
+// base64url), strict JSON without duplicate members, and from its header only what an issuer's settings can check. Its
+// claims are read elsewhere.
 import { parseStrictJson } from '../json.js';
 import { TOKEN_LIMITS } from '../limits/credentials.js';
 import { notValid } from './authenticator.js';
@@ -9,23 +10,23 @@ export type Claims = ReadonlyMap<string, unknown>;
 export interface CompactToken {
   readonly algorithm: string;
   readonly keyId: string;
-  /** In lower case and without `application/`; null if the header does not say. */
+  /** In lower case and without `application/`; null if the header has no type. */
   readonly type: string | null;
   /** Not verified. */
   readonly claims: Claims;
-  /** What the signature covers of the claims, in the only spelling that they have here. */
+  /** The claims as the signature covers them, in the only spelling that is accepted here. */
   readonly payload: string;
 }
 
 const PART = /^[A-Za-z0-9_-]+$/;
 const KEY_ID = /^[\x21-\x7e]{1,256}$/;
 
-/** Whether a text has the three parts of a signed token, whatever is in them. */
+/** Whether a text has the three parts of a signed token, whatever they contain. */
 export function isCompact(text: string): boolean {
   return text.split('.', 4).length === 3;
 }
 
-/** Throws `auth.invalid` for every text that is not the one spelling of a signed token. */
+/** Throws `auth.invalid` for any text that is not a signed token in its only spelling. */
 export function readCompactToken(text: string): CompactToken {
   const [header = '', payload = '', signature = '', ...more] = text.split('.', 4);
   if (more.length > 0 || ![header, payload, signature].every(isCanonical))
@@ -44,12 +45,12 @@ export function readCompactToken(text: string): CompactToken {
 }
 
 /**
- * Refused header members: extensions that would have to be understood (none is), keys that a token brings or points to, encryption,
- * and nested tokens.
+ * Header members that are refused: extensions that would have to be understood (none is), keys that a token brings or
+ * points to, encryption, and nested tokens.
  */
 const REFUSED: ReadonlySet<string> = new Set(['crit', 'b64', 'cty', 'enc', 'zip', 'jwk', 'jku', 'x5c', 'x5u']);
 
-/** Padding, white space and bits that no byte uses would be other spellings of the same. */
+/** Padding, white space and unused bits would allow other spellings of the same part. */
 function isCanonical(part: string): boolean {
   return PART.test(part) && Buffer.from(part, 'base64url').toString('base64url') === part;
 }

@@ -1,19 +1,20 @@
-// Fingerprints: a keyed hash of what identifies a credential, never of its spelling (docs/credentials.md "Fingerprints"). The
-// key belongs to the installation and is kept in its database, so that every process and every restart gives the same.
+// Fingerprints: a keyed hash of what identifies a credential, never of its spelling (docs/credentials.md
+// "Fingerprints"). The key belongs to the installation and is kept in its database, so every process and every restart
+// gives the same fingerprints.
 import { createHmac, createSecretKey } from 'node:crypto';
 import { KEY_LIMITS } from '../limits/credentials.js';
 import { makeRecent } from '../recent.js';
 import type { RequestActor } from './request-actor.js';
 
-/** `id` is what makes it this credential and no other: of a key its id, of others the parts that name it, as JSON. */
+/** `id` identifies the credential: for a key it is the key's id, for others the parts that name it, as JSON. */
 export type Fingerprinter = (kind: RequestActor['kind'], id: string) => string;
 
-/** 64 hex digits; nobody without the key can tell which credential one belongs to. */
+/** 64 hex digits. Without the key nobody can tell which credential they belong to. */
 export function makeFingerprinter(key: Uint8Array): Fingerprinter {
   const secret = createSecretKey(key);
   const known = makeRecent<string>(Infinity, KEY_LIMITS.fingerprints);
   return (kind, id) => {
-    // No kind can hold the separator, so no two pairs are one text.
+    // No kind contains the separator, so two different pairs never give the same text.
     const text = `${kind}\0${id}`;
     const there = known.get(text);
     if (there !== undefined) return there;

@@ -1,5 +1,5 @@
-// Opaque tokens as evidence: their issuer is asked whose they are (RFC 7662), once in a short while for each. What it does not say
-// plainly is no; a token that cannot be asked about is refused.
+// Opaque tokens as evidence: their issuer is asked whose they are (RFC 7662), at most once in a short while for each
+// token. An answer that is not clearly yes means no. A token that the issuer cannot be asked about is refused.
 import { hash } from 'node:crypto';
 import type { Instant } from '../../engine/index.js';
 import { TOKEN_LIMITS } from '../limits/credentials.js';
@@ -16,17 +16,17 @@ import { KeySetError, readDocument } from './public-keys.js';
 import { actorOf, type RequestActor } from './request-actor.js';
 import { audiencesOf, boundCertificate, type ClaimNames, holderOf, timeOf } from './token-claims.js';
 
-/** One endpoint, as the settings have it. */
+/** The settings of one endpoint. */
 export interface IntrospectionSettings extends ClaimNames {
   readonly url: string;
   readonly clientId: string;
-  /** Absolute; read at the start. */
+  /** An absolute path; the file is read at the start. */
   readonly clientSecretFile: string;
-  /** What `aud` must have; null: the endpoint knows which tokens are for us. */
+  /** What `aud` must contain; null if the endpoint itself knows which tokens are for us. */
   readonly audience: readonly string[] | null;
-  /** What its tokens begin with, where there are several endpoints; null: any. */
+  /** What its tokens begin with, if there are several endpoints; null accepts any token. */
   readonly tokenPrefix: string | null;
-  /** Milliseconds for which an answer counts. */
+  /** How many milliseconds an answer is used. */
   readonly cacheTime: number;
 }
 
@@ -39,12 +39,12 @@ interface Active {
 }
 
 interface Answered extends Active {
-  /** Milliseconds since 1970 when the question was sent. */
+  /** When the question was sent, in milliseconds since 1970. */
   readonly askedAt: number;
 }
 
 export interface IntrospectionOptions extends AuthenticatorTools {
-  /** Where the settings have it: `authentication.introspection.0`. */
+  /** Where it is in the settings: `authentication.introspection.0`. */
   readonly setting: string;
   /** Whether signed tokens are judged elsewhere. */
   readonly leavesSigned: 'leaves signed tokens' | 'takes all';
@@ -81,7 +81,7 @@ export function makeIntrospectionAuthenticator(
     answers.put(digest, answered, 0);
     return answered;
   };
-  /** Those who come with the same token while it is asked about share the answer. */
+  /** Requests with the same token share the answer while it is being asked for. */
   const judgeOnce = (token: string, digest: string, trace?: TraceHeaders): Promise<Answered> => {
     const underWay = asking.get(digest);
     if (underWay !== undefined) return underWay;
@@ -108,7 +108,7 @@ export function makeIntrospectionAuthenticator(
       if (token === null || !isOurs(token)) return null;
       const digest = digestOf(token);
       const authenticate = async (at: Instant): Promise<RequestActor> => {
-        // The same token in another spelling would count as another one when it is revoked.
+        // Another spelling of the same token would escape a revocation of it.
         if (isCompact(token)) readCompactToken(token);
         const found = recall(digest, at) ?? (await judgeOnce(token, digest, trace));
         if (at >= found.until) throw notValid('expired', 'expired');
@@ -140,7 +140,7 @@ export function makeIntrospectionAuthenticator(
   };
 }
 
-/** RFC 6750, section 2.1. */
+/** The syntax of a bearer token (RFC 6750, section 2.1). */
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
 function digestOf(text: string): string {
@@ -162,7 +162,7 @@ function readActive(claims: Claims, { settings, digest, fingerprint }: Reading):
     throw notValid('misdirected', 'for another audience');
   const holder = holderOf(claims, settings);
   const id = claims.get('jti');
-  // An opaque token has one spelling, so it names itself where the endpoint does not name it.
+  // An opaque token has only one spelling, so its digest identifies it if the endpoint gives it no id.
   const which = typeof id === 'string' && id !== '' ? ['jti', id] : ['token', digest];
   const credentialFingerprint = fingerprint('token', JSON.stringify([url, claims.get('sub'), ...which]));
   return {
@@ -180,7 +180,7 @@ interface Question {
 
 async function introspect(settings: IntrospectionSettings, { secret, token, trace }: Question): Promise<Claims> {
   const { documentBytes: maxBytes, documentTimeout: timeout } = TOKEN_LIMITS;
-  // Encoded as in a form before they are joined (RFC 6749, section 2.3.1).
+  // Both are form-encoded before they are joined (RFC 6749, section 2.3.1).
   const [user, password] = [settings.clientId, secret].map((text) =>
     new URLSearchParams({ '': text }).toString().slice(1),
   );

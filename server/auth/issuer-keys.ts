@@ -1,5 +1,6 @@
-// The keys of one issuer over time: fetched when they are needed and when they have become old, one fetch at a time and with a
-// pause between two, so that no token makes the gateway ask often. What was fetched outlives an outage of the issuer, for a time.
+// The keys of one issuer over time. They are fetched when they are needed and when they are old, one fetch at a time
+// with a pause between fetches, so no token can make the gateway ask often. Fetched keys outlive an outage of the
+// issuer for some time.
 import type { Instant } from '../../engine/index.js';
 import { TOKEN_LIMITS } from '../limits/credentials.js';
 import { isLoopbackUrl, type OutgoingAnswer, OutgoingError, reachedUrlFault, send } from '../outgoing.js';
@@ -9,9 +10,9 @@ import type { TraceHeaders } from '../trace.js';
 import { type Algorithm, KeySetError, type PublicKey, readDocument, readKeySet } from './public-keys.js';
 
 export interface IssuerKeysOptions {
-  /** Exactly as its tokens and its discovery document have it. */
+  /** The issuer exactly as its tokens and its discovery document name it. */
   readonly issuer: string;
-  /** Null: the issuer's discovery document says it. */
+  /** Null if the issuer's discovery document says it. */
   readonly jwksUrl: string | null;
   readonly algorithms: readonly Algorithm[];
   readonly clock: Clock;
@@ -19,22 +20,25 @@ export interface IssuerKeysOptions {
 }
 
 export interface IssuerKeys {
-  /** The key of this name for this algorithm, the same object for as long as the issuer has it; null where there is none. `trace` goes with what is fetched for it. */
+  /**
+   * The key of this name for this algorithm, or null if there is none. It is the same object for as long as the issuer
+   * has it. `trace` is sent with whatever is fetched for it.
+   */
   readonly find: (keyId: string, algorithm: string, trace?: TraceHeaders) => Promise<PublicKey | null>;
-  /** Fetches the keys; null if that went well, or why not. */
+  /** Fetches the keys. Null if that succeeded, otherwise why not. */
   readonly prepare: () => Promise<Failure | null>;
   readonly state: () => KeysState;
 }
 
 export interface KeysState {
-  /** Null: never. */
+  /** Null if they were never fetched. */
   readonly fetchedAt: Instant | null;
   readonly keys: number;
-  /** Why the last fetch failed; null if it did not. */
+  /** Why the last fetch failed; null if it succeeded. */
   readonly failure: Failure | null;
 }
 
-/** `misconfigured`: what the issuer answers contradicts the settings, and asking again will not help. */
+/** `misconfigured`: the issuer's answer contradicts the settings, and asking again will not help. */
 export interface Failure {
   readonly kind: 'unreachable' | 'misconfigured';
   readonly message: string;
@@ -63,7 +67,7 @@ export function makeIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
       log.warn({ issuer, reason: failure.message, error }, 'the keys of an issuer could not be fetched');
     }
   };
-  /** Joins the fetch that is under way, and begins none too soon after another. */
+  /** Joins the fetch that is under way. Does not begin one too soon after another. */
   const refresh = (trace?: TraceHeaders): Promise<void> => {
     if (fetching !== null) return fetching;
     const now = clock.now();
@@ -77,14 +81,14 @@ export function makeIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   const findKnown = (keyId: string, algorithm: string): PublicKey | null => {
     if (!isWithin(fetchedAt, clock.now(), TOKEN_LIMITS.keysKept)) return null;
     const found = keys.filter((key) => key.keyId === keyId && key.algorithm === algorithm);
-    // Of two keys with one name nobody knows which is meant.
+    // If two keys have the same name, nobody knows which one is meant.
     return found.length === 1 ? (found[0] ?? null) : null;
   };
   return {
     find: async (keyId, algorithm, trace) => {
       if (!isWithin(fetchedAt, clock.now(), TOKEN_LIMITS.keysFresh)) {
         const refreshed = refresh(trace);
-        // In an outage nobody waits for the issuer once it has failed to answer.
+        // In an outage, a known key does not wait for an issuer that has failed to answer.
         if (failure === null || findKnown(keyId, algorithm) === null) await refreshed;
       }
       const known = findKnown(keyId, algorithm);
@@ -100,7 +104,7 @@ export function makeIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   };
 }
 
-/** False also where the clock was set back. */
+/** Also false if the clock was set back. */
 function isWithin(since: Instant | null, now: Instant, time: number): boolean {
   return since !== null && now >= since && now - since < time;
 }
@@ -113,13 +117,14 @@ async function fetchKeySet(
   { issuer, jwksUrl, algorithms }: IssuerKeysOptions,
   trace?: TraceHeaders,
 ): Promise<readonly PublicKey[]> {
-  // An operator may have an issuer in a network of their own; an issuer elsewhere does not send the gateway there.
+  // An operator may run an issuer in a private network. But an issuer on the public internet must not send the gateway
+  // into it.
   const { url, reach } = jwksUrl === null ? await discover(issuer, trace) : { url: jwksUrl, reach: 'private' as const };
   const { body } = await fetchDocument(url, { reach, trace });
   return readKeySet(body, algorithms);
 }
 
-/** Contradicts the settings. */
+/** The discovery document contradicts the settings. */
 class DiscoveryError extends Error {
   override readonly name = 'DiscoveryError';
 }
@@ -142,7 +147,7 @@ async function discover(issuer: string, trace?: TraceHeaders): Promise<KeysAddre
   const reach = reachFrom(from);
   const fault = reachedUrlFault(address, reach);
   if (fault !== null) throw new DiscoveryError(`the \`jwks_uri\` of the discovery document ${fault}`);
-  // An issuer elsewhere does not send the gateway to what listens on its own machine.
+  // An issuer on another machine must not send the gateway to services on the gateway's own machine.
   if (isLoopbackUrl(address) && !isLoopbackUrl(issuer)) {
     throw new DiscoveryError('the `jwks_uri` of the discovery document is an address of this machine');
   }

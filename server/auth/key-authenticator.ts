@@ -1,6 +1,6 @@
-// API keys as evidence, of two kinds: one for the API, one for the admin listener, and neither is accepted by the
-// other. Only the operator's log has the reason why a key is refused: every reason gives the same answer, after the
-// same work.
+// API keys as evidence. There are two kinds, one for the API and one for the admin listener, and neither listener
+// accepts the other kind. Why a key is refused is only in the operator's log: every reason gives the same answer, after
+// the same work.
 import type { Instant } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { KEY_LIMITS } from '../limits/credentials.js';
@@ -28,7 +28,7 @@ export interface KeyAuthenticators {
 export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuthenticators {
   const uses = makeUseRecorder(options);
   const readKey = makeKeyReader(options.db);
-  /** By key id the hash of the secret that was right when it was last presented. */
+  /** By key id, the hash of the secret that was right when it was last presented. */
   const proven = makeRecent<Uint8Array>(Infinity, KEY_LIMITS.proven);
   const verify = async ({ id, secretHash }: Presented, at: Instant, door: Door): Promise<StoredKey> => {
     const stored = await readKey(id);
@@ -89,7 +89,7 @@ interface UseRecorder {
   readonly settled: () => Promise<void>;
 }
 
-/** Notes when keys were last used, beside the request and at most once a minute for each. */
+/** Notes when keys were last used. Requests do not wait for it, and each key is noted at most once a minute. */
 function makeUseRecorder({ db, log }: KeyAuthenticatorOptions): UseRecorder {
   const writing = new Map<string, Promise<void>>();
   return {

@@ -1,6 +1,7 @@
-// Looks keys up for requests. Those that arrive while a look-up is under way share the next one; none is answered from what was
-// read before it came, so a key that was revoked is refused from that moment on, by every process. While a look-up does not end others
-// are begun beside it, each after twice the time: a connection that is lost holds nobody up, and a store that is busy is asked a few times.
+// Looks up keys for requests. Requests that arrive while a look-up is under way share the next one. No request is
+// answered from what was read before it came, so every process refuses a key from the moment it is revoked. While a
+// look-up does not end, others are begun beside it, each after twice the time. So a lost connection holds nobody up,
+// and a busy store is only asked a few times.
 import type { Database } from '../db/database.js';
 import { KEY_LIMITS } from '../limits/credentials.js';
 import { findKeys, type FoundKeys, type StoredKey } from './api-keys.js';
@@ -14,9 +15,9 @@ interface LookUp {
 }
 
 export function makeKeyReader(db: Database): KeyReader {
-  /** Not begun: later callers join it. */
+  /** The look-up that has not begun yet. Later callers join it. */
   let next: LookUp | null = null;
-  /** Settles when the look-up that is under way has ended, or keeps others waiting for too long. */
+  /** Settles when the look-up under way has ended, or has kept others waiting for too long. */
   let turn: Promise<unknown> = Promise.resolve();
   let patience: number = KEY_LIMITS.lookUpPatience;
 

@@ -1,5 +1,5 @@
-// The text of an API key, `bwk_<key id>_<secret>` (docs/credentials.md "API keys"): made, read and compared here. Only the
-// secret's hash is stored; a plain SHA-256 is enough for 256 random bits.
+// The text of an API key, `bwk_<key id>_<secret>` (docs/credentials.md "API keys"): made, read and compared here. Only
+// the hash of the secret is stored. A plain SHA-256 is enough for 256 random bits.
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export interface KeyText {
@@ -8,14 +8,14 @@ export interface KeyText {
 }
 
 const PREFIX = 'bwk_';
-/** No `_`, so that the text splits in one way; no letters that are read as others. */
+/** Without `_`, so that the text splits in only one way, and without letters that are easily misread. */
 const ID_ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const ID_LENGTH = 16;
 const SECRET_BYTES = 32;
 const ID = /^[0-9abcdefghjkmnpqrstvwxyz]{16}$/;
 const KEY = /^bwk_([0-9abcdefghjkmnpqrstvwxyz]{16})_([A-Za-z0-9_-]{43})$/;
 
-/** What an id that is not stored is compared with, so that both take the same path. */
+/** The hash that a secret is compared with if the id is not stored, so that both cases take the same path. */
 const NO_HASH = Buffer.alloc(32);
 
 export function makeKeyText(): KeyText {
@@ -27,13 +27,13 @@ export function formatKey(key: KeyText): string {
   return `${PREFIX}${key.id}_${key.secret}`;
 }
 
-/** Null for every text that no key of ours can be. */
+/** Null for any text that cannot be a key of ours. */
 export function parseKey(text: string): KeyText | null {
   const match = KEY.exec(text);
   return match?.[1] === undefined || match[2] === undefined ? null : { id: match[1], secret: match[2] };
 }
 
-/** Whether a text is meant as a key of ours, right or not. */
+/** Whether a text is meant to be a key of ours, valid or not. */
 export function isKeyText(text: string): boolean {
   return text.startsWith(PREFIX);
 }
@@ -46,7 +46,7 @@ export function hashSecret(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
 }
 
-/** In constant time, and with the same work for a key that does not exist: its stored hash is null. */
+/** Takes constant time, and does the same work for a key that does not exist, which has null as its stored hash. */
 export function hashMatches(presented: Uint8Array, storedHash: Uint8Array | null): boolean {
   const known = storedHash !== null && storedHash.length === NO_HASH.length;
   const equal = timingSafeEqual(presented, known ? storedHash : NO_HASH);

@@ -1,4 +1,4 @@
-// Local execution: one actor, whatever the request carries.
+// Local execution: always the same actor, whatever the request carries.
 import type { Authenticator } from './authenticator.js';
 import type { Fingerprinter } from './fingerprint.js';
 import { localActor, type RequestActor } from './request-actor.js';

@@ -1,5 +1,5 @@
-// What a new key is asked to be, read with the same rules wherever it is asked for: every fault at once, each at its place, and
-// nothing that could be taken for "all" by accident. No message repeats what was given.
+// Reads the request for a new key, with the same rules wherever it comes from. It reports every fault at its place, and
+// accepts nothing that could mean "all" by accident. No message repeats what was given.
 import {
   canonicalize,
   type Identity,
@@ -14,10 +14,10 @@ import {
 import { KEY_LIMITS } from '../limits/credentials.js';
 import type { NewKey } from './api-keys.js';
 
-/** As it was written. */
+/** The request as it was written. */
 export interface KeyRequest {
   readonly actor: string;
-  /** As `provider:subject`. */
+  /** Each as `provider:subject`. */
   readonly identities: readonly string[];
   /** Null: not narrowed. */
   readonly scopes: readonly string[] | null;
@@ -29,9 +29,9 @@ export interface KeyRequest {
 
 export interface KeyFault {
   readonly field: keyof KeyRequest;
-  /** In the list of the field; null if it is about all of it. */
+  /** The index in the field's list; null if the fault is about the whole field. */
   readonly index: number | null;
-  /** Continues the name of the place. */
+  /** Continues a sentence that begins with the name of the place. */
   readonly message: string;
 }
 

@@ -1,6 +1,7 @@
-// Signed tokens (JWT) of OpenID Connect and OAuth 2.0 issuers as evidence. A token counts where the settings name its issuer, and only
-// for what they say: algorithm, key, type, audience and times are all checked, and nothing in its header chooses how. One that was
-// verified is known again by its hash, for as long as its key is the issuer's and its time has not passed.
+// Signed tokens (JWT) of OpenID Connect and OAuth 2.0 issuers as evidence. A token counts only if the settings name its
+// issuer, and only as far as they say. Algorithm, key, type, audience and times are all checked, and nothing in the
+// token's header chooses how. A verified token is recognized by its hash, for as long as the issuer has its key and it
+// has not expired.
 import { hash } from 'node:crypto';
 import { compactVerify } from 'jose';
 import type { Instant } from '../../engine/index.js';
@@ -26,19 +27,19 @@ import {
   validityOf,
 } from './token-claims.js';
 
-/** One issuer, as the settings have it. */
+/** The settings of one issuer. */
 export interface IssuerSettings extends ClaimNames, TimeRules {
   readonly issuer: string;
   readonly audience: readonly string[];
   readonly jwksUrl: string | null;
   readonly algorithms: readonly Algorithm[];
-  /** Clients that tokens may be issued to; null: any. */
+  /** Clients that tokens may be issued to; null for any client. */
   readonly clients: readonly string[] | null;
   /** `access`: only tokens that say they are access tokens (RFC 9068). */
   readonly tokenType: 'access' | 'any';
 }
 
-/** What every way in is given beside its settings. */
+/** What every authenticator gets in addition to its settings. */
 export interface AuthenticatorTools {
   readonly fingerprint: Fingerprinter;
   readonly clock: Clock;
@@ -50,7 +51,7 @@ interface Issuer {
   readonly keys: IssuerKeys;
 }
 
-/** A token that was verified, and what that depends on. */
+/** A verified token, and what its validity depends on. */
 interface Verified extends Validity {
   readonly actor: RequestActor;
   readonly issuer: Issuer;
@@ -97,7 +98,7 @@ export function makeOidcAuthenticator(
     };
   };
 
-  /** What was found out about the same token before, unless its key is not the issuer's any more. */
+  /** The result of verifying the same token before, unless the issuer no longer has its key. */
   const recall = async (digest: string, trace?: TraceHeaders): Promise<Verified | null> => {
     const known = verified.get(digest);
     if (known === undefined) return null;
@@ -149,14 +150,14 @@ function describeIssuer({ settings, keys }: Issuer, index: number): CredentialIs
   };
 }
 
-/** Meant for this gateway, issued to a client that the settings allow, and a token for access to an API. */
+/** Checks that a token is meant for this gateway, was issued to an allowed client, and gives access to an API. */
 function checkUse({ type, claims }: CompactToken, { audience, clients, tokenType }: IssuerSettings): void {
   const named = audiencesOf(claims);
   if (!named.some((one) => audience.includes(one))) throw notValid('misdirected', 'for another audience');
   const client = claims.get('azp') ?? claims.get('client_id');
   if (clients !== null && !clients.some((allowed) => allowed === client))
     throw notValid('misdirected', 'issued to another client');
-  // Any other audience of it could use it here, unless the client that it was issued to is known.
+  // Any other audience of the token could use it here, unless we know the client that it was issued to.
   if (clients === null && !named.every((one) => audience.includes(one)))
     throw notValid('misdirected', 'for other audiences too');
   const isAccess = type === 'at+jwt';
@@ -165,7 +166,7 @@ function checkUse({ type, claims }: CompactToken, { audience, clients, tokenType
   if (!isAccess && isOfAnotherUse(claims)) throw notValid('misdirected', 'a token for another use');
 }
 
-/** Marks of ID tokens, of logout and security events, and of the kinds that Keycloak names in the claims. */
+/** Claims that mark ID tokens, logout and security events, and the kinds of token that Keycloak names. */
 function isOfAnotherUse(claims: Claims): boolean {
   const kind = claims.get('typ');
   return ID_MARKS.some((name) => claims.has(name)) || (kind !== undefined && kind !== 'Bearer');
@@ -173,7 +174,10 @@ function isOfAnotherUse(claims: Claims): boolean {
 
 const ID_MARKS = ['nonce', 'at_hash', 'c_hash', 's_hash', 'events'];
 
-/** Who issued it to whom, and which of those it is: its `jti`, or all that was signed. Never how it is spelled. */
+/**
+ * Identifies a token by its issuer, its subject and its `jti`, or else by everything that was signed. Never by its
+ * spelling.
+ */
 function identifierOf({ claims, payload }: CompactToken, { issuer }: IssuerSettings): string {
   const id = claims.get('jti');
   const which = typeof id === 'string' && id !== '' ? ['jti', id] : ['payload', digestOf(payload)];

@@ -1,10 +1,10 @@
-// The keys of an issuer's key set (RFC 7517): of what is published, those that can verify a signature with an algorithm that the
-// settings name. The algorithm always comes from the settings, even if a key names none. Keys that do not fit are left out.
+// The keys of an issuer's key set (RFC 7517) that can verify a signature with an algorithm that the settings name. The
+// algorithm always comes from the settings, even if a key names none. Keys that do not fit are left out.
 import { type CryptoKey, importJWK, type JWK } from 'jose';
 import { parseStrictJson } from '../json.js';
 import { TOKEN_LIMITS } from '../limits/credentials.js';
 
-/** The algorithms that an issuer may be allowed: with a public key, each with one kind of it. */
+/** The algorithms that the settings may allow. Each is a public-key algorithm with one kind of key. */
 export const ALGORITHMS = Object.freeze({
   RS256: { kty: 'RSA', crv: null },
   RS384: { kty: 'RSA', crv: null },
@@ -23,17 +23,17 @@ export type Algorithm = keyof typeof ALGORITHMS;
 export interface PublicKey {
   readonly keyId: string;
   readonly algorithm: Algorithm;
-  /** What it is, so that a key which comes again is known. */
+  /** The key itself as text, so that a key is recognized when it is fetched again. */
   readonly material: string;
   readonly key: CryptoKey;
 }
 
-/** A document that is not a usable key set, in fixed words. */
+/** The document is not a usable key set. The message is one of a few fixed texts. */
 export class KeySetError extends Error {
   override readonly name = 'KeySetError';
 }
 
-/** Those keys of the document that fit one of the algorithms, once for each that they fit. */
+/** The keys of the document that fit one of the algorithms. A key that fits several is listed once for each. */
 export async function readKeySet(
   document: Uint8Array,
   algorithms: readonly Algorithm[],
@@ -60,7 +60,7 @@ async function readKey(value: unknown, algorithm: Algorithm): Promise<PublicKey 
   const jwk = new Map<string, unknown>(Object.entries(value));
   const { kty, crv } = ALGORITHMS[algorithm];
   const keyId = jwk.get('kid');
-  // A private key that is published verifies nothing.
+  // A published private key proves nothing.
   if (typeof keyId !== 'string' || jwk.get('kty') !== kty || jwk.has('d')) return null;
   if ((jwk.get('use') ?? 'sig') !== 'sig' || (jwk.get('alg') ?? algorithm) !== algorithm) return null;
   const operations = jwk.get('key_ops') ?? ['verify'];

@@ -1,5 +1,5 @@
-// The RequestActor: who a request comes from (docs/credentials.md "The actor"), frozen, and made here only. Everything that
-// authenticates ends in one of these two functions.
+// The RequestActor: who a request comes from (docs/credentials.md "The actor"). It is frozen and made only here. Every
+// way to authenticate ends in one of the two functions of this file.
 import {
   type Actor,
   ALL_SCOPES,
@@ -16,8 +16,8 @@ declare const minted: unique symbol;
 export interface RequestActor extends Actor {
   readonly kind: CredentialKind | 'local';
   /**
-   * A stable name: for a key the one given with `--actor`, for other credentials their identity. Cursors and idempotency keys
-   * belong to it.
+   * A stable name. For a key it is the name given with `--actor`, for other credentials their identity. Cursors and
+   * idempotency keys belong to it.
    */
   readonly id: string;
   /** Names the credential in the audit log without revealing it (fingerprint.ts). */
@@ -31,9 +31,9 @@ export type CredentialKind = 'key' | 'token' | 'certificate';
 export interface CredentialHolder {
   readonly id: string;
   readonly identities: readonly Identity[];
-  /** Null: not narrowed, all ten. The empty list carries nothing. */
+  /** Null means not narrowed: all ten scopes. The empty list carries no scope. */
   readonly scopes: ScopeSet | null;
-  /** Null is unrestricted; the empty list allows nothing. */
+  /** Null means unrestricted. The empty list allows nothing. */
   readonly restrictions: readonly NamespacePath[] | null;
   readonly credentialFingerprint: string;
 }

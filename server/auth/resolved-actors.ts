@@ -1,6 +1,6 @@
-// Actors under the policies that decide about them: an actor is resolved once for each credential and policy, not for each request.
-// What is kept of a policy goes with its handle, so nothing outlives a swap; and it is used only where it was made from the very
-// same identities, scopes and restrictions, so no credential that changes can make it wrong.
+// Actors under the policies that decide about them. An actor is resolved once for each credential and policy, not for
+// each request. What is kept for a policy goes away with its handle, so nothing outlives a swap. It is used only for
+// exactly the same identities, scopes and restrictions, so a credential that changes cannot make it wrong.
 import { type Policy, resolveActor, type ResolvedActor } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
 import { makeRecent, type Recent } from '../recent.js';
@@ -13,7 +13,9 @@ interface Known {
   readonly resolved: ResolvedActor;
 }
 
-/** Of each policy it keeps `POLICY_LIMITS.resolvedActors`; who did not come for longest is forgotten. */
+/**
+ * For each policy it keeps `POLICY_LIMITS.resolvedActors` actors, and forgets the one that has not come for longest.
+ */
 export function makeActorResolver(resolve: typeof resolveActor = resolveActor): ActorResolver {
   const byPolicy = new WeakMap<Policy, Recent<Known>>();
   return (policy, actor) => {
@@ -30,7 +32,7 @@ export function makeActorResolver(resolve: typeof resolveActor = resolveActor): 
   };
 }
 
-/** In all that a decision takes from an actor. */
+/** Whether two actors are the same in everything that a decision depends on. */
 function isSame(a: RequestActor, b: RequestActor): boolean {
   return (
     a === b ||

@@ -10,7 +10,7 @@ export interface Revocations extends Watch {
   readonly has: (fingerprint: string) => boolean;
 }
 
-/** `message` continues a sentence that begins with the file's name. */
+/** `message` continues a sentence that begins with the name of the file. */
 export class RevocationsError extends Error {
   override readonly name = 'RevocationsError';
 }
@@ -20,7 +20,7 @@ export async function readRevocations(path: string): Promise<ReadonlySet<string>
   return parse(await readBytes(path));
 }
 
-/** Rejects with `RevocationsError` where the file cannot be used at the start. */
+/** Rejects with `RevocationsError` if the file cannot be used at the start. */
 export async function watchRevocations(path: string, log: Logger): Promise<Revocations> {
   let seen = await identityOf(path);
   let revoked = await readRevocations(path);
@@ -30,7 +30,8 @@ export async function watchRevocations(path: string, log: Logger): Promise<Revoc
       const found = await identityOf(path);
       if (found === seen) return;
       const bytes = await readBytes(path);
-      // As it was before it was read: what has changed meanwhile is read again, and so is what could not be read.
+      // The mark from before the file was read. So a change in the meantime makes it be read again, and so does a
+      // failure to read.
       seen = found;
       revoked = parse(bytes);
       isBad = false;
@@ -69,7 +70,10 @@ async function readBytes(path: string): Promise<Buffer> {
 
 const FINGERPRINT = /^[0-9a-f]{64}$/;
 
-/** One a line; empty lines and what follows `#` mean nothing. A line that is anything else is a mistake, and none is passed over. */
+/**
+ * One fingerprint per line. Empty lines and comments after `#` are ignored. Any other line is a mistake and is
+ * reported.
+ */
 function parse(bytes: Buffer): ReadonlySet<string> {
   const revoked = new Set<string>();
   for (const [index, line] of bytes.toString('utf8').split('\n').entries()) {

@@ -1,9 +1,9 @@
-// A key as it is shown, by the command line and by the admin listener alike: everything but its secret.
+// A key as the command line and the admin listener both show it: everything but its secret.
 import { formatIdentity, formatInstant, type Instant, scopeNames } from '../../engine/index.js';
 import { type ApiKey, isOfBothKinds } from './api-keys.js';
 import type { Fingerprinter } from './fingerprint.js';
 
-/** `replace`: for data and for admins, so that each door refuses it. */
+/** `replace`: the key is both for data and for admins, so each door refuses it. */
 type KeyStatus = 'active' | 'expired' | 'revoked' | 'replace';
 
 export interface ShownKey {
@@ -18,7 +18,7 @@ export interface ShownKey {
   readonly revokedAt: string | null;
   readonly lastUsedAt: string | null;
   readonly createdAt: string;
-  /** As the log and `whoami` have it. */
+  /** As in the log and in `whoami`. */
   readonly fingerprint: string;
 }
 

@@ -1,4 +1,5 @@
-// The Unix socket of the gateway as evidence: the system lets its own user alone connect. To be asked on that listener and no other.
+// The Unix socket of the gateway as evidence: the system lets only the gateway's own user connect. Use it on that
+// listener and no other.
 import { adminOfSocket, type AdminActor } from './admin-actor.js';
 import type { Authenticator } from './authenticator.js';
 

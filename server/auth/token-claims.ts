@@ -1,5 +1,5 @@
-// The claims of a token, whether a signature or the issuer's own answer vouches for them, as a holder: identities,
-// scopes, restrictions, from when until when, and the certificate that it is bound to. An absent, empty or malformed
+// Turns the claims of a token into a holder: identities, scopes, restrictions, times of validity, and the certificate
+// that it is bound to. A signature or the issuer's own answer vouches for the claims. An absent, empty or malformed
 // claim never means more.
 import {
   canonicalize,
@@ -18,9 +18,9 @@ import { notValid } from './authenticator.js';
 import type { Claims } from './compact-token.js';
 import type { CredentialHolder } from './request-actor.js';
 
-/** Which claims carry what; null if no claim does. */
+/** Which claim carries what; null if none does. */
 export interface ClaimNames {
-  /** Declared in the policy; the token's `sub` is a subject of it. */
+  /** The provider, declared in the policy, that the token's `sub` is a subject of. */
   readonly provider: string;
   readonly scopeClaim: string | null;
   readonly groupsClaim: string | null;
@@ -49,7 +49,7 @@ function identityOf(provider: string, subject: unknown, claim: string): Identity
   return made.identity;
 }
 
-/** Nobody has to be in a group. */
+/** An absent claim means no groups. */
 function groupsOf(value: unknown): readonly unknown[] {
   if (value === undefined) return [];
   if (!Array.isArray(value) || value.length > TOKEN_LIMITS.groups)
@@ -57,7 +57,7 @@ function groupsOf(value: unknown): readonly unknown[] {
   return [...new Set<unknown>(value)];
 }
 
-/** A configured claim that is absent carries nothing. */
+/** A configured claim that is absent carries no scope. */
 function scopesOf(value: unknown): ScopeSet {
   if (value === undefined) return NO_SCOPES;
   const texts: readonly unknown[] =
@@ -66,14 +66,14 @@ function scopesOf(value: unknown): ScopeSet {
     if (typeof text !== 'string')
       throw notValid('unusable', 'the scope claim is neither a string nor a list of strings');
     const cut = text.indexOf(':');
-    // What begins like a scope of ours must be one; the others are for others.
+    // A name that begins like a scope of ours must be one. Others are meant for somebody else.
     return cut >= 0 && isFamily(text.slice(0, cut));
   });
   if (!names.every(isScopeName)) throw notValid('unusable', 'the scope claim has a scope that does not exist');
   return scopeSetOf(names);
 }
 
-/** A configured claim must be there: without it nobody knows how far the token reaches. */
+/** A configured claim must be present. Without it nobody knows how far the token reaches. */
 function restrictionsOf(value: unknown): readonly NamespacePath[] {
   if (!Array.isArray(value) || value.length > KEY_LIMITS.restrictions)
     throw notValid('unusable', 'no usable restrictions claim');
@@ -84,7 +84,7 @@ function restrictionsOf(value: unknown): readonly NamespacePath[] {
   });
 }
 
-/** Milliseconds since 1970: valid from the first, and no more at the second. */
+/** In milliseconds since 1970: valid at `from`, no longer valid at `until`. */
 export interface Validity {
   readonly from: number;
   readonly until: number;
@@ -95,7 +95,7 @@ export interface TimeRules {
   readonly maxTokenAge: number;
 }
 
-/** Of a token that must say when it was issued and when it ends. */
+/** The validity of a token, which must say when it was issued and when it expires. */
 export function validityOf(claims: Claims, { clockTolerance, maxTokenAge }: TimeRules): Validity {
   const issued = timeOf(claims, 'iat');
   const ends = timeOf(claims, 'exp');
@@ -107,7 +107,7 @@ export function validityOf(claims: Claims, { clockTolerance, maxTokenAge }: Time
   };
 }
 
-/** A NumericDate in milliseconds; what is out of the range of dates is none. */
+/** A NumericDate in milliseconds. A number outside the range of dates is refused. */
 export function timeOf(claims: Claims, name: string): number {
   const seconds = claims.get(name);
   if (typeof seconds !== 'number' || !(seconds >= 0 && seconds <= LAST_SECOND))
@@ -115,7 +115,7 @@ export function timeOf(claims: Claims, name: string): number {
   return seconds * 1000;
 }
 
-/** Of the year 9999. */
+/** The last second of the year 9999. */
 const LAST_SECOND = 253_402_300_799;
 
 /** The thumbprint of the certificate that the token is bound to (RFC 8705); null if it is bound to nothing. */
@@ -124,7 +124,7 @@ export function boundCertificate(claims: Claims): string | null {
   if (confirmation === undefined) return null;
   const members = typeof confirmation === 'object' && confirmation !== null ? Object.entries(confirmation) : [];
   const [first, ...more] = members;
-  // A token that requires another kind of proof is refused, since that proof cannot be checked here.
+  // A token that requires another kind of proof is refused, because that proof cannot be checked here.
   if (first?.[0] !== 'x5t#S256' || more.length > 0 || typeof first[1] !== 'string') {
     throw notValid('misdirected', 'bound to a proof that is not supported');
   }

@@ -113,7 +113,9 @@ function readerOf({ actor, address }: Exchange): string {
   return actor === null ? `address ${addressName(address)}` : `actor ${actor.id}`;
 }
 
-/** Checked again before the answer is made: in the meantime other requests may have made answers that nobody reads. */
+/**
+ * Checked once the size of the answer is known: in the meantime other requests may have made answers that nobody reads.
+ */
 function checkRoom({ services }: Door, exchange: Exchange, bytes: number): void {
   const { unread } = exchange.incoming;
   if (unread > 0 && unread + bytes > SHARE_LIMITS.connectionUnreadBytes) {

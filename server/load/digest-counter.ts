@@ -1,8 +1,8 @@
-// Counts how often a digest has been seen: 64 bits of it and a count in flat arrays, 12 bytes an entry, so that the names of
-// millions of lines fit in memory. Two digests that share 64 bits are counted as one, which gives one of them another id
-// than expected, the same in every run.
+// Counts how often a digest has been seen. It keeps 64 bits of each digest and a count in flat arrays, 12 bytes an
+// entry, so that the names of millions of lines fit in memory. Two digests that share 64 bits are counted as one, which
+// gives one of them a different id than expected, but the same in every run.
 
-/** How often `digest` (at least 8 bytes) was given before. */
+/** How often `digest` (at least 8 bytes) was seen before. */
 export type DigestCounter = (digest: Buffer) => number;
 
 const WORDS = 3;

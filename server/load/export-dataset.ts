@@ -1,5 +1,5 @@
-// The records of a store as the lines of a dataset, in an order in which `load` takes them: what is referred to comes first.
-// All of it is read in one transaction, so the lines agree with one another whatever is written meanwhile.
+// The records of a store as the lines of a dataset, in an order that `load` accepts: what others refer to comes first.
+// Everything is read in one transaction, so the lines agree with one another whatever is written in the meantime.
 import type { Knex } from 'knex';
 import { FAMILIES, type Family } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
@@ -9,11 +9,11 @@ import { LOAD_LIMITS } from '../limits/records.js';
 
 export interface ExportReport {
   readonly records: number;
-  /** Ids of records whose lines are longer than `load` takes. */
+  /** The ids of records whose lines would be longer than `load` accepts. */
   readonly tooLong: readonly string[];
 }
 
-/** Takes the lines of some records, each with its line end; resolves when there is room for more. */
+/** Takes the lines of some records, each with its line end. Resolves when there is room for more. */
 export type LineSink = (text: string) => Promise<void>;
 
 /**
@@ -68,7 +68,7 @@ async function* pagesOf(trx: Knex.Transaction, family: Family): AsyncGenerator<r
   }
 }
 
-/** The dataset's fields in the order of its documentation; what a record lacks is left out. */
+/** The dataset's fields in the order of its documentation. Fields that the record lacks are left out. */
 function lineOf(family: Family, row: ExportRow): object {
   const fields = {
     family,

@@ -1,5 +1,5 @@
-// Loading a dataset (docs/datasets.md "A line"): lines stream through in batches, one transaction each, the next one
-// read while the last one is stored. A bad line is reported and skipped; the rest of its batch is stored.
+// Loads a dataset (docs/datasets.md "A line"). Lines stream through in batches, one transaction each, and the next
+// batch is read while the last one is stored. A bad line is reported and skipped; the rest of its batch is stored.
 import type { Knex } from 'knex';
 import type { Instant } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
@@ -12,7 +12,7 @@ import { makeTrial, type Trial } from './trial.js';
 import { storeBatch, type OnConflict, type StoredBatch, type Way } from './store-batch.js';
 
 export interface LoadCounts {
-  /** Lines read that are not blank; the sum of the others. */
+  /** The number of lines read, without blank lines. It is the sum of the other counts. */
   readonly lines: number;
   readonly loaded: number;
   readonly replaced: number;
@@ -21,7 +21,9 @@ export interface LoadCounts {
 }
 
 export interface LoadProgress extends LoadCounts {
-  /** Of the dataset up to here, blank lines and line ends included; lines beyond the limit count as one byte. */
+  /**
+   * Bytes of the dataset read so far, including blank lines and line ends. A line beyond the limit counts as one byte.
+   */
   readonly bytes: number;
 }
 
@@ -32,35 +34,41 @@ export interface LoadReport extends LoadCounts {
   readonly faults: readonly LineFault[];
 }
 
-/** A batch, which is one transaction, is full with either. */
+/** A batch is one transaction. It is full when it reaches either limit. */
 interface BatchSize {
   readonly lines: number;
   readonly bytes: number;
 }
 
 export interface LoadOptions {
-  /** What a line does about a record that is stored with other content: an error of the line, or the line wins. */
+  /** What happens if a record is stored with other content: the line is an error, or it replaces the record. */
   readonly onConflict: OnConflict;
   /** The `createdAt` of records whose lines give none, and the `updatedAt` of replaced ones. */
   readonly now: Instant;
-  /** Whether templates' schemas, and the records made from them, are judged as the API judges them; they are unless given. */
+  /**
+   * Whether schemas of templates, and the records made from them, are checked as the API checks them. Defaults to
+   * `checked`.
+   */
   readonly schemas?: 'checked' | 'unchecked';
-  /** `tried`: everything is judged and nothing stored. */
+  /** `tried`: everything is checked and nothing is stored. */
   readonly effect?: 'stored' | 'tried';
-  /** When a batch is full; what suits the store unless given. */
+  /** When a batch is full. Defaults to what suits the store. */
   readonly batch?: BatchSize;
-  /** Records a batch that stores something, in its transaction: how many records are new or replaced. */
+  /**
+   * Audits a batch that stores something, in its transaction. `items` is the number of records that are new or
+   * replaced.
+   */
   readonly record?: (transaction: Knex.Transaction, items: number) => Promise<void>;
-  /** After each batch. */
+  /** Called after each batch. */
   readonly onProgress?: (progress: LoadProgress) => void;
-  /** Every bad line, in the order of lines. */
+  /** Called for every bad line, in the order of lines. */
   readonly onFault?: (fault: LineFault) => void;
 }
 
 /**
- * Loads JSON Lines into a migrated store. `lines` come in groups of any size, without line ends (bytes null: longer than
- * `LOAD_LIMITS.lineBytes`). Rejects if the lines cannot be read or the store fails; batches stored by then stay, and running
- * the same dataset again goes on where it stopped.
+ * Loads JSON Lines into a migrated store. `lines` come in groups of any size, without line ends. A line longer than
+ * `LOAD_LIMITS.lineBytes` has null as its bytes. Rejects if the lines cannot be read or the store fails. Batches stored
+ * by then stay stored, and loading the same dataset again continues where it stopped.
  */
 export async function loadDataset(
   db: Database,
@@ -101,7 +109,7 @@ export async function loadDataset(
         if (result.ok && meets(batch, result.row)) await flush();
         if (result.ok) put(batch, result.row);
         else batch.faults.push(result.fault);
-        // No dataset at all: each further line would be one more fault, and the last record would be stored.
+        // This is not a dataset at all: every further line would be a fault, and then the last record would be stored.
         if (!begun && line.bytes !== null && isOpening(line.bytes)) break reading;
         begun = true;
         if (isFull(batch, size)) await flush();
@@ -119,9 +127,9 @@ interface Batch {
   readonly rows: LoadRow[];
   readonly faults: LineFault[];
   readonly keys: Set<string>;
-  /** Of the rows. */
+  /** Bytes of the rows. */
   bytes: number;
-  /** Bytes of the dataset that end with the batch. */
+  /** Bytes of the dataset up to the end of the batch. */
   read: number;
 }
 
@@ -129,7 +137,7 @@ function makeBatch(): Batch {
   return { rows: [], faults: [], keys: new Set(), bytes: 0, read: 0 };
 }
 
-/** Whether the batch has a row about the same record: the second one waits for the first to be stored. */
+/** Whether the batch has a row about the same record. The second row then waits until the first is stored. */
 function meets({ keys }: Batch, row: LoadRow): boolean {
   return keysOf(row).some((key) => keys.has(key));
 }
@@ -155,7 +163,10 @@ interface StoreContext extends LoadOptions {
   readonly way: Way;
 }
 
-/** Stores the rows of a batch; where PostgreSQL refuses a value, half of them and then the other, down to the one row. */
+/**
+ * Stores the rows of a batch. If PostgreSQL refuses a value, stores one half and then the other, and so on down to the
+ * single row.
+ */
 async function store(db: Database, rows: readonly LoadRow[], context: StoreContext): Promise<StoredBatch> {
   const [row] = rows;
   if (row === undefined) return { outcomes: new Map(), namespaces: [], implied: 0, way: context.way };
@@ -208,7 +219,7 @@ async function tryBatch(
   return { ...rest, outcomes: all };
 }
 
-/** What the work gives, in a transaction that is rolled back. */
+/** The result of work in a transaction that is rolled back. */
 async function takenBack<T>(db: Database, work: (trx: Knex.Transaction) => Promise<T>): Promise<T> {
   const results: T[] = [];
   const rollBack = new Error('nothing is stored');
@@ -234,13 +245,13 @@ function refused(row: LoadRow, state: string, way: Way): StoredBatch {
   return { outcomes: new Map([[row, refusal]]), namespaces: [], implied: 0, way };
 }
 
-/** SQLSTATE of an error about the values given: data exceptions, violated constraints, sizes beyond a limit. */
+/** The SQLSTATE of an error about the given values: data exceptions, violated constraints, sizes beyond a limit. */
 function refusedState(error: unknown): string | null {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null;
   return /^(?:22|23|54)[0-9A-Z]{3}$/.test(error.code) ? error.code : null;
 }
 
-/** Bounded: forgetting costs a statement that finds them there. */
+/** Bounded. If a namespace is forgotten, one more statement finds it again. */
 function remember(known: Set<string>, namespaces: readonly string[]): void {
   if (known.size > LOAD_LIMITS.knownNamespaces) known.clear();
   for (const path of namespaces) known.add(path);

@@ -1,5 +1,5 @@
-// Ids of records that a dataset gives none: UUIDs of version 8 made from what names the line, so a second run finds what the
-// first one stored (docs/datasets.md "A line").
+// Ids for records to which the dataset gives none: UUIDs of version 8, derived from what names the line. So a second
+// run finds what the first one stored (docs/datasets.md "A line").
 import { hash } from 'node:crypto';
 import type { Family, NamespacePath } from '../../engine/index.js';
 
@@ -15,7 +15,7 @@ export function nameDigest({ family, namespace, name, version }: RecordName): Bu
   return hash('sha256', JSON.stringify(['bailiwick record', family, namespace, name, version]), 'buffer');
 }
 
-/** The id of the line that has `before` lines of the same name before it. */
+/** The id of a line that follows `before` lines of the same name. */
 export function deriveId(digest: Uint8Array, before: number): string {
   const bytes = hash('sha256', Buffer.concat([digest, Buffer.from(String(before))]), 'buffer').subarray(0, 16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;

@@ -1,4 +1,5 @@
-// One line of a dataset, bytes to a row that can be stored, or the first thing that is wrong with it.
+// One line of a dataset: turns its bytes into a row that can be stored, or reports the first thing that is wrong with
+// it.
 import { canonicalize, parseInstant, ROOT, type Family, type NamespacePath } from '../../engine/index.js';
 import { checkDatasetLine, type DatasetLine } from '../api/dataset-schema.js';
 import { FIRST_STORED, storedPath } from '../db/tables.js';
@@ -10,7 +11,7 @@ import type { DigestCounter } from './digest-counter.js';
 import { LOAD_LIMITS } from '../limits/records.js';
 import { deriveId, nameDigest } from './record-id.js';
 
-/** A record as the store takes it; instants as RFC 3339 in UTC. */
+/** A record in the form that the store takes, with instants as RFC 3339 in UTC. */
 export interface LoadRow extends RecordContent {
   readonly line: number;
   readonly bytes: number;
@@ -20,18 +21,18 @@ export interface LoadRow extends RecordContent {
   readonly family: Family;
   readonly namespace: NamespacePath;
   readonly path: string;
-  /** Null: the line does not say. */
+  /** Null if the line does not say. */
   readonly createdAt: string | null;
   readonly archivedAt: string | null;
   readonly references: readonly Reference[];
 }
 
-/** A line that was skipped. Codes are those of the API where it has one for the same mistake. */
+/** A line that was skipped. The code is that of the API, if the API has one for the same mistake. */
 export interface LineFault {
   /** Counts from 1. */
   readonly line: number;
   readonly code: string;
-  /** RFC 6901, into the line; empty for the line as a whole. */
+  /** A JSON pointer (RFC 6901) into the line; empty for the line as a whole. */
   readonly pointer: string;
   readonly message: string;
 }
@@ -42,14 +43,14 @@ export type RowResult =
 export interface DatasetText {
   /** Counts from 1. */
   readonly number: number;
-  /** Without its line end; null: longer than the limit. */
+  /** Without its line end; null if the line is longer than the limit. */
   readonly bytes: Uint8Array | null;
 }
 
 export interface LineReading {
-  /** Knows the names of the lines before. */
+  /** Counts the names of earlier lines. */
   readonly count: DigestCounter;
-  /** Whether the schema of a template has to be one that can be used. */
+  /** Whether the schema of a template must be usable. */
   readonly schemas: 'checked' | 'unchecked';
 }
 
@@ -98,7 +99,7 @@ const ARRAY = "begins an array: a dataset has one object a line; `jq -c '.[]'` c
 
 const OBJECT = 'begins an object that ends on another line: a dataset has one object a line; `jq -c .` puts it on one';
 
-/** Whether a line only begins an array or an object, as in a file that was written to be read. */
+/** Whether a line only opens an array or an object, as in a file that is formatted for people. */
 export function isOpening(bytes: Uint8Array): boolean {
   if (bytes.length < LONGEST_OPENING && /^[ \t]*[[{]\s*$/.test(Buffer.from(bytes).toString('latin1'))) return true;
   return isArray(bytes) && !parseStrictJson(bytes, { depth: LOAD_LIMITS.jsonDepth, isLine: true }).ok;
@@ -106,7 +107,7 @@ export function isOpening(bytes: Uint8Array): boolean {
 
 const LONGEST_OPENING = 80;
 
-/** With the path that was most likely meant. */
+/** The message for a bad path, with the path that was most likely meant. */
 function notPath(text: string): string {
   const meant = canonicalize(
     text
@@ -154,7 +155,7 @@ function names(name: string, namespace: NamespacePath): boolean {
 
 const INSTANT = 'must be an instant, like 2027-01-01T00:00:00Z, in the years 1 to 9999';
 
-/** Undefined: not an instant that can be stored. */
+/** Undefined if the text is not an instant that can be stored. */
 function readInstant(text: string | null | undefined): string | null | undefined {
   if (text === undefined || text === null) return null;
   const instant = parseInstant(text);
@@ -162,10 +163,13 @@ function readInstant(text: string | null | undefined): string | null | undefined
   return new Date(instant).toISOString();
 }
 
-/** Every line that gets here is counted, with an id of its own or not, so that correcting one line moves no other's id. */
+/**
+ * Every line that gets here is counted, even if it has an id of its own. So correcting one line changes no other line's
+ * id.
+ */
 function identify(line: DatasetLine, content: Content, count: DigestCounter): Pick<LoadRow, 'id' | 'given'> {
   const digest = nameDigest(content);
-  // A namespace is named by its path alone: a second line of it is about the same record.
+  // A namespace is identified by its path alone, so a second line with that path is about the same record.
   const before = content.family === 'namespace' ? 0 : count(digest);
   if (line.id !== undefined) return { id: line.id.toLowerCase(), given: true };
   return { id: deriveId(digest, before), given: false };

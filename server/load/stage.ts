@@ -1,5 +1,6 @@
-// The rows of a batch in the server's hands: straight into the records, or into a table of the transaction's own, typed and
-// parsed once and gone with the commit, which the statements of store-batch.ts read as `i`, by the place `n` in the batch.
+// How the rows of a batch get into PostgreSQL: directly into the records, or into a stage. The stage is a table of the
+// transaction, typed and parsed once and gone at commit. The statements of store-batch.ts read it as `i`, with `n` as
+// the place in the batch.
 import type { Knex } from 'knex';
 import { formatInstant, type Instant } from '../../engine/index.js';
 import { copyIn, type CopyValue } from '../db/copy-in.js';
@@ -7,10 +8,10 @@ import { rowsOf, sql, type Fragment } from '../db/sql.js';
 import { familyCode } from '../db/tables.js';
 import type { LoadRow } from './record-line.js';
 
-/** To stand in a FROM. */
+/** For use in a FROM. */
 export const STAGE: Fragment = sql`load_rows AS i`;
 
-/** Each column with its type and with how a row is written into it. */
+/** The columns, each with its type and the text that a row has in it. */
 const COLUMNS: readonly (readonly [column: string, type: string, text: (row: LoadRow, n: number) => CopyValue])[] = [
   ['n', 'integer', (_, n) => String(n)],
   ['family', 'smallint', ({ family }) => String(familyCode(family))],
@@ -38,12 +39,12 @@ export async function createStage(trx: Knex.Transaction): Promise<void> {
   await trx.raw(CREATE);
 }
 
-/** Adds these of the batch's rows. */
+/** Adds the rows at these places of the batch. */
 export function stageRows(trx: Knex.Transaction, rows: readonly LoadRow[], places: readonly number[]): Promise<void> {
   return copyIn(trx, sql`load_rows`, stagedValues(rows, places));
 }
 
-/** Takes out the rows with which nothing more is to be done. */
+/** Removes the rows that need no more work. */
 export async function unstage(trx: Knex.Transaction, places: readonly number[]): Promise<void> {
   if (places.length === 0) return;
   await rowsOf(trx, sql`DELETE FROM load_rows WHERE n = ANY(${places}::int[])`);
@@ -56,7 +57,7 @@ function* stagedValues(rows: readonly LoadRow[], places: readonly number[]): Gen
   }
 }
 
-/** Where rows go straight, with what `recordValues` gives. */
+/** The target of rows that are stored directly, with the columns that `recordValues` gives. */
 export const RECORDS: Fragment = sql`records (family, id, path, name, description, properties, version, schema, slots,
   template, parameters, resources, state, archived_at, created_at, updated_at, created_by, revision)`;
 

@@ -1,5 +1,5 @@
-// The statements that store a batch of lines, inside one transaction of the caller's. Families go in the order in which they
-// can refer to one another, each with a few statements, however many lines there are.
+// The statements that store a batch of lines, inside a transaction of the caller. Families go in an order in which
+// later ones can refer to earlier ones. Each takes a few statements, however many lines there are.
 import type { Knex } from 'knex';
 import {
   FAMILIES,
@@ -20,25 +20,25 @@ import { type KnownTemplates, violations } from './template-rules.js';
 import type { Trial } from './trial.js';
 import { createStage, RECORDS, recordValues, STAGE, stageRows, unstage } from './stage.js';
 
-/** What a line does about a record that is stored with other content. */
+/** What happens if a record is stored with other content. */
 export type OnConflict = 'report' | 'replace';
 
 /**
- * How records get into the table: straight, which is fastest and all or nothing, or by a stage, from which the server takes those
- * whose id is free. A dataset that has met records that are there is likely to meet more.
+ * How records get into the table. `direct` is fastest, and all or nothing. `staged` goes through a stage, from which
+ * the server takes the rows that have a free id. A dataset that has met existing records is likely to meet more.
  */
 export type Way = 'direct' | 'staged';
 
 export interface StoreOptions {
   readonly way: Way;
   readonly onConflict: OnConflict;
-  /** When records are created whose lines do not say. */
+  /** The creation time of records whose lines give none. */
   readonly now: Instant;
-  /** Stored paths of namespaces that are known to be there. */
+  /** Stored paths of namespaces that are known to exist. */
   readonly known: ReadonlySet<string>;
-  /** Templates that judge the records made from them; null: none is asked. */
+  /** The templates that judge the records made from them; null if none are consulted. */
   readonly templates: KnownTemplates | null;
-  /** Of a load that stores nothing: what earlier batches would have stored. */
+  /** For a load that stores nothing: what earlier batches would have stored. */
   readonly trial: Trial | null;
 }
 
@@ -51,16 +51,16 @@ export interface Refusal {
 export type Outcome = 'loaded' | 'replaced' | 'unchanged' | Refusal;
 
 export interface StoredBatch {
-  /** The better one for the batch after. */
+  /** The better way for the next batch. */
   readonly way: Way;
   readonly outcomes: ReadonlyMap<LoadRow, Outcome>;
-  /** Stored paths of all namespaces that are there now because of this batch. */
+  /** Stored paths of all namespaces that exist because of this batch. */
   readonly namespaces: readonly string[];
-  /** How many of them were made because something below them was loaded. */
+  /** How many of these were made only because something below them was loaded. */
   readonly implied: number;
 }
 
-/** No two rows share an id, and no two of them describe one namespace: the caller sees to it. */
+/** The caller makes sure that no two rows share an id and that no two describe the same namespace. */
 export async function storeBatch(
   trx: Knex.Transaction,
   rows: readonly LoadRow[],
@@ -75,14 +75,14 @@ export async function storeBatch(
   return { outcomes: batch.outcomes, way: batch.way, ...(await implyNamespaces(trx, stored, options)) };
 }
 
-/** Rows go by their places in the list, under which they are staged. */
+/** Rows are identified by their places in the list, also in the stage. */
 interface Batch {
   readonly trx: Knex.Transaction;
   readonly rows: readonly LoadRow[];
   readonly options: StoreOptions;
   readonly outcomes: Map<LoadRow, Outcome>;
   way: Way;
-  /** Whether there is a stage. */
+  /** Whether the stage has been created. */
   staged: boolean;
 }
 
@@ -105,7 +105,7 @@ async function storeFamily(batch: Batch, family: Family, wave: readonly number[]
   if (there.length > 0) await compareStored(batch, family, there);
 }
 
-/** Into the table itself; false, and nothing is in, where an id is taken. */
+/** Copies into the table itself. If an id is taken, returns false and nothing is stored. */
 async function copyRecords({ trx, rows, options }: Batch, places: readonly number[]): Promise<boolean> {
   await trx.raw('SAVEPOINT copied');
   try {
@@ -121,7 +121,10 @@ async function copyRecords({ trx, rows, options }: Batch, places: readonly numbe
 
 const UNIQUE_VIOLATION = '23505';
 
-/** Refuses the rows with a reference that points to no record above, of the right family, in the store or on a line before. */
+/**
+ * Refuses rows with dangling references. A reference must point to a record of the right family, at or above the row's
+ * namespace, that is in the store or on an earlier line.
+ */
 async function refuseDangling(
   { trx, rows, options, outcomes }: Batch,
   wave: readonly number[],
@@ -175,7 +178,9 @@ function referenceNotFound({ pointer, family }: Reference): Refusal {
   return { code: 'reference.not_found', pointer, message };
 }
 
-/** A namespace that is there because something below it is takes the content of its line, id and instants included. */
+/**
+ * A namespace that exists only because of something below it takes the content of its line, including id and instants.
+ */
 async function describeImplied(batch: Batch): Promise<readonly number[]> {
   const described = await placesOf(
     batch.trx,
@@ -192,7 +197,7 @@ async function describeImplied(batch: Batch): Promise<readonly number[]> {
 
 const CREATED_BY = 'load';
 
-/** Inserts the rows of a family whose id and namespace are free; the places of the others. */
+/** Inserts the rows of a family that have a free id and namespace. Returns the places of the other rows. */
 async function insertStaged({ trx, options }: Batch, family: Family): Promise<readonly number[]> {
   const code = sql`${familyCode(family)}::smallint`;
   const at = sql`COALESCE(i.created_at, ${formatInstant(options.now)}::timestamptz)`;
@@ -208,13 +213,14 @@ async function insertStaged({ trx, options }: Batch, family: Family): Promise<re
   );
 }
 
-/** Lines about records that were there before: nothing to do, something to replace, or a conflict. */
+/** Handles lines about existing records: nothing to do, something to replace, or a conflict. */
 async function compareStored(batch: Batch, family: Family, there: readonly number[]): Promise<void> {
   const { trx, options } = batch;
   const { match, same, replaceable } = family === 'namespace' ? NAMESPACE_RULES : RECORD_RULES;
   const unchanged = await placesOf(
     trx,
-    // Fenced, so that each line looks its record up, however many there are and whatever the planner thinks of the stage.
+    // Fenced, so that each line looks up its own record, however many lines there are and whatever the planner expects
+    // of the stage.
     sql`SELECT i.n FROM ${STAGE} CROSS JOIN LATERAL (SELECT r.* FROM records AS r WHERE ${match} OFFSET 0) AS r
       WHERE i.n = ANY(${there}::int[]) AND ${same} AND ${SAME_CONTENT}`,
   );
@@ -277,7 +283,7 @@ async function implyNamespaces(
   return { namespaces: paths, implied: made.length };
 }
 
-/** The id of a namespace that no line gives one. */
+/** The id of a namespace that gets none from a line. */
 function namespaceId(namespace: NamespacePath): string {
   return deriveId(nameDigest({ family: 'namespace', namespace, name: namespace, version: null }), 0);
 }
@@ -287,7 +293,7 @@ const NAMESPACE = sql`${familyCode('namespace')}::smallint`;
 interface Rules {
   /** Which stored record `r` a line `i` is about. */
   readonly match: Fragment;
-  /** What has to be equal beside the content. */
+  /** What must be equal in addition to the content. */
   readonly same: Fragment;
   readonly replaceable: Fragment;
 }
@@ -311,7 +317,7 @@ const SAME_CONTENT = sql`r.name IS NOT DISTINCT FROM i.name AND r.description IS
   AND r.state IS NOT DISTINCT FROM i.state AND r.archived_at IS NOT DISTINCT FROM i.archived_at
   AND (i.created_at IS NULL OR r.created_at = i.created_at)`;
 
-/** Runs a statement that gives places. */
+/** Runs a statement that returns places. */
 async function placesOf(trx: Knex, statement: Fragment): Promise<readonly number[]> {
   const places = await rowsOf<{ readonly n: number }>(trx, statement);
   return places.map(({ n }) => n);

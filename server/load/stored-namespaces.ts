@@ -1,11 +1,11 @@
-// Which namespaces a store has: those that were described, and those that are there because something is below them.
+// Which namespaces a store has: those that were described, and those that exist because something is below them.
 import { canonicalize, lineageOf, type NamespacePath, nearest } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { LOAD_LIMITS } from '../limits/records.js';
 import { rowsOf, sql } from '../db/sql.js';
 import { familyCode, storedPath } from '../db/tables.js';
 
-/** Of these namespaces, those that the store has; archived ones are there too. */
+/** Which of these namespaces the store has. Archived ones count. */
 export async function storedNamespaces(
   db: Database,
   namespaces: readonly NamespacePath[],
@@ -27,7 +27,9 @@ export async function storedNamespaces(
   return found;
 }
 
-/** Stored namespaces that may be meant by those of these that are not: each has one segment otherwise. */
+/**
+ * Stored namespaces that may have been meant by those of the given ones that do not exist. Each differs in one segment.
+ */
 export async function meantNamespaces(
   db: Database,
   namespaces: readonly NamespacePath[],
@@ -38,7 +40,7 @@ export async function meantNamespaces(
   const guesses = new Set<NamespacePath>();
   for (const path of missing) {
     const lineage = lineageOf(path);
-    // The first missing segment of the path is the one that was misspelt.
+    // The first missing segment of the path is the misspelled one.
     const first = lineage.findIndex((one) => !above.has(one));
     const [parent, wrong] = [lineage[first - 1], lineage[first]];
     if (parent === undefined || wrong === undefined) continue;
@@ -54,7 +56,7 @@ function lastSegment(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** The first so many in the order of their paths. */
+/** The first few children, in the order of their paths. */
 async function childrenOf(db: Database, parent: NamespacePath): Promise<readonly string[]> {
   const start = storedPath(parent);
   const rows = await rowsOf<{ readonly path: string }>(

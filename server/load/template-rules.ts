@@ -1,5 +1,5 @@
-// Checks the records of a batch against the schemas of their templates, with the same code that checks records from the API.
-// Compiled schemas are kept from batch to batch, bounded in number.
+// Checks the records of a batch against the schemas of their templates, with the same code that checks records from the
+// API. A bounded number of compiled schemas is kept from batch to batch.
 import type { Knex } from 'knex';
 import { rowsOf, sql } from '../db/sql.js';
 import { pointerTo } from '../json.js';
@@ -9,7 +9,7 @@ import { LOAD_LIMITS } from '../limits/records.js';
 import type { LoadRow } from './record-line.js';
 import type { Trial } from './trial.js';
 
-/** Of templates by their ids; null: the template asks for nothing. */
+/** By id of the template; null if the template demands nothing. */
 export type KnownTemplates = Map<string, TemplateResult | null>;
 
 export interface Templates {
@@ -23,7 +23,7 @@ export interface Violation {
   readonly message: string;
 }
 
-/** The rows that their templates refuse, by their places. The templates must be in the store by now. */
+/** The rows that their templates refuse, by place. The templates must be in the store by now. */
 export async function violations(
   trx: Knex,
   rows: ReadonlyMap<number, LoadRow>,

@@ -1,5 +1,6 @@
-// A load that stores nothing: each batch is stored in a transaction that is rolled back, so the store says what it would say.
-// What it would have held by then is remembered here: later lines refer to it, repeat it or contradict it.
+// A load that stores nothing. Each batch is stored in a transaction that is rolled back, so the store says what it
+// would say in earnest. This remembers what the store would hold by then, because later lines refer to it, repeat it or
+// contradict it.
 import { hash } from 'node:crypto';
 import type { Family, NamespacePath } from '../../engine/index.js';
 import type { LoadRow } from './record-line.js';
@@ -12,12 +13,12 @@ interface Tried {
 }
 
 export interface Trial {
-  /** Rows about records of earlier batches, with what becomes of them; the others are for the store to judge. */
+  /** Rows about records of earlier batches, with their outcomes. The store judges the other rows. */
   readonly settled: (rows: readonly LoadRow[], onConflict: OnConflict) => ReadonlyMap<LoadRow, Outcome>;
   readonly remember: (outcomes: ReadonlyMap<LoadRow, Outcome>) => void;
   /** The record of this id that an earlier batch would have stored. */
   readonly find: (id: string) => Pick<Tried, 'family' | 'namespace'> | null;
-  /** JSON text of a template's schema, of earlier batches; undefined if there is no such template. */
+  /** The JSON text of the schema of a template from an earlier batch; undefined if there is no such template. */
   readonly schemaOf: (id: string) => string | null | undefined;
 }
 
@@ -60,7 +61,7 @@ function keyOf({ family, id, path }: LoadRow): string {
 
 const NOT_STORED: ReadonlySet<string> = new Set(['line', 'bytes', 'references']);
 
-/** Of what is stored, not of where the line stands or how it is written. */
+/** A digest of what is stored, without where the line is or how it is written. */
 function contentOf(row: LoadRow): string {
   const content = Object.entries(row).filter(([name]) => !NOT_STORED.has(name));
   return hash('sha256', JSON.stringify(content), 'base64url');

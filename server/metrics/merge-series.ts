@@ -1,4 +1,5 @@
-// The series of the processes of one gateway as one page: what is counted is added up, and what is measured stands side by side, by worker.
+// The series of the processes of one gateway as one page. Counts are added up; measurements are listed side by side, by
+// worker.
 import type { Sample, Series } from './series.js';
 
 export interface SeriesOfWorker {

@@ -1,5 +1,5 @@
-// What this process takes of its machine, and how long its event loop keeps others waiting, under the names that dashboards for Node.js
-// know. One for the process, whatever number of gateways it holds.
+// What this process takes from its machine, and how long its event loop keeps others waiting, under the names that
+// dashboards for Node.js know. There is one registry per process, however many gateways it holds.
 import { readdirSync, readFileSync } from 'node:fs';
 import { constants, monitorEventLoopDelay, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
 import { programVersion } from '../version.js';
@@ -46,7 +46,7 @@ function makeProcessMetrics(): Registry {
 
 function openFiles(): readonly Reading[] {
   try {
-    // One of them is that of the folder itself.
+    // One of the entries is the folder itself, opened for this.
     return [[readdirSync('/proc/self/fd').length - 1]];
   } catch {
     return [];
@@ -63,10 +63,10 @@ function mostFiles(): readonly Reading[] {
 }
 
 const NANOSECONDS = 1e9;
-/** Milliseconds between two looks at the clock. */
+/** Milliseconds between two readings of the clock. */
 const RESOLUTION = 10;
 
-/** How late timers have run since the last reading: everything else had to wait as long. */
+/** How late timers have run since the last reading. Everything else had to wait as long. */
 function publishLoopDelay({ gauge }: Registry): void {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION });
   delays.enable();

@@ -1,5 +1,6 @@
-// What requests end in, counted: by route and status, by what was decided, and why what was refused was. Labels are names of ours
-// alone, never a part of a request, and nothing is counted that the answer does not say: whether an invisible record exists changes none.
+// Counts how requests end: by route and status, by decision, and by the reason of a refusal. Labels are only names of
+// ours, never part of a request. Nothing is counted that the answer does not say: whether an invisible record exists
+// changes no metric.
 import { type Family, FAMILIES } from '../../engine/index.js';
 import type { Exchange } from '../http/exchange.js';
 import type { RequestObserver } from '../http/request-observer.js';
@@ -8,9 +9,9 @@ import { collectionOf } from '../http/routes/names.js';
 import type { ApiProblem } from '../problem.js';
 import type { Registry } from './series.js';
 
-/** Seconds; of answers to requests, and of work in the store. */
+/** In seconds, for answers to requests and for work in the store. */
 const SLOW = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** Of decisions, which no store takes part in. */
+/** In seconds, for decisions, which do not involve the store. */
 const FAST = [0.000_005, 0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.001, 0.01, 0.1];
 
 export function makeRequestMetrics({ counter, histogram }: Registry): RequestObserver {
@@ -72,7 +73,7 @@ export function makeRequestMetrics({ counter, histogram }: Registry): RequestObs
     if (code === 'limit.rate') limited.add(detail.limit ?? 'actor');
     if (code === 'overloaded') limited.add('overloaded');
   };
-  /** As the answer shows it: one that hides whether there is a record shows none. */
+  /** Counts the decision as the answer shows it. An answer that hides whether a record exists shows none. */
   const countDecision = ({ route, judged }: Exchange, problem: ApiProblem | undefined): void => {
     if (problem !== undefined && problem.code !== 'authz.denied') return;
     const told = [problem === undefined ? 'allow' : 'deny', problem?.detail.step ?? 'none'] as const;
@@ -113,7 +114,7 @@ function labelsOf(route: Route | null): readonly [method: string, route: string]
   return route === null ? NO_ROUTE : [route.method, route.path];
 }
 
-/** Of what the commands of a route change; those of a batch may be of all families. */
+/** The family that the commands of a route change. The commands of a batch may change all families. */
 function familyOf({ path }: Route): Family | 'batch' {
   return FAMILIES.find((family) => path.startsWith(collectionOf(family))) ?? 'batch';
 }

@@ -1,15 +1,16 @@
-// Counters, gauges and histograms in the text format of Prometheus (0.0.4). To count is to look up one cell and add to it, without a text to
-// build: that is a seventh of what prom-client takes, and requests pay it several times each. All else is done when somebody asks.
+// Counters, gauges and histograms in the text format of Prometheus (0.0.4). Counting looks up one cell and adds to it,
+// without building a string. That takes a seventh of the time of prom-client, and each request counts several times.
+// All other work waits until somebody asks.
 
-/** What a series is; its samples differ in the values of the labels. */
+/** A series. Its samples differ in the values of the labels. */
 export interface Spec {
   readonly name: string;
-  /** A sentence. */
+  /** One sentence. */
   readonly help: string;
   readonly labels?: readonly string[];
 }
 
-/** Values of the labels, in their order. */
+/** The values of the labels, in the order of the labels. */
 type Values = readonly string[];
 
 export interface Counter {
@@ -30,7 +31,7 @@ export interface Registry {
   readonly gauge: (spec: Spec, read: Read) => void;
   /** A counter that is kept elsewhere. */
   readonly total: (spec: Spec, read: Read) => void;
-  /** Everything as it is now: plain data. */
+  /** All series with their present values, as plain data. */
   readonly read: () => Promise<readonly Series[]>;
 }
 
@@ -42,7 +43,7 @@ export interface Series extends Spec {
 }
 
 export interface Sample {
-  /** What follows the name of the series: nothing, except for histograms. */
+  /** The suffix of the series' name; only histograms have one. */
   readonly suffix: '' | '_bucket' | '_sum' | '_count';
   readonly labels: readonly (readonly [name: string, value: string])[];
   readonly value: number;
@@ -69,7 +70,7 @@ export function makeRegistry(): Registry {
       register(spec, 'counter', () =>
         cells.all().map(([values, { count }]) => ({ suffix: '', labels: labelsOf(spec, values), value: count })),
       );
-      // Without labels there is one sample, from the beginning.
+      // Without labels there is a single sample, which exists from the beginning.
       if (spec.labels === undefined) cells.at([]);
       return {
         add: (...values) => {
@@ -114,7 +115,7 @@ interface Cell {
   readonly count: number;
 }
 
-/** A bucket counts all that is no larger than its bound, so also what is in those before it. */
+/** A bucket counts everything up to its bound, which includes the buckets before it. */
 function histogramSamples(
   labels: Sample['labels'],
   bounds: readonly number[],
@@ -133,7 +134,7 @@ function histogramSamples(
 }
 
 interface Cells<T> {
-  /** Made when it is first asked for. */
+  /** Makes the cell on first use. */
   readonly at: (values: Values) => T;
   readonly all: () => readonly (readonly [Values, T])[];
 }
@@ -165,7 +166,7 @@ function makeCells<T>(make: () => T): Cells<T> {
   };
 }
 
-/** The whole `Content-Type` of what `formatSeries` gives. */
+/** The complete `Content-Type` for the output of `formatSeries`. */
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 export function formatSeries(series: readonly Series[]): string {

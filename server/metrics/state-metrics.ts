@@ -1,5 +1,5 @@
-// What a gateway is like when somebody looks: the policy in force and its age, the store's connections, the audit log, and whether requests can
-// be answered. Read when it is asked for, so that it costs nothing meanwhile.
+// The state of a gateway at the moment: the policy in force and its age, the store's connections, the audit log, and
+// whether requests can be answered. It is only read on demand, so it costs nothing in between.
 import type { AuditTrail } from '../audit/trail.js';
 import type { CredentialIssuer } from '../auth/authenticator.js';
 import type { Database, PoolFacts } from '../db/database.js';
@@ -11,7 +11,7 @@ import type { Clock } from '../ports.js';
 import type { Shadow } from '../shadow/shadow.js';
 import type { Reading, Registry } from './series.js';
 
-/** The same policies, whose changes are counted from now on. */
+/** Returns the same policies, and counts their changes from now on. */
 export function countReloads({ counter }: Registry, policies: ActivePolicy): ActivePolicy {
   const reloads = counter({
     name: 'bailiwick_snapshot_reloads_total',

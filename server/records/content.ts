@@ -1,10 +1,11 @@
-// What a record holds beside its place and its history, as a dataset's line or the body of a request gives it: the rules that no
-// JSON Schema says, the references, and the form in which the store takes it. `load` and commands read records by this alone.
+// What a record holds apart from its place and its history, as given by a dataset's line or the body of a request: the
+// rules that no JSON Schema expresses, the references, and the form in which the store takes it. `load` and commands
+// both read records with this.
 import type { Family } from '../../engine/index.js';
 import { type RecordFields, TEXT_LIMITS } from '../api/dataset-schema.js';
 import { pointerTo } from '../json.js';
 
-/** As the store takes it; JSON values as texts. */
+/** The form in which the store takes it, with JSON values as texts. */
 export interface RecordContent {
   readonly name: string | null;
   readonly description: string | null;
@@ -18,7 +19,7 @@ export interface RecordContent {
   readonly state: string | null;
 }
 
-/** Of new process runs. */
+/** The state of new process runs. */
 export const FIRST_STATE = 'pending';
 
 export function contentOf(family: Family, fields: RecordFields): RecordContent {
@@ -45,7 +46,7 @@ function slotsOf({ slots = [] }: RecordFields): readonly object[] {
   }));
 }
 
-/** Ids by slot as they are stored; null stays, which takes one away. */
+/** The ids by slot, in the form that is stored. Null stays, because it removes a reference. */
 export function resourcesOf(
   resources: Readonly<Record<string, string | null>>,
 ): Readonly<Record<string, string | null>> {
@@ -57,7 +58,7 @@ export interface ContentFault {
   readonly message: string;
 }
 
-/** What is wrong with fields that have their shape. */
+/** The first fault of fields that have the right shape; null if there is none. */
 export function contentFault(fields: RecordFields): ContentFault | null {
   const { name } = fields;
   if (typeof name === 'string' && Buffer.byteLength(name) > TEXT_LIMITS.name) {
@@ -83,7 +84,10 @@ export interface Reference {
   readonly pointer: string;
 }
 
-/** Resources are made from resource templates, runs from process templates; slots and runs name what they use. */
+/**
+ * The references of a record. Resources are made from resource templates and runs from process templates; slots and
+ * runs name what they use.
+ */
 export function referencesOf(family: Family, fields: RecordFields): readonly Reference[] {
   const references: Reference[] = [];
   if (fields.template !== undefined && fields.template !== null) {

@@ -1,18 +1,27 @@
-// How much room a JSON value takes once the store has read it: `jsonb` keeps every number's digits and writes them all out,
-// 326 characters for 5e-324, and sets a blank after each comma and colon.
+// How much room a JSON value takes once it is stored. `jsonb` keeps every digit of a number and writes them all out
+// (326 characters for 5e-324), and puts a space after each comma and colon.
 
 import { LOAD_LIMITS } from '../limits/records.js';
 
-/** No value takes more times the bytes of its JSON: the 7 of `5e-324,` become 328. */
+/**
+ * A stored value is never larger than this many times the bytes of its JSON. The worst case: the 7 of `5e-324,` become
+ * 328.
+ */
 export const MOST_GROWTH = 50;
 
-/** Whether a record of so many bytes of JSON is shown in more than a record may; few need a look at every value. */
+/**
+ * Whether a record with `bytes` of JSON is larger than a record may be once it is shown. Only few need a look at every
+ * value.
+ */
 export function isTooLarge(bytes: number, value: unknown): boolean {
   const { recordBytes } = LOAD_LIMITS;
   return bytes * MOST_GROWTH > recordBytes && storedBytes(value) > recordBytes;
 }
 
-/** Bytes of the text that `jsonb` writes of a value that came out of `JSON.parse`, no deeper than the stack. */
+/**
+ * The size of the text that `jsonb` writes for a value from `JSON.parse`. The value must not be nested deeper than the
+ * stack allows.
+ */
 export function storedBytes(value: unknown): number {
   if (typeof value === 'number') return numberLength(value);
   if (typeof value !== 'object' || value === null) return Buffer.byteLength(JSON.stringify(value));
@@ -22,7 +31,7 @@ export function storedBytes(value: unknown): number {
   return members.reduce((sum, bytes) => sum + bytes, 2 + 2 * Math.max(members.length - 1, 0));
 }
 
-/** Of the digits without an exponent. */
+/** The length of the number written out without an exponent. */
 function numberLength(value: number): number {
   const text = JSON.stringify(value);
   const [mantissa = '', exponent] = text.split('e');

@@ -1,5 +1,5 @@
-// One question of a live request, answered by two policies: whether the candidate would have decided otherwise, or shown another set. At
-// another step or by other grants is no difference, as in a replay of the audit log.
+// One question of a live request, answered by two policies: whether the candidate would have decided differently, or
+// shown a different set. A different step or different grants do not count, as in a replay of the audit log.
 import {
   judgeAs,
   type Decision,
@@ -15,10 +15,10 @@ import { type Asked, cite } from '../audit/cite.js';
 import type { AccessAsked, CopyAsked } from '../audit/event.js';
 import { SHADOW_LIMITS } from '../limits/policy.js';
 
-/** What the candidate gives that the policy in force does not, or does not give that it does; `both` of a visible set alone. */
+/** What the candidate allows but the policy in force does not, or the reverse. `both` applies only to visible sets. */
 export type Change = 'gained' | 'lost' | 'both';
 
-/** As a decision is told, without its grants. */
+/** A decision as it is reported, without its grants. */
 export type Outcome =
   { readonly decision: 'allow' } | Pick<Extract<Decision, { decision: 'deny' }>, 'decision' | 'step' | 'cause'>;
 
@@ -27,7 +27,7 @@ export interface Place {
   readonly extent: 'exact' | 'subtree';
 }
 
-/** Of a visible set, the first places that one side alone has, and whether there are others. */
+/** The first places of a visible set that only one side has, and whether there are more. */
 export interface Places {
   readonly places: readonly Place[];
   readonly more: boolean;
@@ -37,11 +37,11 @@ export interface Divergence {
   readonly change: Change;
   readonly live: Outcome;
   readonly shadow: Outcome;
-  /** Of a query alone. */
+  /** Only for a query. */
   readonly visible?: { readonly gained: Places; readonly lost: Places };
 }
 
-/** Null where both answer alike. `candidate` is the same actor under the other policy. */
+/** Null if both answer alike. `candidate` is the same actor under the other policy. */
 export function compare(asked: Asked, candidate: ResolvedActor, at: Instant): Divergence | null {
   const { access, resolved } = asked;
   if (!('source' in access) && access.reach !== undefined) {
@@ -55,7 +55,7 @@ export function compare(asked: Asked, candidate: ResolvedActor, at: Instant): Di
   return { change: after ? 'gained' : 'lost', live: outcome(resolved), shadow: outcome(candidate) };
 }
 
-/** The verdict alone: most questions are answered alike. */
+/** Only the verdict, because most questions are answered alike. */
 function isAllowed(actor: ResolvedActor, access: AccessAsked | CopyAsked, at: Instant): boolean {
   const holds = (scope: `${CopyAsked['family']}:${'read' | 'write'}`, target: NamespacePath): boolean =>
     judgeAs(actor, { request: { kind: 'access', scope, context: target, target }, at }) === 'allow';
@@ -82,7 +82,7 @@ function compareVisible(live: Visibility, candidate: Visibility): Divergence | n
   if (areSame(before.exact, after.exact) && areSame(before.subtrees, after.subtrees)) return null;
   const visible = { gained: placesBeyond(after, before), lost: placesBeyond(before, after) };
   const [gains, loses] = [visible.gained.places.length > 0, visible.lost.places.length > 0];
-  // The same set has one form, so that what differs in form differs.
+  // A set has only one form, so sets with different forms are different.
   const change = gains && loses ? 'both' : gains ? 'gained' : 'lost';
   return { change, live: outcomeOfVisible(live), shadow: outcomeOfVisible(candidate), visible };
 }
@@ -105,7 +105,7 @@ function areSame(a: readonly NamespacePath[], b: readonly NamespacePath[]): bool
   return a.length === b.length && a.every((path, index) => path === b[index]);
 }
 
-/** What `own` has and `other` has not. */
+/** The places that `own` has and `other` lacks. */
 function placesBeyond(own: Ranges, other: Ranges): Places {
   const subtrees = new Set(other.subtrees);
   const exact = new Set(other.exact);

@@ -1,6 +1,6 @@
-// Compares what live requests ask with what the candidate would have said: a request only leaves its question here, and it is answered
-// again later, in a part of the thread's time that is bounded. What finds no room is skipped and counted: no answer waits for this, fails
-// by it, or is another one because of it.
+// Compares the answers to live requests with what the candidate would have said. A request only leaves its question
+// here. It is answered again later, within a bounded share of the thread's time. Questions beyond that are skipped and
+// counted. No answer waits for this, fails because of it, or is changed by it.
 import { type Instant, type Policy } from '../../engine/index.js';
 import type { Asked, Judged } from '../audit/cite.js';
 import type { AccessAsked, CopyAsked, Operation } from '../audit/event.js';
@@ -10,7 +10,10 @@ import { SHADOW_LIMITS } from '../limits/policy.js';
 import type { Logger } from '../ports.js';
 import { type Change, compare, type Divergence } from './compare.js';
 
-/** A question whose answers differ: who asked what, and the last time. No record, no content, no credential. */
+/**
+ * A question that the two policies answer differently: who asked what, and when last. It holds no record, no content
+ * and no credential.
+ */
 export interface Example extends Divergence {
   readonly actor: Pick<RequestActor, 'id' | 'kind'> & { readonly fingerprint: string };
   readonly operation: Operation;
@@ -22,40 +25,40 @@ export interface Example extends Divergence {
 
 export type Counts = Readonly<Record<Change | 'compared' | 'skipped', number>>;
 
-/** What was found since somebody last took it. */
+/** The findings since somebody last took them. */
 export interface Findings {
-  /** Of the candidate. */
+  /** The era of the candidate. */
   readonly era: string;
-  /** Digest of the policy in force that it was compared with. */
+  /** The digest of the policy in force with which it was compared. */
   readonly against: string;
   readonly counts: Counts;
   readonly examples: readonly Example[];
 }
 
 export interface Followed {
-  /** Of one candidate, from when it was begun until it ends: what is found for another is dropped. */
+  /** Identifies one candidate from its beginning to its end. Findings for any other era are dropped. */
   readonly era: string;
-  /** Null while it cannot be judged by here: everything is skipped. */
+  /** Null while this process cannot judge by the candidate. Every question is skipped then. */
   readonly policy: Policy | null;
-  /** Digest of the policy in force. What other policies have decided is not compared. */
+  /** The digest of the policy in force. Decisions of other policies are not compared. */
   readonly against: string;
 }
 
-/** Of a request: what it asked, and by which policy it is answered. */
+/** What a request asked, and the policy that answered it. */
 export interface Noted {
   readonly actor: RequestActor;
   readonly at: Instant;
   readonly judged: Judged;
-  /** Digest of the pinned policy. */
+  /** The digest of the pinned policy. */
   readonly snapshot: string;
 }
 
 export interface LiveComparison {
-  /** What was found so far is forgotten. Null: there is no candidate. */
+  /** Follows a candidate, or none if null. Forgets what was found so far. */
   readonly follow: (followed: Followed | null) => void;
-  /** Does next to nothing now. */
+  /** Only queues the question, which costs next to nothing. */
   readonly note: (noted: Noted) => void;
-  /** Null where nothing was found. */
+  /** Null if nothing was found. */
   readonly take: () => Findings | null;
   readonly close: () => void;
 }
@@ -73,11 +76,11 @@ export function makeLiveComparison({ resolveActor, log }: LiveComparisonOptions)
   let followed: Followed | null = null;
   let findings = makeTally();
   let waiting: Waiting[] = [];
-  /** The first of those that wait. */
+  /** The index of the first waiting question. */
   let next = 0;
   let places = 0;
   let timer: NodeJS.Timeout | null = null;
-  /** Until then the thread is for requests alone. */
+  /** Until this time the thread is left to requests. */
   let restUntil = 0;
 
   const judge = ({ actor, at, judged, asked }: Waiting, candidate: Policy): void => {
@@ -128,7 +131,8 @@ export function makeLiveComparison({ resolveActor, log }: LiveComparisonOptions)
     note: (noted) => {
       if (followed === null) return;
       const { asked } = noted.judged;
-      // Where nothing was asked of the policy, or of one that has been replaced since, there is nothing to compare.
+      // There is nothing to compare if the policy was not asked, or if the policy that was asked has been replaced
+      // since.
       if (asked === null || (asked.snapshot ?? noted.snapshot) !== followed.against) return;
       const more = placesOf(asked);
       const isFull = waiting.length - next >= SHADOW_LIMITS.waiting || places + more > SHADOW_LIMITS.waitingPlaces;
@@ -154,7 +158,7 @@ export function makeLiveComparison({ resolveActor, log }: LiveComparisonOptions)
   };
 }
 
-/** What a waiting question holds on to. */
+/** How much a waiting question keeps in memory. */
 function placesOf({ visibility }: Asked): number {
   return visibility?.kind === 'some' ? visibility.exact.length + visibility.subtrees.length : 0;
 }
@@ -162,9 +166,9 @@ function placesOf({ visibility }: Asked): number {
 export interface Tally {
   readonly counts: Counts;
   readonly count: (what: keyof Counts, times?: number) => void;
-  /** One that is known counts with what it was; of others only so many are kept. */
+  /** An example that is already known only counts once more. Of new ones a limited number is kept. */
   readonly keep: (example: Example) => void;
-  /** In the order in which they were first met. */
+  /** In the order in which they were first seen. */
   readonly examples: () => readonly Example[];
 }
 

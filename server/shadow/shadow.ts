@@ -1,5 +1,6 @@
-// A candidate beside the policy in force: which cells differ, exactly, and how the two answer the requests that come. It lasts as long as
-// the gateway, or until somebody ends it or puts it in force; when another policy comes into force, both are begun anew.
+// A candidate beside the policy in force: exactly which cells differ, and how the two answer the incoming requests. It
+// lasts as long as the gateway, or until somebody ends it or puts it in force. When another policy comes into force,
+// both comparisons start again.
 import { randomUUID } from 'node:crypto';
 import type { Instant, Policy } from '../../engine/index.js';
 import type { ActorResolver } from '../auth/resolved-actors.js';
@@ -27,11 +28,11 @@ export interface ShadowState {
   readonly since: Instant;
   /** Who asked for it. */
   readonly askedBy: string;
-  /** What it is compared with. */
+  /** The policy that it is compared with. */
   readonly against: Pick<Active, 'generation'> & { readonly snapshot: string };
-  /** Null while it is worked out, and where it cannot be. */
+  /** Null while it is being computed, and if it cannot be computed. */
   readonly difference: Difference | null;
-  /** Why it cannot be. */
+  /** Why it cannot be computed. */
   readonly fault: PolicyFault | null;
   readonly counts: Counts;
   readonly examples: readonly Example[];
@@ -48,23 +49,23 @@ export type Begun =
 
 export interface BeginOptions {
   readonly askedBy: string;
-  /** Done once it is known that it can begin, and before it does; where this rejects nothing has changed. */
+  /** Runs once the candidate is known to be usable, and before it begins. If this rejects, nothing has changed. */
   readonly before: () => Promise<void>;
   readonly signal: AbortSignal;
 }
 
 export interface Shadow extends Pick<LiveComparison, 'note' | 'take'> {
-  /** Takes the place of another candidate. Rejects where the store fails. */
+  /** Begins a candidate in place of any other. Rejects if the store fails. */
   readonly begin: (snapshot: string, options: BeginOptions) => Promise<Begun>;
   readonly end: () => void;
-  /** Null: there is no candidate. */
+  /** Null if there is no candidate. */
   readonly state: () => ShadowState | null;
-  /** Since the process started, of all candidates. */
+  /** The counts of all candidates since the process started. */
   readonly totals: () => Counts;
   readonly toFollow: () => ToFollow | null;
-  /** Calls `listener` when another candidate is to be followed, or none. */
+  /** Calls `listener` whenever a different candidate is to be followed, or none. */
   readonly subscribe: (listener: (toFollow: ToFollow | null) => void) => void;
-  /** What another process has found. */
+  /** Adds what another process has found. */
   readonly add: (findings: Findings) => void;
   /** Follows what another process has begun. */
   readonly join: (toFollow: ToFollow | null) => Promise<void>;
@@ -162,13 +163,13 @@ export function makeShadow(options: ShadowOptions): Shadow {
   };
   const add = ({ era, against, counts, examples }: Findings): void => {
     for (const what of ['compared', 'gained', 'lost', 'both', 'skipped'] as const) totals.count(what, counts[what]);
-    // Of another candidate, or from before another policy came into force.
+    // These findings are about another candidate, or from before another policy came into force.
     if (candidate?.era !== era || candidate.against.snapshot !== against) return;
     for (const what of ['compared', 'gained', 'lost', 'both', 'skipped'] as const) found.count(what, counts[what]);
     for (const example of examples) found.keep(example);
   };
   const collect = (): void => {
-    // What is found for another process is taken by it.
+    // If this process follows another one, that process takes the findings.
     if (joined !== null) return;
     const findings = live.take();
     if (findings !== null) add(findings);
@@ -216,7 +217,7 @@ export function makeShadow(options: ShadowOptions): Shadow {
       }
       install(next);
       log.info({ snapshot: policy.digest, cells: compared.difference.cells, askedBy }, 'a shadow begins');
-      // What was compared states what was computed.
+      // The comparison computed the labels, so they are known to be true.
       if (labels === 'unverified') await noteLabels(policy.digest, 'verified');
       return { kind: 'begun', state: stateOf(next, found) };
     },

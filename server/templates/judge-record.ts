@@ -1,14 +1,14 @@
-// What a template asks of a record that is made from it: of a resource its properties, of a run its parameters. `load` and commands
-// judge by this one.
+// What a template demands of a record that is made from it: of the properties of a resource, and of the parameters of a
+// run. `load` and commands both judge with this.
 import type { Family } from '../../engine/index.js';
 import type { ShapeFault } from '../api/shape-fault.js';
 import type { SchemaFault, TemplateResult } from './template-schema.js';
 
 export type Verdict =
   | { readonly kind: 'right' }
-  /** The schema was stored before it was refused. */
+  /** The stored schema is one that would be refused today. */
   | { readonly kind: 'unusable'; readonly fault: SchemaFault }
-  /** At least one, with places in the judged part. */
+  /** At least one fault, with places in the judged part. */
   | { readonly kind: 'wrong'; readonly faults: readonly ShapeFault[] };
 
 const RIGHT: Verdict = Object.freeze({ kind: 'right' });
@@ -18,7 +18,7 @@ export function judgedPart(family: Family): 'properties' | 'parameters' {
   return family === 'process-run' ? 'parameters' : 'properties';
 }
 
-/** `template` is null if the template has no schema, or is not known: it asks for nothing. */
+/** `template` is null if the template has no schema or is not known: it then demands nothing. */
 export function judgePart(template: TemplateResult | null, value: unknown): Verdict {
   if (template === null) return RIGHT;
   if (!template.ok) return { kind: 'unusable', fault: template.fault };

@@ -1,14 +1,15 @@
-// How large a pattern becomes when it is compiled: RE2 writes counted repetitions out, so `(a{100}){10}` has a thousand parts, and a
-// few kilobytes of such text take gigabytes. The count is made before anything is compiled; RE2's own is at most twice as high.
+// How large a pattern becomes when it is compiled. RE2 writes out counted repetitions, so `(a{100}){10}` has a thousand
+// parts, and a few kilobytes of such text take gigabytes. The size is estimated before anything is compiled; RE2's own
+// is at most twice as high.
 
 const REPEAT = /\{(\d+)(?:,(\d*))?\}/y;
 const ESCAPE = /\\(?:[pPux]\{[^}]*\}|[^])/y;
 
-/** Parts of the pattern with all repetitions written out; infinitely many where that cannot be said. */
+/** The number of parts with all repetitions written out; Infinity if that cannot be told. */
 export function patternSize(pattern: string): number {
   const outer: number[] = [];
   let size = 1;
-  /** Of what a repetition here would repeat. */
+  /** The size of the part that a repetition at this place would repeat. */
   let last = 0;
   let at = 0;
   while (at < pattern.length) {
@@ -40,7 +41,10 @@ export function patternSize(pattern: string): number {
   return at === Infinity ? Infinity : outer.reduce((sum, part) => sum + part, size);
 }
 
-/** Infinity where RE2 reads on by rules that ECMAScript does not have (`\Q`, `[[:alpha:]]`): the two would see two structures. */
+/**
+ * The end of the atom. Infinity for syntax of RE2 that ECMAScript does not have (`\Q`, `[[:alpha:]]`), because the two
+ * would see different structures.
+ */
 function endOfAtom(pattern: string, at: number): number {
   if (pattern.startsWith('\\Q', at)) return Infinity;
   if (pattern[at] === '\\') return at + (match(ESCAPE, pattern, at)?.[0].length ?? 1);

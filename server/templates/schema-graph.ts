@@ -1,11 +1,12 @@
-// A template's JSON Schema as a graph of its parts: what applies where, what refers to what. From it follows how much work a
-// value can make, before any value is seen: a schema of a few hundred bytes can ask for 2^32 checks of one number.
+// A template's JSON Schema as a graph of its parts: what applies where, and what refers to what. The graph tells how
+// much work a value can cause, before any value is seen. A schema of a few hundred bytes can demand 2^32 checks of one
+// number.
 import { pointerTo } from '../json.js';
 import { TEMPLATE_LIMITS } from '../limits/records.js';
 import { patternSize } from './pattern-size.js';
 
 export interface SchemaFault {
-  /** RFC 6901, into the schema. */
+  /** A JSON pointer (RFC 6901) into the schema. */
   readonly pointer: string;
   readonly message: string;
 }
@@ -17,7 +18,10 @@ interface Applied {
   readonly holds: Holds;
 }
 
-/** Keywords by how their schemas are applied: to the value itself or to its parts, and what they hold. */
+/**
+ * Keywords that hold schemas: whether these apply to the value itself or to its parts, and in what form the keyword
+ * holds them.
+ */
 const APPLIED: ReadonlyMap<string, Applied> = new Map([
   ...applied('value', 'schema', ['not', 'if', 'then', 'else']),
   ...applied('value', 'list', ['allOf', 'anyOf', 'oneOf']),
@@ -33,17 +37,17 @@ function applied(to: Applied['to'], holds: Holds, names: readonly string[]): (re
   return names.map((name) => [name, { to, holds }]);
 }
 
-/** Words of which only one schema of the map or list applies to one part. */
+/** Keywords for which only one schema of the map or list applies to each part. */
 const EXCLUSIVE: ReadonlySet<string> = new Set(['properties', 'prefixItems']);
 
-/** Words that check a value themselves. Each takes its own piece of what a schema is compiled to. */
+/** Keywords that check a value themselves. Each becomes a piece of the compiled schema. */
 const CHECKS: ReadonlySet<string> = new Set([
   ...['type', 'const', 'enum', '$ref', 'multipleOf', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
   ...['minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', 'uniqueItems', 'minContains', 'maxContains'],
   ...['minProperties', 'maxProperties', 'required', 'dependentRequired'],
 ]);
 
-/** What cannot be bounded, would leave this document, or means something to ajv and nothing to the standard. */
+/** Keywords that cannot be bounded, would leave this document, or mean something to ajv but not to the standard. */
 const REFUSED: ReadonlyMap<string, string> = new Map([
   ['$dynamicRef', 'is not supported: use `$ref`'],
   ['$dynamicAnchor', 'is not supported: use `$anchor`'],
@@ -59,14 +63,14 @@ const DRAFT = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
 
 interface Node {
   readonly pointer: string;
-  /** Schemas that apply to the value itself; `$ref` among them. */
+  /** Schemas that apply to the value itself, including the target of `$ref`. */
   readonly here: Node[];
-  /** Of each word that applies to members or elements, its schemas. */
+  /** For each keyword that applies to members or elements, its schemas. */
   readonly members: Word[];
   readonly elements: Word[];
-  /** By the levels of the value that can still follow. */
+  /** The computed costs, by the number of levels of the value that can still follow. */
   readonly costs: (number | undefined)[];
-  /** The levels for which its cost is being computed. */
+  /** The numbers of levels for which the cost is being computed. */
   readonly open: Set<number>;
 }
 
@@ -81,9 +85,9 @@ interface Reading {
   readonly nodes: Map<string, Node>;
   readonly anchors: Map<string, Node>;
   readonly references: { readonly from: Node; readonly target: string }[];
-  /** Schemas and the words in them. */
+  /** The number of schemas and of the keywords in them. */
   parts: number;
-  /** Parts of all patterns. */
+  /** The number of parts of all patterns. */
   patternParts: number;
 }
 
@@ -96,7 +100,7 @@ class Refused extends Error {
   }
 }
 
-/** How many checks one value may cost on the way to its deepest part, or why the schema is not accepted. */
+/** How many checks one value may cost on the way to its deepest part, or why the schema is refused. */
 export function costOf(
   schema: object,
 ): { readonly ok: true; readonly cost: number } | { readonly ok: false; readonly fault: SchemaFault } {
@@ -116,7 +120,7 @@ function read(schema: unknown, pointer: string, reading: Reading): Node {
   const node: Node = { pointer, here: [], members: [], elements: [], costs: [], open: new Set() };
   reading.nodes.set(pointer, node);
   countParts(reading, 1, pointer);
-  // What is neither an object nor a boolean is for the meta-schema to refuse.
+  // The meta-schema refuses whatever is neither an object nor a boolean.
   if (!isObject(schema)) return node;
   for (const [name, value] of Object.entries(schema)) readKeyword({ node, name, value }, reading);
   return node;
@@ -152,7 +156,7 @@ function readKeyword({ node, name, value }: Keyword, reading: Reading): void {
   else if (keyword.to === 'element') node.elements.push(word);
 }
 
-/** Compiling takes longer than in proportion to them. */
+/** Limited, because the time to compile grows faster than the number of parts. */
 function countParts(reading: Reading, more: number, at: string): void {
   reading.parts += more;
   const { schemaParts } = TEMPLATE_LIMITS;
@@ -160,7 +164,7 @@ function countParts(reading: Reading, more: number, at: string): void {
     throw refused(at, `has more than ${String(schemaParts)} parts: schemas and words in them`);
 }
 
-/** Names of required members are written out, up to where a loop is. */
+/** The names of required members are written out in the compiled code, up to the number from which ajv makes a loop. */
 function partsOf(name: string, value: unknown): number {
   if (name === 'required' && Array.isArray(value)) return Math.min(value.length, TEMPLATE_LIMITS.loopRequired);
   if (name !== 'dependentRequired' || !isObject(value)) return 1;
@@ -202,7 +206,7 @@ function resolve(from: Node, target: string, { nodes, anchors }: Reading): Node 
   try {
     decoded = decodeURIComponent(target);
   } catch {
-    // Not an encoded text: it is looked for as it stands.
+    // The text is not percent-encoded, so it is looked up as it is.
   }
   const found = decoded === '' || decoded.startsWith('/') ? nodes.get(decoded) : anchors.get(decoded);
   if (found === undefined) throw refused(below(from.pointer, '$ref'), 'refers to no schema of this document');
@@ -210,9 +214,9 @@ function resolve(from: Node, target: string, { nodes, anchors }: Reading): Node 
 }
 
 interface Left {
-  /** Levels of the value that can still follow. */
+  /** How many levels of the value can still follow. */
   readonly depth: number;
-  /** Schemas on the way from the top: each costs one, so a long way is a high cost. */
+  /** The number of schemas on the way from the top. Each costs one check, so a long way is costly. */
   readonly steps: number;
 }
 
@@ -243,7 +247,7 @@ function tooCostly({ pointer }: Node): Refused {
   return refused(pointer, `may ask for more than ${String(TEMPLATE_LIMITS.checksPerPart)} checks of one value`);
 }
 
-/** Keys in pointers that are shown are cut; those that name a part are whole. */
+/** Shortens the keys in a pointer that is shown. Pointers that identify a part keep whole keys. */
 function refused(pointer: string, message: string): Refused {
   const shown = pointer
     .split('/')

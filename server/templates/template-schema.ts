@@ -1,6 +1,6 @@
-// A template's JSON Schema (2020-12) as something that judges values: the properties of a resource, the parameters of a run.
-// The schema is a user's, so it is bounded before it is compiled: no other document, no pattern that backtracks, no more
-// work than its size and the value's allow. `load` and commands judge by this one.
+// A template's JSON Schema (2020-12) as a judge of values: the properties of a resource, the parameters of a run. The
+// schema comes from a user, so it is bounded before it is compiled: no other document, no pattern that backtracks, no
+// more work than its size and the size of the value allow. `load` and commands both judge with this.
 import { _, Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { RE2JS } from 're2js';
 import { toShapeFault, type ShapeFault } from '../api/shape-fault.js';
@@ -11,14 +11,14 @@ import { costOf, type SchemaFault } from './schema-graph.js';
 export type { SchemaFault } from './schema-graph.js';
 
 export interface Template {
-  /** What is wrong with a value, with places in it: empty where it is right. */
+  /** The faults of a value, with their places in it; empty if there are none. */
   readonly check: (value: unknown) => readonly ShapeFault[];
 }
 
 export type TemplateResult =
   { readonly ok: true; readonly template: Template } | { readonly ok: false; readonly fault: SchemaFault };
 
-/** Reads a schema, or says the first thing that is wrong with it. Total: every object gives an answer. */
+/** Reads a schema, or says the first thing that is wrong with it. Total: every object gets an answer. */
 export function readTemplate(schema: object): TemplateResult {
   const characters = JSON.stringify(schema).length;
   if (characters > TEMPLATE_LIMITS.schemaCharacters) {
@@ -33,14 +33,15 @@ export function readTemplate(schema: object): TemplateResult {
   } catch (error) {
     if (error instanceof PatternError) return refuse('', error.message);
     if (!(error instanceof Error)) throw error;
-    // A keyword that ajv knows and does not accept; its message may quote the schema, which is its author's.
+    // A keyword that ajv knows but does not accept in this form. The message may quote the schema, which belongs to its
+    // author anyway.
     return refuse('', `cannot be used: ${error.message}`);
   }
 }
 
 interface Judge {
   readonly cost: number;
-  /** Of the schema. */
+  /** The number of characters of the schema. */
   readonly characters: number;
   readonly first: ValidateFunction;
 }
@@ -59,7 +60,7 @@ function makeCheck(schema: object, { cost, characters, first }: Judge): Template
       all(value);
       return faultsOf(all);
     } catch (error) {
-      // A schema of many words takes much of the stack at each level of a value.
+      // A schema with many keywords takes much of the stack for each level of a value.
       if (error instanceof RangeError) return TOO_LARGE;
       throw error;
     }
@@ -74,41 +75,41 @@ function faultsOf({ errors }: ValidateFunction): readonly ShapeFault[] {
   return (errors ?? []).slice(0, TEMPLATE_LIMITS.faults).map((error) => toShapeFault(error, []));
 }
 
-/** Objects, lists and values in them. */
+/** The number of objects, lists and values in the value, itself included. */
 function countParts(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 1;
   return Object.values(value).reduce<number>((sum, part) => sum + countParts(part), 1);
 }
 
-/** Of texts and names in it. */
+/** The number of characters of all strings and names in the value. */
 function countCharacters(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 0;
   return Object.entries(value).reduce((sum, [name, part]) => sum + name.length + countCharacters(part), 0);
 }
 
-/** Judges schemas; has none of its own. */
+/** Checks schemas against the meta-schema. It compiles no schema of a template. */
 const META_SCHEMA = new Ajv2020({ strict: false, validateFormats: false, logger: false });
 
-/** One for each schema: an instance keeps whatever it has compiled. */
+/** Makes an instance for one schema, because an instance keeps everything that it has compiled. */
 function makeAjv(faults: 'first' | 'all'): Ajv2020 {
   const ajv = new Ajv2020({
     allErrors: faults === 'all',
-    // Unknown words are notes of the author's, as the standard has it.
+    // Unknown keywords are the author's annotations, as the standard says.
     strict: false,
     meta: false,
     validateSchema: false,
     validateFormats: false,
     inlineRefs: false,
-    // Names such as `toString` are members only where the value has them itself.
+    // Names such as `toString` count as members only if the value itself has them.
     ownProperties: true,
     loopRequired: TEMPLATE_LIMITS.loopRequired,
     multipleOfPrecision: 9,
     logger: false,
-    // Optimizing takes longer than it saves: seconds where there are a thousand words.
+    // Optimizing takes longer than it saves: seconds for a thousand keywords.
     code: { regExp: makePattern, optimize: false },
   });
-  // Found by its text: the library's own compares with one value after the other.
+  // Looks the value up by its text. The library's own keyword compares it with one value after another.
   ajv.removeKeyword('enum');
   ajv.addKeyword({
     keyword: 'enum',
@@ -122,7 +123,7 @@ function makeAjv(faults: 'first' | 'all'): Ajv2020 {
       return (value: unknown) => known.has(textOf(value));
     },
   });
-  // Compares by keys: the library's own compares each pair.
+  // Compares texts. The library's own keyword compares every pair.
   ajv.removeKeyword('uniqueItems');
   ajv.addKeyword({
     keyword: 'uniqueItems',
@@ -138,7 +139,7 @@ class PatternError extends Error {
   override readonly name = 'PatternError';
 }
 
-/** Patterns run in RE2, whose time is linear in the text. */
+/** Patterns run in RE2, which takes time linear in the text. */
 const makePattern = Object.assign(
   (pattern: string): RE2JS => {
     try {
@@ -149,7 +150,7 @@ const makePattern = Object.assign(
       });
     }
   },
-  // For ajv's stand-alone code, which is never made.
+  // Needed by ajv for stand-alone code, which is never made here.
   { code: 'null' },
 );
 
@@ -157,7 +158,7 @@ function isUnique(list: readonly unknown[]): boolean {
   return new Set(list.map(textOf)).size === list.length;
 }
 
-/** Equal exactly for equal JSON values. */
+/** Two texts are equal exactly if the JSON values are. */
 function textOf(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(textOf).join()}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

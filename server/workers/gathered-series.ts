@@ -1,25 +1,26 @@
-// What the workers of a gateway have counted and measured, when somebody asks its primary. A worker that does not answer in time is shown as
-// it was, and what one that is gone had counted still counts: no sum ever goes down.
+// What the workers of a gateway have counted and measured, gathered when somebody asks the primary. A worker that does
+// not answer in time is shown with its last values. Counts of a worker that is gone still count, so no sum ever goes
+// down.
 import { WORKER_LIMITS } from '../limits/workers.js';
 import { mergeSeries, type SeriesOfWorker } from '../metrics/merge-series.js';
 import type { Series } from '../metrics/series.js';
 
 export interface Gathering {
-  /** Resolves when all have answered, or had their time. */
+  /** Resolves when all have answered or run out of time. */
   readonly ask: () => Promise<readonly SeriesOfWorker[]>;
   readonly told: (from: Asked, series: readonly Series[]) => void;
 }
 
-/** A worker that serves. Whoever took the place of another has its number, and more have been before it. */
+/** A serving worker. A replacement keeps the number of its predecessor; `replaced` is how many it had. */
 export interface Asked {
   readonly number: number;
   readonly replaced: number;
 }
 
-/** `askAll` gives those who were asked. */
+/** `askAll` asks all workers and returns those that it asked. */
 export function gatherSeries(askAll: () => readonly Asked[]): Gathering {
   const known = new Map<number, { readonly replaced: number; readonly series: readonly Series[] }>();
-  /** Of those who are gone, by their numbers. */
+  /** The last series of workers that are gone, by number. */
   const gone = new Map<number, readonly Series[]>();
   const waiting = new Set<(number: number) => void>();
   let asking: Promise<void> | null = null;

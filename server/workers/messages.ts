@@ -1,5 +1,5 @@
-// What the processes of one gateway say to one another: the primary, which owns the audit log, the store and the sources, and the
-// workers, which answer requests.
+// What the processes of one gateway say to one another. The primary owns the audit log, the store and the sources; the
+// workers answer requests.
 import type { TrailState } from '../audit/trail.js';
 import type { Ending } from '../compose.js';
 import type { Address, Config } from '../config/index.js';
@@ -10,29 +10,29 @@ import type { ToFollow } from '../shadow/shadow.js';
 import type { Spending } from './rate-ledger.js';
 
 export type ToWorker =
-  /** The first message, and the only one of its kind. */
+  /** The first message, sent only once. */
   | ({ readonly kind: 'start' } & WorkerStart)
-  /** So many events were taken over since the last time, and the log is in this state. */
+  /** How many events the primary took over since the last message, and the state of the log. */
   | { readonly kind: 'audit'; readonly taken: number; readonly state: TrailState }
   /** What other workers have spent of the limits that all share. */
   | { readonly kind: 'spent'; readonly spending: Spending }
   /** The source says that this activation is still the one to serve. */
   | { readonly kind: 'confirmed'; readonly generation: number }
-  /** The candidate to judge beside the policy in force; null: there is none any more. */
+  /** The candidate to judge beside the policy in force; null if there is none any more. */
   | { readonly kind: 'shadow'; readonly toFollow: ToFollow | null }
-  /** What it has counted and measured is asked for. */
+  /** Asks for what the worker has counted and measured. */
   | { readonly kind: 'series' }
-  /** Files are to be read again. */
+  /** Tells the worker to read its files again. */
   | { readonly kind: 'hurry' }
   | { readonly kind: 'end'; readonly ending: Ending };
 
 export interface WorkerStart {
-  /** Of all workers of the gateway, from 1. */
+  /** The number of this worker, counted from 1. */
   readonly number: number;
-  /** With what is due to one worker of what the settings give to the gateway. */
+  /** The settings, with each limit of the gateway reduced to one worker's share. */
   readonly config: Config;
   readonly rule: PublicationRule | null;
-  /** Of the primary: where traces go is not among the settings. */
+  /** The primary's environment, because the settings do not say where traces go. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where all of them listen. */
   readonly listen: Address;
@@ -41,21 +41,21 @@ export interface WorkerStart {
 }
 
 export type ToPrimary =
-  /** It listens: whatever is said before nobody hears. */
+  /** The worker listens from now on. Nobody hears a message sent before. */
   | { readonly kind: 'here' }
   | { readonly kind: 'serving'; readonly generation: number }
-  /** It cannot start, and ends. */
+  /** The worker cannot start and ends. */
   | ({ readonly kind: 'failed' } & WorkerFault)
-  /** It decides by this activation from now on. */
+  /** The worker decides by this activation from now on. */
   | { readonly kind: 'activated'; readonly generation: number }
   /** Audit events as JSON; and whether something is in the outbox. */
   | { readonly kind: 'events'; readonly events: readonly string[]; readonly isWoken: boolean }
-  /** So many events found no room on their way. */
+  /** How many events were lost because there was no room for them. */
   | { readonly kind: 'lost'; readonly events: number }
   | { readonly kind: 'spent'; readonly spending: Spending }
   /** What it has counted and measured. */
   | { readonly kind: 'series'; readonly series: readonly Series[] }
-  /** How a candidate has answered what it answered. */
+  /** How the candidate would have answered this worker's requests. */
   | { readonly kind: 'found'; readonly findings: Findings };
 
 export interface WorkerFault {

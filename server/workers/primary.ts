@@ -1,5 +1,5 @@
-// The primary of a gateway with workers: it owns the audit log, the embedded store and the sources, serves admins, and answers no request of
-// the API itself. To whoever starts and ends it, it is a gateway like any other.
+// The primary of a gateway with workers. It owns the audit log, the embedded store and the sources, serves admins, and
+// answers no request of the API itself. For whoever starts and stops it, it is a gateway like any other.
 import { isEvent } from '../audit/event-schema.js';
 import type { AuditTrail } from '../audit/trail.js';
 import {
@@ -24,7 +24,7 @@ import { startTeam, type Team } from './team.js';
 export interface PrimaryOptions extends GatewayOptions {
   readonly config: Config;
   readonly env: WorkerStart['env'];
-  /** Where the workers are to listen, taken so far for them. */
+  /** The address where the workers will listen. It is already taken for them. */
   readonly listen: Bound<TcpAt>;
   readonly audit: AuditTrail;
 }
@@ -49,7 +49,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
       askWorkers: gathering.ask,
     });
     opened = services;
-    // From here on it is the workers', who share it.
+    // From here on the address belongs to the workers, who share it.
     await bound.close();
     team = startTeam({
       size: config.workers,
@@ -108,7 +108,10 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
   }
 }
 
-/** What the settings give to the gateway, its workers share: connections to the store, and what one actor may have at work. */
+/**
+ * Divides among the workers what the settings give to the gateway: connections to the store, and what one actor may
+ * have at work.
+ */
 function shareOf(config: Config): Config {
   const { workers, database, limits } = config;
   const part = (whole: number): number => Math.ceil(whole / workers);
@@ -141,7 +144,10 @@ function takeEvents(message: OfEvents, trail: AuditTrail): ToWorker {
   return { kind: 'audit', taken: message.events.length, state: trail.state() };
 }
 
-/** The state of the log when it changes, and that the source has confirmed what is in force. Gives the way to stop. */
+/**
+ * Tells the workers when the state of the log changes, and when the source has confirmed the policy in force. Returns a
+ * way to stop.
+ */
 function tellNews({ tell }: Team, policies: ActivePolicy, trail: AuditTrail): () => void {
   let told = trail.state();
   let confirmed = policies.state().confirmedTick;

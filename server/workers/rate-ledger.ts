@@ -1,15 +1,16 @@
-// Rate limits of one gateway, counted by several processes: each counts what comes to it, and is told from time to time what the others
-// have counted. So a limit holds for all of them together, but for what arrives within one interval.
+// Rate limits of one gateway, counted by several processes. Each counts its own requests, and is told from time to time
+// what the others have counted. So a limit holds for all of them together, except for requests that arrive within one
+// interval.
 import { makeRateLimiter, type RateLimiter } from '../http/rate-limit.js';
 
-/** How many requests were let through: by which limiter, of which name. */
+/** How many requests were let through, by limiter and name. */
 export type Spending = readonly (readonly [limiter: string, name: string, requests: number])[];
 
 export interface RateLedger {
   readonly makeLimiter: (limiter: string, quota: number) => RateLimiter;
-  /** What was let through here since this was last asked. */
+  /** What was let through here since the last call. */
   readonly takeSpent: () => Spending;
-  /** Counts what was let through elsewhere. */
+  /** Counts what other processes let through. */
   readonly charge: (spending: Spending) => void;
 }
 

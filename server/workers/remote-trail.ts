@@ -1,5 +1,5 @@
-// The audit trail of a worker: events are handed to the primary, which owns the log. What the primary has not taken over is counted, so
-// that a log that does not keep up refuses here what it would refuse there.
+// The audit trail of a worker. It hands events to the primary, which owns the log. Events that the primary has not
+// taken over yet are counted, so a log that falls behind causes the same refusals here as in the primary.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeEvent } from '../audit/event.js';
 import { type AuditSettings, makeChecks, type Recorder, type TrailState } from '../audit/trail.js';
@@ -10,7 +10,7 @@ import type { ToPrimary, ToWorker } from './messages.js';
 
 export interface RemoteTrail extends Recorder {
   readonly told: (message: Extract<ToWorker, { kind: 'audit' }>) => void;
-  /** Once nothing is answered any more. */
+  /** Call this once no request is answered any more. */
   readonly close: () => Promise<void>;
 }
 
@@ -23,9 +23,9 @@ export interface RemoteTrailOptions extends Pick<AuditSettings, 'queries' | 'onF
 export function makeRemoteTrail({ queries, onFailure, nextId, send, ...options }: RemoteTrailOptions): RemoteTrail {
   let { state } = options;
   let waiting: string[] = [];
-  /** Handed over, and not known to be taken. */
+  /** Events that were handed over and are not known to be taken. */
   let underWay = 0;
-  /** Since when the primary has not said anything, though it has something to say; by the monotonic clock. */
+  /** Since when the primary has not answered although it should have, on the monotonic clock; null otherwise. */
   let unheardSince: number | null = null;
   let isWoken = false;
   let lost = 0;
@@ -57,10 +57,10 @@ export function makeRemoteTrail({ queries, onFailure, nextId, send, ...options }
       waiting.push(JSON.stringify(makeEvent({ ...parts, id: nextId() })));
       schedule();
     },
-    // What a gateway does by itself its primary records.
+    // The primary records what a gateway does on its own.
     recordOwn: () => undefined,
     ...makeChecks({ queries, onFailure }, current),
-    // Counted where they are written.
+    // Events are counted where they are written.
     counts: () => ({ written: 0, lost: 0 }),
     lag: () => 0,
     wake: () => {

@@ -1,5 +1,6 @@
-// The workers of a gateway, as its primary sees them: started, replaced when they die, told things, and ended in order. A worker that
-// dies is replaced after a pause that grows. One that cannot be replaced is tried again for as long as another serves.
+// The workers of a gateway, as its primary sees them: started, replaced when they die, sent messages, and stopped in
+// order. A dead worker is replaced after a pause that grows each time. A start that fails is repeated for as long as
+// another worker serves.
 import cluster, { type Worker } from 'node:cluster';
 import { fileURLToPath } from 'node:url';
 import type { Ending } from '../compose.js';
@@ -10,9 +11,9 @@ import type { ToPrimary, ToWorker, WorkerFault, WorkerStart } from './messages.j
 
 export interface TeamOptions {
   readonly size: number;
-  /** What a worker begins with. */
+  /** What a new worker is started with. */
   readonly start: () => Omit<WorkerStart, 'number'>;
-  /** What a worker says that is not about its own life. */
+  /** Handles messages of a worker that are not about its own life. */
   readonly onMessage: (message: OtherMessage, said: Said) => void;
   readonly log: Logger;
 }
@@ -27,12 +28,12 @@ export interface Said {
 export interface Team {
   /** Resolves when all of them serve. Rejects with `WorkerError`. */
   readonly ready: Promise<void>;
-  /** Rejects with `WorkerError` when nobody serves and none can be replaced; never resolves. */
+  /** Rejects with `WorkerError` when no worker serves and none can be replaced. Never resolves. */
   readonly failed: Promise<never>;
   readonly members: () => readonly Member[];
-  /** Tells all of them, but for the one of a number. */
+  /** Sends a message to all workers except the one with number `except`. */
   readonly tell: (message: ToWorker, except?: number) => void;
-  /** Starts now those whose next start waits. */
+  /** Starts the workers that wait for their next start at once. */
   readonly hurry: () => void;
   /** Safe to call twice. */
   readonly close: (ending: Ending) => Promise<void>;
@@ -41,13 +42,13 @@ export interface Team {
 export interface Member {
   readonly number: number;
   readonly pid: number | null;
-  /** By which activation it decides; null where it does not serve. */
+  /** The activation by which it decides; null if it does not serve. */
   readonly generation: number | null;
-  /** How many before it have died. */
+  /** How many of its predecessors have died. */
   readonly replaced: number;
 }
 
-/** A worker that cannot start: what it said, or how it ended. */
+/** A worker that cannot start. The message is what it said, or how it ended. */
 export class WorkerError extends Error {
   override readonly name = 'WorkerError';
   readonly code: string;
@@ -64,18 +65,18 @@ interface Slot {
   generation: number | null;
   fault: WorkerFault | null;
   replaced: number;
-  /** Starts in a row that failed, and deaths in a row that came soon. */
+  /** The number of consecutive starts that failed or workers that died soon. */
   failures: number;
-  /** Whether its next start would fail as those before did. */
+  /** Whether the next start is expected to fail like those before. */
   isHopeless: boolean;
   startedAt: number;
-  /** Of its next start, or of the one that is under way. */
+  /** The timer of its next start, or of the start that is under way. */
   timer: NodeJS.Timeout | null;
 }
 
 export function startTeam({ size, start, onMessage, log }: TeamOptions): Team {
   cluster.schedulingPolicy = cluster.SCHED_RR;
-  // An address of its own for what a worker listens on is what cluster is for; all else is plain.
+  // cluster is needed to share the workers' address. Everything else is ordinary child processes.
   cluster.setupPrimary({
     exec: fileURLToPath(new URL('./worker.js', import.meta.url)),
     args: [],
@@ -116,7 +117,8 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): Team {
     const facts = { worker: slot.number, how, pause };
     if (served) log.error(facts, 'a worker has died and will be replaced');
     else log.error({ ...facts, ...fault }, 'a worker could not be started and will be tried again');
-    // A store that is away comes back; what else keeps a worker from starting, somebody has to mend.
+    // A store that is unavailable comes back. Any other reason that keeps a worker from starting needs somebody to fix
+    // it.
     slot.isHopeless = !served && !fault.code.startsWith('store.') && slot.failures > WORKER_LIMITS.starts;
     if (slots.every(({ isHopeless }) => isHopeless)) fail(fault);
     else slot.timer = setTimeout(fork, pause, slot);
@@ -164,7 +166,7 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): Team {
     worker.on('message', (message: ToPrimary) => {
       if (slot.worker === worker) onSaid(slot, message);
     });
-    // Each of them: one that nobody hears would end the primary.
+    // Needed for every worker, because an unhandled error event would end the primary.
     worker.on('error', (error) => {
       log.error({ worker: slot.number, error }, 'a worker cannot be reached');
     });
@@ -213,7 +215,7 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): Team {
   };
 }
 
-/** To one that is gone, nothing is said. */
+/** Sends nothing to a worker that is gone. */
 function say(worker: Worker | null, message: ToWorker): void {
   if (worker?.isConnected() === true) worker.send(message, () => undefined);
 }
@@ -224,7 +226,7 @@ interface Settled<T> {
   readonly reject: (error: Error) => void;
 }
 
-/** Nobody may be waiting yet when it is rejected. */
+/** It may be rejected before anybody waits for it. */
 function settled<T>(): Settled<T> {
   let resolve: (value: T) => void = () => undefined;
   let reject: (error: Error) => void = () => undefined;

@@ -1,5 +1,6 @@
-// A worker: a process that answers requests. Its primary starts it, tells it what it needs, and takes over what it has to record; it reads
-// the store itself, and follows the activations there as every gateway does. What is unexpected ends it, and the primary starts another.
+// A worker: a process that answers requests. Its primary starts it, tells it what it needs, and takes over what it has
+// to record. It reads the store itself and follows the activations there like every gateway. An unexpected error ends
+// it, and the primary starts another.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listen, makeServices, openTlsIdentity, bindTcp, type TlsIdentity, watchTlsFiles } from '../compose.js';
 import type { Ending } from '../compose.js';
@@ -17,7 +18,7 @@ import type { ToPrimary, ToWorker, WorkerFault, WorkerStart } from './messages.j
 import { makeRateLedger } from './rate-ledger.js';
 import { makeRemoteTrail } from './remote-trail.js';
 
-/** What the primary says once the worker serves. */
+/** Handles messages of the primary once the worker serves. */
 type Told = (message: ToWorker) => void;
 
 async function start({ number, env, config, rule, listen: address, state, toFollow }: WorkerStart): Promise<Told> {
@@ -37,13 +38,13 @@ async function start({ number, env, config, rule, listen: address, state, toFoll
     authentication: config.authentication,
     trustProxy: config.trustProxy,
     ages: config.snapshot,
-    // What has said that a policy is still the one to serve is told by the primary.
+    // The primary tells this worker when the source has confirmed the policy.
     confirmedBy: 'source',
     ...(tracing === null ? {} : { beginSpan: tracing.beginSpan }),
   });
   const { policies, routes, shadow } = services;
   void shadow.join(toFollow);
-  // Last of all: from here on it is sent connections.
+  // This comes last, because from here on the worker is sent connections.
   const at = await bindTcp(address, { tls });
   const listener = listen(services, { routes, guard: anyHost, origins: config.cors.origins, at });
   policies.subscribe(({ to: { generation } }) => {
@@ -97,7 +98,7 @@ async function start({ number, env, config, rule, listen: address, state, toFoll
             send({ kind: 'series', series });
           },
           (error: unknown) => {
-            // The primary shows what it was told before.
+            // The primary then shows the values that it got before.
             log.error({ error }, 'the metrics of this worker could not be read');
           },
         );
@@ -132,7 +133,7 @@ function send(message: ToPrimary): void {
   process.send?.(message, undefined, undefined, () => undefined);
 }
 
-/** Says why, and ends. */
+/** Tells the primary why, and ends. */
 function giveUp(error: unknown): void {
   const known = error instanceof StartError ? error : toStoreError(error);
   const fault = {
@@ -142,8 +143,8 @@ function giveUp(error: unknown): void {
   process.send?.({ kind: 'failed', ...fault } satisfies ToPrimary, undefined, undefined, () => process.exit(1));
 }
 
-// A terminal and a supervisor send these to all processes of a group: what is to be done, the primary says. By SIGUSR1 Node would
-// open a debugger.
+// A terminal or a supervisor sends these to all processes of a group. The worker ignores them, because the primary says
+// what to do. By default SIGUSR1 would open Node's debugger.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const) process.on(signal, () => undefined);
 
 let serving: Promise<Told | null> | null = null;
@@ -155,7 +156,7 @@ process.on('message', (message: ToWorker) => {
     });
     return;
   }
-  // What is said before it serves waits until it does.
+  // Messages that arrive before it serves wait until it does.
   void serving?.then((told) => told?.(message));
 });
 send({ kind: 'here' });
