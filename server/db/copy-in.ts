@@ -1,24 +1,25 @@
-// Rows into a table by COPY FROM STDIN, the fastest way in that the protocol has, on the connection of a transaction.
+// Writes rows into a table by COPY FROM STDIN on the connection of a transaction. The protocol has no faster way to
+// write.
 import { pipeline } from 'node:stream/promises';
 import type { Knex } from 'knex';
 import { type CopyStreamQuery, from } from 'pg-copy-streams';
 import type { Fragment } from './sql.js';
 
-/** A value of a row; null is NULL. Of text, as the column's type reads it. */
+/** A value of a row; null is NULL. The text is in the form that the column's type reads. */
 export type CopyValue = string | null;
 
-/** Characters, about, that go out at once. */
+/** About how many characters are sent at once. */
 const CHUNK = 64 * 1024;
 
-/** What knex's client is to us; of a transaction, it gives the transaction's one connection. */
+/** The part of knex's client that is used here. In a transaction it returns the transaction's one connection. */
 interface KnexClient {
   readonly acquireConnection: () => Promise<{ readonly query: (copy: CopyStreamQuery) => CopyStreamQuery }>;
 }
 
 /**
- * Copies the rows into `target`, `table (column, …)`, within the transaction, no faster than the server takes them. Rejects with the
- * server's error, and with what `rows` throws once the server has been told; nothing is copied then, and the transaction can
- * only be rolled back.
+ * Copies the rows into `target`, `table (column, …)`, within the transaction, no faster than the server takes them.
+ * Rejects with the server's error, and with what `rows` throws once the server has been told. In both cases nothing is
+ * copied, and the transaction can only be rolled back.
  */
 export async function copyIn(
   trx: Knex.Transaction,
@@ -49,7 +50,7 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['\t', '\\t'],
 ]);
 
-/** The text format of COPY. */
+/** A value in the text format of COPY. */
 function copyText(value: CopyValue): string {
   if (value === null) return '\\N';
   return value.replace(SPECIAL, (character) => ESCAPES.get(character) ?? character);

@@ -1,7 +1,9 @@
-// The door to the store. Everything above sees the same, whether the server is the embedded engine or a PostgreSQL of the operator's.
+// The door to the store. Everything above sees the same interface, whether the server is the embedded engine or the
+// operator's PostgreSQL.
 //
-// There are three pools, so that none can take the connections of another: `read` for the statements of requests, one for
-// everything that writes or takes a transaction, and `vital` for keys and health, which have to answer also while queries take all they can.
+// There are three pools, so that none can take the connections of another: `read` for the statements of requests, one
+// for everything that writes or needs a transaction, and `vital` for keys and health, which must answer even while
+// queries take all they can.
 import knex, { type Knex } from 'knex';
 import { DATABASE_LIMITS, EMBEDDED_LIMITS, POOL_LIMITS } from '../limits/store.js';
 import { VITAL } from './embedded/session.js';
@@ -21,31 +23,37 @@ export type DatabaseConfig =
   | ({ readonly kind: 'external'; readonly url: string } & Limits & {
         /** A replica that queries may read from; null for none. */
         readonly readUrl?: string | null;
-        /** How old what it answers may be, in milliseconds. */
+        /** How old the replica's answers may be, in milliseconds. */
         readonly replicaLag?: number;
       });
 
-/** Told once, in a line, if the store of the folder is another process's and does not answer within two seconds. */
+/**
+ * Called once with a one-line message, if another process owns the folder's store and does not answer within two
+ * seconds.
+ */
 export type OnWait = (message: string) => void;
 
 interface Limits {
-  /** Milliseconds a statement may take, those of `DATABASE_LIMITS` unless said, as all below; 0 is no limit (for migrations and loading). */
+  /**
+   * Milliseconds that a statement may take; 0 is no limit (for migrations and loading). This and all below default to
+   * `DATABASE_LIMITS`.
+   */
   readonly statementTimeout?: number;
   /** Connections of this process for queries. */
   readonly maxConnections?: number;
-  /** Connections for transactions and everything else that knex runs; unless given, no more than those for queries. */
+  /** Connections for transactions and everything else that knex runs. Defaults to no more than those for queries. */
   readonly maxWriters?: number;
   /** Connections for keys and health. */
   readonly maxVital?: number;
-  /** Milliseconds a transaction may idle before it is rolled back and its connection ended. */
+  /** Milliseconds that a transaction may idle before it is rolled back and its connection ended. */
   readonly idleInTransaction?: number;
-  /** Milliseconds a new connection may take to come about. */
+  /** Milliseconds that opening a connection may take. */
   readonly connectTimeout?: number;
-  /** Milliseconds a request may wait for a connection; null: as long as is usual for the kind of store. */
+  /** Milliseconds that a request may wait for a connection; null means the usual time for the kind of store. */
   readonly acquireTimeout?: number | null;
-  /** Of an embedded store. */
+  /** Only for an embedded store. */
   readonly onWait?: OnWait;
-  /** Of an embedded store: another process is to own it, and this one waits for that as long as it takes. */
+  /** Only for an embedded store: another process will own it, and this one waits for that as long as it takes. */
   readonly isGuest?: true;
 }
 
@@ -54,9 +62,9 @@ export interface PoolFacts {
   readonly name: 'read' | 'write' | 'vital';
   readonly max: number;
   readonly open: number;
-  /** Of those that are open. */
+  /** How many of the open connections are free. */
   readonly free: number;
-  /** Who waits for one. */
+  /** How many requests wait for a connection. */
   readonly waiting: number;
 }
 
@@ -64,39 +72,42 @@ export interface Database {
   readonly kind: 'embedded' | 'external';
   /** For what writes, and for migrations. */
   readonly knex: Knex;
-  /** Rows for requests: prepared where statements come again, stopped by a signal. */
+  /** Reads rows for requests. Statements that are used again are prepared, and a signal stops a statement. */
   readonly read: Reader;
-  /** As `read`, but from the replica while it is no older than allowed. */
+  /** Like `read`, but from the replica while its answers are no older than allowed. */
   readonly readReplica: Reader;
-  /** Of the replica; null if there is none. */
+  /** The state of the replica; null if there is none. */
   readonly replica: (() => ReplicaState) | null;
   /**
-   * Milliseconds after which a query has to end itself, for a store that cannot stop it and where all others wait; null for other
-   * stores.
+   * Milliseconds after which a query must end itself. Only for a store that cannot stop a query while everybody else
+   * waits; null for other stores.
    */
   readonly longestQuery: number | null;
-  /** As `read`, on connections that queries cannot take: for keys and health alone. */
+  /** Like `read`, on connections that queries cannot take. Only for keys and health. */
   readonly vital: Reader;
   /** Transactions of requests. */
   readonly write: Writer;
-  /** As `inTransaction`. */
+  /** See `inTransaction`. */
   transaction<T>(work: (transaction: Knex.Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
-  /** Calls the handler for each NOTIFY of the channel, by whichever process, until it is closed; it outlives lost connections. */
+  /**
+   * Calls the handler for each NOTIFY of the channel, whichever process sent it, until it is closed. Survives lost
+   * connections.
+   */
   listen(channel: string, handler: NotificationHandler): Promise<Subscription>;
   /** What the pools hold now. */
   pools(): readonly PoolFacts[];
-  /** Resolves if the store answers; rejects with what `storeFailure` understands. */
+  /** Resolves if the store answers. Rejects with an error that `storeFailure` understands. */
   ping(): Promise<void>;
   /**
-   * Ends the connections; an embedded store that this process owns is closed cleanly and handed to the next process
-   * that asks.
+   * Ends the connections. An embedded store that this process owns is closed cleanly and handed to the next process
+   * that asks for it.
    */
   close(): Promise<void>;
 }
 
 /**
- * Opens the store and waits until it answers; an embedded store is created where there is none.
- * Throws `StoreError`: `store.url`, `store.unreachable`, `store.refused`, `store.locked`, `store.corrupt` and so on.
+ * Opens the store and waits until it answers. An embedded store is created if there is none. Throws `StoreError`:
+ * `store.url`, `store.unreachable`, `store.refused`, `store.locked`, `store.corrupt` and so on.
  */
 export async function openDatabase(config: DatabaseConfig): Promise<Database> {
   const usual = DATABASE_LIMITS;
@@ -192,8 +203,8 @@ function patience(): Promise<void> {
 }
 
 /**
- * knex warns of each connection that it was not given, and of each failed migration with its SQL; the caller gets those as
- * errors. All else is a mistake of ours.
+ * knex warns about each connection that it does not get, and about each failed migration, quoting its SQL. The caller
+ * gets these as errors anyway. Any other warning is a mistake of ours.
  */
 function ignoreNoise(message: unknown): void {
   const text = String(message);

@@ -1,6 +1,7 @@
-// Where releases before 0005-own-schema kept their tables: in the first schema that the connection searches by itself, mostly `public`,
-// beside whatever else is there. What is ours is known by its list of migrations, which begins with our first one, and by the columns of
-// the tables that those on the list have made. Nothing else is looked at, and nothing else is moved.
+// Releases before 0005-own-schema kept their tables in the first schema that the connection searches, mostly `public`,
+// beside whatever else is there. Our store is recognized by its list of migrations, which begins with our first one,
+// and by the columns of the tables that the listed migrations made. Nothing else is looked at, and nothing else is
+// moved.
 import type { Knex } from 'knex';
 import { SCHEMA } from './session-settings.js';
 import { StoreError } from './failures.js';
@@ -12,7 +13,7 @@ export interface EarlierStore {
 }
 
 interface Made {
-  /** Some of the columns of each table, enough to know it by. */
+  /** Some columns of each table, enough to recognize it. */
   readonly tables: Readonly<Record<string, readonly string[]>>;
   readonly functions: readonly string[];
 }
@@ -22,7 +23,7 @@ const FIRST = '0001-records';
 const LIST = 'schema_migrations';
 const LIST_COLUMNS = ['id', 'name', 'batch', 'migration_time'];
 
-/** By migration; the others made nothing that has a name of its own to be moved. */
+/** By migration. Migrations that are not listed made nothing with a name of its own that would have to be moved. */
 const MADE: ReadonlyMap<string, Made> = new Map<string, Made>([
   [
     FIRST,
@@ -44,7 +45,10 @@ const MADE: ReadonlyMap<string, Made> = new Map<string, Made>([
   ],
 ]);
 
-/** The store of an earlier release that this connection would have used; null if there is none. To be called in a transaction. */
+/**
+ * The store of an earlier release that this connection would have used; null if there is none. Call this in a
+ * transaction.
+ */
 export async function findEarlier(transaction: Knex.Transaction): Promise<EarlierStore | null> {
   const schema = await searchedFirst(transaction);
   if (schema === null || schema === SCHEMA) return null;
@@ -57,7 +61,10 @@ export async function findEarlier(transaction: Knex.Transaction): Promise<Earlie
   return applied[0] === FIRST ? { schema, applied } : null;
 }
 
-/** Moves its tables with all that belongs to them, the rights of others included. Throws `store.foreign` where they are not what we made. */
+/**
+ * Moves its tables with everything that belongs to them, including the rights of others. Throws `store.foreign` if they
+ * are not ours.
+ */
 export async function moveEarlier(transaction: Knex.Transaction, { schema, applied }: EarlierStore): Promise<void> {
   const made = applied.flatMap((name) => MADE.get(name) ?? []);
   const tables = Object.fromEntries(made.flatMap((one) => Object.entries(one.tables)));
@@ -98,7 +105,7 @@ async function hasColumns(transaction: Knex.Transaction, schema: string, tables:
   );
 }
 
-/** A user with a right to one of the tables would lose it without the right to use the schema. */
+/** A user with a right to one of the tables would lose it without the right to use the new schema. */
 async function admitReaders(transaction: Knex.Transaction, schema: string, names: readonly string[]): Promise<void> {
   const { rows } = await transaction.raw<{ rows: readonly { role: string | null }[] }>(
     `SELECT DISTINCT (SELECT r.rolname FROM pg_roles AS r WHERE r.oid = x.grantee)::text AS role

@@ -31,12 +31,15 @@ export function externalSource(options: ExternalOptions): ConnectionSource {
   };
 }
 
-/** By the server's names. The schema is set on a connection, and is not its default: that says where earlier releases kept their tables. */
+/**
+ * By the server's names. The schema is set on each connection instead of being the user's default, because that default
+ * tells where earlier releases kept their tables.
+ */
 const GREETING = [['search_path', SCHEMA], ...PLANNER_SETTINGS]
   .map(([name, value]) => `SET ${name} = ${value}`)
   .join('; ');
 
-/** A first connection, so that a wrong address or password is reported at start with a code of its own. */
+/** Makes a first connection, so that a wrong address or password is reported at start with a code of its own. */
 export async function probeExternal(source: ConnectionSource): Promise<void> {
   const client = new StoreClient(source.config(), source.deadline);
   try {
@@ -84,15 +87,18 @@ function configOf({ url, statementTimeout, idleInTransaction, connectTimeout }: 
 }
 
 /**
- * The driver takes these modes for `verify-full`, and warns on stderr that a later one will not. They stay as strict here. Who
- * wants them as libpq has them says so with `uselibpqcompat=true`.
+ * The driver treats these modes as `verify-full`, and warns on stderr that a later version will not. Here they stay
+ * that strict. Operators who want libpq's meaning set `uselibpqcompat=true`.
  */
 function withoutAliases(url: string): string {
   if (/[?&]uselibpqcompat=true(?:&|#|$)/.test(url)) return url;
   return url.replace(/([?&]sslmode=)(?:allow|prefer|require|verify-ca)(?=&|#|$)/, '$1verify-full');
 }
 
-/** Of the first TLS file that cannot be used, what is wrong with it. What stands where a key file is named may be the key: it is not quoted. */
+/**
+ * What is wrong with the first TLS file that cannot be used. The value given for a key file may be the key itself, so
+ * it is not quoted.
+ */
 function faultOfFiles(parameters: URLSearchParams): string | null {
   for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
     const path = parameters.get(name);
@@ -100,7 +106,7 @@ function faultOfFiles(parameters: URLSearchParams): string | null {
     const file = `${name === 'sslkey' ? name : `${name}=${path}`} in the database URL`;
     try {
       const bytes = readFileSync(path);
-      // Node takes what is no certificate for none at all, and then says that the server's is not trusted.
+      // Node ignores a file without a certificate, and then reports that the server's certificate is not trusted.
       if (name !== 'sslkey' && !isCertificate(bytes)) return `${file} has no certificate in PEM form`;
     } catch (error) {
       return `${file} cannot be read (${String(codeOf(error))})`;
@@ -117,7 +123,9 @@ function isCertificate(bytes: Buffer): boolean {
   }
 }
 
-/** Those that the driver acts on. It would ignore others in silence, and some of them protect the connection. */
+/**
+ * The parameters that the driver acts on. It would silently ignore others, and some of those protect the connection.
+ */
 const PARAMETERS: ReadonlySet<string> = new Set([
   ...['host', 'port', 'user', 'password', 'ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'],
   ...['uselibpqcompat', 'application_name', 'fallback_application_name', 'client_encoding', 'options'],

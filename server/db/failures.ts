@@ -1,7 +1,7 @@
-// What can be wrong with the store. As a whole: a stable code each and what to do about it, shown to operators on the command line and
-// in the log, never to clients, who get the problems of `http/store-problem.ts`. And what an unknown error says of itself, and whether
-// it is a failure of the store: errors are judged by their properties, not their class, since those of Node, of the driver and of another
-// thread are not all instances of this realm's `Error`. A wrong statement of ours is no failure of the store: it stays an unknown error.
+// What can go wrong with the store. Each failure has a stable code and advice, which operators see on the command line
+// and in the log. Clients never see them; they get the problems of `http/store-problem.ts`. Errors are judged by their
+// properties and not by their class, because errors of Node, of the driver and of another thread are not all instances
+// of this realm's `Error`. A wrong statement of ours is not a failure of the store: it stays an unknown error.
 
 const ADVICE = {
   'store.url':
@@ -32,7 +32,7 @@ const ADVICE = {
 
 export type StoreErrorCode = keyof typeof ADVICE;
 
-/** The message says what is wrong, `help` what to do. Neither ever holds a password or a value of a record. */
+/** The message says what is wrong, and `help` says what to do. Neither ever holds a password or a value of a record. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly code: StoreErrorCode;
@@ -45,7 +45,7 @@ export class StoreError extends Error {
   }
 }
 
-/** What the store could not do: answer in time, or answer at all. */
+/** The store did not answer in time, or not at all. */
 export type StoreFailure = 'timeout' | 'unavailable';
 
 /** Error classes (first two characters) and codes of PostgreSQL, its appendix A. The code is looked up before the class. */
@@ -86,7 +86,7 @@ const NETWORK_CODES: ReadonlySet<string> = new Set([
   'ERR_STREAM_WRITE_AFTER_END',
 ]);
 
-/** pg gives these no code. */
+/** Messages of pg's errors that have no code. */
 const DRIVER_MESSAGES =
   /Connection terminated|connection error and is not queryable|Client was closed and is not queryable|^timeout expired$|^timeout exceeded when trying to connect$|^Cannot use a pool after calling end|Connection ended|^Unable to acquire a connection$|aborted$/;
 
@@ -106,8 +106,8 @@ export function storeFailure(error: unknown): StoreFailure | null {
 }
 
 /**
- * The failure for operators, in words of ours: the driver's quote SQL and values. A `StoreError` is given as it is.
- * null: the error is not a failure of the store.
+ * The failure for operators, in our own words, because the driver's messages quote SQL and values. A `StoreError` is
+ * returned unchanged. Null if the error is not a failure of the store.
  */
 export function toStoreError(error: unknown): StoreError | null {
   if (error instanceof StoreError) return error;
@@ -146,12 +146,12 @@ export function sqlStateOf(error: unknown): string | null {
   return code !== null && /^[0-9A-Z]{5}$/.test(code) && propertyOf(error, 'severity') !== undefined ? code : null;
 }
 
-/** Whether it is a row that the constraint allows only once. */
+/** Whether the error says that a row violates this unique constraint. */
 export function violates(error: unknown, constraint: string): boolean {
   return sqlStateOf(error) === '23505' && propertyOf(error, 'constraint') === constraint;
 }
 
-/** The message, or the code where the message is empty (a refused connection to several addresses has none). */
+/** The message, or the code if the message is empty (as for a refused connection to several addresses). */
 export function reasonOf(error: unknown): string {
   const message = propertyOf(error, 'message');
   if (typeof message === 'string' && message !== '') return message;

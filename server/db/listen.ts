@@ -1,10 +1,10 @@
-// What other processes announce by NOTIFY, on a connection that does nothing else. It comes back by itself when it is lost; what was
-// announced meanwhile is not heard, so the handler is called once for each time that it has begun to listen.
+// Hears what other processes announce by NOTIFY, on a connection that does nothing else. A lost connection is opened
+// again. Announcements in between are not heard, so the handler is called once each time that listening has begun.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { POOL_LIMITS } from '../limits/store.js';
 import { type ConnectionSource, StoreClient } from './connections.js';
 
-/** `payload` is null when something may have been missed: at the beginning, and after a connection was lost. */
+/** `payload` is null when something may have been missed: at the beginning, and after a lost connection. */
 export type NotificationHandler = (payload: string | null) => void;
 
 export interface Listener {
@@ -35,7 +35,7 @@ export function makeListener(source: ConnectionSource): Listener {
   };
 }
 
-/** Rejects where the first attempt fails; later ones are made until one succeeds. */
+/** Rejects if the first attempt fails. Later attempts are repeated until one succeeds. */
 async function subscribe(
   source: ConnectionSource,
   channel: string,
@@ -84,7 +84,7 @@ async function subscribe(
   return {
     close: async () => {
       closing.abort();
-      // Somebody waits for its end, and it alone may keep the process alive for that.
+      // Somebody waits for its end, and nothing else may be left to keep the process alive until then.
       client?.ref();
       await client?.end();
     },

@@ -1,5 +1,6 @@
-// Brings a store up to this release. Everything happens in one transaction under a lock, so of several starters one
-// migrates and the others find it done, and a starter that dies leaves nothing half-way and no lock behind.
+// Brings a store up to this release. Everything happens in one transaction under a lock. So of several processes that
+// start at once, one migrates and the others find it done, and a process that dies leaves nothing half-done and no lock
+// behind.
 import type { Knex } from 'knex';
 import type { Database } from './database.js';
 import { type EarlierStore, findEarlier, moveEarlier } from './earlier-schema.js';
@@ -22,7 +23,7 @@ interface StoreMigration {
   readonly up: (knex: Knex) => Promise<void>;
 }
 
-/** In order. They are append-only: one that has been released is never edited, a later one corrects it. */
+/** In order. The list is append-only: a released migration is never edited, but corrected by a later one. */
 export const MIGRATIONS: readonly StoreMigration[] = Object.freeze([
   { name: '0001-records', up: records },
   { name: '0002-keys-and-secrets', up: keysAndSecrets },
@@ -38,12 +39,13 @@ export const MIGRATIONS: readonly StoreMigration[] = Object.freeze([
 
 const TABLE = 'schema_migrations';
 
-// A number of ours, as good as any.
+// An arbitrary number for our advisory lock.
 const LOCK = 7_214_903;
 
 /**
- * Runs what this store lacks; the names of it, empty when it was up to date. A store of an earlier release is brought into our
- * schema first. Throws `store.version` for a newer store, `store.foreign` where our names are taken.
+ * Runs the migrations that this store lacks, and returns their names; empty if it was up to date. A store of an earlier
+ * release is moved into our schema first. Throws `store.version` for a newer store, and `store.foreign` if our names
+ * are taken.
  */
 export async function migrate(db: Database): Promise<readonly string[]> {
   // Most starts find nothing to do and take no lock.
@@ -67,7 +69,8 @@ export async function pendingMigrations(db: Database): Promise<readonly string[]
   try {
     return pendingOf((await db.transaction(findStore)).applied);
   } catch (error) {
-    // Without the lock, another starter may move the list away after it was found: it is in our schema then.
+    // This reads without the lock, so another process may move the list away after it was found. The list is in our
+    // schema then.
     if (sqlStateOf(error) !== UNDEFINED_TABLE) throw error;
     return pendingOf((await db.transaction(findStore)).applied);
   }
@@ -77,13 +80,13 @@ const UNDEFINED_TABLE = '42P01';
 
 interface FoundStore {
   readonly applied: readonly string[];
-  /** Of a release that kept its tables elsewhere. */
+  /** The store of a release that kept its tables elsewhere. */
   readonly earlier: EarlierStore | null;
 }
 
 async function findStore(transaction: Knex.Transaction): Promise<FoundStore> {
-  // By a query, not by to_regclass: what another starter committed while this one waited for the lock is seen by queries
-  // only, a name that was looked up before stays unknown for the rest of the transaction.
+  // Uses a query, not to_regclass. Only queries see what another process committed while this one waited for the lock;
+  // a name that was looked up before stays unknown for the rest of the transaction.
   const isMigrated = await isThere(
     transaction,
     sql`SELECT 1 FROM pg_tables WHERE schemaname = ${SCHEMA} AND tablename = ${TABLE}`,
@@ -99,7 +102,10 @@ async function findStore(transaction: Knex.Transaction): Promise<FoundStore> {
   return { applied: rows.map(({ name }) => name), earlier: null };
 }
 
-/** Asked for first: to create a schema takes a right that its owner need not have, even where it is there already. */
+/**
+ * Checks first whether the schema exists. Creating one takes a privilege that its owner need not have, even if it
+ * exists already.
+ */
 async function createSchema(transaction: Knex.Transaction): Promise<void> {
   if (await isThere(transaction, sql`SELECT 1 FROM pg_namespace WHERE nspname = ${SCHEMA}`)) return;
   await transaction.raw('CREATE SCHEMA ??', [SCHEMA]);

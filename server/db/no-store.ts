@@ -1,4 +1,4 @@
-// A store that nobody opened: for what wants the routes alone, to describe them. Whatever asks it is refused.
+// A store that nobody opened, for describing the routes without a database. It rejects every use.
 import knex from 'knex';
 import type { Database } from './database.js';
 
@@ -6,7 +6,7 @@ export function noStore(): Database {
   const refuse = (): Promise<never> => Promise.reject(new Error('there is no store here'));
   return Object.freeze({
     kind: 'embedded',
-    // Without a connection to make.
+    // Never connects.
     knex: knex({ client: 'pg', version: '15' }),
     read: refuse,
     readReplica: refuse,

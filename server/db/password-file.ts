@@ -1,10 +1,11 @@
-// The password file of libpq (`PGPASSFILE`, else `~/.pgpass`): asked where neither the URL nor PGPASSWORD has a password.
+// The password file of libpq (`PGPASSFILE`, else `~/.pgpass`). It is used if neither the URL nor PGPASSWORD has a
+// password.
 import { open } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { codeOf, StoreError } from './failures.js';
 
-/** What a line of the file is chosen by. */
+/** What a line of the file must match. */
 export interface Login {
   readonly host: string;
   readonly port: number;
@@ -12,7 +13,9 @@ export interface Login {
   readonly user?: string | null | undefined;
 }
 
-/** The password of the first line that fits; undefined if there is none. Throws `StoreError` if it may not be used. */
+/**
+ * The password of the first line that matches; undefined if none does. Throws `StoreError` if the file may not be used.
+ */
 export async function passwordFromFile(login: Login): Promise<string | undefined> {
   // eslint-disable-next-line no-restricted-syntax -- a variable of libpq, not a setting: the driver reads PGPASSWORD in the same way
   const named = process.env['PGPASSFILE'];
@@ -24,7 +27,7 @@ export async function passwordFromFile(login: Login): Promise<string | undefined
     .find((fields) => fits(fields, login))?.[4];
 }
 
-/** Null if nobody named the file and there is none. */
+/** Null if nobody named the file and it does not exist. */
 async function readPrivate(path: string, isNamed: boolean): Promise<string | null> {
   let handle;
   try {
@@ -46,7 +49,7 @@ async function readPrivate(path: string, isNamed: boolean): Promise<string | nul
 
 const OTHERS = 0o077;
 
-/** `host:port:database:user:password`, where a backslash stands before a colon or a backslash that is meant; empty for a comment. */
+/** Fields of `host:port:database:user:password`. A backslash escapes a colon or a backslash. Empty for a comment. */
 function fieldsOf(line: string): readonly string[] {
   const [, ...fields] = (line.startsWith('#') ? null : LINE.exec(line)) ?? [];
   return fields.map((field) => field.replace(/\\(.)/g, '$1'));

@@ -1,6 +1,7 @@
-// Reads from a replica of the external store, while what it answers is known to be no older than was allowed. Its age is measured: what
-// the primary had written at an instant of this process, the replica has replayed. So a primary that writes nothing is no lag, no clock
-// of a server counts, and a replica that nobody feeds any more is told from one that has nothing to do.
+// Reads from a replica of the external store, while its answers are known to be no older than allowed. Its age is
+// measured by whether it has replayed what the primary had written at an instant of this process. So a primary that
+// writes nothing causes no lag, the servers' clocks do not matter, and a replica that is no longer fed is told from one
+// that has nothing to do.
 import { POOL_LIMITS } from '../limits/store.js';
 import { type Watch, watchEvery } from '../watch.js';
 import { type ConnectionSource, StorePool } from './connections.js';
@@ -9,18 +10,18 @@ import { makeReader, type Reader } from './prepared.js';
 import { sql } from './sql.js';
 
 export interface Replica {
-  /** As the primary's reader, and from there whenever the replica is too old, away, or gives up. */
+  /** Like the primary's reader. Reads from the primary whenever the replica is too old, away, or gives up. */
   readonly read: Reader;
   readonly state: () => ReplicaState;
   readonly close: () => Promise<void>;
 }
 
 export interface ReplicaState {
-  /** Whether the next read goes there. */
+  /** Whether the next read goes to the replica. */
   readonly isUsed: boolean;
-  /** How old what it answers may be, in milliseconds; null if that is not known. */
+  /** How old its answers may be, in milliseconds; null if that is not known. */
   readonly age: number | null;
-  /** Why it cannot be used, whatever its age; null if nothing is in the way. */
+  /** Why it cannot be used, whatever its age; null if it can be. */
   readonly fault: ReplicaFault | null;
 }
 
@@ -31,14 +32,14 @@ export interface ReplicaOptions {
   readonly maxConnections: number;
   /** Milliseconds. */
   readonly lag: number;
-  /** Readers of the primary: of queries, and of what they cannot keep waiting. */
+  /** Readers of the primary: one for queries, and one that queries cannot hold up. */
   readonly primary: { readonly read: Reader; readonly vital: Reader };
 }
 
-/** Where a server is in its log, and whose log that is. */
+/** A server's position in its log, and the identity of that log. */
 interface Position {
   readonly lsn: bigint;
-  /** The cluster and its timeline: places of two logs cannot be compared. */
+  /** The cluster and its timeline. Positions in different logs cannot be compared. */
   readonly log: string;
 }
 
@@ -49,9 +50,9 @@ interface Mark extends Position {
 export function openReplica({ source, maxConnections, lag, primary }: ReplicaOptions): Replica {
   const [readers, watchers] = [new StorePool(source, { max: maxConnections }), new StorePool(source, { max: 1 })];
   const [fromReplica, ask] = [makeReader(readers), makeReader(watchers)];
-  /** What the primary had written when, as far as the replica has not been seen to have replayed it. */
+  /** What the primary had written at which times, except what the replica is already known to have replayed. */
   let marks: readonly Mark[] = [];
-  /** What the replica answers is no older than this. */
+  /** The replica's answers are no older than this. */
   let asOf = -Infinity;
   let fault: ReplicaFault | null = null;
 
@@ -78,7 +79,7 @@ export function openReplica({ source, maxConnections, lag, primary }: ReplicaOpt
     void begun.hurry();
     return begun;
   };
-  /** Since somebody reads: whoever only writes, as commands do, has no use for it. */
+  /** Begins with the first read. Processes that only write, as commands do, do not need it. */
   let watch: Watch | null = null;
 
   const age = (): number => performance.now() - asOf;
@@ -89,9 +90,11 @@ export function openReplica({ source, maxConnections, lag, primary }: ReplicaOpt
       try {
         return await fromReplica(statement, options);
       } catch (error) {
-        // A time limit holds on both; what is no failure of the store would fail there, too.
+        // A time limit applies to both servers, and an error that is not a failure of the store would happen on the
+        // primary, too.
         if (options?.signal?.aborted === true || storeFailure(error) !== 'unavailable') throw error;
-        // It may have been stopped for the sake of what it replays. Where it is away, the next look says more.
+        // The replica may have cancelled the statement because it conflicts with what it replays. If it is away, the
+        // next look will tell.
         asOf = -Infinity;
         return primary.read(statement, options);
       }
@@ -104,7 +107,7 @@ export function openReplica({ source, maxConnections, lag, primary }: ReplicaOpt
   };
 }
 
-/** Looks within the time that a replica may be behind. */
+/** How many looks are made within the time that a replica may lag behind. */
 const LOOKS = 4;
 
 interface Row {
@@ -113,14 +116,17 @@ interface Row {
   readonly timeline: number;
 }
 
-/** Of the timeline that the server's last checkpoint was on: after a failover a replica counts again once it has one of the new. */
+/**
+ * The timeline of the server's last checkpoint. After a failover a replica counts again once it has a checkpoint of the
+ * new timeline.
+ */
 const OWN_LOG = sql`(SELECT system_identifier::text FROM pg_control_system()) AS cluster,
   (SELECT timeline_id FROM pg_control_checkpoint()) AS timeline`;
 const WRITTEN = sql`SELECT pg_current_wal_lsn()::text AS lsn, ${OWN_LOG} WHERE ${true}::boolean`;
 const REPLAYED = sql`SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()::text END AS lsn, ${OWN_LOG}
   WHERE ${true}::boolean`;
 
-/** Null for a server that replays nothing. */
+/** Null for a server that is not replaying. */
 async function positionOf(reader: Reader, statement: typeof WRITTEN): Promise<Position | null> {
   const [row] = await reader<Row>(statement);
   if (row === undefined || row.lsn === null) return null;

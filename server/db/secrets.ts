@@ -1,5 +1,6 @@
-// The installation's secrets: keys of credential fingerprints and of cursors (docs/credentials.md "Fingerprints"). The
-// first process makes them, all others read the same ones; they never leave the processes that share the store.
+// The installation's secrets: the keys for credential fingerprints and for cursors (docs/credentials.md
+// "Fingerprints"). The first process makes them, and all others read the same ones. They never leave the processes that
+// share the store.
 import { randomBytes } from 'node:crypto';
 import type { Database } from './database.js';
 
@@ -13,7 +14,7 @@ export interface Secrets {
 const BYTES = 32;
 const NAMES = Object.freeze(['fingerprint', 'cursor'] as const);
 
-/** The secrets of this store, made at the first call of all. The store must be migrated. */
+/** The secrets of this store. The very first call makes them. The store must be migrated. */
 export async function readSecrets(db: Database): Promise<Secrets> {
   const stored = await read(db);
   if (stored !== null) return stored;

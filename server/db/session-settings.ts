@@ -1,22 +1,22 @@
-// What every connection sets: the schema that names are looked up in, and how to plan.
+// What every connection sets: the schema in which names are looked up, and how to plan.
 //
-// Everything of ours is in one schema of our own, and no other is searched: a table of another application in the same database is
-// never taken for ours, whatever its name.
+// Everything of ours is in a schema of our own, and no other schema is searched. So a table of another application in
+// the same database is never taken for ours, whatever its name.
 //
-// Statements are written so that there is one good plan for each, an ordered walk of index ranges, and the planner's settings keep
-// estimates, which know nothing of a fenced range, from choosing another.
+// Statements are written so that each has one good plan, an ordered walk of index ranges. The planner's estimates know
+// nothing about a fenced range. These settings keep them from choosing another plan.
 
 export const SCHEMA = 'bailiwick';
 
 /** By the server's names. */
 export const PLANNER_SETTINGS: ReadonlyMap<string, string> = new Map([
-  // Compiling takes longer than any query of ours, and the estimates of fenced ranges, which are far too high, would ask for it.
+  // Compiling takes longer than any query of ours, and the far too high estimates of fenced ranges would trigger it.
   ['jit', 'off'],
-  // Each reads and sorts all of a range of which the first rows are wanted, or the whole table.
+  // Each of these reads and sorts a whole range, or the whole table, where only the first rows are wanted.
   ['enable_bitmapscan', 'off'],
   ['enable_seqscan', 'off'],
-  // Of an order that an index has except for its ties the planner would sort all of a root that it takes for small.
+  // If an index gives an order except for its ties, the planner would sort all of a root that it believes to be small.
   ['enable_sort', 'off'],
-  // Of a prepared statement: a plan made for the values at hand would be the same one, made again each time.
+  // For prepared statements. A plan for the actual values would be the same plan, made again each time.
   ['plan_cache_mode', 'force_generic_plan'],
 ]);

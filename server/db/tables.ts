@@ -1,10 +1,10 @@
-// The stored form of a record: family codes, stored paths, the instants that fit. What SQL knows about names and codes stands
-// here once; migrations are frozen history and spell theirs out.
+// The stored form of a record: family codes, stored paths, the instants that fit. What SQL knows about names and codes
+// is defined only here. Migrations are frozen history and spell theirs out.
 import { FAMILIES, type Family, type NamespacePath } from '../../engine/index.js';
 
 const FAMILY_CODES: ReadonlyMap<Family, number> = new Map(FAMILIES.map((family, code) => [family, code]));
 
-/** The `smallint` of `records.family`: the place in the order of docs/meaning.md "Families and scopes". */
+/** The `smallint` of `records.family`: its index in the order of docs/meaning.md "Families and scopes". */
 export function familyCode(family: Family): number {
   const code = FAMILY_CODES.get(family);
   if (code === undefined) throw new RangeError('a family without a code');
@@ -18,5 +18,8 @@ export function storedPath(path: NamespacePath): string {
 
 export const TABLES = Object.freeze({ records: 'records', apiKeys: 'api_keys', secrets: 'secrets' } as const);
 
-/** PostgreSQL has no year 0; milliseconds since 1970. The last instant that can be stored is the last there is. */
+/**
+ * The first instant that can be stored, in milliseconds since 1970: PostgreSQL has no year 0. The last instant of all
+ * can be stored.
+ */
 export const FIRST_STORED = Date.parse('0001-01-01T00:00:00.000Z');

@@ -1,5 +1,5 @@
 // Transactions that are known to have committed. PostgreSQL answers COMMIT of a failed transaction with the command
-// ROLLBACK and no error, and knex calls that success (an acknowledged write would be lost): here it is an error.
+// ROLLBACK and no error. knex calls that success, so an acknowledged write would be lost. Here it is an error.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { POOL_LIMITS } from '../limits/store.js';
@@ -8,7 +8,10 @@ import { sqlStateOf, StoreError } from './failures.js';
 export type Transaction = Knex.Transaction;
 
 export interface TransactionOptions {
-  /** How many times it is begun again where the store gave it up for the sake of another; `work` must bear that. None unless said. */
+  /**
+   * How many times the transaction is repeated if the store aborted it in favour of another. `work` must tolerate that.
+   * Defaults to none.
+   */
   readonly retry?: number;
 }
 
@@ -56,13 +59,13 @@ async function once<T>(db: Knex, work: (transaction: Knex.Transaction) => Promis
   return result;
 }
 
-/** Of what the server says to COMMIT. */
+/** Checks the server's answer to COMMIT. */
 export function assertCommitted(command: unknown): void {
   if (command === 'COMMIT') return;
   throw new StoreError('store.not_committed', 'the transaction was rolled back when it should have been committed');
 }
 
-/** A failing ROLLBACK means that the connection is gone, and the transaction with it: the first error is what counts. */
+/** If ROLLBACK fails, the connection is gone, and the transaction with it. The first error is the one that counts. */
 async function rollback(transaction: Knex.Transaction): Promise<void> {
   try {
     await transaction.rollback();
@@ -72,7 +75,7 @@ async function rollback(transaction: Knex.Transaction): Promise<void> {
   }
 }
 
-/** knex hands out its query object, with the driver's answer in it. */
+/** knex returns its query object, which holds the driver's answer. */
 function commandOf(answer: unknown): unknown {
   if (typeof answer !== 'object' || answer === null) return null;
   if ('command' in answer) return answer.command;

@@ -1,6 +1,6 @@
-// Transactions of requests, straight to the driver and with as few trips to the server as they need: BEGIN travels with the first
-// statements, statements that are asked for in one turn travel together, and what is run for its effect alone goes with the next that
-// is waited for, or with COMMIT.
+// Transactions of requests, straight to the driver and with as few round trips as possible. BEGIN travels with the
+// first statements, statements of the same turn of the event loop travel together, and a statement that is run only for
+// its effect goes with the next one that is waited for, or with COMMIT.
 import type { StoreClient, StorePool } from './connections.js';
 import { makeStatementNames, queryOf } from './prepared.js';
 import { type Answered, isFull, type Query, readRows, send } from './send.js';
@@ -9,11 +9,14 @@ import { assertCommitted, again, type TransactionOptions } from './transaction.j
 
 export interface Writing {
   readonly rows: <Row>(statement: Fragment) => Promise<readonly Row[]>;
-  /** Runs the statement before all that is asked for later; whoever waits for that, or for the whole, hears of its failure. */
+  /**
+   * Runs the statement before everything that is asked for later. Its failure reaches whoever waits for one of those or
+   * for the transaction.
+   */
   readonly run: (statement: Fragment) => void;
 }
 
-/** As `inTransaction`, for whatever needs no more than statements. `work` must not go on without waiting for what it has asked for. */
+/** Like `inTransaction`, for work that needs only statements. `work` must wait for everything that it has asked for. */
 export type Writer = <T>(work: (writing: Writing) => Promise<T>, options?: TransactionOptions) => Promise<T>;
 
 const BEGIN: Query = { name: 'bailiwick begin', text: 'BEGIN', values: [] };
@@ -48,9 +51,9 @@ export function makeWriter(pool: StorePool): Writer {
 }
 
 interface Trips {
-  /** Gives the place of the statement on the next trip. */
+  /** Adds the statement to the next trip and returns its place there. */
   readonly load: (query: Query) => number;
-  /** Of the next trip, which leaves at the end of the turn in which this is asked. */
+  /** The answers of the next trip. It leaves at the end of the turn in which this is called. */
   readonly answers: () => Promise<readonly Answered[]>;
 }
 
@@ -69,7 +72,7 @@ function makeTrips(client: StoreClient): Trips {
   };
 }
 
-/** A failing ROLLBACK means that the connection is gone, and the transaction with it: the first error is what counts. */
+/** If ROLLBACK fails, the connection is gone, and the transaction with it. The first error is the one that counts. */
 async function rollback(client: StoreClient): Promise<void> {
   if (client.isLost) return;
   try {

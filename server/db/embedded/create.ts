@@ -1,5 +1,5 @@
-// The program that makes the first database in an empty folder, and ends. Making it takes three times the memory that
-// serving it takes, and only a process gives all of that back. Errors go to stderr.
+// The program that makes the first database in an empty folder, then ends. This takes three times the memory that
+// serving takes, and only the end of a process gives all of it back. Errors go to stderr.
 import { writeSync } from 'node:fs';
 import { reasonOf } from '../failures.js';
 import { openEngine } from './engine.js';

@@ -1,5 +1,6 @@
-// PGlite's file system with fsync. As shipped it has none: every fsync of the engine succeeds and reaches no disk, so a
-// power failure would lose acknowledged commits. The calls are counted, so that the worker can prove that they happen.
+// PGlite's file system with fsync. As shipped it has none: every fsync of the engine succeeds without reaching a disk,
+// so a power failure would lose acknowledged commits. The calls are counted, so that the worker can prove that they
+// happen.
 import { closeSync, fdatasyncSync, fsyncSync, openSync } from 'node:fs';
 import type { PGlite } from '@electric-sql/pglite';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
@@ -12,7 +13,7 @@ interface OpenFile {
   readonly node: unknown;
 }
 
-/** What of Emscripten's module is reached into; the place of NODEFS differs between PGlite's releases. */
+/** The parts of Emscripten's module that are used here. The place of NODEFS differs between PGlite's releases. */
 interface EmscriptenModule {
   readonly NODEFS?: NodeFileSystem;
   readonly FS: {
@@ -26,13 +27,13 @@ interface NodeFileSystem {
   readonly realPath: (node: unknown) => string;
 }
 
-/** EIO in Emscripten's numbering: the engine answers it as PostgreSQL does, by PANIC. */
+/** EIO in Emscripten's numbering. The engine reacts as PostgreSQL does, with a PANIC. */
 const EIO = 29;
 
 export class DurableFS extends NodeFS {
   #syncs = 0;
 
-  /** How often the engine has had a file written through to the disk. */
+  /** How often the engine has synced a file to the disk. */
   get syncs(): number {
     return this.#syncs;
   }

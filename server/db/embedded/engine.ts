@@ -1,5 +1,6 @@
-// The engine: one PGlite, one backend, run message by message. It runs on the thread that calls it, so it lives in the
-// worker. Whatever it throws other than PostgreSQL's own errors means that it is broken and must not be used again.
+// The engine: one PGlite with one backend, run message by message. It runs on the thread that calls it, so it lives in
+// the worker. Any exception other than PostgreSQL's own errors means that the engine is broken and must not be used
+// again.
 import { PGlite } from '@electric-sql/pglite';
 import { EMBEDDED_LIMITS } from '../../limits/store.js';
 import { reasonOf } from '../failures.js';
@@ -8,17 +9,17 @@ import { DurableFS } from './durable-fs.js';
 import { queryFrame } from './wire.js';
 
 export interface Engine {
-  /** Runs whole messages and returns the answer. Synchronous: nothing else happens on this thread meanwhile. */
+  /** Runs whole messages and returns the answer. Synchronous: nothing else happens on this thread in the meantime. */
   run(messages: Uint8Array): Buffer;
-  /** Files written through to the disk so far. */
+  /** How many files were synced to the disk so far. */
   syncs(): number;
-  /** A checkpoint, so that the next start has nothing to recover. */
+  /** Makes a checkpoint, so that the next start has nothing to recover. */
   close(): Promise<void>;
 }
 
 export interface EngineOptions {
   readonly folder: string;
-  /** Called once, when the engine has failed in a way that it does not survive. Must not return into the engine. */
+  /** Called once, when the engine has failed for good. Must not return into the engine. */
   readonly onBroken: (error: unknown) => never;
 }
 
@@ -67,7 +68,7 @@ export async function openEngine({ folder, onBroken }: EngineOptions): Promise<E
     try {
       once();
     } catch (error) {
-      // PGlite would swallow it and go on with an engine that has exited
+      // PGlite would swallow this error and continue with an engine that has exited.
       if (statusOf(error) !== LONGJMP) broken(error);
       throw error;
     }
@@ -83,7 +84,8 @@ export async function openEngine({ folder, onBroken }: EngineOptions): Promise<E
     done.catch(broken);
     return Buffer.concat(output);
   };
-  // Of the one session that all clients share. Not the server's default, which says where earlier releases kept their tables.
+  // For the one session that all clients share. It is not the server's default, because that tells where earlier
+  // releases kept their tables.
   run(queryFrame(`create schema if not exists ${SCHEMA}`));
   run(queryFrame(`set search_path = ${SCHEMA}`));
   return {
@@ -93,14 +95,14 @@ export async function openEngine({ folder, onBroken }: EngineOptions): Promise<E
   };
 }
 
-/** Whether a commit reaches the disk, found out by making one. */
+/** Makes a commit to find out whether commits reach the disk. */
 export function isDurable(engine: Engine): boolean {
   const before = engine.syncs();
   engine.run(queryFrame("select pg_logical_emit_message(true, 'bailiwick', 'start')"));
   return engine.syncs() > before;
 }
 
-/** The engine throws little more than "aborted"; the reason is what it wrote before. */
+/** The engine throws little more than "aborted". The reason is in what it wrote to stderr before. */
 function withLastWords(error: unknown, stderr: readonly string[]): Error {
   const serious = stderr.filter((line) => /\b(?:PANIC|FATAL):/.test(line));
   const words = serious.length > 0 ? serious : stderr;

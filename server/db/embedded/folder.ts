@@ -1,5 +1,5 @@
-// The folder of the embedded store: what state it is in, and making a new one so that a crash at any moment leaves
-// either no store or a whole one. Only the holder of the folder's lock may call this.
+// The folder of the embedded store: the state that it is in, and how a new store is made so that a crash at any moment
+// leaves either no store or a whole one. Only the holder of the folder's lock may call this.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
@@ -24,7 +24,7 @@ import { codeOf, reasonOf, StoreError, type StoreErrorCode } from '../failures.j
 /** Major version of the engine's files. */
 const ENGINE_VERSION = '18';
 
-/** What keeps a folder from being used, by the code of the system or, out of the engine, by its words. */
+/** Reasons why a folder cannot be used, recognized by the system's code or by the engine's words. */
 const FOLDER_FAILURES: readonly (readonly [pattern: RegExp, code: StoreErrorCode, why: string])[] = [
   [/ENOSPC|EDQUOT|No space left on device|quota exceeded/i, 'store.full', 'there is no space left on its disk'],
   [/EROFS|Read-only file system/i, 'store.folder', 'its file system is mounted read-only'],
@@ -42,7 +42,10 @@ export function folderFailure(error: unknown, dataDir: string): StoreError | nul
 }
 
 export const storeFolder = (dataDir: string): string => join(dataDir, 'store');
-/** A store is made in a folder of its own in here, by a process that may outlive its maker: what is in it is nobody's. */
+/**
+ * A new store is made in a folder of its own in here, by a process that may outlive the one that started it. Whatever
+ * is left in it belongs to nobody.
+ */
 const unfinishedFolder = (dataDir: string): string => join(dataDir, 'store.unfinished');
 
 /**
@@ -53,7 +56,7 @@ const unfinishedFolder = (dataDir: string): string => join(dataDir, 'store.unfin
 export function prepareFolder(dataDir: string): 'new' | 'existing' {
   const store = storeFolder(dataDir);
   const unfinished = unfinishedFolder(dataDir);
-  // An earlier release made the store in its place, with a file as a mark while it was half made.
+  // An earlier release made the store in its final place, and marked it with a file while it was half made.
   if (statSync(unfinished, { throwIfNoEntry: false })?.isFile() === true)
     rmSync(store, { recursive: true, force: true });
   dropUnfinished(dataDir);
@@ -63,8 +66,8 @@ export function prepareFolder(dataDir: string): 'new' | 'existing' {
 }
 
 /**
- * What it means that no store could be made: an engine that runs out of room while it makes a database ends without a word of that, so the
- * file system is asked.
+ * Why no store could be made. An engine that runs out of disk space while it makes a database ends without saying so,
+ * so this asks the file system.
  */
 export function creationFailure(error: unknown, dataDir: string): StoreError {
   const { bavail, bsize } = statfsSync(dataDir);
@@ -77,8 +80,9 @@ export function creationFailure(error: unknown, dataDir: string): StoreError {
 }
 
 /**
- * Makes a new store, written through to the disk, and moves it to its place. `guard` ends a process that is no longer the owner by
- * then, since the new owner has removed the draft. Rejects with the error output of the process that made it.
+ * Makes a new store, syncs it to the disk, and moves it to its place. `guard` ends a process that is no longer the
+ * owner by then, because the new owner has removed the draft. Rejects with the error output of the process that made
+ * the store.
  */
 export async function createStore(dataDir: string, guard: () => void): Promise<void> {
   const draft = join(unfinishedFolder(dataDir), randomBytes(6).toString('hex'));
@@ -94,7 +98,7 @@ export async function createStore(dataDir: string, guard: () => void): Promise<v
   syncFolder(dataDir);
 }
 
-/** A process that still writes there may keep some of it from being removed; the next start tries again. */
+/** A process that still writes there may prevent parts from being removed. The next start tries again. */
 function dropUnfinished(dataDir: string): void {
   try {
     rmSync(unfinishedFolder(dataDir), { recursive: true, force: true });
@@ -103,7 +107,10 @@ function dropUnfinished(dataDir: string): void {
   }
 }
 
-/** What runs once is not worth optimizing: the engine's code takes less memory and time as it is compiled first. */
+/**
+ * A program that runs once is not worth optimizing: the engine's code takes less memory and time in its first compiled
+ * form.
+ */
 const SMALL = ['--liftoff-only', '--max-semi-space-size=1'];
 
 function makeDatabase(folder: string): Promise<void> {

@@ -1,10 +1,10 @@
 // Who owns the folder of an embedded store. Two engines on one folder destroy it silently, so this must hold against
-// crashes, reused pids and many starters at once, with nothing but what every file system has: link() that fails where
-// the name exists.
+// crashes, reused pids and many processes that start at once. It relies only on what every file system has: link()
+// fails if the name exists.
 //
-// The lock is a folder of numbered files. Number n+1 may be taken by whoever finds that n has been released or that its
-// owner is dead; link() lets one of them through. The newest file is never removed, only superseded, so no process can
-// take a number on the strength of something it saw before others came and went.
+// The lock is a folder of numbered files. A process may take number n+1 if it finds that n has been released or that
+// n's owner is dead; link() lets only one of them through. The newest file is never removed, only superseded, so no
+// process can take a number because of something that it saw before others came and went.
 import {
   closeSync,
   existsSync,
@@ -28,9 +28,9 @@ import type { ProcessIdentity } from './process-identity.js';
 
 export interface LockRecord extends ProcessIdentity {
   readonly token: string;
-  /** Folder of the socket that the owner serves the store on. */
+  /** The folder of the socket on which the owner serves the store. */
   readonly socketDir: string;
-  /** The lock's own folder, by name and by inode: a lock that was copied with its folder is about another store. */
+  /** The lock's own folder, by name and by inode. A lock that was copied with its folder is about another store. */
   readonly path: string;
   readonly inode: number;
 }
@@ -39,16 +39,16 @@ export type LockState =
   | { readonly kind: 'held'; readonly record: LockRecord }
   | {
       readonly kind: 'free';
-      /** The number to take. */ readonly next: number;
-      /** Of a dead owner, to be tidied away. */ readonly socketDir: string | null;
+      /** The number that can be taken. */ readonly next: number;
+      /** The socket folder of a dead owner, to be removed. */ readonly socketDir: string | null;
     };
 
 export interface HeldLock {
   readonly file: string;
   readonly token: string;
-  /** Says that its owner lives, to those who cannot see the process. */
+  /** Tells processes that cannot see the owner's process that it lives. */
   touch(): void;
-  /** Releases the folder; false if the release could not be written now and has to be repeated. Never throws. */
+  /** Releases the folder. False if the release could not be written now and must be repeated. Never throws. */
   release(): boolean;
 }
 
@@ -85,9 +85,10 @@ export function readLock(folder: string): LockState {
   if (text === null) return readLock(folder); // superseded and tidied away between the two looks
   if (text === RELEASED) return { kind: 'free', next: newest + 1, socketDir: null };
   const decoded = decodeRecord(text);
-  // copied with its folder: whoever beats there has nothing to do with this store, and its socket is in use
+  // The lock was copied with its folder. Whoever keeps it alive has nothing to do with this store, and its socket is in
+  // use.
   if (decoded !== null && !isAbout(decoded, folder)) return { kind: 'free', next: newest + 1, socketDir: null };
-  // what cannot be read was cut short by a power failure: its heartbeat decides
+  // A record that cannot be read was cut short by a power failure, so its heartbeat decides.
   const life = decoded === null ? 'unknown' : lifeOf(decoded);
   if (life === 'dead' || (life === 'unknown' && !beats(folder, file))) {
     return { kind: 'free', next: newest + 1, socketDir: decoded?.socketDir ?? null };
@@ -95,7 +96,7 @@ export function readLock(folder: string): LockState {
   return { kind: 'held', record: decoded ?? NOBODY };
 }
 
-/** Takes the number that `readLock` found free; null if another process was quicker. */
+/** Takes the number that `readLock` found free; null if another process was faster. */
 export function takeLock(folder: string, next: number, socketDir: string): HeldLock | null {
   const token = randomUUID();
   const record: LockRecord = { ...identifyProcess(), token, socketDir, path: folder, inode: statSync(folder).ino };
@@ -120,14 +121,14 @@ export function takeLock(folder: string, next: number, socketDir: string): HeldL
     file,
     token,
     touch: () => {
-      // Written, so that the file system dates it: by another clock than ours, perhaps, and the one that ages are taken by.
+      // Writes the file so that the file system dates it: its clock may differ from ours, and ages are measured by it.
       overwrite(file, text);
     },
     release: () => !ownsLock(file, token) || overwrite(file, RELEASED),
   };
 }
 
-/** In place, which takes no room on a full disk. False if it cannot be done. */
+/** Overwrites in place, which needs no space on a full disk. False if it fails. */
 function overwrite(file: string, text: string): boolean {
   try {
     const open = openSync(file, 'r+');
@@ -144,15 +145,15 @@ function overwrite(file: string, text: string): boolean {
 }
 
 /**
- * As `ownsLock`, in the least time, for each use of the store: nobody has taken the number after ours, nor removed ours. No clock has a
- * say in it: after a pause of the machine, however long, and whatever its clocks say, the next use finds out.
+ * A faster `ownsLock` for each use of the store: nobody has taken the number after ours, or removed ours. It depends on
+ * no clock. However long the machine was paused, and whatever its clocks say, the next use finds out.
  */
 export function stillOwns(file: string): boolean {
   const at = file.lastIndexOf('/') + 1;
   return existsSync(file) && !existsSync(`${file.slice(0, at)}${String(Number(file.slice(at)) + 1)}`);
 }
 
-/** Whether the lock is still held by who took it with this token. */
+/** Whether the process that took the lock with this token still holds it. */
 export function ownsLock(file: string, token: string): boolean {
   let text: string | null;
   try {
@@ -175,7 +176,7 @@ export function createLockFolder(folder: string): void {
   }
 }
 
-/** One of the two may differ: another mount of the same folder, a file system without lasting inodes. */
+/** Either may differ: another mount of the same folder, or a file system without lasting inodes. */
 function isAbout(record: LockRecord, folder: string): boolean {
   return record.path === folder || record.inode === statSync(folder).ino;
 }
@@ -186,7 +187,10 @@ function newestNumber(folder: string): number {
   return newest;
 }
 
-/** Older locks, the oldest first, so that none of them is ever without its successor; and drafts of processes that died while writing. */
+/**
+ * Removes older locks, the oldest first, so that none of them is ever without its successor. Also removes drafts of
+ * processes that died while writing.
+ */
 function tidy(folder: string, mine: number): void {
   const names = readdirSync(folder);
   const numbers = names.filter((name) => DIGITS.test(name)).map(Number);
@@ -199,7 +203,7 @@ function tidy(folder: string, mine: number): void {
 
 const beats = (folder: string, file: string): boolean => ageOf(folder, file) < OWNER_LIMITS.heartbeatLost;
 
-/** Milliseconds since a file was touched, by the clock of the file system that holds it; ours may be another. */
+/** Milliseconds since a file was touched, by the clock of the file system that holds it, which may differ from ours. */
 function ageOf(folder: string, file: string): number {
   const probe = join(folder, `draft-${randomUUID()}`);
   try {

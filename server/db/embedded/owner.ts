@@ -1,5 +1,5 @@
-// Owning the store of a folder: the worker thread, the heartbeat of the lock, and the watch over statements that never
-// end. The thread does not keep the process alive; an owner that wants a clean close has to ask for it.
+// Owning the store of a folder: the worker thread, the heartbeat of the lock, and the watch for statements that never
+// end. The thread does not keep the process alive; an owner that wants a clean close must ask for it.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -18,17 +18,18 @@ export interface Owner {
 }
 
 export interface OwnerOptions {
-  /** Canonical. */
+  /** A canonical path. */
   readonly dataDir: string;
   readonly lock: HeldLock;
   readonly socketDir: string;
-  /** Milliseconds a client may idle inside a transaction. */
+  /** Milliseconds that a client may idle inside a transaction. */
   readonly idleLimit: number;
 }
 
-/** Resolves when the store serves. Throws `StoreError`; the lock is released then. */
+/** Resolves when the store serves. Throws `StoreError`, and has released the lock then. */
 export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerOptions): Promise<Owner> {
-  // nanoseconds of the monotonic clock at which the statement that runs now has run for too long; 0 for none
+  // The time on the monotonic clock, in nanoseconds, at which the running statement will have run for too long; 0 for
+  // none.
   const runaway = new BigInt64Array(new SharedArrayBuffer(8));
   const workerData: WorkerInput = {
     dataDir,

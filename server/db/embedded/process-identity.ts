@@ -1,14 +1,14 @@
-// Which process this is, and whether another one still lives: by pid, start time, boot and pid namespace, since a pid alone
-// is reused and means something else in another container or after a restart of the machine.
+// Which process this is, and whether another one is still alive: by pid, start time, boot and pid namespace. A pid
+// alone is reused, and means something else in another container or after a restart of the machine.
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { codeOf } from '../failures.js';
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Start of the process in ticks since boot; empty if the system does not say. */
+  /** The start of the process in ticks since boot; empty if the system does not tell. */
   readonly born: string;
-  /** Id of this boot of this kernel together with the pid namespace; empty if the system does not say. */
+  /** The id of this boot of the kernel together with the pid namespace; empty if the system does not tell. */
   readonly space: string;
   readonly host: string;
 }
@@ -17,7 +17,7 @@ export function identifyProcess(): ProcessIdentity {
   return { pid: process.pid, born: statOf(process.pid)?.born ?? '', space: pidSpace(), host: hostname() };
 }
 
-/** `unknown`: it runs, or ran, where its pid says nothing to us. */
+/** `unknown`: it runs, or ran, somewhere where its pid means nothing to us. */
 export function lifeOf(other: ProcessIdentity): 'alive' | 'dead' | 'unknown' {
   const space = pidSpace();
   if (other.space !== space) return 'unknown';
@@ -36,7 +36,9 @@ function isGone(pid: number): boolean {
   }
 }
 
-/** Killed, not yet collected by its parent, and with no thread left that could still write. */
+/**
+ * Whether the process was killed, is not yet collected by its parent, and has no thread left that could still write.
+ */
 function isGhost(pid: number, state: string): boolean {
   if (state !== 'Z' && state !== 'X') return false;
   try {

@@ -1,5 +1,5 @@
-// Who may use the one engine, and when: whole units of work in the order they came, except that a client inside a
-// transaction keeps the engine until it is out of it, or idle in it for too long, or gone.
+// Who may use the one engine, and when. Whole units of work run in order of arrival. But a client inside a transaction
+// keeps the engine until it leaves the transaction, has been idle in it for too long, or is gone.
 import { EMBEDDED_LIMITS } from '../../limits/store.js';
 import type { Engine } from './engine.js';
 import type { Session, Unit } from './session.js';
@@ -18,11 +18,11 @@ import {
 
 export interface SchedulerOptions {
   readonly engine: Engine;
-  /** Milliseconds a client may do nothing inside a transaction. */
+  /** Milliseconds that a client may do nothing inside a transaction. */
   readonly idleLimit: number;
-  /** Called before the engine is used; does not return if it must not be. */
+  /** Called before the engine is used. Does not return if the engine must not be used. */
   readonly guard: () => void;
-  /** Called before a client's unit with the time (ms) that its client waits for a statement, and after it with 0. */
+  /** Called before a client's unit with the milliseconds that its client waits for a statement, and after it with 0. */
   readonly mark: (limit: number) => void;
   readonly onBroken: (error: unknown) => never;
 }
@@ -35,12 +35,15 @@ export class Scheduler {
   readonly #waiting: Session[] = [];
   /** Channels that the engine listens to for its clients. */
   readonly #channels = new Set<string>();
-  /** Closes of statements whose clients are gone; for when nobody is in the middle of something. */
+  /**
+   * Closes for the prepared statements of clients that are gone. They are sent when nobody is in the middle of
+   * something.
+   */
   #orphans: Buffer[] = [];
   #owner: Session | null = null;
   #idleTimer: NodeJS.Timeout | null = null;
   #scheduled = false;
-  /** Milliseconds of the last unit, in which no socket was read. */
+  /** How many milliseconds the last unit took. No socket was read in that time. */
   #lastTook = 0;
   #onEmpty: (() => void) | null = null;
 
@@ -74,7 +77,7 @@ export class Scheduler {
     if (session === this.#owner) this.#idleTimer?.refresh();
   }
 
-  /** Withdraws what a client has sent and what is not begun; what runs runs to its end. */
+  /** Withdraws what a client has sent but is not begun. What already runs runs to its end. */
   cancel(id: number): void {
     const session = this.#waiting.find((waiting) => waiting.id === id);
     const unit = session?.queue.shift();
@@ -120,22 +123,22 @@ export class Scheduler {
     }
   }
 
-  /** Keys and health go before queries, which may take long; among themselves all in the order in which they came. */
+  /** Keys and health go before queries, which may take long. Otherwise the order is that of arrival. */
   #wait(session: Session): void {
     const at = session.isVital ? this.#waiting.findIndex((other) => !other.isVital) : -1;
     this.#waiting.splice(at < 0 ? this.#waiting.length : at, 0, session);
   }
 
   #refuse(session: Session, unit: Unit, [code, message]: readonly [code: string, message: string]): void {
-    // Its client takes for closed what it asked to close.
+    // The client believes that the statements it asked to close are closed.
     for (const statement of unit.closed) this.#orphans.push(closeStatement(statement));
     session.send(errorFrame('ERROR', code, message));
     session.send(READY_IDLE);
   }
 
   /**
-   * One unit per turn of the event loop, so that sockets are read in between; after a long one, clients that came
-   * meanwhile get in line.
+   * Runs one unit per turn of the event loop, so that sockets are read in between. After a long unit, clients that came
+   * in the meantime get their turn first.
    */
   #schedule(): void {
     if (this.#scheduled) return;
@@ -186,7 +189,9 @@ export class Scheduler {
     this.#tidy();
   }
 
-  /** Brings the engine in line with the clients that are left. Only while it belongs to none of them. */
+  /**
+   * Brings the engine in line with the clients that are left. Only call this while the engine belongs to none of them.
+   */
   #tidy(): void {
     if (this.#orphans.length > 0) {
       this.#run(Buffer.concat([...this.#orphans, SYNC]));
@@ -200,7 +205,10 @@ export class Scheduler {
     this.#idleTimer = null;
   }
 
-  /** Asks after the unit, too: a machine may have slept meanwhile, and what another owner does not know of is not acknowledged. */
+  /**
+   * Asks the guard after the unit as well. The machine may have slept in the meantime, and work unknown to a new owner
+   * must not be acknowledged.
+   */
   #run(messages: Buffer): Buffer {
     this.#options.guard();
     const output = this.#options.engine.run(messages);
@@ -236,7 +244,7 @@ export class Scheduler {
         session.channels.add(change.channel);
         this.#channels.add(change.channel);
       } else if (change.kind === 'unlisten') {
-        // the engine's own are noted as they now are; `#listen` gives the other clients theirs back
+        // Notes what the engine itself now listens to. `#listen` gives the other clients their channels back.
         for (const channels of [session.channels, this.#channels]) {
           if (change.channel === null) channels.clear();
           else channels.delete(change.channel);
@@ -245,7 +253,10 @@ export class Scheduler {
     }
   }
 
-  /** The engine listens to what any client listens to: an UNLISTEN of one must not end it for the others. */
+  /**
+   * The engine listens to every channel that any client listens to: an UNLISTEN of one client must not end it for the
+   * others.
+   */
   #listen(): void {
     const wanted = new Set<string>();
     for (const session of this.#sessions) for (const channel of session.channels) wanted.add(channel);
@@ -269,10 +280,10 @@ export class Scheduler {
 interface Answer {
   readonly output: Buffer;
   readonly notifications: readonly Buffer[];
-  /** Of the last ReadyForQuery; null if there was none. */
+  /** The status of the last ReadyForQuery; null if there was none. */
   readonly status: number | null;
   readonly failed: boolean;
-  /** The engine's last words, if it has failed as a whole. */
+  /** The engine's last message, if it has failed as a whole. */
   readonly fatal: string | null;
 }
 

@@ -1,5 +1,6 @@
-// One client of the embedded engine: its socket, its greeting, and its messages gathered into whole units of work. A unit
-// ends where the engine answers `ReadyForQuery`; only whole units are run, so clients never see each other's.
+// One client of the embedded engine: its socket, its handshake, and its messages gathered into whole units of work. A
+// unit ends where the engine answers `ReadyForQuery`. Only whole units are run, so clients never see each other's
+// answers.
 import type { Socket } from 'node:net';
 import { EMBEDDED_LIMITS } from '../../limits/store.js';
 import { classify, mentionsCopyIn } from './statements.js';
@@ -22,11 +23,11 @@ import {
 
 export interface Unit {
   readonly messages: Buffer;
-  /** Its COPY data is in it and its client has been asked for them already. */
+  /** The unit includes its COPY data, which its client has already been asked for. */
   readonly copy: boolean;
-  /** Channels it listens to or not from then on. */
+  /** Changes of the channels that the client listens to. */
   readonly channels: readonly Statement[];
-  /** Prepared statements that it closes, by the names they have in the engine. */
+  /** The prepared statements that the unit closes, by their names in the engine. */
   readonly closed: readonly string[];
 }
 
@@ -36,11 +37,11 @@ export interface SessionHost {
   /** The client sent something. */
   readonly touched: (session: Session) => void;
   readonly leave: (session: Session) => void;
-  /** A client wants what this one has sent not to be begun. */
+  /** Another client asks to cancel what this one has sent, if it has not begun. */
   readonly cancel: (id: number) => void;
 }
 
-/** What a client calls itself of which nobody should have to wait for queries (`application_name`). */
+/** The `application_name` of a client that must not wait for queries. */
 export const VITAL = 'bailiwick keys and health';
 
 const { copyBytes: MAX_COPY_BYTES } = EMBEDDED_LIMITS;
@@ -49,11 +50,11 @@ const COPY_GUARD = copyFail('COPY FROM STDIN must be sent as a statement of its 
 export class Session {
   readonly id: number;
   readonly queue: Unit[] = [];
-  /** Milliseconds that the client says it waits for a statement; 0 is forever. */
+  /** How many milliseconds the client says it waits for a statement; 0 is forever. */
   statementTimeout = 0;
-  /** Whether it goes before the others. */
+  /** Whether its units go before those of other clients. */
   isVital = false;
-  /** Prepared statements, by the names they have in the engine. */
+  /** Prepared statements, by their names in the engine. */
   readonly statements = new Set<string>();
   readonly channels = new Set<string>();
 
@@ -81,7 +82,7 @@ export class Session {
     });
   }
 
-  /** True while the client owes us nothing and we owe it nothing, apart from a transaction it may be in. */
+  /** True while the client owes us nothing and we owe it nothing, apart from a transaction that it may be in. */
   get quiet(): boolean {
     return this.queue.length === 0 && this.#messages.length === 0;
   }
@@ -90,7 +91,7 @@ export class Session {
     if (this.#state !== 'gone') this.#socket.write(bytes);
   }
 
-  /** Ends the client with a reason, as a server does that shuts down or has had enough. */
+  /** Ends the client with a reason, as a server does when it shuts down or has had enough. */
   end(code: string, message: string): void {
     if (this.#state === 'gone') return;
     this.#socket.end(errorFrame('FATAL', code, message));
@@ -200,7 +201,7 @@ export class Session {
       return;
     }
     this.#note(statement);
-    // without this an engine that wants COPY data after all would find its input at an end, and exit
+    // Without this, an engine that wants COPY data after all would find its input at an end, and exit.
     if (mentionsCopyIn(text)) this.#add(COPY_GUARD);
     this.#finish('plain');
   }
@@ -295,7 +296,7 @@ export class Session {
   }
 }
 
-/** An error that the engine itself raises, so that the state of a transaction is what it would be. */
+/** An error that the engine itself raises, so that a transaction gets into the usual state. */
 function raise(message: string): Buffer {
   const text = `embedded store: ${message}`.replaceAll("'", "''");
   return queryFrame(`do $$ begin raise exception using errcode = '0A000', message = '${text}'; end $$`);

@@ -1,5 +1,6 @@
-// The folder of the socket that an owner serves its store on: fresh for each owner, for this user alone, and with a name
-// short enough for a socket. It is not in the data folder, whose file system may know no sockets and whose name may be long.
+// The folder of the socket on which an owner serves its store. It is new for each owner, accessible to this user alone,
+// and its name is short enough for a socket. It is not in the data folder, where the file system may not support
+// sockets and the path may be too long.
 import { lstatSync, mkdtempSync, readdirSync, rmSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -14,8 +15,8 @@ const FOLDER_NAME = /^bailiwick-[A-Za-z0-9]{6}$/;
 export const socketPath = (folder: string): string => join(folder, SOCKET_NAME);
 
 /**
- * Where the system has a folder for what this user runs (`XDG_RUNTIME_DIR`), which nobody tidies, in there; else in a temporary one.
- * Throws `store.socket`.
+ * Uses the system's folder for this user's runtime files (`XDG_RUNTIME_DIR`) if there is one, because nobody tidies it;
+ * otherwise a temporary folder. Throws `store.socket`.
  */
 export function createSocketDir(): string {
   const failures: unknown[] = [];
@@ -33,7 +34,10 @@ export function createSocketDir(): string {
   throw new StoreError('store.socket', `no socket can be created: ${reasonOf(cause)}`, { cause });
 }
 
-/** The name may come from a file, so only what looks like ours goes: a folder of that name with nothing but a socket. */
+/**
+ * The name may come from a file. So this only removes what looks like ours: a folder of that name with nothing but a
+ * socket in it.
+ */
 export function removeSocketDir(folder: string): void {
   try {
     if (!FOLDER_NAME.test(basename(folder)) || !lstatSync(folder).isDirectory()) return;

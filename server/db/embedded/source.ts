@@ -1,6 +1,6 @@
 // Connections to the embedded store of a folder. A process that needs one and finds no owner becomes the owner: it
-// takes the lock and starts the worker. Everyone, the owner too, then connects through the owner's socket, so several
-// processes share the folder, and when the owner ends, the next that asks takes over.
+// takes the lock and starts the worker. Every process, including the owner, then connects through the owner's socket.
+// So several processes share the folder, and when the owner ends, the next one that needs the store takes over.
 import { mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,25 +17,25 @@ export interface EmbeddedOptions {
   readonly dataDir: string;
   /** Milliseconds; 0 means no limit. */
   readonly statementTimeout: number;
-  /** Milliseconds; what the process that owns the folder says holds for all its clients. */
+  /** In milliseconds. The value of the process that owns the folder applies to all its clients. */
   readonly idleInTransaction: number;
-  /** Milliseconds, both. */
+  /** In milliseconds, like the next. */
   readonly connectTimeout: number;
   readonly acquireTimeout: number;
-  /** Never owns the folder, and waits until somebody else does. */
+  /** If true, this process never owns the folder, but waits until another one does. */
   readonly isGuest: boolean;
-  /** Told once if a start waits for another process; what for, in a line without its end. */
+  /** Called once if a start waits for another process, with a one-line message that says which. */
   readonly onWait?: (message: string) => void;
 }
 
 export interface EmbeddedStore {
   readonly source: ConnectionSource;
-  /** Waits until the store answers, creating it where there is none. Throws `StoreError`. */
+  /** Waits until the store answers, and creates it if there is none. Throws `StoreError`. */
   readonly start: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-/** What the driver's pool says when a request has waited for too long. */
+/** The message of the driver's pool when a request has waited for too long. */
 const NONE_FREE = 'timeout exceeded when trying to connect';
 
 export function embeddedSource(options: EmbeddedOptions): EmbeddedStore {
@@ -50,7 +50,7 @@ export function embeddedSource(options: EmbeddedOptions): EmbeddedStore {
       deadline: options.statementTimeout,
     },
     start: async () => {
-      // Between two attempts nobody is waited for: asked at that moment, it is asked again.
+      // Between two attempts there is nobody to wait for. If it is asked at that moment, it asks again.
       const tell = (): void => {
         const message = store.waitsFor();
         if (message === null) notice = setTimeout(tell, OWNER_LIMITS.reachRetry);
@@ -70,21 +70,21 @@ export function embeddedSource(options: EmbeddedOptions): EmbeddedStore {
 class Store {
   readonly #options: EmbeddedOptions;
   #owner: Owner | null = null;
-  /** Of whoever owned the store when it was last looked for; null once a connection has failed. */
+  /** The socket folder of the last owner that was found; null once a connection has failed. */
   #socketDir: string | null = null;
-  /** One look for the owner at a time, shared by all who need a connection. */
+  /** The search for the owner that is under way, shared by all who need a connection. */
   #locating: Promise<string> | null = null;
-  /** Of our owner that is or was. */
+  /** The lock of our own present or former owner. */
   #lock: HeldLock | null = null;
   #closed = false;
-  /** Who holds the folder; null if nobody does, or we. */
+  /** The other process that holds the folder; null if nobody holds it, or this process. */
   #holder: LockRecord | null = null;
 
   constructor(options: EmbeddedOptions) {
     this.#options = options;
   }
 
-  /** Tries until it is through: owners come and go. Throws `StoreError`. */
+  /** Tries until the attempt succeeds, because owners come and go. Throws `StoreError`. */
   async reach<T>(attempt: () => Promise<T>): Promise<T> {
     const until = performance.now() + OWNER_LIMITS.reachTimeout;
     for (;;) {
@@ -93,7 +93,7 @@ class Store {
       try {
         return await attempt();
       } catch (error) {
-        // Connections there are, but none is free.
+        // The store has connections, but none is free.
         if (reasonOf(error) === NONE_FREE) throw error;
         this.#socketDir = null;
         if (performance.now() > until) throw this.#outOfReach(error);
@@ -108,7 +108,7 @@ class Store {
     }));
   }
 
-  /** What a connection that is not there yet waits for, if that is another process. */
+  /** Which other process a pending connection waits for; null if none. */
   waitsFor(): string | null {
     if (this.#holder === null) return null;
     return `waiting for ${nameOf(this.#holder)}, which holds the store in ${this.#folders().dataDir}`;
@@ -120,7 +120,7 @@ class Store {
     await this.#owner?.close();
   }
 
-  /** Where the owner is that was found last. */
+  /** The address of the owner that was found last. */
   config(): pg.ClientConfig {
     const { statementTimeout } = this.#options;
     return {
@@ -168,7 +168,10 @@ class Store {
     }
   }
 
-  /** A lock that could not be released when its owner ended, as on a file system that had become read-only, goes first. */
+  /**
+   * First releases a lock that could not be released when its owner ended, as on a file system that had become
+   * read-only.
+   */
   #letGo(dataDir: string): void {
     if (this.#lock?.release() === false) {
       throw new StoreError('store.folder', `the data folder ${dataDir} cannot be used: its lock cannot be written`);
@@ -210,7 +213,7 @@ class Store {
   }
 }
 
-/** A socket's folder without a lock has no owner. */
+/** Takes the lock. If that fails, removes the folder of the socket: without a lock it has no owner. */
 function taken(lockFolder: string, next: number, socketDir: string): HeldLock | null {
   try {
     return takeLock(lockFolder, next, socketDir);
@@ -228,7 +231,7 @@ function onFolder<T>(dataDir: string, work: () => T): T {
   }
 }
 
-/** Whether the store answers. */
+/** Checks that the store answers. */
 async function probe(config: pg.ClientConfig): Promise<void> {
   const client = new StoreClient(config, 0);
   try {
@@ -243,7 +246,10 @@ function nameOf({ pid, host }: LockRecord): string {
   return `process ${String(pid)} on ${host}`;
 }
 
-/** With its parents, one by one: told to make them itself, Node goes on for ever where a file system such as /proc has no place for any. */
+/**
+ * Makes the folder and its parents, one by one. Node's recursive mkdir never ends on a file system like /proc, which
+ * has no place for any.
+ */
 function makeFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
   const parent = dirname(folder);

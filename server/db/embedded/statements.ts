@@ -1,5 +1,6 @@
-// The few statements that one backend shared by many clients cannot simply run: found by their first words, since
-// nothing here parses SQL. What is not found is caught by the engine or, for session state, forbidden by our own rules.
+// The few statements that a backend shared by many clients cannot simply run. They are found by their first words,
+// because nothing here parses SQL. What is not found is caught by the engine or, for session state, forbidden by our
+// own rules.
 
 export type Statement =
   | { readonly kind: 'plain' }
@@ -11,13 +12,13 @@ export type Statement =
 const PLAIN: Statement = { kind: 'plain' };
 const SPACE_OR_COMMENT = /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[^]*?\*\/)+/;
 const NAME = /^\s+(?:"((?:[^"]|"")+)"|([a-z_\u0080-\uffff][\w$\u0080-\uffff]*))\s*;?\s*$/i;
-/** Statements other than these are run as they are, without another look. */
+/** Any other statement is run as it is, without another look. */
 const FIRST_WORD = /^(copy|listen|unlisten|discard|deallocate|set|reset)\b/i;
 const COPY_FROM_CLIENT = /\bfrom\s+stdin\b/i;
 const ANOTHER_STATEMENT = /;\s*\S/;
 const TRANSACTION_SET = /^\s+(?:local|transaction|constraints)\b/i;
 
-/** What kind of statement a text is; a text of several is judged by its first. */
+/** The kind of a statement. A text with several statements is judged by its first. */
 export function classify(text: string): Statement {
   const sql = text.replace(SPACE_OR_COMMENT, '');
   const word = FIRST_WORD.exec(sql)?.[0];
@@ -45,7 +46,7 @@ export function classify(text: string): Statement {
   }
 }
 
-/** True for a text that might ask its client for COPY data somewhere else than `classify` looks. */
+/** True for a text that might ask its client for COPY data in a place where `classify` does not look. */
 export const mentionsCopyIn = (text: string): boolean => /\bcopy\b/i.test(text) && COPY_FROM_CLIENT.test(text);
 
 function copy(sql: string): Statement {

@@ -1,5 +1,5 @@
-// The PostgreSQL wire protocol, as far as the front before the embedded engine needs it: frames in and out, the greeting,
-// errors, and statement names made unique per client.
+// The part of the PostgreSQL wire protocol that the embedded engine's front end needs: frames in and out, the
+// handshake, errors, and statement names made unique per client.
 import { EMBEDDED_LIMITS } from '../../limits/store.js';
 
 /** Message types, by their byte. */
@@ -38,15 +38,15 @@ export class ProtocolError extends Error {
   override readonly name = 'ProtocolError';
 }
 
-/** Cuts a byte stream into whole messages. Chunks are joined once per message, however many bring it. */
+/** Cuts a byte stream into whole messages. The chunks of a message are joined only once, however many there are. */
 export class FrameReader {
   #chunks: Buffer[] = [];
   #size = 0;
-  /** Bytes of the message that is coming in; 0 before its length is known. */
+  /** The length of the message that is coming in; 0 before it is known. */
   #expected = 0;
   #typeBytes = 0;
 
-  /** The first message, and every other before this is called, has no type byte. */
+  /** The first message, and any other before this is called, has no type byte. */
   startupDone(): void {
     this.#typeBytes = 1;
   }
@@ -106,7 +106,7 @@ export function errorFrame(severity: 'ERROR' | 'FATAL', code: string, message: s
   return frame(TYPE.errorResponse, texts(`S${severity}`, `V${severity}`, `C${code}`, `M${message}`, ''));
 }
 
-/** All that a server says to a client that it lets in. */
+/** Everything that a server says to a client that it lets in. */
 export function greeting(sessionId: number, parameters: ReadonlyMap<string, string>): Buffer {
   const key = Buffer.alloc(8);
   key.writeInt32BE(sessionId, 0);
@@ -159,7 +159,7 @@ export function statementName(message: Buffer): string | null {
   return name === '' ? null : name;
 }
 
-/** The message with its statement's name prefixed: one backend serves all clients, each with names of its own. */
+/** The message with a prefix to its statement's name: one backend serves all clients, and each has names of its own. */
 export function withStatementPrefix(message: Buffer, prefix: string): Buffer {
   const at = statementNameAt(message);
   if (at < 0 || message[at] === 0) return message;

@@ -1,5 +1,5 @@
-// The worker thread that is the embedded store: opens the folder, runs the engine, and serves it on a private Unix
-// socket. It ends when it is told to, when the engine fails, or when the folder's lock is no longer its own.
+// The worker thread of the embedded store: opens the folder, runs the engine, and serves it on a private Unix socket.
+// It ends when it is told to, when the engine fails, or when it no longer owns the folder's lock.
 import { chmodSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -12,18 +12,21 @@ import { Scheduler } from './scheduler.js';
 import { Session } from './session.js';
 import { greeting } from './wire.js';
 
-/** What its owner gives it. The one order that may follow is 'close': finish, close the store, and end. */
+/** What its owner starts it with. The only message that may follow is 'close': finish, close the store, and end. */
 export interface WorkerInput {
   readonly dataDir: string;
   readonly socketPath: string;
   readonly lockFile: string;
-  /** Milliseconds a client may idle inside a transaction. */
+  /** Milliseconds that a client may idle inside a transaction. */
   readonly idleLimit: number;
-  /** One 64-bit integer: when (process.hrtime) the statement that runs now has run for too long; 0 for none. */
+  /**
+   * One 64-bit integer: the time (process.hrtime) at which the running statement will have run for too long; 0 for
+   * none.
+   */
   readonly runaway: SharedArrayBuffer;
 }
 
-/** What it says to its owner. */
+/** What it tells its owner. */
 export type WorkerMessage =
   | { readonly kind: 'ready'; /** Whether a commit reaches the disk. */ readonly durable: boolean }
   | { readonly kind: 'refused'; readonly code: StoreErrorCode; readonly message: string }
@@ -32,7 +35,10 @@ export type WorkerMessage =
 const { dataDir, socketPath, lockFile, idleLimit, runaway } = workerData as WorkerInput;
 
 const { connections: MAX_SESSIONS } = EMBEDDED_LIMITS;
-/** A statement that still runs long after its client gave up ends the engine: nothing else can. Milliseconds. */
+/**
+ * Milliseconds after which a statement that still runs, long after its client gave up, ends the engine. Nothing else
+ * can stop it.
+ */
 const runawayAfter = (statementTimeout: number): number => 10 * statementTimeout + 5_000;
 
 const PARAMETERS: ReadonlyMap<string, string> = new Map([
