@@ -10,7 +10,7 @@ import { placeOf } from '../table/locate.js';
 import { isHeldByAny } from '../table/merge.js';
 import { refuseRequest } from './caller.js';
 import { UNRESTRICTED } from './policy.js';
-import { type Asker, passesRestriction } from './resolve-actor.js';
+import { type Asker, carries, passesRestriction } from './resolve-actor.js';
 
 /** A request as somebody typed it. */
 export type RawRequest =
@@ -55,7 +55,7 @@ function judgeTarget(asker: Asker, target: NamespacePath, at: Instant): AccessVe
     ASKED.place = placeOf(ground, target, TARGET);
     if (!isHeld(asker)) return 'no_matching_grant';
   }
-  return asker.local || (asker.scopes & ASKED.scopes) !== 0 ? 'allow' : 'credential_scope';
+  return carries(asker, ASKED.scopes) ? 'allow' : 'credential_scope';
 }
 
 function isHeld({ ground, runs, count, merged }: Asker): boolean {

@@ -5,7 +5,7 @@ import type { Identity } from '../model/identity.js';
 import { invariant } from '../model/invariant.js';
 import { isWithin, type NamespacePath, scanNamespace } from '../model/namespace.js';
 import { makeMarks } from '../model/scan-path.js';
-import { ALL_SCOPES, NO_SCOPES, scopeBitOf, type ScopeSet, unionScopes } from '../model/scope.js';
+import { ALL_SCOPES, NO_SCOPES, scopeBitOf, type ScopeSet } from '../model/scope.js';
 import { holdingsOf } from '../table/locate.js';
 import { type MergedSteps, mergeSteps } from '../table/merge.js';
 import { requireActor, requireIdentity, requireRawActor } from './caller.js';
@@ -33,6 +33,8 @@ export interface Asker {
   /** What they hold together; null for an actor that is not kept. */
   merged: MergedSteps | null;
   scopes: ScopeSet;
+  /** Those of an actor as typed, which are read if a decision gets to them; null where `scopes` says it. */
+  typedScopes: readonly string[] | null;
   restrictions: readonly NamespacePath[] | null;
 }
 
@@ -74,6 +76,7 @@ const ASKER: Asker = {
   count: 0,
   merged: null,
   scopes: NO_SCOPES,
+  typedScopes: null,
   restrictions: null,
 };
 
@@ -82,6 +85,7 @@ export function askFor(policy: Policy, actor: Actor): Asker {
   ASKER.local = actor.kind === 'local';
   ASKER.ground = ASKER.local ? checked(policy) : groundOf(policy);
   ASKER.scopes = actor.credentialScopes;
+  ASKER.typedScopes = null;
   ASKER.restrictions = actor.namespaceRestrictions;
   addPrincipals(actor.identities);
   return ASKER;
@@ -93,14 +97,15 @@ export function askRaw(policy: Policy, actor: RawActor): Asker | null {
   ASKER.local = actor.kind === 'local';
   ASKER.ground = ASKER.local ? checked(policy) : groundOf(policy);
   if (actor.kind === 'local') {
-    ASKER.scopes = ALL_SCOPES;
+    ASKER.typedScopes = null;
     ASKER.restrictions = null;
     ASKER.count = 0;
     return ASKER;
   }
   ASKER.restrictions = canonicalRestrictions(actor.namespaceRestrictions);
   if (ASKER.restrictions === null && actor.namespaceRestrictions !== null) return null;
-  ASKER.scopes = carriedScopes(actor.credentialScopes);
+  ASKER.scopes = ALL_SCOPES;
+  ASKER.typedScopes = actor.credentialScopes;
   addPrincipals(actor.identities);
   return ASKER;
 }
@@ -116,20 +121,16 @@ const RESTRICTIONS: NamespacePath[] = [];
 
 function canonicalRestrictions(texts: readonly string[] | null): readonly NamespacePath[] | null {
   if (texts === null) return null;
-  RESTRICTIONS.length = 0;
+  // One by one, since setting the length of an array takes longer than scanning a path.
+  while (RESTRICTIONS.length > texts.length) RESTRICTIONS.pop();
+  let count = 0;
   for (const text of texts) {
     const path = scanNamespace(text, MARKS);
     if (path === null) return null;
-    RESTRICTIONS.push(path);
+    RESTRICTIONS[count] = path;
+    count += 1;
   }
   return RESTRICTIONS;
-}
-
-function carriedScopes(texts: readonly string[] | null): ScopeSet {
-  if (texts === null) return ALL_SCOPES;
-  let scopes = NO_SCOPES;
-  for (const text of texts) scopes = unionScopes(scopes, scopeBitOf(text));
-  return scopes;
 }
 
 function addPrincipals(identities: readonly Identity[]): void {
@@ -157,5 +158,13 @@ function makeRoom(more: number): void {
 export function passesRestriction({ local, restrictions }: Asker, target: NamespacePath): boolean {
   if (local || restrictions === null) return true;
   for (const restriction of restrictions) if (isWithin(target, restriction)) return true;
+  return false;
+}
+
+/** Step 5: the credential carries one of the scopes. */
+export function carries({ local, scopes, typedScopes }: Asker, wanted: number): boolean {
+  if (local) return true;
+  if (typedScopes === null) return (scopes & wanted) !== 0;
+  for (const text of typedScopes) if ((scopeBitOf(text) & wanted) !== 0) return true;
   return false;
 }

@@ -121,7 +121,7 @@ interface Within {
 
 /** The rows of a subtree are consecutive, and so are a principal's entries for grants in that subtree. */
 function addGrantsWithin(table: DecisionTable, held: Int32Array, { row, scopes, at }: Within, found: Found): void {
-  const { list, nodeRow, rows, runs } = table;
+  const { list, listNode, nodeRow, rows, runs } = table;
   const end = rows[ROW.words * row + ROW.end] ?? 0;
   const first = firstFrom(nodeRow.length, (node) => (nodeRow[node] ?? 0) >= row);
   // An opening is encoded as twice the row of its namespace, plus one if it counts only there. Sorting thus puts inherited openings
@@ -130,7 +130,7 @@ function addGrantsWithin(table: DecisionTable, held: Int32Array, { row, scopes, 
   for (const run of held) {
     const to = listEnd(runs, run);
     for (let entry = firstEntry(table, run, first); entry < to; entry += 1) {
-      const own = list[GRANT.words * entry + GRANT.node] ?? 0;
+      const own = listNode[entry] ?? 0;
       const namespace = nodeRow[own >> SCOPE_BITS] ?? 0;
       if (namespace >= end) break;
       if ((own & scopes) === 0 || !isInForce(table, entry, at)) continue;

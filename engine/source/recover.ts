@@ -3,6 +3,7 @@
 // reported; the other parts are checked as if nothing had happened. INVARIANT: at least one fault is reported, and what
 // is given here is never used as policy.
 import { groupDigits } from '../diagnostics/fault-words.js';
+import { firstFrom } from '../model/row-lists.js';
 import type { Span } from '../model/span.js';
 import { makeMapping } from './mapping.js';
 import type { YamlSource } from './parse.js';
@@ -122,13 +123,6 @@ function readNode(recovery: Recovery, part: YamlSource): Node | 'nothing' | null
 
 /** Whether one of the faults, which are in order, is in the span. */
 function isTouched(faults: readonly Span[], { start, end }: Span): boolean {
-  let low = 0;
-  let high = faults.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((faults[middle]?.end ?? 0) <= start) low = middle + 1;
-    else high = middle;
-  }
-  const next = faults[low];
+  const next = faults[firstFrom(faults.length, (place) => (faults[place]?.end ?? 0) > start)];
   return next !== undefined && next.start < end;
 }

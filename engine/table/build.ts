@@ -35,8 +35,7 @@ export function buildTable(tables: PolicyTables, holders: HolderClasses): BuiltT
   const byNamespace = listRows(grants.namespace, namespaces.parent.length);
   const byPrincipal = listRows(grants.principal, principals, byNamespace.rows);
   const nodes = findNodes(tables);
-  const { runs, runStart, list } = makeRuns(tables, byPrincipal, nodes);
-  const windows = windowedGrants(tables);
+  const { runs, runStart, listNode, list, windowGrant } = makeRuns(tables, byPrincipal, nodes);
   const sizes: TableSizes = {
     rows: namespaces.parent.length,
     nodes: nodes.before.at(-1) ?? 0,
@@ -47,18 +46,19 @@ export function buildTable(tables: PolicyTables, holders: HolderClasses): BuiltT
     principals,
     runWords: runs.length,
     grants: grants.id.length,
-    windows: windows.length,
+    windows: windowGrant.length,
     idBytes: totalLength(grants.id),
   };
   const buffer = new SharedArrayBuffer(layOut(sizes, null).bytes);
   const { columns } = layOut(sizes, buffer);
-  columns.windowGrant.set(windows);
-  columns.windowFrom.set(Float64Array.from(windows, (grant) => grants.notBefore[grant] ?? 0));
-  columns.windowUntil.set(Float64Array.from(windows, (grant) => grants.expires[grant] ?? 0));
+  columns.windowGrant.set(windowGrant);
+  columns.windowFrom.set(Float64Array.from(windowGrant, (grant) => grants.notBefore[grant] ?? 0));
+  columns.windowUntil.set(Float64Array.from(windowGrant, (grant) => grants.expires[grant] ?? 0));
   putPaths(tables, nodes, columns);
   putIdentities(tables, { holders, runStart }, columns);
   columns.runStart.set(runStart);
   columns.runs.set(runs);
+  columns.listNode.set(listNode);
   columns.list.set(list);
   columns.grantFile.set(grants.file);
   columns.grantLine.set(grants.line);
@@ -69,14 +69,6 @@ export function buildTable(tables: PolicyTables, holders: HolderClasses): BuiltT
 /** A table that somebody has built, perhaps in another thread. */
 export function openBuilt({ buffer, sizes, texts }: BuiltTable): DecisionTable {
   return openTable(layOut(sizes, buffer).columns, texts);
-}
-
-function windowedGrants({ grants }: PolicyTables): Int32Array {
-  const rows: number[] = [];
-  for (let grant = 0; grant < grants.id.length; grant += 1) {
-    if (grants.notBefore[grant] !== -Infinity || grants.expires[grant] !== Infinity) rows.push(grant);
-  }
-  return Int32Array.from(rows);
 }
 
 function totalLength(texts: readonly string[]): number {

@@ -6,6 +6,8 @@
 // namespace of a node, `2 * node + 1` every path below it that is at or below no other node. Nodes are numbered in path order, so
 // what a grant reaches is one run of places.
 import type { GrantRef } from '../model/decision.js';
+import type { NamespacePath } from '../model/namespace.js';
+import { type Kept, makeKept } from './kept.js';
 
 /** How long the columns are; all that has to be known besides the buffer to read it. */
 export interface TableSizes {
@@ -41,16 +43,15 @@ export const ROW = {
   end: 3,
 } as const;
 
-/** The entry of a grant in `list`: four words. */
+/** The entry of a grant in `list`: three words. */
 export const GRANT = {
-  words: 4,
-  /** `node << 10 | scopes` */
-  node: 0,
+  words: 3,
   /** `(the node after the last one of the subtree) << 2`, and the two bits below. */
-  end: 1,
+  end: 0,
   /** The nearest entry before it, of the same principal, whose subtree holds this one, or -1. */
-  outer: 2,
-  row: 3,
+  outer: 1,
+  /** Its row; with a window the row of that. */
+  row: 2,
 } as const;
 /** Counts below its own namespace too. */
 export const INHERITED = 2;
@@ -58,7 +59,7 @@ export const INHERITED = 2;
 export const WINDOWED = 1;
 
 export interface TableColumns {
-  /** Of grants with a window, sorted: their rows, and when they are in force. */
+  /** By window, in the order of `list`: when the grant is in force, and its row. */
   readonly windowFrom: Float64Array;
   readonly windowUntil: Float64Array;
   readonly windowGrant: Int32Array;
@@ -85,7 +86,8 @@ export interface TableColumns {
    * begin, and all scopes that they carry; then what it holds where, as step functions (steps.ts).
    */
   readonly runs: Int32Array;
-  /** Grants by principal, those of one principal sorted by node. */
+  /** Grants by principal, those of one principal sorted by node: `node << 10 | scopes`, apart from the rest since it is searched. */
+  readonly listNode: Int32Array;
   readonly list: Int32Array;
 
   readonly grantFile: Int32Array;
@@ -118,6 +120,7 @@ export function layOut(sizes: TableSizes, buffer: SharedArrayBuffer | null): { c
     identities: words(sizes.identityWords),
     runStart: words(sizes.principals),
     runs: words(sizes.runWords),
+    listNode: words(sizes.grants),
     list: words(GRANT.words * sizes.grants),
     grantFile: words(sizes.grants),
     grantLine: words(sizes.grants),
@@ -130,20 +133,14 @@ export function layOut(sizes: TableSizes, buffer: SharedArrayBuffer | null): { c
 
 const EMPTY = new ArrayBuffer(0);
 
-/** The columns of one loaded policy, with the few texts that stand beside them. */
+/** The columns of one loaded policy, with the few texts that stand beside them, and what answers said lately. */
 export interface DecisionTable extends TableColumns {
   readonly texts: TableTexts;
-  /** References made lately, as answers tend to cite the same grants again: each in the slot of its row's low bits, and that row. */
-  readonly refs: (GrantRef | undefined)[];
-  readonly refRows: Int32Array;
+  readonly refs: Kept<GrantRef>;
+  readonly paths: Kept<NamespacePath>;
 }
 
-/** A power of two. */
-const KEPT_REFS = 1 << 16;
-
 export function openTable(columns: TableColumns, texts: TableTexts): DecisionTable {
-  let kept = 1;
-  while (kept < Math.min(columns.grantFile.length, KEPT_REFS)) kept *= 2;
-  const refs = new Array<GrantRef | undefined>(kept).fill(undefined);
-  return { ...columns, texts, refs, refRows: new Int32Array(kept) };
+  const rows = columns.rows.length / ROW.words;
+  return { ...columns, texts, refs: makeKept(columns.grantFile.length), paths: makeKept(rows) };
 }

@@ -1,7 +1,7 @@
 // Steps 3 and 4 of a decision (docs/meaning.md "Decisions") as the table answers them: is a scope held at a place? Nothing is
 // allocated.
 import { type DecisionTable, GRANT, INHERITED, WINDOWED } from './columns.js';
-import { SCOPE_BITS, scopesAt, stepsEnd, windowedHead } from './steps.js';
+import { lastUpTo, SCOPE_BITS, scopesAt, stepsEnd, windowedHead } from './steps.js';
 
 /** What is asked of the table. */
 export interface Wanted {
@@ -27,7 +27,7 @@ export function mayBeHeld(words: Int32Array, head: number, { place, scopes }: Wa
 
 /** All of the scopes that grants of the run's principal carry at the place, in force now. */
 export function heldBy(table: DecisionTable, run: number, { place, scopes, at }: Wanted): number {
-  const { list, runs } = table;
+  const { list, listNode, runs } = table;
   let held = scopesAt(runs, run + 1, place) & scopes;
   // Scopes that are held at some time: each grant that is in force answers for all that it carries.
   const windowed = windowedHead(runs, run + 1);
@@ -36,7 +36,7 @@ export function heldBy(table: DecisionTable, run: number, { place, scopes, at }:
   while (open !== 0 && from >= 0) {
     const entry = nextGrant(table, { place, scopes: open, at }, from);
     if (entry < 0) break;
-    held |= (list[GRANT.words * entry + GRANT.node] ?? 0) & open;
+    held |= (listNode[entry] ?? 0) & open;
     open &= ~held;
     from = list[GRANT.words * entry + GRANT.outer] ?? -1;
   }
@@ -44,15 +44,8 @@ export function heldBy(table: DecisionTable, run: number, { place, scopes, at }:
 }
 
 /** The first of the principal's entries in `list` at a node of at least this number, or the end of its entries. */
-export function firstEntry({ list, runs }: DecisionTable, run: number, node: number): number {
-  let low = (runs[run] ?? 0) >> SCOPE_BITS;
-  let high = listEnd(runs, run);
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((list[GRANT.words * middle + GRANT.node] ?? 0) >> SCOPE_BITS >= node) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+export function firstEntry({ listNode, runs }: DecisionTable, run: number, node: number): number {
+  return lastUpTo(listNode, node - 1, { first: (runs[run] ?? 0) >> SCOPE_BITS, end: listEnd(runs, run) }) + 1;
 }
 
 export function listEnd(runs: Int32Array, run: number): number {
@@ -67,9 +60,9 @@ export function lastGrant(table: DecisionTable, run: number, place: number): num
 
 /** The first entry of `list`, from `from` outwards, whose grant is among the wanted; -1 after the last. */
 export function nextGrant(table: DecisionTable, { place, scopes, at }: Wanted, from: number): number {
-  const { list } = table;
+  const { list, listNode } = table;
   for (let entry = from; entry >= 0; entry = list[GRANT.words * entry + GRANT.outer] ?? -1) {
-    const own = list[GRANT.words * entry + GRANT.node] ?? 0;
+    const own = listNode[entry] ?? 0;
     const end = list[GRANT.words * entry + GRANT.end] ?? 0;
     if ((own & scopes) === 0 || place >> 1 >= end >> 2) continue;
     if ((end & INHERITED) === 0 && place !== 2 * (own >> SCOPE_BITS)) continue;
@@ -89,25 +82,13 @@ export function isInheritedAt(table: DecisionTable, run: number, wanted: Wanted)
 }
 
 /** `notBefore <= at < expires` (docs/meaning.md "Time"). */
-export function isInForce(
-  { list, windowFrom, windowGrant, windowUntil }: DecisionTable,
-  entry: number,
-  at: number,
-): boolean {
+export function isInForce({ list, windowFrom, windowUntil }: DecisionTable, entry: number, at: number): boolean {
   if (((list[GRANT.words * entry + GRANT.end] ?? 0) & WINDOWED) === 0) return at < Infinity;
-  const grant = list[GRANT.words * entry + GRANT.row] ?? 0;
-  const window = lowerBound(windowGrant, grant);
+  const window = list[GRANT.words * entry + GRANT.row] ?? 0;
   return (windowFrom[window] ?? 0) <= at && at < (windowUntil[window] ?? 0);
 }
 
-/** The first index whose value in the sorted column is at least `value`. */
-function lowerBound(column: Int32Array, value: number): number {
-  let low = 0;
-  let high = column.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((column[middle] ?? 0) >= value) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+export function grantOf({ list, windowGrant }: DecisionTable, entry: number): number {
+  const row = list[GRANT.words * entry + GRANT.row] ?? 0;
+  return ((list[GRANT.words * entry + GRANT.end] ?? 0) & WINDOWED) === 0 ? row : (windowGrant[row] ?? 0);
 }

@@ -4,7 +4,10 @@ import type { NamespacePath } from '../model/namespace.js';
 import { ROOT } from '../model/namespace.js';
 import type { PathMarks } from '../model/scan-path.js';
 import { type DecisionTable, ROW } from './columns.js';
+import { keep, keptOf } from './kept.js';
 import { firstSlot, packIdentity, recordBits } from './slots.js';
+
+const SLASH = 0x2f;
 
 /** 255 bytes at most, or the policy does not name it. */
 const SUBJECT_UNITS = 255;
@@ -46,24 +49,10 @@ export function placeOfRow({ rows }: DecisionTable, row: number): number {
 
 /** The row of the path that was just scanned, or `~row` of the nearest one above it. */
 export function rowOf(table: DecisionTable, text: string, marks: PathMarks): number {
-  const { depth } = marks;
-  const row = rowAt(table, text, marks, depth);
-  if (row >= 0) return row;
-  // What stands above a row is a row too, so the deepest one is found by halving.
-  let nearest = 0;
-  let known = 0;
-  let unknown = depth;
-  while (unknown - known > 1) {
-    const middle = (known + unknown) >>> 1;
-    const found = rowAt(table, text, marks, middle);
-    if (found >= 0) {
-      known = middle;
-      nearest = found;
-    } else {
-      unknown = middle;
-    }
+  for (let depth = marks.depth; ; depth -= 1) {
+    const row = rowAt(table, text, marks, depth);
+    if (row >= 0) return depth === marks.depth ? row : ~row;
   }
-  return ~nearest;
 }
 
 /** The row of the first `depth` segments, or -1. */
@@ -101,19 +90,19 @@ function isPath(
 }
 
 /** The path of a row. */
-export function pathOf({ rows, segmentBytes }: DecisionTable, row: number): NamespacePath {
-  let text = '';
-  for (let at = row; at > 0; at = rows[ROW.words * at + ROW.parent] ?? 0) {
-    const bytes = rows[ROW.words * at + ROW.segment] ?? 0;
-    text = `/${asciiText(segmentBytes, bytes + 1, bytes + 1 + (segmentBytes[bytes] ?? 0))}${text}`;
-  }
-  // The segments were checked when the table was made; joined they are canonical.
-  return text === '' ? ROOT : (text as NamespacePath);
+export function pathOf(table: DecisionTable, row: number): NamespacePath {
+  return row === 0 ? ROOT : (keptOf(table.paths, row) ?? keep(table.paths, row, makePath(table, row)));
 }
 
-export function asciiText(bytes: Uint8Array, start: number, end: number): string {
-  // A spread of the bytes takes six times as long.
-  let text = '';
-  for (let at = start; at < end; at += 1) text += String.fromCharCode(bytes[at] ?? 0);
-  return text;
+function makePath({ rows, segmentBytes }: DecisionTable, row: number): NamespacePath {
+  const line: number[] = [];
+  for (let at = row; at > 0; at = rows[ROW.words * at + ROW.parent] ?? 0) line.push(at);
+  const units: number[] = [];
+  for (const at of line.reverse()) {
+    const bytes = rows[ROW.words * at + ROW.segment] ?? 0;
+    units.push(SLASH);
+    for (let i = 1; i <= (segmentBytes[bytes] ?? 0); i += 1) units.push(segmentBytes[bytes + i] ?? 0);
+  }
+  // The segments were checked when the table was made; joined they are canonical.
+  return String.fromCharCode(...units) as NamespacePath;
 }

@@ -9,7 +9,9 @@ import { addStep, ALL, putSteps, SCOPE_BITS } from './steps.js';
 export interface Runs {
   readonly runs: Int32Array;
   readonly runStart: Int32Array;
+  readonly listNode: Int32Array;
   readonly list: Int32Array;
+  readonly windowGrant: Int32Array;
 }
 
 /** `before` counts the nodes before a row, which of a node is its number; it has an entry for the end of all rows too. */
@@ -19,44 +21,47 @@ export interface Nodes {
 }
 
 export function makeRuns(tables: PolicyTables, { start, rows }: RowLists, nodes: Nodes): Runs {
-  const list = makeList(tables, rows, nodes);
+  const entries = makeList(tables, rows, nodes);
   const principals = start.length - 1;
   const runStart = new Int32Array(principals);
   // Each grant makes three steps at most, of each kind. The empty run at 0 ends where the next one begins, with entry 0.
   const runs = new Int32Array(6 * rows.length + 3 * principals + 3);
-  const sweep = makeSweep(list, nodes.before.at(-1) ?? 0);
+  const sweep = makeSweep(entries, nodes.before.at(-1) ?? 0);
   let end = 2;
   for (let principal = 0; principal < principals; principal += 1) {
     const from = start[principal] ?? 0;
     const to = start[principal + 1] ?? 0;
     if (from === to) continue;
     runStart[principal] = end;
-    runs[end] = (from << SCOPE_BITS) | scopesOf(list, from, to);
+    runs[end] = (from << SCOPE_BITS) | scopesOf(entries.listNode, from, to);
     end = putSteps(runs, end + 1, sweep(from, to));
   }
   runs[end] = rows.length << SCOPE_BITS;
-  return { runs: runs.subarray(0, end + 1), runStart, list };
+  return { runs: runs.subarray(0, end + 1), runStart, ...entries };
 }
 
+type Entries = Pick<Runs, 'listNode' | 'list' | 'windowGrant'>;
+
 /** `outer` is still missing. */
-function makeList({ grants }: PolicyTables, rows: Int32Array, { before, subtreeEnd }: Nodes): Int32Array {
+function makeList({ grants }: PolicyTables, rows: Int32Array, { before, subtreeEnd }: Nodes): Entries {
+  const listNode = new Int32Array(rows.length);
   const list = new Int32Array(GRANT.words * rows.length);
-  for (let i = 0; i < rows.length; i += 1) {
-    const grant = rows[i] ?? 0;
+  const windowed: number[] = [];
+  rows.forEach((grant, entry) => {
     const row = grants.namespace[grant] ?? 0;
     const end = before[subtreeEnd[row] ?? 0] ?? 0;
     const always = grants.notBefore[grant] === -Infinity && grants.expires[grant] === Infinity;
-    list[GRANT.words * i + GRANT.node] = ((before[row] ?? 0) << SCOPE_BITS) | (grants.scopes[grant] ?? 0);
-    list[GRANT.words * i + GRANT.end] =
+    listNode[entry] = ((before[row] ?? 0) << SCOPE_BITS) | (grants.scopes[grant] ?? 0);
+    list[GRANT.words * entry + GRANT.end] =
       (end << 2) | (grants.inherit[grant] === 1 ? INHERITED : 0) | (always ? 0 : WINDOWED);
-    list[GRANT.words * i + GRANT.row] = grant;
-  }
-  return list;
+    list[GRANT.words * entry + GRANT.row] = always ? grant : windowed.push(grant) - 1;
+  });
+  return { listNode, list, windowGrant: Int32Array.from(windowed) };
 }
 
-function scopesOf(list: Int32Array, from: number, to: number): number {
+function scopesOf(listNode: Int32Array, from: number, to: number): number {
   let scopes = 0;
-  for (let entry = from; entry < to; entry += 1) scopes |= (list[GRANT.words * entry + GRANT.node] ?? 0) & ALL;
+  for (let entry = from; entry < to; entry += 1) scopes |= (listNode[entry] ?? 0) & ALL;
   return scopes;
 }
 
@@ -66,14 +71,15 @@ interface Steps {
 }
 
 /** Gives the steps of one principal's entries, in arrays that are used again, and sets their `outer`. */
-function makeSweep(list: Int32Array, nodes: number): (from: number, to: number) => Steps {
+function makeSweep({ list, listNode }: Entries, nodes: number): (from: number, to: number) => Steps {
   const always: number[] = [];
   const windowed: number[] = [];
   /** The entries whose subtree holds the present node; what is inherited from each on; the windowed scopes in the upper bits. */
   const open: number[] = [];
   const inherited: number[] = [];
-  const word = (entry: number, field: number): number => list[GRANT.words * entry + field] ?? 0;
-  const endOf = (entry: number): number => word(entry, GRANT.end) >> 2;
+  const bitsOf = (entry: number): number => list[GRANT.words * entry + GRANT.end] ?? 0;
+  const endOf = (entry: number): number => bitsOf(entry) >> 2;
+  const nodeOf = (entry: number): number => (listNode[entry] ?? 0) >> SCOPE_BITS;
   const put = (place: number, rights: number): void => {
     addStep(always, place, rights & ALL);
     addStep(windowed, place, rights >> SCOPE_BITS);
@@ -89,13 +95,13 @@ function makeSweep(list: Int32Array, nodes: number): (from: number, to: number) 
     always.length = 0;
     windowed.length = 0;
     for (let entry = from; entry < to;) {
-      const node = word(entry, GRANT.node) >> SCOPE_BITS;
+      const node = nodeOf(entry);
       closeUpTo(node);
       let below = inherited.at(-1) ?? 0;
       let here = below;
-      for (; entry < to && word(entry, GRANT.node) >> SCOPE_BITS === node; entry += 1) {
-        const scopes = word(entry, GRANT.node) & ALL;
-        const bits = word(entry, GRANT.end);
+      for (; entry < to && nodeOf(entry) === node; entry += 1) {
+        const scopes = (listNode[entry] ?? 0) & ALL;
+        const bits = bitsOf(entry);
         const rights = (bits & WINDOWED) === 0 ? scopes : scopes << SCOPE_BITS;
         here |= rights;
         if ((bits & INHERITED) !== 0) below |= rights;

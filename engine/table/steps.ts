@@ -8,16 +8,28 @@ export const SCOPE_BITS = 10;
 /** The scopes of a step. */
 export const ALL = (1 << SCOPE_BITS) - 1;
 
-/** The scopes at a place. */
-export function scopesAt(words: Int32Array, head: number, place: number): number {
-  let low = head;
-  let high = head + 1 + ((words[head] ?? 0) >>> 1);
+/** Some words of a column. */
+interface Range {
+  readonly first: number;
+  readonly end: number;
+}
+
+/** The last of the sorted words whose number is at most `most`, or the one before the first: the one search of the table. */
+export function lastUpTo(words: Int32Array, most: number, { first, end }: Range): number {
+  let low = first - 1;
+  let high = end;
   while (high - low > 1) {
     const middle = (low + high) >>> 1;
-    if ((words[middle] ?? 0) >>> SCOPE_BITS <= place) low = middle;
+    if ((words[middle] ?? 0) >>> SCOPE_BITS <= most) low = middle;
     else high = middle;
   }
-  return low === head ? 0 : (words[low] ?? 0) & ALL;
+  return low;
+}
+
+/** The scopes at a place. */
+export function scopesAt(words: Int32Array, head: number, place: number): number {
+  const step = lastUpTo(words, place, { first: head + 1, end: head + 1 + ((words[head] ?? 0) >>> 1) });
+  return step === head ? 0 : (words[step] ?? 0) & ALL;
 }
 
 /** The head of what is held at some time, or -1. */

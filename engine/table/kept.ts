@@ -1,0 +1,28 @@
+// What was made of rows lately, since answers tend to say the same again: a text or an object is made once and kept until another row
+// takes its slot, that of the row's low bits. So what is kept is bounded however large the policy is.
+
+export interface Kept<Value> {
+  readonly values: (Value | undefined)[];
+  readonly rows: Int32Array;
+}
+
+/** A power of two. */
+const MOST = 1 << 16;
+
+export function makeKept<Value>(rows: number): Kept<Value> {
+  let slots = 1;
+  while (slots < Math.min(rows, MOST)) slots *= 2;
+  return { values: new Array<Value | undefined>(slots).fill(undefined), rows: new Int32Array(slots) };
+}
+
+export function keptOf<Value>({ values, rows }: Kept<Value>, row: number): Value | undefined {
+  const slot = row & (rows.length - 1);
+  return rows[slot] === row ? values[slot] : undefined;
+}
+
+export function keep<Value>({ values, rows }: Kept<Value>, row: number, value: Value): Value {
+  const slot = row & (rows.length - 1);
+  rows[slot] = row;
+  values[slot] = value;
+  return value;
+}
