@@ -5,6 +5,7 @@ import { mkdtemp, readdir, readlink, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Database, openDatabase } from '../../server/db/database.js';
 import { runCli } from '../support/run-cli.js';
 
 const template = {
@@ -30,6 +31,7 @@ async function openFiles(): Promise<readonly string[]> {
 
 describe('datasets', () => {
   let cwd: string;
+  let owner: Database;
   const run = (args: readonly string[], stdin = ''): ReturnType<typeof runCli> =>
     runCli([...args, '--data-dir', 'data'], { cwd, stdin });
 
@@ -37,8 +39,13 @@ describe('datasets', () => {
     cwd = await mkdtemp(join(tmpdir(), 'bailiwick-datasets-'));
     await writeFile(join(cwd, 'fleet.jsonl'), `${JSON.stringify(template)}\n${JSON.stringify(inspection)}\n`);
     expect((await run(['load', '-'])).status).toBe(0);
+    // Else each of the commands starts the engine again.
+    owner = await openDatabase({ kind: 'embedded', dataDir: join(cwd, 'data') });
   });
-  afterAll(() => rm(cwd, { recursive: true, force: true }));
+  afterAll(async () => {
+    await owner.close();
+    await rm(cwd, { recursive: true, force: true });
+  });
 
   it.each([['export'], ['keys', 'list'], ['keys', 'revoke', '4h7t2m9xk3q8w5zc'], ['load', 'fleet.jsonl', '--dry-run']])(
     'are not read from a store that is not there, and none is made: %s %s',

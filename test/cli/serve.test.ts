@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { makeFolder } from '../support/temp-folder.js';
-import { spawnCli } from '../support/run-cli.js';
+import { runCli, spawnCli } from '../support/run-cli.js';
 import { issue, makeAuthority } from '../support/certificates.js';
 import { call } from '../support/gateway.js';
 import { type Served, startServing } from '../support/serve-process.js';
@@ -35,8 +35,8 @@ function start(verb: string, ...args: readonly string[]): Promise<Served> {
   return startServing(dataDir, verb, ...args);
 }
 
-function bailiwick(...args: readonly string[]): ReturnType<typeof spawnCli> {
-  return spawnCli([...args, '--data-dir', dataDir]);
+function bailiwick(...args: readonly string[]): ReturnType<typeof runCli> {
+  return runCli([...args, '--data-dir', dataDir]);
 }
 
 describe('serve', () => {
@@ -61,7 +61,7 @@ describe('serve', () => {
 
   it('needs a policy that can be used', async () => {
     const none = join(await makeFolder(), 'data');
-    const bare = await spawnCli(['serve', '--data-dir', none]);
+    const bare = await runCli(['serve', '--data-dir', none]);
     expect(bare).toMatchObject({ status: 2, stderr: expect.stringContaining('--policy') });
     expect(existsSync(none)).toBe(false);
     expect(await bailiwick('serve', '--policy', '/nowhere')).toMatchObject({ status: 2 });
@@ -75,7 +75,9 @@ describe('serve', () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;
-    const ran = await bailiwick('serve', '--policy', policy, '--listen', `127.0.0.1:${String(port)}`);
+    // As a process of its own, which ends.
+    const listen = ['--listen', `127.0.0.1:${String(port)}`, '--data-dir', dataDir];
+    const ran = await spawnCli(['serve', '--policy', policy, ...listen]);
     expect(ran.status).toBe(6);
     expect(ran.stderr).toContain(`cannot listen on \`127.0.0.1:${String(port)}\`: another process uses the port`);
     expect(ran.stdout).toBe('');

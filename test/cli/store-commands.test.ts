@@ -1,9 +1,11 @@
 // migrate and load as a user runs them, on the embedded store: reports, bad lines by number, and running twice.
 import { mkdirSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { openDatabase } from '../../server/db/database.js';
 import { runCli, spawnCli } from '../support/run-cli.js';
+import { newDataDir } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
 
 const LINES = [
@@ -15,7 +17,7 @@ const LINES = [
 const BAD = ['{"family":"resource"', '', '{"family":"resource","namespace":"/a","name":"x","colour":"red"}'];
 
 describe('on one store', () => {
-  // One store for all, which one process owns from the second run on: a start of the embedded engine takes a second or two.
+  // One store for all, which this process owns from the second run on: a start of the embedded engine takes a second or two.
   test('migrate twice, load twice, bad lines, --replace', async () => {
     const id = '01890a5d-ac96-774b-bcce-b302099a8057';
     const given = (name: string): string => JSON.stringify({ family: 'resource', namespace: '/a', id, name });
@@ -24,7 +26,9 @@ describe('on one store', () => {
       'again.jsonl': [LINES[0], ...BAD, LINES[1], given('two')].join('\n'),
     });
 
-    const first = await spawnCli(['migrate', '--format', 'json'], { cwd });
+    await rename(await newDataDir('empty'), join(cwd, '.bailiwick'));
+
+    const first = await runCli(['migrate', '--format', 'json'], { cwd });
     expect([first.status, first.stderr]).toEqual([0, '']);
     const { applied } = JSON.parse(first.stdout) as { applied: string[] };
     expect(applied.length).toBeGreaterThan(0);

@@ -56,8 +56,11 @@ interface Answer {
   readonly certificate: string;
 }
 
+let asks = 0;
+
 /** Who the key is, on a connection of its own. */
 async function ask(key: string): Promise<Answer> {
+  asks += 1;
   const asked = request({
     ...{ host: '127.0.0.1', port: served.port, path: '/api/v1/whoami', agent: false },
     ...{ headers: { authorization: `Bearer ${key}` }, rejectUnauthorized: false },
@@ -72,8 +75,9 @@ async function ask(key: string): Promise<Answer> {
 /** Each on a connection of its own, so that they come to all workers. */
 const askAll = (key: string): Promise<readonly Answer[]> => Promise.all(Array.from({ length: 4 }, () => ask(key)));
 
-/** By which of them the last requests were answered, as the log has it. */
-function lastWorkers(requests: number): ReadonlySet<unknown> {
+/** By which of them the last requests were answered, as the log has it once all of them are in it. */
+async function lastWorkers(requests: number): Promise<ReadonlySet<unknown>> {
+  while (said('request').length < asks) await sleep(20);
   return new Set(
     said('request')
       .slice(-requests)
@@ -92,7 +96,7 @@ function said(msg: string): readonly Readonly<Record<string, unknown>>[] {
 
 /** Until all answer as wanted, or the time is over. */
 async function untilAll(key: string, end: number, isWanted: (answer: Answer) => boolean): Promise<void> {
-  while (!(await askAll(key)).every(isWanted) && performance.now() < end) await sleep(100);
+  while (!(await askAll(key)).every(isWanted) && performance.now() < end) await sleep(250);
 }
 
 /** As tools replace a file that write with care. */
@@ -127,7 +131,7 @@ describe('what is replaced on disk counts in each worker', () => {
     expect(refused.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
     expect(answered.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect(new Set([...refused, ...answered].map((answer) => answer.certificate))).toEqual(new Set([certificate]));
-    expect(lastWorkers(4)).toEqual(new Set([1, 2]));
+    expect(await lastWorkers(4)).toEqual(new Set([1, 2]));
     expect(said('reading files again')).toHaveLength(1);
   });
 });
@@ -156,5 +160,5 @@ it('goes on with the workers that serve while another cannot be replaced, and re
     await sleep(200);
   }
   await askAll(key);
-  expect(lastWorkers(4)).toEqual(new Set([1, 2]));
+  expect(await lastWorkers(4)).toEqual(new Set([1, 2]));
 });

@@ -16,6 +16,7 @@ import type { TestPostgres } from './postgres.js';
 import { type Served, startServing } from './serve-process.js';
 import type { Target } from './tcp-balancer.js';
 import { makeFolder } from './temp-folder.js';
+import { times } from './test-runs.js';
 
 /** Milliseconds: how often a balancer asks whether a gateway is ready. */
 const LOOK = 50;
@@ -174,8 +175,8 @@ export function startClients(port: number, count: number, keyOf: (turn: number) 
   };
 }
 
-/** Of a client between an answer and its next request. */
-const PAUSE = 20;
+/** Milliseconds of a client between an answer and its next request. */
+const PAUSE = times({ usual: 40, deep: 20 });
 
 function query(namespace: string): object {
   return { body: { family: 'resource', namespace } };

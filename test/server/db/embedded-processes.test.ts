@@ -1,7 +1,7 @@
 // Several processes on one embedded store: joining, waiting, taking over and leaving.
 import { describe, expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -78,18 +78,6 @@ describe('a start that waits', () => {
     expect(said).toEqual([
       `waiting for process ${String(owner.process.pid)} on ${hostname()}, which holds the store in ${realpathSync(store.dataDir)}`,
     ]);
-  });
-
-  it('for nobody says nothing, however long it takes', async () => {
-    rmSync(join(store.dataDir, 'store'), { recursive: true });
-    const said: string[] = [];
-    const database = await openDatabase({
-      kind: 'embedded',
-      dataDir: store.dataDir,
-      onWait: (message) => said.push(message),
-    });
-    await database.close();
-    expect(said).toEqual([]);
   });
 });
 
