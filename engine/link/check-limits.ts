@@ -1,4 +1,5 @@
-// How much of everything a policy may hold (`limits.ts`): reported once for each kind, where the limit is passed.
+// How much of everything a policy may hold (`limits.ts`). Each kind is reported once, at the place where it passes its
+// limit.
 import { groupDigits } from '../diagnostics/fault-words.js';
 import type { EngineLimits } from '../limits.js';
 import type { PolicyDocument } from '../model/document.js';
@@ -8,7 +9,7 @@ import { findingAt } from './places.js';
 
 interface Counted {
   readonly kind: 'providers' | 'roles' | 'members' | 'people' | 'grants' | 'tests' | 'expectations' | 'guardrails';
-  /** What is declared, and as how many it counts if that is not one. */
+  /** The declarations, each with the number that it counts as; 1 if that is left out. */
   readonly of: (document: PolicyDocument) => readonly (readonly [at: Span | null, count?: number])[];
 }
 

@@ -1,4 +1,4 @@
-// What a policy claims of itself, tests and guardrails: their references are checked like those of grants.
+// What a policy claims about itself in tests and guardrails. Their references are checked like those of grants.
 import type {
   AudienceDeclaration,
   ExemptionDeclaration,
@@ -75,7 +75,7 @@ export function linkGuardrails(documents: readonly PolicyDocument[], names: Name
   return guardrails;
 }
 
-/** What of a rule could be read is checked; null if that is not all of it. */
+/** Checks every part of a rule that could be read. Null if a part could not be read. */
 function linkRule(document: PolicyDocument, rule: RuleDeclaration, names: Names): GuardrailRule | null {
   switch (rule.kind) {
     case 'never': {

@@ -1,4 +1,4 @@
-// The people of a policy: each name once, and no identity of two people.
+// The people of a policy: each name is used once, and no identity belongs to two people.
 import type { IdentityReference, PolicyDocument } from '../model/document.js';
 import { formatIdentity } from '../model/identity.js';
 import type { PolicyPerson } from '../model/policy-set.js';

@@ -1,5 +1,5 @@
-// The documents of a folder to one policy: every name is declared once and every reference resolved, or there is a
-// diagnostic. What a document could not read is not reported again as unknown.
+// Links the documents of a folder into one policy. Every name is declared once and every reference resolves, or there
+// is a diagnostic. A name that a document may have declared where it could not be read is not reported as unknown.
 import type { EngineLimits } from '../limits.js';
 import type {
   GrantDeclaration,
@@ -20,7 +20,7 @@ import { findingAt, placeOf, relatedAt } from './places.js';
 import { checkReference, identityPrincipal } from './references.js';
 import { checkRoleNesting } from './role-nesting.js';
 
-/** The policy, or null if anything was an error; what is wrong is in the sink. */
+/** The policy, or null if there was an error. The sink has what is wrong. */
 export function linkPolicy(documents: readonly PolicyDocument[], limits: EngineLimits, sink: Sink): PolicySet | null {
   checkLimits(documents, limits, sink);
   const names = collectNames(documents, sink);
@@ -54,7 +54,7 @@ function linkMember(document: PolicyDocument, member: MemberReference): PolicyMe
     : { kind: 'identity', identity: member.value, place };
 }
 
-/** All grants; those that are not whole are left out, as they have been reported. */
+/** All grants. Incomplete ones are left out, because they have been reported. */
 function linkGrants(documents: readonly PolicyDocument[], names: Names): readonly PolicyGrant[] {
   const grants: PolicyGrant[] = [];
   const declared = new Map<string, Place>();
@@ -101,7 +101,7 @@ function linkGrant(document: PolicyDocument, grant: GrantDeclaration, names: Nam
   };
 }
 
-/** Every grant of a file with `within` is at that namespace or below it. */
+/** Checks that every grant of a file with `within` is at that namespace or below it. */
 function checkWithin(document: PolicyDocument, grant: GrantDeclaration, names: Names): void {
   const { within } = document;
   const { namespace } = grant;
@@ -116,14 +116,14 @@ function checkWithin(document: PolicyDocument, grant: GrantDeclaration, names: N
   );
 }
 
-/** The grant's own scopes, else those of its role; null if there are none or they are wrong. */
+/** The grant's own scopes, or else those of its role. Null if there are none or they are wrong. */
 function scopesOf(document: PolicyDocument, grant: GrantDeclaration, names: Names): ScopeSet | null {
   const own = statedSet(grant.scopes);
   if (own !== 'absent') return own;
   const { holder, principals } = grant;
   const named = principals.find(({ kind }) => kind === 'role');
   const role = named?.kind === 'role' ? names.roles.get(named.value)?.role : undefined;
-  // A role that is not known may have scopes, and what was lost may have been scopes.
+  // An unknown role may have scopes, and a part that could not be read may have stated some.
   if (holder === null || (holder !== 'identity' && role === undefined)) return null;
   const inherited = role === undefined ? 'absent' : statedSet(role.scopes);
   if (inherited !== 'absent') return inherited;

@@ -1,4 +1,5 @@
-// What a policy declares, by name: each name once, the first in file order counts, every other is reported.
+// What a policy declares, by name. Of several declarations of a name, the first in file order counts and the others are
+// reported.
 import type { PolicyDocument, RoleDeclaration } from '../model/document.js';
 import { makeSuggester, type Suggester } from '../diagnostics/nearest.js';
 import type { Sink } from '../diagnostics/report.js';
@@ -13,7 +14,7 @@ export interface Names {
   readonly roles: ReadonlyMap<string, DeclaredRole>;
   /** Null if `policy.yaml` could not be read, so that no provider can be called unknown. */
   readonly providers: ReadonlySet<string> | null;
-  /** Whether a role that is not here may stand where a file could not be read. */
+  /** Whether a role that is not listed here may be declared where a file could not be read. */
   readonly rolesMayBeMissing: boolean;
   readonly suggestRole: Suggester;
   readonly sink: Sink;

@@ -1,4 +1,4 @@
-// Offsets in a document as places that diagnostics and the policy cite.
+// Turns offsets in a document into places that diagnostics and the policy cite.
 import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import type { Related } from '../diagnostics/diagnostic.js';
 import type { PolicyDocument } from '../model/document.js';

@@ -1,4 +1,4 @@
-// References to roles and providers: declared, or a diagnostic with the name that was perhaps meant.
+// References to roles and providers. Each is declared, or there is a diagnostic with the name that was perhaps meant.
 import type { IdentityReference, MemberReference, PolicyDocument, RoleReference } from '../model/document.js';
 import { GROUP_SUFFIX } from '../model/identity.js';
 import { nearest } from '../diagnostics/nearest.js';

@@ -1,5 +1,5 @@
-// Roles within roles: a cycle is an error that names its path, and a chain has a limit. Iterative, so that no policy can
-// exhaust the stack, and each role is entered once.
+// Roles within roles. A cycle is an error that names its path, and a chain may not be longer than a limit. Iterative,
+// so that no policy can exhaust the stack; each role is entered only once.
 import { groupDigits } from '../diagnostics/fault-words.js';
 import type { EngineLimits } from '../limits.js';
 import type { RoleReference } from '../model/document.js';
@@ -12,7 +12,7 @@ interface Visit {
   readonly declared: DeclaredRole;
   readonly members: readonly RoleReference[];
   next: number;
-  /** Roles in the longest chain below this one. */
+  /** The number of roles in the longest chain below this one. */
   below: number;
 }
 
@@ -27,7 +27,7 @@ interface Walk {
   readonly names: Names;
   readonly limits: EngineLimits;
   readonly sink: Sink;
-  /** Of the roles that are done: how many roles their longest chain has. */
+  /** The length of the longest chain of each role that is done, in roles. */
   readonly depths: Map<string, number>;
 }
 
@@ -64,7 +64,7 @@ function leave(done: Visit, parent: Visit | undefined, walk: Walk): void {
   walk.depths.set(done.name, depth);
   if (parent !== undefined) parent.below = Math.max(parent.below, depth);
   const limit = walk.limits.roleDepth;
-  // Where the limit is passed, not at every role above.
+  // Reported only where the limit is passed, not at every role above.
   if (depth !== limit + 1) return;
   const message = `\`${done.name}\` begins a chain of more than ${groupDigits(limit)} nested roles`;
   walk.sink.add(
@@ -76,7 +76,10 @@ function leave(done: Visit, parent: Visit | undefined, walk: Walk): void {
   );
 }
 
-/** One diagnostic, at the membership of the first declared role of the cycle; each step of it is related. */
+/**
+ * Reports one diagnostic, at the membership of the first declared role of the cycle. Every step of the cycle is
+ * related.
+ */
 function reportCycle(cycle: readonly Visit[], sink: Sink): void {
   const first = cycle.reduce((least, visit, index) => (isBefore(visit, cycle[least]) ? index : least), 0);
   const turned = [...cycle.slice(first), ...cycle.slice(0, first)];

@@ -1,4 +1,4 @@
-// Who asks, as far as a decision depends on it. The gateway's RequestActor is one of these with an id and a fingerprint.
+// Who asks: the part that a decision depends on. The gateway's RequestActor adds an id and a fingerprint to this.
 import type { Identity } from './identity.js';
 import type { NamespacePath } from './namespace.js';
 import { ALL_SCOPES, type ScopeSet } from './scope.js';
@@ -11,7 +11,7 @@ export interface Actor {
   readonly identities: readonly Identity[];
   /** The scopes that the credential carries; the empty set carries nothing. */
   readonly credentialScopes: ScopeSet;
-  /** Null is unrestricted; an empty list allows nothing. */
+  /** Null means unrestricted. An empty list allows nothing. */
   readonly namespaceRestrictions: readonly NamespacePath[] | null;
 }
 

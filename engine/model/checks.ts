@@ -1,5 +1,5 @@
 // What a policy was compiled under: its guardrails and tests, and the people that they are about. They change no
-// decision, so a snapshot states only their number and a digest, which shows whether they are the same.
+// decision. So a snapshot states only their number and a digest, which shows whether they are the same.
 
 /** In the order of the file. */
 export const CHECK_KINDS = ['guardrails', 'people', 'tests'] as const;

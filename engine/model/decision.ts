@@ -1,4 +1,4 @@
-// What is asked of the engine and what it answers (docs/meaning.md "Decisions", docs/meaning.md "Visibility").
+// What the engine is asked and what it answers (docs/meaning.md "Decisions", docs/meaning.md "Visibility").
 import type { NamespacePath } from './namespace.js';
 import type { Family, ScopeName } from './scope.js';
 
@@ -29,7 +29,7 @@ export type AccessStep =
 
 export type Step = AccessStep | 'source_read' | 'destination_write';
 
-/** A grant as answers cite it; file and line are absent where the policy was built in memory. */
+/** A grant as answers cite it. File and line are absent if the policy was built in memory. */
 export interface GrantRef {
   readonly id: string;
   readonly file?: string;

@@ -1,5 +1,5 @@
-// One policy file as it was read: shapes checked, values typed, names not yet resolved. A part that was wrong is null and
-// has been reported, so that linking can go on with the rest. `source/` makes these, `link/` takes them.
+// One policy file as it was read: shapes are checked and values typed, but names are not resolved yet. A part that was
+// wrong is null and has been reported, so linking can go on with the rest. `source/` makes these, `link/` takes them.
 import type { Identity } from './identity.js';
 import type { Instant } from './instant.js';
 import type { NamespacePath } from './namespace.js';
@@ -15,13 +15,13 @@ export interface ProviderDeclaration {
   readonly description: string | null;
 }
 
-/** What `policy.yaml` says. */
+/** The content of `policy.yaml`. */
 export interface PolicyHeader {
   readonly name: Located<string> | null;
   readonly providers: readonly ProviderDeclaration[];
 }
 
-/** Scopes that may be left out: left out, wrong (and reported), or there. */
+/** Scopes that may be left out: they are absent, wrong (and reported), or stated. */
 export type StatedScopes = 'absent' | 'wrong' | Located<ScopeSet>;
 
 export interface RoleDeclaration {
@@ -32,10 +32,10 @@ export interface RoleDeclaration {
 }
 
 export interface GrantDeclaration {
-  /** Where the entry is cited that has no id. */
+  /** The place that is cited for an entry without an id. */
   readonly place: Span;
   readonly id: Located<string> | null;
-  /** Exactly one if it is right; what it names is checked also where that is one too many. */
+  /** Exactly one in a correct grant. If there are more, their names are checked all the same. */
   readonly principals: readonly MemberReference[];
   /** Which keys name the principal; null if they may have been lost. */
   readonly holder: 'role' | 'identity' | 'both' | null;
@@ -84,7 +84,7 @@ export interface AudienceDeclaration extends ExemptionDeclaration {
   readonly providers: readonly Located<string>[];
 }
 
-/** Whom a rule is about: everyone, where it was left out; null if it could not be read. */
+/** Whom a rule is about. `everyone` if it was left out, null if it could not be read. */
 export interface PartiesDeclaration {
   readonly to: AudienceDeclaration | 'everyone' | null;
   readonly except: ExemptionDeclaration | null;
@@ -121,7 +121,7 @@ export type RuleDeclaration =
 export interface GuardrailDeclaration {
   readonly id: Located<string> | null;
   readonly description: string | null;
-  /** Exactly one if it is right. */
+  /** Exactly one in a correct guardrail. */
   readonly rules: readonly RuleDeclaration[];
 }
 
@@ -129,14 +129,14 @@ export interface PolicyDocument {
   /** Relative to the policy folder, with `/`. */
   readonly file: string;
   readonly lines: LineTable;
-  /** False if something could not be read at all, so that names it may declare are not reported as unknown. */
+  /** False if something could not be read at all. Names that it may declare are then not reported as unknown. */
   readonly complete: boolean;
   /** Null for every file but `policy.yaml`. */
   readonly header: PolicyHeader | null;
   readonly within: Located<NamespacePath> | null;
   readonly roles: readonly RoleDeclaration[];
   readonly people: readonly PersonDeclaration[];
-  /** The key of the section. */
+  /** The place of the section's key. */
   readonly grantsKey: Span | null;
   readonly grants: readonly GrantDeclaration[];
   readonly tests: readonly TestDeclaration[];

@@ -1,7 +1,7 @@
-// Lists by key, and answers that are kept: what would otherwise be the same five lines around a map wherever things are
-// collected or computed once.
+// Lists by key, and answers that are kept. Without these, every place that collects or caches would repeat the same
+// five lines around a map.
 
-/** Keys in the order in which they first occur, things in theirs. */
+/** Keys are in the order in which they first occur, and things in their own order. */
 export function groupBy<T, K>(things: Iterable<T>, keyOf: (thing: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
   for (const thing of things) addTo(groups, keyOf(thing), thing);
@@ -14,7 +14,7 @@ export function addTo<T, K>(groups: Map<K, T[]>, key: K, thing: T): void {
   else group.push(thing);
 }
 
-/** The function with its answers kept: asked again with the same key, it gives the same object. */
+/** Returns the function with a memory: for the same key it gives the same object. */
 export function remember<K, V extends object | number | null>(answer: (key: K) => V): (key: K) => V {
   const known = new Map<K, V>();
   return (key) => {

@@ -1,11 +1,11 @@
-// Identities grouped by what they hold: everything that depends on roles is computed once for identities with the same
+// Identities grouped by what they hold. Everything that depends on roles is computed once for identities with the same
 // roles, so a role of 100,000 members is one class and not 100,000 rows.
 import { listRows, type RowLists, rowsOf } from './row-lists.js';
 import type { PolicyTables } from './tables.js';
 
 export interface HolderClasses {
   readonly count: number;
-  /** The class of an identity row, or -1 where it holds no grant at all. */
+  /** The class of an identity row, or -1 if it holds no grant at all. */
   readonly classOf: Int32Array;
   /** The principals of class `c` that have grants, sorted: `principals[start[c]]` up to `principals[start[c + 1]]`. */
   readonly start: Int32Array;
@@ -27,7 +27,7 @@ export function groupHolders(tables: PolicyTables, limit: number): HolderClasses
   const start: number[] = [0];
   const principals: number[] = [];
   const seen = new Int32Array(roles).fill(-1);
-  /** The roles that an identity is in, however deep. */
+  /** The roles that an identity is in, directly or through other roles. */
   const reached = new Int32Array(roles);
   let rows = 0;
   for (let identity = 0; identity < identities; identity += 1) {
@@ -57,7 +57,7 @@ export function groupHolders(tables: PolicyTables, limit: number): HolderClasses
       }
     }
     rows += count + ownGrants;
-    // Those that have grants move to the front.
+    // Roles with grants move to the front.
     let holding = 0;
     for (let i = 0; i < count; i += 1) {
       const role = reached[i] ?? 0;
@@ -85,13 +85,13 @@ export function groupHolders(tables: PolicyTables, limit: number): HolderClasses
   };
 }
 
-/** For each principal the roles that list it, in order. */
+/** The roles that list each principal, in order. */
 function rolesByMember({ members }: PolicyTables, count: number): RowLists {
   const { start, rows } = listRows(members.member, count);
   return { start, rows: rows.map((edge) => members.role[edge] ?? 0) };
 }
 
-/** For each of so many principals the classes that hold its grants, ascending. */
+/** The classes that hold the grants of each principal, in ascending order. */
 export function classesByPrincipal(holders: HolderClasses, principals: number): RowLists {
   const classes = new Int32Array(holders.principals.length);
   for (let holder = 0; holder < holders.count; holder += 1)
@@ -100,7 +100,9 @@ export function classesByPrincipal(holders: HolderClasses, principals: number): 
   return { start, rows: rows.map((slot) => classes[slot] ?? 0) };
 }
 
-/** For each class its identities, ascending; those who hold nothing are listed under one more. */
+/**
+ * The identities of each class, in ascending order. Identities that hold nothing are listed under one additional class.
+ */
 export function identitiesByClass({ classOf, count }: HolderClasses): RowLists {
   return listRows(
     classOf.map((holder) => (holder < 0 ? count : holder)),

@@ -7,8 +7,8 @@ export interface Identity {
 }
 
 /**
- * A token's groups claim gives identities of `<provider>-group`, which is declared with its provider (docs/credentials.md
- * "Group claims").
+ * A token's groups claim gives identities of the provider `<provider>-group`. It is declared together with its provider
+ * (docs/credentials.md "Group claims").
  */
 export const GROUP_SUFFIX = '-group';
 
@@ -53,7 +53,7 @@ export function formatIdentity(identity: Identity): string {
   return `${identity.provider}:${identity.subject}`;
 }
 
-/** Bytes of the text in UTF-8. */
+/** The number of bytes of the text in UTF-8. */
 export function utf8Length(text: string): number {
   let bytes = 0;
   for (const character of text) {

@@ -7,13 +7,16 @@ export type Instant = number & { readonly [brand]: 'Instant' };
 
 const PATTERN = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,3}))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
 
-/** What RFC 3339 can write in UTC: an offset leads out of the years of four digits at both ends. */
+/**
+ * The first and last instants that RFC 3339 can write in UTC. With an offset, a text could name instants outside the
+ * years of four digits.
+ */
 export const FIRST_INSTANT = Date.parse('0000-01-01T00:00:00.000Z');
 export const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * RFC 3339 with offset, upper-case `T` and `Z`, at most millisecond digits, no leap seconds, in the years 0000 to 9999 of
- * UTC; null for anything else.
+ * Reads RFC 3339 with an offset, upper-case `T` and `Z`, at most millisecond digits, no leap seconds, in the years 0000
+ * to 9999 of UTC. Null for anything else.
  */
 export function parseInstant(text: unknown): Instant | null {
   if (typeof text !== 'string' || text.length > 35) return null;
@@ -38,18 +41,19 @@ export function formatInstant(instant: Instant): string {
   return new Date(instant).toISOString();
 }
 
-/** When something is in force, in milliseconds since 1970: `from <= t < until`, infinite where it is open. */
+/** When something is in force, in milliseconds since 1970: `from <= t < until`. An open end is infinite. */
 export interface Window {
   readonly from: number;
   readonly until: number;
 }
 
-/** Before all time. */
+/** Ends before all time. */
 const NEVER: Window = Object.freeze({ from: -Infinity, until: -Infinity });
 
 /**
- * Nobody can ask before the first instant or after the last one. So what begins at the first has no beginning, and what
- * has ended by then is never in force; at the last one can ask, so what ends or begins there does so.
+ * Nobody can ask before the first instant or after the last one. So a window that begins at the first instant counts as
+ * having no beginning, and one that has ended by then is never in force. At the last instant one can still ask, so a
+ * begin or end there counts.
  */
 export function windowOf(bounds: { readonly notBefore: number | null; readonly expires: number | null }): Window {
   const from = bounds.notBefore ?? -Infinity;

@@ -1,16 +1,16 @@
-// The shape of the trie of namespaces: where each subtree ends, and below which namespaces there is room for paths that have
-// no row. Paths have limits of depth and bytes (docs/meaning.md "Namespaces"), so nothing may fit, or all that fits may be
-// named.
+// The shape of the trie of namespaces: where each subtree ends, and below which namespaces there is room for paths
+// without a row. Paths are limited in depth and bytes (docs/meaning.md "Namespaces"). So there may be no room for any
+// path, or every path that has room may be named.
 import { invariant } from './invariant.js';
 import { canonicalize, NAMESPACE_LIMITS, type NamespacePath, ROOT } from './namespace.js';
 import type { PolicyTables } from './tables.js';
 
 export interface NamespaceTree {
-  /** Rows in path order; the root's is -1. */
+  /** The parent of each row, in path order; -1 for the root. */
   readonly parent: Int32Array;
-  /** The row after the last of the subtree. */
+  /** The row after the last row of the subtree. */
   readonly end: Int32Array;
-  /** 1 where some path without a row has this one as its nearest one above. */
+  /** 1 if this row is the nearest row above some path without a row. */
   readonly hasBelow: Uint8Array;
 }
 
@@ -31,7 +31,7 @@ export function treeOf(tables: PolicyTables): NamespaceTree {
   return { parent, end: subtreeEnds(parent), hasBelow };
 }
 
-/** A subtree is one run of rows, so its end is the largest end among its children's. */
+/** A subtree is one run of rows, so it ends at the largest end among its children. */
 export function subtreeEnds(parent: Int32Array): Int32Array {
   const end = new Int32Array(parent.length);
   for (let row = parent.length - 1; row >= 0; row -= 1) {
@@ -45,10 +45,10 @@ export function subtreeEnds(parent: Int32Array): Int32Array {
 
 /** `[a-z0-9._~-]` */
 const SEGMENT_CHARACTERS = 40;
-/** More children than any policy can name have no need of an exact number. */
+/** With more room than this, more children fit than any policy can name, so they need no exact count. */
 const COUNTED_LENGTH = 5;
 
-/** How many namespaces can stand directly below one of this depth and so many bytes, those of the root being 0. */
+/** How many namespaces fit directly below one with this depth and so many bytes; the root has 0 bytes. */
 export function childrenThatFit(depth: number, bytes: number): number {
   if (depth >= NAMESPACE_LIMITS.segments) return 0;
   const room = NAMESPACE_LIMITS.bytes - bytes - 1;
@@ -60,7 +60,7 @@ export function childrenThatFit(depth: number, bytes: number): number {
   return count - Math.min(room, 2);
 }
 
-/** From the segments up. */
+/** Joins the segments of the row and of all rows above it. */
 export function pathOfRow({ namespaces, segments }: PolicyTables, row: number): NamespacePath {
   let path = '';
   for (let at = row; at > 0; at = namespaces.parent[at] ?? 0)

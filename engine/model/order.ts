@@ -1,7 +1,7 @@
-// The order of texts wherever the project sorts them: by code point, the same on every machine and in every locale.
+// The order of texts, wherever the project sorts them: by code point, the same on every machine and in every locale.
 
 /**
- * By code point. JavaScript's own `<` goes by UTF-16 code unit, which puts characters beyond U+FFFF before U+E000 and
+ * By code point. JavaScript's own `<` compares UTF-16 code units. That puts characters beyond U+FFFF before U+E000 and
  * would disagree with the store (`COLLATE "C"`).
  */
 export function compareTexts(a: string, b: string): number {
@@ -21,13 +21,13 @@ function rank(unit: number): number {
 
 const SURROGATE = /[\ud800-\udfff]/;
 
-/** By code point; without surrogates JavaScript's own order is that, and far quicker. */
+/** Sorted by code point. Without surrogates this is JavaScript's own order, which is far faster. */
 export function sortTexts(texts: Iterable<string>): string[] {
   const sorted = Array.from(texts).sort();
   return sorted.some((text) => SURROGATE.test(text)) ? sorted.sort(compareTexts) : sorted;
 }
 
-/** Works for infinities too, whose difference is not a number. */
+/** Works for infinities too, where a difference would be NaN. */
 export function compareNumbers(a: number, b: number): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

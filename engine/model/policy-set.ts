@@ -1,11 +1,14 @@
-// A whole policy with every reference resolved: what linking gives and compiling takes. Nothing in it dangles.
+// A whole policy with every reference resolved: linking makes it and compiling takes it. Nothing in it dangles.
 import type { LineTable, Range, Span } from './span.js';
 import type { Identity } from './identity.js';
 import type { Instant } from './instant.js';
 import type { NamespacePath } from './namespace.js';
 import type { ScopeName, ScopeSet } from './scope.js';
 
-/** Where something is declared; null in a policy built in memory. Lines and columns are worked out where they are shown. */
+/**
+ * Where something is declared; null in a policy built in memory. Lines and columns are computed only when they are
+ * shown.
+ */
 export interface Place extends Span {
   readonly file: string;
   readonly lines: LineTable;
@@ -34,7 +37,7 @@ export interface PolicyGrant {
   readonly id: string;
   readonly principal: Principal;
   readonly namespace: NamespacePath;
-  /** Never empty: the grant's own scopes, or those of its role where it names none. */
+  /** Never empty: the grant's own scopes, or the scopes of its role if it names none. */
   readonly scopes: ScopeSet;
   readonly inherit: boolean;
   readonly notBefore: Instant | null;
@@ -63,7 +66,7 @@ export interface PolicyTest {
   readonly identities: readonly Identity[];
   readonly credentialScopes: ScopeSet;
   readonly namespaceRestrictions: readonly NamespacePath[] | null;
-  /** Null: must hold in every interval of time (docs/language.md "Tests"). */
+  /** Null if it must hold in every interval of time (docs/language.md "Tests"). */
   readonly at: Instant | null;
   readonly allow: readonly ExpectedAccess[];
   readonly deny: readonly ExpectedAccess[];
@@ -71,28 +74,28 @@ export interface PolicyTest {
   readonly place: Place | null;
 }
 
-/** One human of several identities. */
+/** One human with several identities. */
 export interface PolicyPerson {
   readonly name: string;
-  /** At least one, and none of them another's. */
+  /** At least one identity. No identity belongs to two people. */
   readonly identities: readonly Identity[];
   readonly place: Place | null;
 }
 
-/** Whom a guardrail leaves out. */
+/** Whom a guardrail exempts. */
 export interface Exemption {
   readonly roles: readonly string[];
   readonly identities: readonly Identity[];
 }
 
-/** Whom a guardrail is about: everybody whom one of these names. */
+/** Whom a guardrail is about: everybody named by any of these. */
 export interface Audience extends Exemption {
   readonly providers: readonly string[];
 }
 
 /** Whose rights a guardrail is about. */
 export interface Parties {
-  /** Null is everyone. */
+  /** Null means everyone. */
   readonly to: Audience | null;
   readonly except: Exemption;
 }
@@ -126,14 +129,14 @@ export interface PolicySet {
   readonly name: string;
   readonly providers: readonly PolicyProvider[];
   readonly roles: readonly PolicyRole[];
-  /** What guardrails see as one. An identity that is not named is a person of its own. */
+  /** The identities that guardrails treat as one person. An identity that is not listed is a person of its own. */
   readonly people: readonly PolicyPerson[];
   readonly grants: readonly PolicyGrant[];
   readonly tests: readonly PolicyTest[];
   readonly guardrails: readonly PolicyGuardrail[];
 }
 
-/** What lint asks of a file as such. */
+/** What lint needs to know about a file itself. */
 export interface FileOutline {
   readonly file: string;
   readonly within: NamespacePath | null;

@@ -6,10 +6,12 @@ export interface RowLists {
   readonly rows: Int32Array;
 }
 
-// Here and in what else runs for each row of a large column, loops count: iterators make an object for each step until V8 has
-// compiled the loop, which for most columns is when it is over.
+// Code that runs for each row of a large column uses counting loops, here and elsewhere. Iterators make an object for
+// each step until V8 has compiled the loop, and for most columns the loop is over by then.
 
-/** Rows by key, those of one key in the order of `order` (of their number unless given): a counting sort. */
+/**
+ * Lists rows by key with a counting sort. Rows of one key are in the order of `order`, or of their numbers by default.
+ */
 export function listRows(keys: Int32Array, count: number, order?: Int32Array): RowLists {
   const start = new Int32Array(count + 1);
   for (let row = 0; row < keys.length; row += 1) {
@@ -33,7 +35,7 @@ export function rowsOf(lists: RowLists, key: number): Int32Array {
   return lists.rows.subarray(lists.start[key], lists.start[key + 1]);
 }
 
-/** The rows of all lists together, sorted, with repetitions. */
+/** The rows of all lists together, sorted, repetitions included. */
 export function sortedRows(lists: readonly ArrayLike<number>[]): Int32Array {
   const all = new Int32Array(lists.reduce((count, list) => count + list.length, 0));
   let end = 0;
@@ -50,7 +52,10 @@ export function unionOfRows(lists: readonly ArrayLike<number>[]): Int32Array {
   return all.filter((row, i) => i === 0 || row !== all[i - 1]);
 }
 
-/** Binary search: the first of `count` places for which `isReached` holds. Once it holds, it must hold for all later places. */
+/**
+ * Binary search for the first of `count` places where `isReached` holds. Once it holds, it must hold for all later
+ * places.
+ */
 export function firstFrom(count: number, isReached: (place: number) => boolean): number {
   let low = 0;
   let high = count;

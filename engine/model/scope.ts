@@ -42,7 +42,7 @@ export function scopeBit(name: ScopeName): ScopeSet {
   return BITS.get(name) ?? NO_SCOPES;
 }
 
-/** Of length and first letter: no two scopes share a key. */
+/** A key made from the length and the first letter. No two scopes share one. */
 function keyOf(text: string): number {
   return (text.length << 2) | ((text.charCodeAt(0) >> 1) & 3);
 }
@@ -51,7 +51,10 @@ const BY_KEY: (ScopeName | undefined)[] = [];
 for (const name of SCOPES) BY_KEY[keyOf(name)] = name;
 const BIT_BY_KEY = BY_KEY.map((name) => (name === undefined ? NO_SCOPES : scopeBit(name)));
 
-/** The set of the scope that the text names, empty if it names none: by one comparison, as this runs for every decision. */
+/**
+ * The set of the scope that the text names; empty if it names none. It takes a single comparison, because this runs for
+ * every decision.
+ */
 export function scopeBitOf(text: string): ScopeSet {
   const key = keyOf(text);
   return BY_KEY[key] === text ? (BIT_BY_KEY[key] ?? NO_SCOPES) : NO_SCOPES;
@@ -71,7 +74,9 @@ export function scopeSetOf(names: Iterable<ScopeName>): ScopeSet {
   return set as ScopeSet;
 }
 
-/** Names in the order of code points, as all lists that are sets are shown; the bits are in that of `SCOPES`. */
+/**
+ * The names in the order of code points, as all lists of this kind are shown. The bits are in the order of `SCOPES`.
+ */
 export function scopeNames(set: number): readonly ScopeName[] {
   return BY_CODE_POINT.filter((name) => (set & scopeBit(name)) !== 0);
 }
@@ -98,7 +103,7 @@ export function parseScopePattern(text: string): ScopeSet | null {
   return matches.length === 0 ? null : scopeSetOf(matches);
 }
 
-/** The fewest patterns that mean this set: what `parseScopePattern` reads, as an author would write them. */
+/** The fewest patterns that mean this set, in the form that an author would write and `parseScopePattern` reads. */
 export function scopePatterns(set: ScopeSet): readonly string[] {
   const isWhole = (pattern: string): boolean => {
     const all = parseScopePattern(pattern) ?? NO_SCOPES;
