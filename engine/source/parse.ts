@@ -2,11 +2,22 @@
 // the syntax; everything it would take that policy files must not have (directives, tags, anchors, aliases, merge keys,
 // keys that are not strings, duplicate keys, several documents) is refused here, and what it only warns of is an error.
 import { groupDigits } from '../diagnostics/fault-words.js';
-import { Composer, isMap, isScalar, isSeq, Lexer, Parser, type CST, type ParsedNode } from 'yaml';
+import { Composer, isMap, isScalar, isSeq, Lexer, Parser } from 'yaml';
+import type { CST, Document, Pair, ParsedNode } from 'yaml';
 import type { EngineLimits } from '../limits.js';
 import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import type { Span } from '../model/span.js';
 import { makeMapping } from './mapping.js';
+import {
+  BEFORE_PLAIN,
+  beginsText,
+  completeParts,
+  dropBlanks,
+  dropEntries,
+  openCollections,
+  openLists,
+  visitTokens,
+} from './parse-tokens.js';
 import { explainSyntax } from './syntax-faults.js';
 import type { Enclosure } from './syntax-scene.js';
 import { escapedTextFault } from './text.js';
@@ -29,36 +40,149 @@ export type ParsedYaml =
   /** `fault` is for the caller to report; null if a limit was met, which has been reported. */
   | { readonly kind: 'broken'; readonly fault: SourceFault | null };
 
-export function parseYaml(source: YamlSource): ParsedYaml {
-  const tokens = readTokens(source);
-  if ('kind' in tokens) return tokens;
-  const second = tokens.filter((token) => token.type === 'document')[1];
-  if (second !== undefined) {
-    const start = (second.start[0] ?? second).offset;
-    const [message, help] = ['a second document begins here', 'put it in a file of its own'];
-    return broken(source, { code: 'YAML_DOCUMENTS', start, end: start + 3, message, help });
+/** A text that is being read. */
+interface Reading extends YamlSource {
+  readonly parser: Parser;
+  /** What the parser has given: documents, and what stands outside of them. */
+  readonly tokens: CST.Token[];
+  /** What has been read of a list or mapping and taken out of its token. */
+  readonly taken: Map<CST.Token | undefined, Taken>;
+  /** Faults of what could be read, reported if everything can. */
+  readonly faults: SourceFault[];
+  /** Tags and the like that have been reported. */
+  refused: number;
+}
+
+interface Taken {
+  readonly items: Node[];
+  readonly entries: (Entry | null)[];
+}
+
+/** Marks of the package's lexer that are read until complete tokens are let go: more than a piece of a file has. */
+const WINDOW = 1 << 16;
+
+/** Tokens that may stand beside each other without a text. */
+const BESIDE = 1_000;
+
+/** Tags and the like that are reported one by one. */
+const REFUSED = 100_000;
+
+export function parseYaml(source: YamlSource, window = WINDOW): ParsedYaml {
+  const reading: Reading = { ...source, parser: new Parser(), tokens: [], taken: new Map(), faults: [], refused: 0 };
+  const { parser, tokens } = reading;
+  const limitMet = makeLimits(reading);
+  let count = 0;
+  for (const lexeme of new Lexer().lex(source.text)) {
+    tokens.push(...parser.next(lexeme));
+    count += 1;
+    const stopped = limitMet(lexeme) ?? (count % window === 0 ? letGo(reading) : null);
+    if (stopped !== null) return stopped;
   }
-  const [document] = new Composer({
-    version: '1.2',
-    schema: 'failsafe',
-    uniqueKeys: false,
-    logLevel: 'silent',
-  }).compose(tokens.filter((token) => token.type !== 'directive'));
-  const faults = [...(document?.errors ?? []), ...(document?.warnings ?? [])];
-  const first = faults.filter(({ code }) => !REFUSED_ELSEWHERE.has(code)).sort((a, b) => a.pos[0] - b.pos[0])[0];
-  for (const token of partsOf(tokens)) {
-    // What stands behind a fault may be taken for something that it is not.
-    if (first === undefined || token.offset < first.pos[0]) refuseToken(source, token);
-  }
-  if (first !== undefined) return broken(source, explainSyntax(source.text, first, enclosuresOf(partsOf(tokens))));
+  tokens.push(...parser.end());
+  const document = compose(tokens);
+  const stopped = judge(reading, [document], tokens);
+  if (stopped !== null) return stopped;
   const contents = document?.contents ?? null;
-  return contents === null ? { kind: 'empty' } : { kind: 'tree', node: convert(source, contents, null) };
+  if (contents === null) return { kind: 'empty' };
+  const node = convert(reading, contents, null);
+  reading.faults.forEach(source.report);
+  return { kind: 'tree', node };
 }
 
 type Broken = ParsedYaml & { readonly kind: 'broken' };
 
 function broken(source: YamlSource, fault: SourceFault): Broken {
   return { kind: 'broken', fault: inFile(source, fault) };
+}
+
+/** To be asked after each lexeme, so that no memory is taken for what lies beyond a limit. */
+function makeLimits(reading: Reading): (lexeme: string) => Broken | null {
+  const { parser, limits, budget } = reading;
+  let texts = 0;
+  let isPlain = false;
+  return (lexeme) => {
+    if (openCollections(parser) > limits.depth) {
+      const start = Math.max(0, parser.offset - lexeme.length);
+      const message = `more than ${groupDigits(limits.depth)} lists and mappings inside each other`;
+      const help = 'nest less; perhaps a bracket is open by mistake';
+      return broken(reading, { code: 'LIMIT_DEPTH', start, end: parser.offset, message, help });
+    }
+    const isText = !isPlain && beginsText(lexeme);
+    isPlain = lexeme === BEFORE_PLAIN;
+    if (!isText) return null;
+    texts += 1;
+    if (texts > limits.pieceTexts) return tooMany(reading, limits.pieceTexts, 'texts in one list or mapping');
+    return takeNode(budget) ? null : tooMany(reading, limits.nodes, 'texts in one file');
+  };
+}
+
+function tooMany(reading: Reading, limit: number, what: string): Broken {
+  const { offset: start } = reading.parser;
+  const message = `more than ${groupDigits(limit)} ${what}`;
+  reading.report(inFile(reading, { code: 'LIMIT_NODES', start, end: start + 1, message, help: 'split the file' }));
+  return { kind: 'broken', fault: null };
+}
+
+/** Reads what is complete, and lets its tokens go. */
+function letGo(reading: Reading): Broken | null {
+  const { parser, tokens, taken } = reading;
+  const long = [tokens, ...openLists(parser)].filter(({ length }) => length > BESIDE);
+  long.forEach(dropBlanks);
+  if (long.some(({ length }) => length > BESIDE)) {
+    // Most likely a fault is among them.
+    tokens.push(...parser.end());
+    return judge(reading, [compose(tokens)], tokens) ?? tooMany(reading, BESIDE, 'marks without a text between them');
+  }
+  const parts = completeParts(parser).map((part) => ({ ...part, composed: compose(part.document) }));
+  const composed = parts.map((part) => part.composed);
+  const entries = parts.map((part) => part.entries);
+  const stopped = judge(reading, composed, entries);
+  if (stopped !== null) return stopped;
+  if (reading.refused > REFUSED) return tooMany(reading, REFUSED, 'tags, anchors and aliases in one list or mapping');
+  for (const part of parts) {
+    const into = taken.get(part.open) ?? { items: [], entries: [] };
+    taken.set(part.open, into);
+    const contents = part.composed?.contents;
+    if (isSeq(contents)) for (const item of contents.items.slice(0, -1)) into.items.push(convert(reading, item, null));
+    if (isMap(contents)) for (const pair of contents.items.slice(0, -1)) into.entries.push(convertPair(reading, pair));
+    dropEntries(part);
+  }
+  return null;
+}
+
+function compose(tokens: readonly CST.Token[]): Document.Parsed | undefined {
+  const [document] = new Composer({
+    version: '1.2',
+    schema: 'failsafe',
+    uniqueKeys: false,
+    logLevel: 'silent',
+    keepSourceTokens: true,
+  }).compose(tokens.filter((token) => token.type !== 'directive'));
+  return document;
+}
+
+/** Reports what is refused in these tokens. Broken if there is a fault in what was composed of them. */
+function judge(
+  reading: Reading,
+  documents: readonly (Document.Parsed | undefined)[],
+  tokens: readonly CST.Token[],
+): Broken | null {
+  const held = [...reading.tokens, ...reading.parser.stack];
+  const second = held.filter((token) => token.type === 'document')[1];
+  if (second !== undefined) {
+    const start = (second.start[0] ?? second).offset;
+    const [message, help] = ['a second document begins here', 'put it in a file of its own'];
+    return broken(reading, { code: 'YAML_DOCUMENTS', start, end: start + 3, message, help });
+  }
+  const [first] = documents
+    .flatMap((document) => [...(document?.errors ?? []), ...(document?.warnings ?? [])])
+    .filter(({ code }) => !REFUSED_ELSEWHERE.has(code))
+    .sort((a, b) => a.pos[0] - b.pos[0]);
+  visitTokens(first === undefined ? tokens : held, (token) => {
+    // What stands behind a fault may be taken for something that it is not.
+    if (first === undefined || token.offset < first.pos[0]) refuseToken(reading, token);
+  });
+  return first === undefined ? null : broken(reading, explainSyntax(reading.text, first, enclosuresOf(held)));
 }
 
 /** Codes of the package for what `refuseToken` has reported by then. */
@@ -73,70 +197,17 @@ const REFUSED_ELSEWHERE: ReadonlySet<string> = new Set([
   'TAG_RESOLVE_FAILED',
 ]);
 
-/** Broken if a limit was met, before the memory for what lies beyond it is taken. */
-function readTokens(source: YamlSource): readonly CST.Token[] | Broken {
-  const { text, limits, budget } = source;
-  const parser = new Parser();
-  const tokens: CST.Token[] = [];
-  let texts = 0;
-  for (const lexeme of new Lexer().lex(text)) {
-    tokens.push(...parser.next(lexeme));
-    if (openCollections(parser) > limits.depth) {
-      const start = Math.max(0, parser.offset - lexeme.length);
-      const message = `more than ${groupDigits(limits.depth)} lists and mappings inside each other`;
-      const help = 'nest less; perhaps a bracket is open by mistake';
-      return broken(source, { code: 'LIMIT_DEPTH', start, end: parser.offset, message, help });
-    }
-    if (!beginsText(lexeme)) continue;
-    texts += 1;
-    const limit = texts > limits.pieceTexts ? limits.pieceTexts : takeNode(budget) ? null : limits.nodes;
-    if (limit !== null) {
-      const message = `more than ${groupDigits(limit)} texts in one ${limit === limits.nodes ? 'file' : 'list or mapping'}`;
-      const { offset: start } = parser;
-      source.report(inFile(source, { code: 'LIMIT_NODES', start, end: start + 1, message, help: 'split the file' }));
-      return { kind: 'broken', fault: null };
-    }
-  }
-  tokens.push(...parser.end());
-  return tokens;
-}
-
-function openCollections(parser: Parser): number {
-  const { stack } = parser;
-  // Below is the document, above may be a text.
-  const top = stack.at(-1);
-  return stack.length - 1 - (top !== undefined && 'items' in top ? 0 : 1);
-}
-
-/** A quote, or the unit separator that the package's lexer gives before each text without quotes. */
-function beginsText(lexeme: string): boolean {
-  const code = lexeme.charCodeAt(0);
-  return code === 0x1f || code === 0x22 || code === 0x27;
-}
-
-/** All tokens, the outer before the inner. */
-function* partsOf(tokens: readonly CST.Token[]): Generator<CST.Token> {
-  const open: (CST.Token | null | undefined)[] = [...tokens].reverse();
-  while (open.length > 0) {
-    const token = open.pop() ?? null;
-    if (token === null) continue;
-    yield token;
-    if ('start' in token) open.push(...(Array.isArray(token.start) ? token.start : []));
-    if ('props' in token) open.push(...token.props);
-    if ('items' in token)
-      for (const { start, key, sep, value } of token.items) open.push(...start, key, ...(sep ?? []), value);
-    if (token.type === 'document') open.push(token.value);
-  }
-}
-
 /** Reports a directive, tag, anchor or alias. */
-function refuseToken(source: YamlSource, token: CST.Token): void {
+function refuseToken(reading: Reading, token: CST.Token): void {
   const refusal = REFUSALS.get(token.type);
   if (refusal === undefined || !('source' in token)) return;
+  reading.refused += 1;
   const [code, what, helpFor] = refusal;
   const written = token.source.trimEnd();
   const at = { start: token.offset, end: token.offset + written.length };
-  source.report(inFile(source, { code, ...at, message: `policy files have no YAML ${what}`, help: helpFor(written) }));
+  reading.report(
+    inFile(reading, { code, ...at, message: `policy files have no YAML ${what}`, help: helpFor(written) }),
+  );
 }
 
 type Refusal = readonly [code: DiagnosticCode, what: string, helpFor: (written: string) => string];
@@ -157,9 +228,9 @@ const REFUSALS: ReadonlyMap<string, Refusal> = new Map<string, Refusal>([
   ],
 ]);
 
-function enclosuresOf(tokens: Iterable<CST.Token>): readonly Enclosure[] {
+function enclosuresOf(tokens: readonly CST.Token[]): readonly Enclosure[] {
   const enclosures: Enclosure[] = [];
-  for (const token of tokens) {
+  visitTokens(tokens, (token) => {
     if (token.type === 'flow-collection') {
       const mark = token.start.source;
       const close = token.end.find(({ source }) => source === (mark === '[' ? ']' : '}'));
@@ -170,13 +241,14 @@ function enclosuresOf(tokens: Iterable<CST.Token>): readonly Enclosure[] {
       const isClosed = source.length > 1 && source.endsWith(mark);
       enclosures.push({ start: offset, end: isClosed ? offset + source.length : null, mark });
     }
-  }
+  });
   return enclosures;
 }
 
 /** `key` is that of the entry whose value this is: a missing value is cited by its key. */
-function convert(source: YamlSource, node: ParsedNode, key: TextNode | null): Node {
-  const [start, end] = [node.range[0] + source.offset, node.range[1] + source.offset];
+function convert(reading: Reading, node: ParsedNode, key: TextNode | null): Node {
+  const [start, end] = [node.range[0] + reading.offset, node.range[1] + reading.offset];
+  const report = (fault: SourceFault): unknown => reading.faults.push(fault);
   if (isScalar(node)) {
     const plain = node.type === 'PLAIN';
     const text = String(node.value);
@@ -184,36 +256,38 @@ function convert(source: YamlSource, node: ParsedNode, key: TextNode | null): No
     if (node.type === 'QUOTE_DOUBLE') {
       const fault = escapedTextFault(text);
       if (fault !== null) {
-        source.report({ ...fault, start, end });
+        report({ ...fault, start, end });
         return { kind: 'refused', start, end };
       }
     }
     return { kind: 'text', plain, text, start, end };
   }
   if (isSeq(node)) {
-    const items = node.items.map((item) => convert(source, item, null));
+    const rest = node.items.map((item) => convert(reading, item, null));
+    const items = [...(reading.taken.get(node.srcToken)?.items ?? []), ...rest];
     return { kind: 'list', items, start, end: node.flow === true ? end : (items.at(-1)?.end ?? end) };
   }
   if (isMap(node)) {
-    const entries = node.items.map((pair) => convertPair(source, pair.key, pair.value));
+    const rest = node.items.map((pair) => convertPair(reading, pair));
+    const entries = [...(reading.taken.get(node.srcToken)?.entries ?? []), ...rest];
     const last = entries.at(-1)?.value.end ?? end;
-    return makeMapping(entries, { start, end: node.flow === true ? end : last }, source.report);
+    return makeMapping(entries, { start, end: node.flow === true ? end : last }, report);
   }
   return { kind: 'refused', start, end };
 }
 
-function convertPair(source: YamlSource, keyNode: ParsedNode, valueNode: ParsedNode | null): Entry | null {
-  const key = convert(source, keyNode, null);
+function convertPair(reading: Reading, pair: Pair<ParsedNode, ParsedNode | null>): Entry | null {
+  const key = convert(reading, pair.key, null);
   if (key.kind !== 'text') {
     if (key.kind !== 'refused') {
       const message = `a key must be text, and this is a ${key.kind}`;
       const help = 'write text and a colon';
-      source.report({ code: 'YAML_KEY_NOT_TEXT', start: key.start, end: key.end, message, help });
+      reading.faults.push({ code: 'YAML_KEY_NOT_TEXT', start: key.start, end: key.end, message, help });
     }
     return null;
   }
   const absent: TextNode = { kind: 'text', plain: true, text: '', start: key.start, end: key.end };
-  return { key, value: valueNode === null ? absent : convert(source, valueNode, key) };
+  return { key, value: pair.value === null ? absent : convert(reading, pair.value, key) };
 }
 
 function inFile({ offset }: YamlSource, fault: SourceFault): SourceFault {

@@ -60,12 +60,28 @@ function cut({ whole: { text }, keys }: DamagedText): readonly Part[] {
   const known = new RegExp(`^(?:${keys.join('|')})(?![\\w-])`);
   // A byte order mark is not part of the first line.
   const begin = text.startsWith('\uFEFF') ? 1 : 0;
-  const starts = Array.from(linesOf(text, { start: begin, end: text.length })).flatMap(({ start, end }) => {
-    const head = text.slice(start, Math.min(end, start + 80));
+  const parts: Part[] = [];
+  let part = { start: begin, isKnown: false };
+  const end = (at: number): void => {
+    const whole = { ...part, end: at };
+    const before = parts.at(-1);
+    // One of many documents says as much.
+    if (at > begin && !(isMarker(text, whole) && before !== undefined && isMarker(text, before))) parts.push(whole);
+  };
+  for (const line of linesOf(text, { start: begin, end: text.length })) {
+    const head = text.slice(line.start, Math.min(line.end, line.start + 80));
     const isKnown = known.test(head);
-    return isKnown || start === begin || ANY_KEY.test(head) ? [{ start, isKnown }] : [];
-  });
-  return starts.map((part, index) => ({ ...part, end: starts[index + 1]?.start ?? text.length }));
+    if (!isKnown && line.start > begin && !ANY_KEY.test(head)) continue;
+    end(line.start);
+    part = { start: line.start, isKnown };
+  }
+  end(text.length);
+  return parts;
+}
+
+/** The beginning or end of a document alone, which is no entry. */
+function isMarker(text: string, { start, end }: Span): boolean {
+  return end - start <= 4 && /^(?:---|\.\.\.)\n?$/.test(text.slice(start, end));
 }
 
 /** Null stands for entries that are lost. */

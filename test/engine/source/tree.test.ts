@@ -12,9 +12,10 @@ import { testRuns } from '../../support/test-runs.js';
 const limits = ENGINE_LIMITS;
 
 /** What the whole parser makes of a text: its tree, or null if it refuses or finds nothing. */
-function wholly(text: string): Node | null {
+function wholly(text: string, window?: number): Node | null {
   const faults: SourceFault[] = [];
-  const parsed = parseYaml({ text, offset: 0, limits, budget: { left: 1e6 }, report: (fault) => faults.push(fault) });
+  const source = { text, offset: 0, limits, budget: { left: 1e6 }, report: (fault: SourceFault) => faults.push(fault) };
+  const parsed = parseYaml(source, window);
   return parsed.kind === 'tree' && faults.length === 0 ? parsed.node : null;
 }
 
@@ -126,6 +127,22 @@ describe('the quick reader', () => {
   });
 });
 
+describe('the whole parser', () => {
+  it('reads the same however early it lets go of what is complete', () => {
+    let accepted = 0;
+    const text = fc.array(fc.constantFrom(...SOUP), { minLength: 1, maxLength: 30 }).map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(text, fc.integer({ min: 1, max: 12 }), (source, window) => {
+        const whole = wholly(source);
+        if (whole !== null) accepted += 1;
+        expect(wholly(source, window)).toEqual(whole);
+      }),
+      testRuns(2_000),
+    );
+    expect(accepted).toBeGreaterThan(20);
+  });
+});
+
 describe('a file read in pieces', () => {
   const item = fc.constantFrom(
     '- id: a\n  role: b\n',
@@ -174,6 +191,7 @@ describe('a file read in pieces', () => {
         const whole = wholly(text);
         if (whole !== null) accepted += 1;
         expect(inPieces(text, pieceLength)).toEqual(whole);
+        expect(wholly(text, pieceLength)).toEqual(whole);
       }),
       testRuns(500),
     );

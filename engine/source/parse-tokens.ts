@@ -1,0 +1,114 @@
+// What of the `yaml` package's tokens can be let go while a text is still read. The package keeps some hundred bytes for
+// every mark, to the end. What is complete in the lists and mappings that are open can be composed and taken out before:
+// then a legal text of any size takes little memory, and reading ends soon behind the first fault of a broken one.
+import { Parser, type CST } from 'yaml';
+
+type Collection = Extract<CST.Token, { readonly items: unknown }>;
+
+/** The first entries of a list or mapping that is open. */
+export interface CompletePart {
+  readonly open: Collection;
+  readonly entries: Collection;
+  /** A document of these entries and one more, since faults between two entries are found at the second. */
+  readonly document: readonly CST.Token[];
+}
+
+export function completeParts({ stack, offset }: Parser): readonly CompletePart[] {
+  return stack.flatMap((open) => {
+    if (!('items' in open)) return [];
+    // The last entry is being read, and comments may still be added to the one before.
+    const one = open.items.findLastIndex((item, i) => i < open.items.length - 1 && !isBlankItem(item));
+    if (one < 1) return [];
+    const closer = new Parser();
+    closer.stack.push({ type: 'document', offset: open.offset, start: [] }, firstOf(open, one + 1, offset));
+    return [{ open, entries: firstOf(open, one, offset), document: [...closer.end()] }];
+  });
+}
+
+/** The collection as if it had ended behind its first entries. */
+function firstOf(open: Collection, count: number, offset: number): Collection {
+  switch (open.type) {
+    case 'block-map':
+      return { ...open, items: open.items.slice(0, count) };
+    case 'block-seq':
+      return { ...open, items: open.items.slice(0, count) };
+    case 'flow-collection': {
+      const isList = open.start.source === '[';
+      const end = { type: isList ? 'flow-seq-end' : 'flow-map-end', source: isList ? ']' : '}' } as const;
+      return { ...open, items: open.items.slice(0, count), end: [{ ...end, offset, indent: open.indent }] };
+    }
+  }
+}
+
+export function dropEntries({ open, entries }: CompletePart): void {
+  open.items.splice(0, entries.items.length);
+  if (open.type !== 'flow-collection') return;
+  // Nothing stands before the comma now.
+  const start = open.items[0]?.start ?? [];
+  const comma = start.findIndex(({ type }) => type === 'comma');
+  if (comma >= 0) start.splice(comma, 1);
+}
+
+/** Tokens that stand beside the one that is read. A legal text has few of them without blank lines and comments. */
+export function openLists({ stack }: Parser): readonly CST.Token[][] {
+  return stack.flatMap((token) => {
+    const last = 'items' in token ? token.items.at(-1) : undefined;
+    return [
+      ...(token.type === 'document' ? [token.start] : []),
+      ...('props' in token ? [token.props] : []),
+      ...(last === undefined ? [] : [last.start, last.sep ?? []]),
+      ...('end' in token ? [token.end ?? []] : []),
+    ];
+  });
+}
+
+/** Blanks separate what stands next to them, and the last indent what follows. */
+const NEAR = 3;
+
+/** Takes out what says nothing in long runs of blank lines and comments. */
+export function dropBlanks(tokens: CST.Token[]): void {
+  const isNear = (i: number): boolean => {
+    for (let near = i - NEAR; near <= i + NEAR; near += 1) if (!isBlank(tokens[near])) return true;
+    return false;
+  };
+  const kept = tokens.filter((_, i) => isNear(i));
+  if (kept.length < tokens.length) tokens.splice(0, tokens.length, ...kept);
+}
+
+function isBlank(token: CST.Token | undefined): boolean {
+  return token?.type === 'newline' || token?.type === 'space' || token?.type === 'comment';
+}
+
+function isBlankItem({ start, key, sep, value }: CST.CollectionItem): boolean {
+  return (key ?? sep ?? value) === undefined && start.every(isBlank);
+}
+
+/** How many lists and mappings are open. */
+export function openCollections({ stack }: Parser): number {
+  // Below is the document, above may be a text.
+  const top = stack.at(-1);
+  return stack.length - 1 - (top !== undefined && 'items' in top ? 0 : 1);
+}
+
+/** The unit separator, which the package's lexer gives before each text without quotes. */
+export const BEFORE_PLAIN = '\u001f';
+
+/** Whether a lexeme is or announces a text, or what is refused in place of one: a tag, an anchor, an alias. */
+export function beginsText(lexeme: string): boolean {
+  return lexeme !== '' && `${BEFORE_PLAIN}"'!&*`.includes(lexeme.charAt(0));
+}
+
+/** Visits all tokens: the outer before the inner, and otherwise in the order of the text. */
+export function visitTokens(tokens: Iterable<CST.Token | null | undefined>, visit: (token: CST.Token) => void): void {
+  for (const token of tokens) {
+    if (token === null || token === undefined) continue;
+    visit(token);
+    if (token.type === 'document') visitTokens([...token.start, token.value], visit);
+    if ('props' in token) visitTokens(token.props, visit);
+    if ('items' in token)
+      for (const { start, key, sep, value } of token.items) {
+        visitTokens(start, visit);
+        visitTokens([key, ...(sep ?? []), value], visit);
+      }
+  }
+}
