@@ -1,9 +1,11 @@
-// Canonical JSON (RFC 8785): one text for one JSON value, however it was written. Fingerprints of bodies and queries are made of it.
-// The engine's `snapshotJson` writes the same of what it takes; it takes less, so that every language reads a snapshot alike.
+// Canonical JSON (RFC 8785): one text for one JSON value, however it was written. Fingerprints of bodies and queries
+// are made from it. The engine's `snapshotJson` writes the same text, but accepts fewer values, so that every language
+// reads a snapshot in the same way.
 
 /**
- * Numbers as ECMAScript prints them, keys in the order of their UTF-16 code units, no white space. Throws a `TypeError` for what
- * JSON cannot say: undefined, functions, NaN, infinities, big integers, lone surrogates, holes, and objects that are not plain.
+ * Numbers as ECMAScript prints them, keys in the order of their UTF-16 code units, no white space. Throws a `TypeError`
+ * for values that JSON does not have: undefined, functions, NaN, infinities, big integers, lone surrogates, holes, and
+ * objects that are not plain.
  */
 export function canonicalJson(value: unknown): string {
   if (typeof value === 'string') return stringText(value);
@@ -13,7 +15,7 @@ export function canonicalJson(value: unknown): string {
   return isList(value) ? listText(value) : objectText(value);
 }
 
-/** Strings are escaped by RFC 8785 as `JSON.stringify` escapes them. */
+/** RFC 8785 escapes strings exactly as `JSON.stringify` does. */
 function stringText(text: string): string {
   if (!text.isWellFormed()) throw new TypeError('a JSON string has no lone surrogates');
   return JSON.stringify(text);
@@ -30,7 +32,7 @@ function isList(value: object): value is readonly unknown[] {
 
 function listText(list: readonly unknown[]): string {
   let text = '';
-  // A hole is read as undefined, which is refused.
+  // A hole reads as undefined, which is refused.
   for (const item of list) text += `${text === '' ? '' : ','}${canonicalJson(item)}`;
   return `[${text}]`;
 }

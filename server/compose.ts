@@ -1,5 +1,5 @@
-// The composition root of the gateway, in two steps: services (services.ts), then any number of listeners on them, each with its
-// routes and its guard. Whoever starts a gateway, or a part of one, comes in here.
+// The composition root of the gateway, in two steps: services (services.ts), then any number of listeners on them, each
+// with its routes and its guard. Everything that starts a gateway, or a part of one, uses this file.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Address } from './config/index.js';
 import { makeApp } from './http/app.js';
@@ -23,18 +23,18 @@ export { type GatewayMode, type GatewayServices, makeServices, type ServicesOpti
 export interface ListenerOptions<Where extends At> {
   readonly routes: readonly Route[];
   readonly guard: HostGuard;
-  /** Whether everybody who reaches it may see what runs here; not unless given. */
+  /** Whether everybody who reaches the listener may see what runs here. Defaults to no. */
   readonly showsStatus?: true;
-  /** Origins of web pages that may send requests; none unless given. */
+  /** Origins of web pages that may send requests. Defaults to none. */
   readonly origins?: readonly string[] | null;
-  /** What was bound is this listener's from now on. */
+  /** The bound address. It belongs to this listener from now on. */
   readonly at: Bound<Where>;
 }
 
 export interface Listener<Where extends At = At> {
   readonly at: Where;
   readonly url: string;
-  /** Refuses what comes, ends what is in flight for so many milliseconds, then closes; safe to call twice. */
+  /** Refuses new requests, lets those in flight end for `patience` milliseconds, then closes. Safe to call twice. */
   readonly close: (patience?: number) => Promise<void>;
 }
 
@@ -62,9 +62,9 @@ export function listen<Where extends At>(
 export interface GatewayOptions extends ServicesOptions {
   /** An address to take, or one that was taken before. */
   readonly listen: Address | Bound<TcpAt>;
-  /** Where admins come in, taken before; nowhere unless given. */
+  /** The addresses for admins, already taken. Defaults to none. */
   readonly admin?: AdminDoors;
-  /** Origins of web pages that may use the API; none unless given. */
+  /** Origins of web pages that may use the API. Defaults to none. */
   readonly origins?: readonly string[] | null;
 }
 
@@ -81,23 +81,26 @@ export interface Gateway {
   readonly activator: Activator;
   readonly activations: Watch | null;
   readonly revocations: Watch | null;
-  /** Rejects when it cannot go on. */
+  /** Rejects when the gateway cannot go on. */
   readonly failed: Promise<never>;
-  /** What its workers look at; null where it has none. */
+  /** What the workers watch; null if there are no workers. */
   readonly workers: Watch | null;
-  /** Refuses what comes, ends what is in flight, then closes; safe to call twice. */
+  /** Refuses new requests, lets those in flight end, then closes. Safe to call twice. */
   readonly close: (ending?: Ending) => Promise<void>;
 }
 
 /** How a gateway ends, in milliseconds. */
 export interface Ending {
-  /** It is not ready any more, and still answers: as long as it takes until nobody sends it requests. */
+  /** How long the gateway says that it is not ready but still answers, until nobody sends it requests any more. */
   readonly notice: number | null;
-  /** Then what is in flight may end for so long. */
+  /** How long requests in flight may then take to end. */
   readonly deadline: number;
 }
 
-/** Both steps, with one listener for the API. Rejects where the address cannot be taken, or in local mode is reached from other machines. */
+/**
+ * Both steps, with one listener for the API. Rejects if the address cannot be taken, or if in local mode other machines
+ * can reach it.
+ */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const bound = 'serve' in options.listen ? options.listen : await bindTcp(options.listen);
   const isLocal = options.mode.kind === 'local';
@@ -112,7 +115,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const close = async ({ notice, deadline }: Partial<Ending> = {}): Promise<void> => {
       bound.leave();
       if (typeof notice === 'number') await sleep(notice);
-      // Watchers see the gateway end.
+      // Closed before the admin listeners, so that watchers see the gateway end.
       await listener.close(deadline);
       await Promise.all(admins.map((one) => one.close(deadline)));
       await services.close();
@@ -127,7 +130,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-/** The Unix socket is for the gateway's own user; on loopback everybody may see what runs here, and web pages reach nothing. */
+/**
+ * The Unix socket is for the gateway's own user. On loopback everybody may see what runs here, and web pages reach
+ * nothing.
+ */
 export function listenToAdmins(services: GatewayServices, { tcp, socket }: AdminDoors): readonly Listener[] {
   const { adminRoutes: routes, socketAdmins } = services;
   const listeners: Listener[] = [];

@@ -1,7 +1,7 @@
-// Values that JSON has no form of its own for: counts that a double would round, and ends of time that may be open.
+// Values for which JSON has no form of its own: counts that a double would round, and ends of time that may be open.
 import { formatInstant, type Instant } from '../engine/index.js';
 
-/** A number where JSON readers keep it exact, its decimal digits as a text beyond 2^53 - 1. */
+/** A number if JSON readers keep it exact. Beyond 2^53 - 1, its decimal digits as a string. */
 export type Exact = number | string;
 
 export function exactJson(number: bigint): Exact {

@@ -1,5 +1,5 @@
-// Places in a JSON text, for messages: where it stops being JSON, which key stands twice, and the pointer to an offset.
-// `server/json.ts` reads the values; this only ever runs on a text that is refused.
+// Places in a JSON text, for messages: where it stops being JSON, which key occurs twice, and the pointer to an offset.
+// `server/json.ts` reads the values. This only runs on a text that is refused.
 import { HTTP_LIMITS } from './limits/http.js';
 
 const QUOTE = 0x22;
@@ -11,7 +11,7 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_LIST = 0x5d;
 const CLOSE_OBJECT = 0x7d;
 
-/** A pointer (RFC 6901) one step longer, with the key escaped and cut. */
+/** The pointer (RFC 6901) one step longer, with the key escaped and shortened. */
 export function pointerTo(parent: string, key: string | number): string {
   if (typeof key === 'number') return `${parent}/${String(key)}`;
   const cut = key.length > HTTP_LIMITS.pointerKeyCharacters ? key.slice(0, HTTP_LIMITS.pointerKeyCharacters) : key;
@@ -28,7 +28,7 @@ export function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Index behind the number or word that begins at `start`. */
+/** The index after the number or word that begins at `start`. */
 export function endOfToken(text: string, start: number): number {
   let at = start;
   while (at < text.length && isTokenPart(text.charCodeAt(at))) at += 1;
@@ -54,7 +54,7 @@ interface Frame {
   at: string | number;
 }
 
-/** Pointer to the first repeated key of text that is known to be JSON and to hold one. */
+/** The pointer to the first repeated key, in a text that is known to be JSON and to have one. */
 export function findDuplicate(text: string): string {
   return walk(text, (frame, key) => {
     if (key === null) return false;
@@ -64,12 +64,12 @@ export function findDuplicate(text: string): string {
   });
 }
 
-/** Pointer to the value at an offset of text that is known to be JSON. */
+/** The pointer to the value at an offset, in a text that is known to be JSON. */
 export function placeAt(text: string, offset: number): string {
   return walk(text, (_, __, at) => at >= offset);
 }
 
-/** Asked of each place that the walk comes to; a key is given when its colon is read. */
+/** Called for each place on the walk. `key` is given when its colon is read. */
 type IsWanted = (frame: Frame, key: string | null, at: number) => boolean;
 
 function walk(text: string, isWanted: IsWanted): string {
@@ -97,7 +97,7 @@ function walk(text: string, isWanted: IsWanted): string {
   return '';
 }
 
-/** What is wrong first in a text that is not JSON, and where; quotes nothing of the text. */
+/** The first thing that is wrong in a text that is not JSON, and where. Quotes nothing of the text. */
 export function firstError(text: string, whole: 'document' | 'line'): string {
   const { at, expected } = new Reader(text).read();
   if (text.trim() === '') return 'it is empty';
@@ -115,7 +115,7 @@ function placeText(text: string, offset: number): string {
 
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
 const WORDS: ReadonlySet<string> = new Set(['true', 'false', 'null']);
-/** A control character, or an escape that there is not. */
+/** A control character, or an escape that JSON does not have. */
 const BAD_STRING = /[^ -\uffff]|\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})/;
 
 interface Stop {
@@ -123,7 +123,7 @@ interface Stop {
   readonly expected: string;
 }
 
-/** Reads JSON's grammar with a stack of its own and stops at the first thing that does not belong. */
+/** Parses JSON with a stack of its own and stops at the first thing that does not belong. */
 class Reader {
   readonly #text: string;
   readonly #open: ('{' | '[')[] = [];

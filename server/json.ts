@@ -1,6 +1,6 @@
-// Strict JSON: bytes or text to a value, or one fault with its stable code (docs/errors.md). The grammar
-// and the values are those of `JSON.parse`; what it would let pass in silence (duplicate and dangerous keys, integers that
-// lose digits, texts that no store can hold, endless nesting) is refused here. Request bodies and dataset lines share it.
+// Strict JSON: turns bytes or text into a value, or one fault with its stable code (docs/errors.md). The grammar and
+// the values are those of `JSON.parse`. What it would silently accept (duplicate and dangerous keys, integers that lose
+// digits, texts that no store can hold, endless nesting) is refused here. Request bodies and dataset lines share it.
 import { isUtf8 } from 'node:buffer';
 import { endOfString, endOfToken, findDuplicate, firstError, placeAt, pointerTo } from './json-text.js';
 
@@ -15,9 +15,9 @@ export type JsonFaultCode =
 
 export interface JsonFault {
   readonly code: JsonFaultCode;
-  /** RFC 6901; keys in it are cut at 64 characters. Empty for the document as a whole. */
+  /** A JSON pointer (RFC 6901), with keys cut at 64 characters. Empty for the document as a whole. */
   readonly pointer: string;
-  /** Fixed text, never a part of the input. */
+  /** A fixed text, never part of the input. */
   readonly message: string;
 }
 
@@ -25,13 +25,13 @@ export type JsonResult =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly fault: JsonFault };
 
 export interface JsonLimits {
-  /** Arrays and objects inside one another, the outermost counted. */
+  /** How deeply arrays and objects may be nested, including the outermost. */
   readonly depth: number;
-  /** Of JSON Lines, whose reader says which line it is. */
+  /** Set for JSON Lines: the reader says which line it is. */
   readonly isLine?: true;
   /**
-   * Whether the text at this pointer may hold U+0000 or half a surrogate pair, since who reads it refuses it in words of
-   * their own.
+   * Whether the text at this pointer may hold U+0000 or half a surrogate pair, because its reader refuses these with a
+   * message of its own.
    */
   readonly mayHoldAnyText?: (pointer: string) => boolean;
 }
@@ -41,7 +41,7 @@ const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor',
 const QUOTE = 0x22;
 const COLON = 0x3a;
 
-/** One document, nothing before or after it but white space. Total: every input gives an answer. */
+/** Reads one document with nothing but white space before or after it. Total: every input gets an answer. */
 export function parseStrictJson(input: string | Uint8Array, limits: JsonLimits): JsonResult {
   if (typeof input !== 'string' && !isUtf8(input)) return fault('request.invalid_unicode', '', 'not valid UTF-8');
   const text = typeof input === 'string' ? input : bufferOf(input).toString('utf8');
@@ -51,19 +51,20 @@ export function parseStrictJson(input: string | Uint8Array, limits: JsonLimits):
   try {
     value = JSON.parse(text);
   } catch {
-    // The parser's message quotes the input, so nothing of it is passed on.
+    // The parser's message quotes the input, so it is not passed on.
     return fault(
       'request.malformed',
       '',
       `not JSON: ${firstError(text, limits.isLine === true ? 'line' : 'document')}`,
     );
   }
-  // Bytes are valid UTF-8 and raw control characters are not JSON, so only an escape can make a string that is refused.
+  // The bytes are valid UTF-8, and raw control characters are not JSON, so a refused string must come from an escape.
   const checkTexts = typeof input === 'string' || text.includes('\\u');
   const walk: Walk = { members: 0, fault: null, checkTexts, mayHoldAnyText: limits.mayHoldAnyText ?? never };
   inspect(value, '', walk);
   if (walk.fault === null && scan.lossy >= 0) return fault('request.malformed', placeAt(text, scan.lossy), LOSSY);
-  // `JSON.parse` keeps the last of several equal keys: fewer members in the value than in the text is a duplicate.
+  // `JSON.parse` keeps the last of several equal keys. So if the value has fewer members than the text, a key is
+  // repeated.
   if (walk.fault === null && walk.members !== scan.members) {
     return fault('request.duplicate_key', findDuplicate(text), 'this key occurs twice');
   }
@@ -80,13 +81,13 @@ export function isBlank(line: Uint8Array): boolean {
 const TOO_DEEP = null;
 
 interface Scan {
-  /** Members of all objects: the colons outside of strings. */
+  /** The number of members of all objects, counted as colons outside strings. */
   readonly members: number;
-  /** Where the first integer stands whose digits would be lost; -1 if there is none. */
+  /** The place of the first integer that would lose digits; -1 if there is none. */
   readonly lossy: number;
 }
 
-/** One pass over the text, or `TOO_DEEP`. Means nothing for text that is not JSON. */
+/** Scans the text once, or returns `TOO_DEEP`. The result means nothing for text that is not JSON. */
 function scanText(text: string, depthLimit: number): Scan | typeof TOO_DEEP {
   let members = 0;
   let depth = 0;
@@ -114,8 +115,8 @@ const INTEGER = /^[0-9]+$/;
 const LOSSY = 'an integer of this size would lose digits: write it as a string, or with an exponent if it is a measure';
 
 /**
- * Whether an integer, as written, is another one when it is written out again. One that came from a double and was written in full
- * (6.02e23 is stored as 602000000000000000000000) is not.
+ * Whether an integer changes when it is read and written again. An integer that came from a double and was written in
+ * full (6.02e23 is stored as 602000000000000000000000) does not change.
  */
 function losesDigits(digits: string): boolean {
   if (!INTEGER.test(digits)) return false;
@@ -138,7 +139,7 @@ function never(): boolean {
   return false;
 }
 
-/** Visits a parsed value whose depth is bounded by the scan before; stops at the first fault. */
+/** Visits a parsed value and stops at the first fault. The scan before has bounded its depth. */
 function inspect(value: unknown, pointer: string, walk: Walk): void {
   if (typeof value === 'string') {
     if (walk.checkTexts && !isStorable(value) && !walk.mayHoldAnyText(pointer))
@@ -148,7 +149,7 @@ function inspect(value: unknown, pointer: string, walk: Walk): void {
   } else if (Array.isArray(value)) {
     for (let i = 0; i < value.length && walk.fault === null; i += 1) {
       const item: unknown = value[i];
-      // Pointers are built where something can be inside, or wrong: not for every plain leaf of a long list.
+      // A pointer is only built where something can be inside or wrong, not for every plain leaf of a long list.
       if (typeof item === 'object' ? item !== null : mayBeRefused(item, walk))
         inspect(item, pointerTo(pointer, i), walk);
     }

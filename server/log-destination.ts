@@ -1,13 +1,13 @@
-// Where the gateway's log lines go: written beside the event loop, in bounded memory. A log that cannot be written (a full
-// disk, a reader that is gone or stuck) costs its lines and nothing else: they are counted, and the count is the first thing
-// that is written when writing works again.
+// Where the gateway's log lines go. They are written outside the event loop, in bounded memory. A log that cannot be
+// written (a full disk, a reader that is gone or stuck) only loses its lines. Lost lines are counted, and the count is
+// the first thing that is written when writing works again.
 import { write } from 'node:fs';
 import { LOG_LIMITS } from './limits/logs.js';
 
 export interface LogDestination {
   /** One line with its end. Never throws and never waits. */
   readonly write: (line: string) => void;
-  /** Resolves when all lines are handed over, or cannot be. */
+  /** Resolves when all lines are written, or cannot be. */
   readonly flush: () => Promise<void>;
 }
 
@@ -16,7 +16,7 @@ export function makeLogDestination(fd: number): LogDestination {
   let lines: string[] = [];
   let held = 0;
   let dropped = 0;
-  /** The last line that got through did so in part: what comes next starts a new one. */
+  /** Whether the last line was only written in part, so that what comes next must start a new line. */
   let isTorn = false;
   let isWriting = false;
   const whenIdle: (() => void)[] = [];
@@ -70,13 +70,15 @@ function countLines(bytes: Uint8Array): number {
   return bytes.reduce((sum, byte) => (byte === LINE_FEED ? sum + 1 : sum), 0);
 }
 
-/** In the form of all lines of the log. */
+/** Has the form of all lines of the log. */
 function droppedLine(dropped: number): string {
   const time = new Date().toISOString();
   return `${JSON.stringify({ level: 'warn', time, dropped, msg: 'log lines were dropped: the log could not be written' })}\n`;
 }
 
-/** Writes all of it, or what can be: `done` gets how many bytes that was. A reader that is only slow is waited for. */
+/**
+ * Writes all bytes, or as many as possible. `done` gets how many that was. A reader that is only slow is waited for.
+ */
 function put(fd: number, bytes: Uint8Array, done: (written: number) => void, from = 0): void {
   write(fd, bytes, from, bytes.length - from, null, (error, written) => {
     if (error?.code === 'EAGAIN') {

@@ -1,5 +1,6 @@
-// The gateway's own log: JSON lines for the operator, through pino. Errors are described by name, code and place; messages of
-// the database are left out, because they quote stored and bound values, and others may read a shared log.
+// The gateway's own log: JSON lines for the operator, through pino. Errors are described by name, code and place.
+// Messages from the database are left out, because they quote stored and bound values, and others may read a shared
+// log.
 import type { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { LOG_LIMITS } from './limits/logs.js';
@@ -7,14 +8,14 @@ import { makeLogDestination } from './log-destination.js';
 import type { Logger } from './ports.js';
 
 export interface LogOptions {
-  /** Where lines go; standard error unless given. */
+  /** Where lines go. Defaults to standard error. */
   readonly destination?: Writable;
-  /** Stand in every line; none unless given. */
+  /** Fields of every line. Defaults to none. */
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
 export interface ClosableLogger extends Logger {
-  /** Resolves when everything that is buffered is handed over, or cannot be. */
+  /** Resolves when everything that is buffered is written, or cannot be. */
   readonly flush: () => Promise<void>;
 }
 
@@ -59,7 +60,7 @@ export function describeError(error: unknown, causes: number = LOG_LIMITS.causes
   return { type: error.name, code, message: error.message, stack, cause };
 }
 
-/** The lines of a stack without its message, which is said, or kept quiet, elsewhere. */
+/** The lines of a stack without its message, which is logged, or kept private, elsewhere. */
 function placesOf(error: Error): string | undefined {
   return error.stack
     ?.split('\n')

@@ -1,9 +1,10 @@
-// Whether this release of Node gets the security fixes (to its HTTP, TLS and zlib) that a gateway on a network needs. How long a line gets
-// any follows from Node's release schedule. Which release of a line has the fixes that are out follows from nothing inside: a process knows
-// its number and not its date, and asks no network. So that is a list with a date. It says for certain what is too old; and once it is older
-// than the time between two rounds of Node's fixes, it says of what it has listed itself that newer fixes may be out.
+// Whether this release of Node gets the security fixes (for its HTTP, TLS and zlib) that a gateway on a network needs.
+// Node's release schedule tells how long a line gets fixes. Nothing in the process tells which release of a line has
+// all published fixes: it knows its own number but not when it was released, and it asks no network. So this is a list
+// with a date. It says for certain what is too old. Once the list is older than the time between two rounds of Node's
+// fixes, it warns that newer fixes may exist even for the releases that it lists.
 
-/** When the list was made, and how long nobody needs to doubt it: fixes come about every three months. */
+/** When the list was made, and how long it can be relied on: fixes come about every three months. */
 const LISTED = Date.UTC(2026, 10, 22);
 const TRUSTED = 120 * 86_400_000;
 
@@ -17,7 +18,10 @@ const PATCHED: ReadonlyMap<number, readonly [minor: number, patch: number]> = ne
 const MAY = 4;
 const JUNE = 5;
 
-/** What to warn of, for `version` as `process.versions.node` has it, at a time in milliseconds; null where there is nothing to say. */
+/**
+ * What to warn about, for a `version` in the form of `process.versions.node` and a time in milliseconds; null if there
+ * is nothing to say.
+ */
 export function nodeWarning(version: string, now: number): string | null {
   const [major = NaN, minor = 0, patch = 0] = version.split('.').map(Number);
   if (!(now < endOfSupport(major))) return `Node ${version} gets no security fixes any more; ${advice(now)}`;
@@ -28,11 +32,11 @@ export function nodeWarning(version: string, now: number): string | null {
   return ahead === 0 && now > LISTED + TRUSTED ? `Node ${version} ${doubt()}` : null;
 }
 
-/** The moment from which nothing of a line is fixed any more. */
+/** The moment from which a line gets no more fixes. */
 function endOfSupport(major: number): number {
-  // From 27 on, every April brings the line of its year, which gets fixes for three years.
+  // From 27 on, every April brings the line of its year, which is supported for three years.
   if (major >= 27) return Date.UTC(2000 + major + 3, MAY);
-  // Before, April brought an even one for three years, and October an odd one for the time until the next June.
+  // Before that, April brought an even line for three years, and October an odd one until the next June.
   return major % 2 === 0 ? Date.UTC(2013 + major / 2 + 3, MAY) : Date.UTC(2014 + (major - 1) / 2, JUNE);
 }
 

@@ -1,5 +1,6 @@
-// Requests that the gateway itself sends, to addresses that its settings lead to: bounded in bytes and time, in clear text only
-// within this machine, never redirected and never decompressed. Nothing that a client sends chooses where they go.
+// Requests that the gateway itself sends, to addresses that come from its settings. They are bounded in bytes and time,
+// never redirected and never decompressed, and use clear text only within this machine. Nothing that a client sends
+// decides where they go.
 import { lookup as systemLookup } from 'node:dns';
 import { type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -7,20 +8,20 @@ import { isIP, type LookupFunction } from 'node:net';
 import { isLoopbackAddress, isLoopbackHost, type Reach, reachFault } from './reach.js';
 
 export interface OutgoingRequest {
-  /** One that `urlFault` has no fault of. */
+  /** A URL that passes `urlFault`. */
   readonly url: string;
-  /** POST of a form where there is one, else GET. */
+  /** The form to POST; without one the request is a GET. */
   readonly form?: URLSearchParams;
   readonly headers?: Readonly<Partial<Record<string, string>>>;
-  /** Of the answer's body. */
+  /** The limit on the answer's body. */
   readonly maxBytes: number;
-  /** For all of it, in milliseconds. */
+  /** For the whole exchange, in milliseconds. */
   readonly timeout: number;
-  /** Nobody waits for the answer any more. */
+  /** Aborted when nobody waits for the answer any more. */
   readonly signal?: AbortSignal;
-  /** Certificates, in PEM form, of those who vouch for servers, in place of the system's. */
+  /** Certificates of the authorities to trust, in PEM form, instead of the system's. */
   readonly ca?: Buffer;
-  /** Where names and addresses may lead; anywhere unless given. */
+  /** Where names and addresses may lead. Defaults to anywhere. */
   readonly reach?: Reach;
 }
 
@@ -32,19 +33,19 @@ export interface OutgoingAnswer {
   readonly body: Buffer;
 }
 
-/** Why there is no answer, in fixed words; what the system says is the cause. */
+/** Why there is no answer, as a fixed text. The system's error is the cause. */
 export class OutgoingError extends Error {
   override readonly name = 'OutgoingError';
 }
 
-/** Every status but a redirection is an answer. Rejects with `OutgoingError`. */
+/** Every status except a redirection counts as an answer. Rejects with `OutgoingError`. */
 export async function send(request: OutgoingRequest): Promise<OutgoingAnswer> {
   const chunks: Buffer[] = [];
   const head = await receive(request, (chunk) => chunks.push(chunk));
   return { ...head, body: Buffer.concat(chunks) };
 }
 
-/** As `send`, with the body handed over bit by bit. */
+/** Like `send`, but hands over the body piece by piece. */
 export async function receive(
   request: OutgoingRequest,
   take: (chunk: Buffer) => void,
@@ -86,7 +87,7 @@ export function urlFault(text: string): string | null {
   return 'must begin with `https://`; `http://` is for this machine only, as in `http://127.0.0.1:9000/`';
 }
 
-/** As `urlFault`, and with an address in it that no request goes to. */
+/** Like `urlFault`, but also refuses an address that no request may go to. */
 export function reachedUrlFault(text: string, reach: Reach): string | null {
   const fault = urlFault(text);
   if (fault !== null) return fault;
@@ -110,7 +111,7 @@ function open(
   const { protocol, hostname } = new URL(url);
   const isPlain = protocol === 'http:';
   const faultOf = judgeOf(hostname, { isPlain, reach });
-  // No name is looked up of an address.
+  // An address needs no look-up, so it is judged here.
   const host = addressIn(url);
   const fault = isIP(host) === 0 ? null : faultOf(host);
   if (fault !== null) return Promise.reject(new OutgoingError(fault));
@@ -129,7 +130,7 @@ function open(
     signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
     lookup: judgedLookup(faultOf),
   };
-  // No variable of the environment makes certificates count for less.
+  // No environment variable can weaken the check of certificates.
   const secure = { ...options, rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) };
   return new Promise((resolve, reject) => {
     const request = isPlain ? httpRequest(url, options, resolve) : httpsRequest(url, secure, resolve);
@@ -138,11 +139,11 @@ function open(
   });
 }
 
-/** What is wrong with an address that a host leads to. */
+/** What is wrong with an address that a host resolves to; null if nothing is. */
 type Judge = (address: string) => string | null;
 
 function judgeOf(hostname: string, { isPlain, reach }: { isPlain: boolean; reach: Reach | undefined }): Judge {
-  // `localhost` may lead elsewhere, and what goes there in clear text must not.
+  // `localhost` may resolve to another machine, and clear text must not go there.
   if (isPlain || (reach !== undefined && isLoopbackHost(hostname)))
     return (address) => (isLoopbackAddress(address) ? null : 'leads to an address that is not of this machine');
   return (address) => (reach === undefined ? null : reachFault(address, reach));

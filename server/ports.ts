@@ -1,4 +1,4 @@
-// The effects that the gateway is given from outside, so that tests can hold them still: time, ids and the log.
+// The effects that the gateway gets from outside, so that tests can control them: time, ids and the log.
 import { type Instant, instantOf } from '../engine/index.js';
 import { randomBytes } from 'node:crypto';
 
@@ -8,7 +8,7 @@ export interface Clock {
 
 export const systemClock: Clock = Object.freeze({ now: () => instantOf(Date.now()) });
 
-/** What the gateway says to its operator. Never holds a secret, a bound value or a body. */
+/** What the gateway tells its operator. Never holds a secret, a bound value or a body. */
 export interface Logger {
   readonly info: LogLine;
   readonly warn: LogLine;
@@ -17,7 +17,7 @@ export interface Logger {
 
 type LogLine = (fields: Readonly<Record<string, unknown>>, message: string) => void;
 
-/** Makes request ids: random, so that they name one request of all processes and say nothing. */
+/** Makes request ids. They are random, so they are unique among all processes and reveal nothing. */
 export type IdSource = () => string;
 
 const ID_BYTES = 12;

@@ -5,7 +5,7 @@ import type { AccessStep, Step } from '../engine/index.js';
 interface ProblemKind {
   readonly status: number;
   readonly title: string;
-  /** What the client can do, for the page of all problems. Names of keys, headers and values stand in backquotes. */
+  /** What the client can do, for the page of all problems. Names of keys, headers and values are in backquotes. */
   readonly help: string;
 }
 
@@ -282,18 +282,18 @@ export interface ProblemError {
 
 /** What was wrong with a credential, for metrics of failures. */
 export type AuthenticationFault =
-  /** Not a credential of a kind that is taken here. */
+  /** Not a credential of a kind that is accepted here. */
   | 'unreadable'
   /** It is unknown, or its issuer is. */
   | 'unknown'
   /** Its secret or its signature is wrong. */
   | 'wrong'
-  /** Its time is over, or has not come. */
+  /** It has expired, or is not valid yet. */
   | 'expired'
   | 'revoked'
   /** It is meant for another listener, audience, client or use, or bound to another certificate. */
   | 'misdirected'
-  /** What it says cannot be used. */
+  /** Its content cannot be used. */
   | 'unusable'
   /** Its issuer could not be asked. */
   | 'issuer';
@@ -302,21 +302,21 @@ export type AuthenticationFault =
 export type LimitName = 'actor' | 'address' | 'concurrency' | 'unauthenticated' | 'unread-bytes' | 'uploads';
 
 export interface ProblemDetail {
-  /** In place of the usual one, where the route has more to say. */
+  /** Replaces the usual title if the route has more to say. */
   readonly title?: string;
   readonly step?: Step;
   /** The step at which one side of a copy fails; `cause` in the answer. */
   readonly because?: AccessStep;
-  /** Of a batch: the place of the command that failed. */
+  /** For a batch: the index of the command that failed. */
   readonly command?: number;
-  /** The policy that refused, where it is not the one that was pinned. */
+  /** The policy that refused, if it is not the pinned one. */
   readonly snapshot?: string;
   readonly errors?: readonly ProblemError[];
   /** Seconds. */
   readonly retryAfter?: number;
-  /** Headers that the answer needs beside the usual: name, value, name, value. */
+  /** Headers that the answer needs in addition to the usual ones: name, value, name, value. */
   readonly headers?: readonly string[];
-  /** Fixed text for the operator's log; never sent. */
+  /** A fixed text for the operator's log; never sent. */
   readonly reason?: string;
   /** For the metrics; never sent. */
   readonly fault?: AuthenticationFault;

@@ -1,8 +1,11 @@
-// Which addresses a request of the gateway may go to, whatever name leads there. A name is judged by the addresses that it has at the
-// moment of the connection, so that nobody can change them in between.
+// Which addresses a request of the gateway may go to, whatever name leads there. A name is judged by the addresses that
+// it has at the moment of the connection, so nobody can change them in between.
 import { BlockList, isIP } from 'node:net';
 
-/** `public`: no network of one's own. `private`: these, too. Neither: addresses of one link, where clouds keep their secrets. */
+/**
+ * `public`: no private networks. `private`: private networks, too. Neither includes link-local addresses, where clouds
+ * keep their secrets.
+ */
 export type Reach = 'public' | 'private';
 
 const LOOPBACK = new BlockList();
@@ -32,7 +35,7 @@ for (const [network, prefix] of [
   ['224.0.0.0', 3],
 ] as const)
   NEVER.addSubnet(network, prefix, 'ipv4');
-// Metadata services of clouds that are not on the link.
+// Metadata services of clouds that are not link-local.
 NEVER.addAddress('100.100.100.200', 'ipv4');
 NEVER.addAddress('fd00:ec2::254', 'ipv6');
 for (const [network, prefix] of [
@@ -41,7 +44,7 @@ for (const [network, prefix] of [
   ['fec0::', 10],
   ['ff00::', 8],
   ['2001:db8::', 32],
-  // What carries an IPv4 address inside: it would be judged as something else than where it leads.
+  // Addresses that carry an IPv4 address inside. They would be judged as something other than where they lead.
   ['64:ff9b::', 96],
   ['64:ff9b:1::', 48],
   ['2001::', 32],
@@ -59,7 +62,10 @@ export function isLoopbackAddress(address: string): boolean {
   return isIn(LOOPBACK, address);
 }
 
-/** Why an address may not be reached, as the end of a sentence; null where it may. This machine is reached by its own names alone. */
+/**
+ * Why an address may not be reached, as the end of a sentence; null if it may be. This machine is reached only by its
+ * own names.
+ */
 export function reachFault(address: string, reach: Reach): string | null {
   if (isIP(address) === 0 || isIn(NEVER, address)) return 'leads to an address that is for no such thing';
   if (isLoopbackAddress(address)) return 'leads to this machine under a name of another one';
@@ -67,7 +73,7 @@ export function reachFault(address: string, reach: Reach): string | null {
   return null;
 }
 
-/** Where what an address says may lead: nobody outside leads into a network that is not theirs. */
+/** Where the content from an address may lead: nobody outside may lead the gateway into a private network. */
 export function reachFrom(address: string): Reach {
   return reachFault(address, 'public') === null ? 'public' : 'private';
 }

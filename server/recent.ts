@@ -1,13 +1,19 @@
-// A memory with a bound: of what it was given it keeps what was used last, as far as sizes together allow.
+// A bounded memory: it keeps the values that were used last, as far as their sizes fit together.
 
 export interface Recent<Value> {
-  /** What was put under the name, which is used by that. */
+  /** The value under the name. This counts as a use. */
   readonly get: (name: string) => Value | undefined;
-  /** In place of what the name had; gives the names that were forgotten for it, longest unused first. */
+  /**
+   * Puts a value under the name, in place of any other. Returns the names that were forgotten for it, longest unused
+   * first.
+   */
   readonly put: (name: string, value: Value, size: number) => readonly string[];
 }
 
-/** Holds `capacity` of sizes, and `most` values; what is larger than all of it is not kept. */
+/**
+ * Holds values with sizes up to `capacity` in total, and at most `most` of them. A value larger than `capacity` is not
+ * kept.
+ */
 export function makeRecent<Value>(capacity: number, most = Infinity): Recent<Value> {
   const kept = new Map<string, { readonly value: Value; readonly size: number }>();
   let held = 0;
@@ -19,7 +25,7 @@ export function makeRecent<Value>(capacity: number, most = Infinity): Recent<Val
     get: (name) => {
       const found = kept.get(name);
       if (found === undefined) return undefined;
-      // Put last, so that the map's order is that of the last use.
+      // Moved to the end, so that the map is in the order of the last use.
       kept.delete(name);
       kept.set(name, found);
       return found.value;

@@ -1,5 +1,5 @@
-// The first step of the composition: the services of a configuration and its ports, once for the process. The only place that wires
-// store, credentials, policy, limits, metrics and routes together.
+// The first step of the composition: the services for a configuration and its ports, once per process. This is the only
+// place that wires store, credentials, policy, limits, metrics and routes together.
 import { unrestrictedPolicy } from '../engine/index.js';
 import { type Recorder, recordLife } from './audit/trail.js';
 import { makeRegistry } from './auth/authenticator.js';
@@ -59,44 +59,47 @@ import type { Watch } from './watch.js';
 /** `serve`: every request is authenticated and decided by `policy`. `local`: one unrestricted user, on loopback only. */
 export type GatewayMode =
   | ({ readonly kind: 'serve' } & Candidate & {
-        /** Of the activation that it begins with; 1 unless given. */
+        /** The number of the activation that it begins with. Defaults to 1. */
         readonly generation?: number;
       })
   | { readonly kind: 'local' };
 
 export interface ServicesOptions {
   readonly mode: GatewayMode;
-  /** Open and migrated; its opener closes it, after the services. */
+  /** An open and migrated store. Whoever opened it closes it, after the services. */
   readonly db: Database;
   readonly rate: RateLimits;
   readonly concurrency: ConcurrencyLimits;
-  /** No limits unless given. */
+  /** Defaults to no limits. */
   readonly ages?: AgeLimits;
-  /** Who must have published what is served; nobody unless given. */
+  /** Who must have published what is served. Defaults to nobody. */
   readonly rule?: PublicationRule | null;
-  /** A source unless given. */
+  /** Defaults to a source. */
   readonly confirmedBy?: FollowActivationsOptions['confirmedBy'];
-  /** Keeps the bytes of what is about to decide. Nothing is kept unless given. */
+  /** Keeps the bytes of a policy that is about to decide. Defaults to keeping nothing. */
   readonly keep?: Keep;
-  /** Makes a limiter of so many requests a second; one of this process alone unless given. */
+  /** Makes a limiter of `quota` requests a second. Defaults to limiters for this process alone. */
   readonly makeLimiter?: (limiter: string, quota: number) => RateLimiter;
-  /** Milliseconds for which answers are kept under their Idempotency-Keys; a day unless said. */
+  /** How many milliseconds answers are kept under their Idempotency-Keys. Defaults to a day. */
   readonly idempotency?: number;
   readonly log: Logger;
-  /** How callers of `serve` prove who they are; with API keys alone unless given. */
+  /** How callers of `serve` prove who they are. Defaults to API keys alone. */
   readonly authentication?: AuthenticationSettings;
-  /** Proxies that are believed where requests come from; none unless given. */
+  /** Proxies that are trusted to say where requests come from. Defaults to none. */
   readonly trustProxy?: readonly string[] | null;
   readonly clock?: Clock;
-  /** Whether the gateway is about to end; never unless given. */
+  /** Whether the gateway is about to stop. Defaults to never. */
   readonly isLeaving?: () => boolean;
-  /** Where it records what it does; nothing is recorded without. Closed by whoever opened it, after the services. */
+  /** The audit log. Without it nothing is recorded. Whoever opened it closes it, after the services. */
   readonly audit?: Recorder;
-  /** What the workers of this gateway have counted and measured, to be shown with its own; it has none unless given. */
+  /**
+   * What the workers of this gateway have counted and measured, to be shown with its own series. Defaults to no
+   * workers.
+   */
   readonly askWorkers?: () => Promise<readonly SeriesOfWorker[]>;
-  /** The other gateways of the store are to see it; not unless given. */
+  /** Whether the other gateways of the store see this one. Defaults to no. */
   readonly isPeer?: boolean;
-  /** Nobody records the spans of requests unless given. */
+  /** Records the spans of requests. Defaults to no recording. */
   readonly beginSpan?: BeginSpan;
 }
 
@@ -113,7 +116,7 @@ export interface GatewayServices extends Services {
   readonly routes: readonly Route[];
   /** Every route for admins. */
   readonly adminRoutes: readonly Route[];
-  /** Who administers through the gateway's own Unix socket. */
+  /** The admins who come through the gateway's own Unix socket. */
   readonly socketAdmins: Services['admins'];
   /** Of the file that revokes credentials; null if there is none. */
   readonly revocations: Watch | null;

@@ -125,7 +125,7 @@ export const STORED_SCHEMA = Object.freeze({
   }),
 });
 
-/** As far as it is looked at before a thread reads it. */
+/** The part that is described. The rest is checked when a thread reads it. */
 export const UPLOAD_SCHEMA = schema({
   title: 'SnapshotFile',
   description:
@@ -196,7 +196,7 @@ const KEY_BODY = schema({
   additionalProperties: false,
 });
 
-/** A member that is absent means the same as null. */
+/** An absent member means the same as null. */
 export interface KeyBody {
   readonly actor: string;
   readonly identities?: readonly (string | { readonly provider: string; readonly subject: string })[];

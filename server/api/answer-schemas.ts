@@ -1,4 +1,4 @@
-// What the routes answer, as JSON Schemas: the API's description shows them, and tests hold every answer to them.
+// What the routes answer, as JSON Schemas. The API's description shows them, and tests check every answer against them.
 import { scopeNames, ALL_SCOPES } from '../../engine/index.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 import { PROBLEMS } from '../problem.js';
@@ -73,7 +73,7 @@ export const PERMISSIONS_SCHEMA = Object.freeze({
 
 const problemCode = schema({ title: 'ProblemCode', enum: PROBLEMS.map(({ code }) => code) });
 
-/** Of every problem (RFC 9457), whatever the route. */
+/** The body of every problem (RFC 9457), on any route. */
 export const PROBLEM_SCHEMA = schema({
   title: 'Problem',
   description: 'A refused request (RFC 9457). Programs decide by `code`, which never changes its meaning.',

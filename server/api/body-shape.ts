@@ -1,5 +1,5 @@
-// The shape of a body: its JSON Schema, compiled once, and every fault of a value that does not have it. A route declares one for
-// its body, and the pipeline reads the body with it, so that no route is without.
+// The shape of a body: its JSON Schema, compiled once, and every fault of a value that does not match it. A route
+// declares a shape for its body, and the pipeline reads the body with it, so that no route is without a check.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { ProblemCode } from '../problem.js';
 import { collectFaults, type Place, throwIfAny } from './faults.js';
@@ -25,7 +25,7 @@ export interface BodyShape<Value> {
 
 /** Where one shape differs from the defaults. */
 interface Words {
-  /** Of a member that the schema does not have. */
+  /** The message for a member that the schema does not have. */
   readonly unknown?: (name: string) => string;
   /** The code of a fault at a place. */
   readonly code?: (place: Place) => ProblemCode;

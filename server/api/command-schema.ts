@@ -1,6 +1,6 @@
 // The shapes of the bodies of commands. A client may give what a line of a dataset may give, except what the gateway
-// itself sets: ids, instants, author and revision. Everything else is refused, so no member of a body is ever without
-// effect.
+// itself sets: ids, instants, author and revision. Everything else is refused, so no member of a body is ever silently
+// ignored.
 import type { Family } from '../../engine/index.js';
 import { COMMAND_LIMITS } from '../limits/records.js';
 import { type BodyShape, bodyShape, type ObjectSchema } from './body-shape.js';
@@ -47,7 +47,7 @@ const { state } = RECORD_SCHEMAS['process-run'].properties;
 const documentOrNull = Object.freeze({ ...document, type: ['object', 'null'] });
 const namespace = Object.freeze({ type: 'string', examples: ['/labs/optics'] });
 
-/** `title` is what the description of the API calls it. */
+/** `title` is its name in the description of the API. */
 function shapeOf<Value>(
   title: string,
   properties: Readonly<Record<string, object>>,
@@ -102,7 +102,7 @@ export const COPY_SHAPES = Object.freeze({
 
 export const PUT_SHAPE = shapeOf<RecordFields>('NewNamespace', { description, properties: document });
 
-/** For routes that take no body, or an empty object. */
+/** For routes that take no body or an empty object. */
 export const EMPTY_SHAPE = shapeOf<object>('Nothing', {});
 
 const commands = Object.freeze({
@@ -133,7 +133,7 @@ const WRITTEN = schema({
   ...whole({ id: { type: 'string' }, revision: { type: 'integer', minimum: 1 } }),
 });
 
-/** Of a record that was written, for an actor who may not read it. */
+/** The answer about a written record. An actor who may not read it gets the second form. */
 export interface WrittenSchema<F extends Family> extends JsonSchema {
   readonly anyOf: readonly [(typeof RECORD_SCHEMAS)[F], typeof WRITTEN];
 }
@@ -142,7 +142,7 @@ export function writtenSchema<F extends Family>(family: F): WrittenSchema<F> {
   return Object.freeze({ anyOf: [RECORD_SCHEMAS[family], WRITTEN] as const });
 }
 
-/** Of a namespace, for an actor who may not read it: its path alone. */
+/** The answer about a namespace. An actor who may not read it gets only its path. */
 export const PUT_SCHEMA = schema({
   anyOf: [
     RECORD_SCHEMAS.namespace,

@@ -1,5 +1,5 @@
-// The shape of a dataset's line for each family (docs/datasets.md "A line"). null says the same as leaving a text,
-// reference or instant out; whatever a family does not have is refused.
+// The shape of a dataset's line for each family (docs/datasets.md "A line"). null means the same as leaving out a text,
+// reference or instant. Members that a family does not have are refused.
 import { COMMAND_LIMITS } from '../limits/records.js';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { FAMILIES, isFamily, nearest, type Family } from '../../engine/index.js';
@@ -13,7 +13,7 @@ export interface DatasetSlot {
   readonly required?: boolean;
 }
 
-/** What a record holds, as a line or the body of a request gives it: null says the same as leaving out. */
+/** What a record holds, as given by a line or the body of a request. null means the same as leaving a member out. */
 export interface RecordFields {
   readonly name?: string | null;
   readonly description?: string | null;
@@ -38,7 +38,7 @@ export interface DatasetLine extends RecordFields {
 
 export const RUN_STATES = Object.freeze(['pending', 'running', 'succeeded', 'failed', 'cancelled'] as const);
 
-/** Characters; for a name also bytes, since an index entry, which also has a path, holds no more. */
+/** In characters. For a name also in bytes, because an index entry, which also has a path, cannot hold more. */
 export const TEXT_LIMITS = Object.freeze({ name: 1_024, description: 16_384, version: 255 });
 
 const uuid = Object.freeze({
@@ -81,7 +81,7 @@ export const FIELD_SCHEMAS = Object.freeze({
   }),
   template: uuidOrNull,
   resources: resourcesOf(uuid),
-  /** Of a merge patch: null takes a slot away. */
+  /** For a merge patch: null removes a slot. */
   resourcesPatch: { ...resourcesOf(uuidOrNull), type: ['object', 'null'] },
   state: Object.freeze({ enum: RUN_STATES }),
 });
@@ -138,7 +138,7 @@ const VALIDATORS: ReadonlyMap<Family, ValidateFunction<DatasetLine>> = new Map(
   FAMILIES.map((family) => [family, ajv.compile<DatasetLine>(lineSchema(family))]),
 );
 
-/** A line as editors know it. */
+/** The schema of a line for editors. */
 export const DATASET_LINE_SCHEMA = Object.freeze({
   type: 'object',
   required: ['family', 'namespace'],
@@ -166,7 +166,7 @@ export function checkDatasetLine(
   return { ok: false, fault: isOwnField ? { ...fault, message: unknownField(family, String(fault.place[0])) } : fault };
 }
 
-/** Without a family nothing else of a line can be checked. */
+/** Without a family nothing else in a line can be checked. */
 function familyFault(line: object, family: unknown): ShapeFault {
   const known = FAMILIES.join(', ');
   if (family === undefined) {

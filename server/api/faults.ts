@@ -1,4 +1,4 @@
-// Collecting what is wrong with a body: every fault with its place, none with a value of the input (docs/errors.md).
+// Collects what is wrong with a body: every fault with its place, and none with a value of the input (docs/errors.md).
 import { pointerTo } from '../json.js';
 import { ApiProblem, type ProblemCode, type ProblemError } from '../problem.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
@@ -23,7 +23,7 @@ export function collectFaults(): Faults {
   };
 }
 
-/** Throws the problem of the first fault, with all of them, if there is one. */
+/** If there are faults, throws the problem of the first one, with all of them. */
 export function throwIfAny(faults: Faults): void {
   const first = faults.found[0];
   if (first !== undefined) throw new ApiProblem(first.code, { errors: [...faults.found] });

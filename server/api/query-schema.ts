@@ -1,6 +1,6 @@
 // The wire shape of a query (docs/queries.md "The envelope"): one JSON Schema per part of the envelope, and the faults
-// of a body that does not have it. `where` is only known to be an object here; its fields, operators and operands are
-// read by server/query.
+// of a body that does not match. Here `where` is only known to be an object; server/query reads its fields, operators
+// and operands.
 import { nearest } from '../../engine/index.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 import type { ProblemCode } from '../problem.js';
@@ -68,7 +68,7 @@ const QUERY_SCHEMAS = Object.freeze({
 export type QueryEnvelope = TypeOf<(typeof QUERY_SCHEMAS)['query']>;
 export type CountEnvelope = TypeOf<(typeof QUERY_SCHEMAS)['count']>;
 
-/** The same with the conditions, as editors and the API's description know them. */
+/** The same including the conditions, for editors and the API's description. */
 export const QUERY_DOCUMENTS = Object.freeze({
   query: withConditions(QUERY_SCHEMAS.query),
   count: withConditions(QUERY_SCHEMAS.count),
@@ -107,7 +107,7 @@ function codeAt(place: Place): ProblemCode {
   return place[0] === 'page' && place[1] === 'size' ? 'query.limit' : 'request.schema';
 }
 
-/** What the routes read their bodies with. */
+/** The shapes with which the routes read their bodies. */
 export const QUERY_SHAPES = Object.freeze({
   query: shapeOf('query'),
   count: shapeOf('count'),

@@ -1,11 +1,15 @@
-// Records as the API shows them: the fields of each family, whole or as far as a query selects them, and what a record's id is.
+// Records as the API shows them: the fields of each family, whole or as selected by a query. Also what an id of a
+// record is.
 import { FAMILIES, type Family } from '../../engine/index.js';
 import { RUN_STATES } from './dataset-schema.js';
 import { type JsonSchema, nullable, schema, whole } from './schema.js';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Whether a text can be the id of a record at all, of whatever version: datasets bring their own. */
+/**
+ * Whether a text can be the id of a record at all. Any version of UUID is accepted, because datasets bring their own
+ * ids.
+ */
 export function isRecordId(text: string): boolean {
   return UUID.test(text);
 }
@@ -85,7 +89,7 @@ export const RECORD_SCHEMAS = Object.freeze({
   'process-run': { title: 'ProcessRun', ...whole(PROPERTIES['process-run']) },
 } satisfies Readonly<Record<Family, JsonSchema>>);
 
-/** A record of any family, or of it what a query selected. */
+/** A record of any family, or the fields of it that a query selected. */
 export const SELECTED_RECORD = schema({
   title: 'SelectedRecord',
   description: 'A record of the family, or the fields of it that `select` names.',

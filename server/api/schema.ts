@@ -1,9 +1,10 @@
-// JSON Schema (2020-12) as this folder writes it: plain frozen objects, which ajv compiles, the documents show, and whose types are
-// what they describe. A schema with a `title` has that name in the API's description, which shows it once.
+// JSON Schema (2020-12) as this folder writes it: plain frozen objects. ajv compiles them, the documents show them, and
+// TypeScript types are derived from them. A schema with a `title` has that name in the API's description, which shows
+// it once.
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The type of the values that a schema describes, as far as types can say it. */
+/** The type of the values that a schema describes, as far as a type can express it. */
 export type TypeOf<S> = S extends { readonly const: infer Value }
   ? Value
   : S extends { readonly enum: readonly (infer Value)[] }
@@ -42,12 +43,12 @@ type Members<Properties, Name> = {
   readonly [Key in keyof Properties & Name]: TypeOf<Properties[Key]>;
 } & { readonly [Key in Exclude<keyof Properties, Name>]?: TypeOf<Properties[Key]> };
 
-/** Infers literal types for everything that is written, down to the strings. */
+/** Infers literal types for the whole schema, including its strings. */
 export function schema<const S extends JsonSchema>(written: S): S {
   return Object.freeze(written);
 }
 
-/** `required` has the names of all, which for `TypeOf` any string says. */
+/** `required` has the names of all properties. For `TypeOf` any string means that. */
 export type Whole<Properties> = {
   readonly type: 'object';
   readonly required: readonly string[];
@@ -55,7 +56,7 @@ export type Whole<Properties> = {
   readonly additionalProperties: false;
 };
 
-/** An object that has these properties, all of them, and no others. */
+/** An object with exactly these properties. */
 export function whole<const Properties extends Readonly<Record<string, JsonSchema>>>(
   properties: Properties,
 ): Whole<Properties> {

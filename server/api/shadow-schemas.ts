@@ -1,4 +1,5 @@
-// What the routes of a shadow take and answer, as JSON Schemas: the candidate, what differs, and how live requests were answered by both.
+// What the routes of a shadow take and answer, as JSON Schemas: the candidate, the differences, and how both policies
+// answered live requests.
 import { digest, scope } from './answer-schemas.js';
 import { bodyShape } from './body-shape.js';
 import { familyName, instant, namespacePath, reachName } from './record-schema.js';
@@ -43,7 +44,7 @@ const CELLS = Object.freeze({
 
 const fault = Object.freeze({ title: 'ShadowFault', ...whole({ code: text, message: text }) });
 
-/** By the candidate and not by the policy in force, or the other way round. */
+/** Gained or lost under the candidate compared with the policy in force. */
 const change = schema({ title: 'Change', enum: ['gained', 'lost', 'both'] });
 
 const COUNTS = Object.freeze({
@@ -53,7 +54,7 @@ const COUNTS = Object.freeze({
   skipped: { description: 'Decisions that were not compared, since there was no time.', ...count },
 } as const);
 
-/** Shown to everybody who sees the status: nothing of what was asked. */
+/** Shown to everybody who sees the status. It says nothing about what was asked. */
 export const SHADOW_SUMMARY = Object.freeze({
   title: 'ShadowSummary',
   ...whole({

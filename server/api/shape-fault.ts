@@ -1,5 +1,5 @@
-// What ajv finds wrong, as a place and a message of ours that holds no value of the input. Schemas that are compiled with
-// `verbose` show the right form: the first of their `examples`.
+// Turns ajv's errors into a place and a message of ours without any value of the input. Schemas that are compiled with
+// `verbose` also show the right form: the first of their `examples`.
 import type { ErrorObject } from 'ajv/dist/2020.js';
 
 export interface ShapeFault {
@@ -8,7 +8,7 @@ export interface ShapeFault {
   readonly message: string;
 }
 
-/** A fault of a value that stands at `place` in something larger. */
+/** A fault of a value that is at `place` in something larger. */
 export function toShapeFault(error: ErrorObject, place: readonly string[]): ShapeFault {
   const here = [...place, ...error.instancePath.split('/').slice(1).map(unescapeKey)];
   const parameters: Readonly<Record<string, unknown>> = error.params;
@@ -77,7 +77,7 @@ function exampleText({ parentSchema }: ErrorObject): string {
   return Array.isArray(examples) && examples.length > 0 ? `, like ${JSON.stringify(examples[0])}` : '';
 }
 
-/** Of closed objects: what may stand there. */
+/** For closed objects: the members that are allowed. */
 function knownText({ parentSchema }: ErrorObject): string {
   const properties: unknown = parentSchema?.['properties'];
   if (typeof properties !== 'object' || properties === null) return '';

@@ -1,5 +1,5 @@
-// What may stand in `where`, as a JSON Schema for editors and for the API's description. The gateway reads conditions itself
-// (server/query/condition.ts), because it knows the fields and says better what is wrong; a test holds the two together.
+// What `where` may hold, as a JSON Schema for editors and for the API's description. The gateway reads conditions
+// itself (server/query/condition.ts), because it knows the fields and has better messages; a test compares the two.
 import { QUERY_LIMITS } from '../limits/queries.js';
 
 const value = { type: ['number', 'string', 'boolean'] };

@@ -19,7 +19,7 @@ export interface CallOptions {
   readonly requestId?: string;
 }
 
-/** With `select`, what it names of a record; else all of it. */
+/** With `select`, the named parts of a record; otherwise all of it. */
 export type ItemOf<Q extends QueryEnvelope> = Q extends { readonly select: readonly string[] }
   ? Partial<Records[Q['family']]>
   : Records[Q['family']];
@@ -29,7 +29,7 @@ export type PageOf<Q extends QueryEnvelope> = Omit<AnswerOf<'queryRecords'>, 'it
 };
 
 export interface Client {
-  /** Any operation of the API by its name. Rejects with `ProblemError` where the gateway refuses. */
+  /** Any operation of the API by its name. Rejects with `ProblemError` if the gateway refuses. */
   readonly call: <Name extends OperationName>(
     name: Name,
     asked: AskedOf<Name>,
@@ -37,7 +37,7 @@ export interface Client {
   ) => Promise<AnswerOf<Name>>;
   /** One page. */
   readonly query: <const Q extends QueryEnvelope>(query: Q, options?: CallOptions) => Promise<PageOf<Q>>;
-  /** Page after page, each asked for when it is wanted. */
+  /** Page after page. Each is requested only when it is needed. */
   readonly pages: <const Q extends QueryEnvelope>(query: Q, options?: CallOptions) => AsyncGenerator<PageOf<Q>, void>;
   /** The records of all pages. */
   readonly records: <const Q extends QueryEnvelope>(query: Q, options?: CallOptions) => AsyncGenerator<ItemOf<Q>, void>;
@@ -104,7 +104,7 @@ export function makeClient(transport: Transport): Client {
   });
 }
 
-/** What an answer is made of the gateway is held to; here it only has to be one. */
+/** The gateway's tests check what an answer contains. Here it only has to be an object. */
 function isAnswer<Name extends OperationName>(value: unknown): value is AnswerOf<Name> {
   return typeof value === 'object' && value !== null;
 }

@@ -1,10 +1,10 @@
-// What a call can fail with, beside a signal that ended it: a refusal of the gateway, or an answer that did not come
-// from a gateway.
+// How a call can fail, other than by an aborted signal: a refusal of the gateway, or an answer that did not come from a
+// gateway.
 import type { PROBLEM_SCHEMA } from '../api/answer-schemas.js';
 import type { TypeOf } from '../api/schema.js';
 
 type Problem = TypeOf<typeof PROBLEM_SCHEMA>;
-/** Those of this version; a later gateway may know more. */
+/** The codes of this version. A later gateway may have more. */
 export type ProblemCode = Problem['code'];
 
 /** The gateway refused the request. Programs decide by `code`. */

@@ -1,24 +1,26 @@
-// A client over HTTP, on the `fetch` of the platform and nothing else.
+// A client over HTTP. It uses the platform's `fetch` and nothing else.
 import { type Client, makeClient } from './client.js';
 import { repeating, type Retries, type Sent, type Transport } from './transport.js';
 
 export interface ConnectOptions {
   /** Where the gateway is, such as `https://records.example.org`. */
   readonly url: string;
-  /** An API key or another bearer token; a function is asked before each request, so that a token can be renewed. */
+  /** An API key or another bearer token. A function is called before each request, so that a token can be renewed. */
   readonly token?: string | (() => string | Promise<string>);
-  /** Milliseconds for one attempt; 30 seconds unless given. */
+  /** Milliseconds for one attempt. Defaults to 30 seconds. */
   readonly timeout?: number;
-  /** How often a request is sent again that was refused for now (429, 503) or lost, where that is safe; 3 unless given. */
+  /**
+   * How often a request is repeated that was refused for now (429, 503) or lost, if repeating is safe. Defaults to 3.
+   */
   readonly retries?: number;
-  /** In place of the platform's. */
+  /** Replaces the platform's `fetch`. */
   readonly fetch?: typeof fetch;
 }
 
 const TIMEOUT = 30_000;
 const RETRIES: Retries = Object.freeze({ most: 3, first: 200, longest: 30_000 });
 
-/** Opens no connection by itself. */
+/** Does not open a connection yet. */
 export function connect(options: ConnectOptions): Client {
   const { retries = RETRIES.most } = options;
   return makeClient(repeating(overHttp(options), { ...RETRIES, most: retries }));
@@ -47,7 +49,7 @@ function overHttp({ url, token, timeout = TIMEOUT, fetch: send = fetch }: Connec
   };
 }
 
-/** Without a slash at the end. A credential in it would be one in every log. */
+/** Without a slash at the end. Refuses a credential in the URL, which would appear in every log. */
 function baseOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol))

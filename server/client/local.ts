@@ -11,12 +11,12 @@ import { type Client, makeClient } from './client.js';
 import type { Transport } from './transport.js';
 
 export interface LocalOptions {
-  /** The folder of the data; a store is made where there is none. */
+  /** The folder of the data. A store is made if there is none. */
   readonly dataDir: string;
 }
 
 export interface LocalClient extends Client {
-  /** Ends what is open. */
+  /** Closes everything that is open. */
   readonly close: () => Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export async function openLocal({ dataDir }: LocalOptions): Promise<LocalClient>
   return Object.freeze({ ...makeClient(inProcess(app)), close });
 }
 
-/** The pipeline of a gateway, given the message itself. */
+/** A transport that calls the pipeline of a gateway directly. */
 export function inProcess(app: App): Transport {
   return async ({ method, path, headers, body, signal }) => {
     signal?.throwIfAborted();
@@ -55,7 +55,7 @@ export function inProcess(app: App): Transport {
       gone: signal ?? new AbortController().signal,
       readBody: (most) =>
         bytes.length > most ? Promise.reject(new ApiProblem('request.too_large')) : Promise.resolve(bytes),
-      // No route of the API takes a body in parts.
+      // No route of the API reads a body in parts.
       readParts: () => Promise.reject(new ApiProblem('request.too_large')),
     });
     signal?.throwIfAborted();

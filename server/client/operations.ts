@@ -1,5 +1,5 @@
-// The operations of the API as the client knows them: one line each. What it asks with and what it answers are the types of the very
-// schemas that the routes go by, which are imported as types alone: nothing of the server is loaded.
+// The operations of the API as the client knows them, one line each. The types of their arguments and answers come from
+// the same schemas that the routes use. These are imported only as types, so nothing of the server is loaded.
 import type { ACTOR_SCHEMA, COUNT_SCHEMA, PAGE_SCHEMA, PERMISSIONS_SCHEMA } from '../api/answer-schemas.js';
 import type {
   BatchBody,
@@ -15,25 +15,30 @@ import type { CountEnvelope, QueryEnvelope } from '../api/query-schema.js';
 import type { RECORD_SCHEMAS } from '../api/record-schema.js';
 import type { TypeOf } from '../api/schema.js';
 
-/** What an operation is asked with: what stands open in its path, its query parameters, its body, and what its headers say. */
+/**
+ * The arguments of an operation: the open part of its path, its query parameters, its body, and what its headers say.
+ */
 export interface Arguments {
   readonly id?: string;
-  /** Of a namespace, with the slash that it begins with. */
+  /** The path of a namespace, with its leading slash. */
   readonly path?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: object;
-  /** The revision that is to be changed: `If-Match`. */
+  /** The revision that the change applies to: `If-Match`. */
   readonly revision?: number;
-  /** `Idempotency-Key`: one is made unless given, so that the request can be sent again. */
+  /** `Idempotency-Key`. Defaults to a new key, so that the request can be repeated. */
   readonly idempotencyKey?: string;
 }
 
 export interface Operation<Asked extends Arguments, Answer> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
   readonly path: string;
-  /** `safe`: a second time it changes nothing. `keyed`: a create, which the same key makes once. `once`: never sent again by itself. */
+  /**
+   * `safe`: repeating it changes nothing. `keyed`: a create, which happens once per key. `once`: never repeated
+   * automatically.
+   */
   readonly again: 'safe' | 'keyed' | 'once';
-  /** For their types alone: neither is ever there. */
+  /** Only for their types; never present at run time. */
   readonly types?: { readonly asked: Asked; readonly answer: Answer };
 }
 

@@ -1,4 +1,4 @@
-// What carries a call to a gateway and its answer back.
+// Carries a call to a gateway and its answer back.
 
 export interface Sent {
   readonly method: string;
@@ -7,7 +7,7 @@ export interface Sent {
   readonly headers: Readonly<Record<string, string>>;
   /** Null if there is none. */
   readonly body: string | null;
-  /** Whether it may be sent again when nobody knows what became of it. */
+  /** Whether it may be repeated if nobody knows what became of it. */
   readonly isRepeatable: boolean;
   readonly signal: AbortSignal | null;
 }
@@ -16,27 +16,31 @@ export interface Answered {
   readonly status: number;
   readonly type: string;
   readonly text: string;
-  /** Of `Retry-After`, in seconds; null if there is none. */
+  /** The value of `Retry-After` in seconds; null if there is none. */
   readonly retryAfter: number | null;
 }
 
 export type Transport = (sent: Sent) => Promise<Answered>;
 
-/** Bounds of what is sent again. */
+/** Bounds for repeating requests. */
 export interface Retries {
-  /** How often after the first time. */
+  /** How many repetitions after the first attempt. */
   readonly most: number;
-  /** Milliseconds: before the first repetition, twice as long before each other, and at most. */
+  /** Milliseconds before the first repetition, which double for each further one, and the longest wait. */
   readonly first: number;
   readonly longest: number;
 }
 
-/** Statuses with which nothing was done: too early, or a gateway that is full, closing or without its store. */
+/**
+ * Statuses that mean nothing was done: the request came too early, or the gateway is full, closing or without its
+ * store.
+ */
 const NOT_NOW: ReadonlySet<number> = new Set([429, 503]);
 
 /**
- * Sends again what was refused for now or lost on the way, as long as that is safe. It waits as long as the gateway says, or else at
- * random within a bound that doubles, so that many clients do not come back together.
+ * Repeats requests that were refused for now or lost on the way, as long as that is safe. It waits as long as the
+ * gateway says. Otherwise it waits a random time within a bound that doubles, so that many clients do not come back
+ * together.
  */
 export function repeating(transport: Transport, { most, first, longest }: Retries): Transport {
   return async (sent) => {
@@ -45,7 +49,7 @@ export function repeating(transport: Transport, { most, first, longest }: Retrie
       const answered = await attempt(transport, sent, isLast);
       if (answered !== null && (isLast || !NOT_NOW.has(answered.status))) return answered;
       const asked = answered?.retryAfter ?? null;
-      // A longer wait than ours is passed on to the caller as an error.
+      // If the gateway asks for a longer wait than ours, the caller gets the error.
       if (answered !== null && asked !== null && asked * 1000 > longest) return answered;
       const bound = Math.min(longest, first * 2 ** times);
       await wait(asked === null ? Math.random() * bound : asked * 1000 + Math.random() * first, sent.signal);
@@ -53,7 +57,7 @@ export function repeating(transport: Transport, { most, first, longest }: Retrie
   };
 }
 
-/** Null if the connection failed and it may be tried again. */
+/** Null if the connection failed and the request may be repeated. */
 async function attempt(transport: Transport, sent: Sent, isLast: boolean): Promise<Answered | null> {
   try {
     return await transport(sent);
@@ -63,7 +67,7 @@ async function attempt(transport: Transport, sent: Sent, isLast: boolean): Promi
   }
 }
 
-/** `fetch` rejects with a `TypeError` for whatever is wrong with a connection. */
+/** `fetch` rejects with a `TypeError` for any fault of a connection. */
 function isLost(error: unknown): boolean {
   return typeof error === 'object' && error !== null && Reflect.get(error, 'name') === 'TypeError';
 }
@@ -78,7 +82,7 @@ async function wait(milliseconds: number, signal: AbortSignal | null): Promise<v
     const timer = setTimeout(done, milliseconds);
     const stop = (): void => {
       clearTimeout(timer);
-      // Whatever a caller gave as the reason.
+      // The caller may have given any value as the reason.
       reject(signal?.reason instanceof Error ? signal.reason : new Error('aborted', { cause: signal?.reason }));
     };
     signal?.addEventListener('abort', stop, { once: true });

@@ -1,11 +1,11 @@
-// The settings of `authentication`: each way in that an operator can open, and what they ask of each other.
+// The settings of `authentication`: each way to authenticate that an operator can open, and the rules between them.
 import { group, list, optional, setting } from './setting.js';
 import { durationUpTo, FLAG, oneOf, OUTGOING_URL, PATH, PROVIDER, someOf, TEXT, TEXTS } from './value-types.js';
 
 const PROVIDER_DOC =
   'provider of the policy that stands for the issuer; a token is for the identity `<provider>:<sub>`';
 
-/** Which claims carry what, alike for every token. */
+/** Which claims carry what, the same for every kind of token. */
 const CLAIMS = Object.freeze({
   scopeClaim: setting(TEXT, {
     default: null,

@@ -1,10 +1,10 @@
-// What is wrong with a configuration: all of it at once.
+// Everything that is wrong with a configuration, at once.
 
 /** `place` is a flag, a variable or `file:line:column`; no text ever repeats a value. */
 export interface ConfigFault {
   readonly place: string;
   readonly message: string;
-  /** What to do about it, where the message does not say it. */
+  /** What to do about it, if the message does not say it. */
   readonly fix?: string;
 }
 
@@ -14,7 +14,7 @@ export function configFaultsText(faults: readonly ConfigFault[]): string {
     : `the configuration has ${String(faults.length)} errors`;
 }
 
-/** All faults of a configuration; the message of each is safe to print. */
+/** All faults of a configuration. Their messages are safe to print. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly faults: readonly ConfigFault[];

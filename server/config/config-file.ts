@@ -1,5 +1,6 @@
-// `bailiwick.yaml`: read as strictly as policy files (duplicates, unknown keys, wrong types refused), with the place of every
-// fault. A documented group that this version does not have is refused too: a setting that is silently without effect is a hole.
+// `bailiwick.yaml`: read as strictly as policy files (duplicates, unknown keys and wrong types are refused), with the
+// place of every fault. A documented group that this version does not have is refused too: a setting that silently has
+// no effect is a security hole.
 import { readFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { Ajv, type ErrorObject } from 'ajv';
@@ -12,7 +13,7 @@ import { laterNames, memberOf, type Row, rowsOf } from './setting.js';
 import { SETTINGS } from './settings.js';
 import { PATH, type ValueType, type Written } from './value-types.js';
 
-/** One setting as a source has it. */
+/** One setting as one source gives it. */
 export interface Given {
   readonly row: Row;
   readonly level: 'flag' | 'environment' | 'file';
@@ -26,9 +27,9 @@ export interface Given {
 export interface ConfigFile {
   /** Null if there is none. */
   readonly path: string | null;
-  /** What it says, of a shape that may be wrong. */
+  /** The content of the file, which may have the wrong shape. */
   readonly document: unknown;
-  /** Every setting that can be had, those of its own lists and groups too. */
+  /** Every possible setting, including those of the file's own lists and groups. */
   readonly rows: readonly Row[];
   readonly given: readonly Given[];
   readonly faults: readonly ConfigFault[];
@@ -38,7 +39,7 @@ const { fileBytes: MAX_BYTES } = CONFIG_LIMITS;
 const validate = new Ajv({ allErrors: true, strict: true, verbose: true }).compile(CONFIG_SCHEMA);
 const LATER: ReadonlySet<string> = new Set(laterNames(SETTINGS));
 
-/** Reads the file at `path`; one that is `optional` may be missing. Relative paths in it start at its folder. */
+/** Reads the file at `path`. An `optional` file may be missing. Relative paths in it start at its folder. */
 export async function readConfigFile(path: string, need: 'optional' | 'required'): Promise<ConfigFile> {
   const name = basename(path);
   const bytes = await readBytes(path);
@@ -55,7 +56,7 @@ export async function readConfigFile(path: string, need: 'optional' | 'required'
   const value: unknown = document.value ?? {};
   const placeOf: PlaceOf = (pointer, part) => placeText(name, document.rangeOf(pointer, part));
   const errors = validate(value) ? [] : (validate.errors ?? []);
-  // What the schema refuses is reported once and has no value; the rest of the file is still read.
+  // A value that the schema refuses is reported once and dropped. The rest of the file is still read.
   const refused = new Set(errors.map(({ instancePath }) => dotted(instancePath)));
   const rows = rowsOf(SETTINGS, value);
   const given = rows.flatMap((row): Given[] => {
@@ -69,7 +70,7 @@ export async function readConfigFile(path: string, need: 'optional' | 'required'
 
 export const NO_FILE: ConfigFile = { path: null, document: {}, rows: rowsOf(SETTINGS, {}), given: [], faults: [] };
 
-/** The type of what a row holds itself. */
+/** The type of the value that a row itself holds. */
 export function typeOf(row: Row): ValueType<unknown> {
   return row.holds === 'value' ? row.setting.type : PATH;
 }
@@ -134,7 +135,7 @@ function schemaFaults(errors: readonly ErrorObject[], rows: readonly Row[], plac
     const words = row === undefined ? (isList ? 'a list' : 'a mapping of settings') : typeOf(row).words;
     return { place: placeOf(error.instancePath, 'value'), message: `${subject} must be ${words}` };
   });
-  // One value may break its schema in two ways, which is one fault to its author.
+  // A value may break its schema in two ways. To its author that is one fault.
   return [...new Map(faults.map((fault) => [`${fault.place} ${fault.message}`, fault])).values()];
 }
 

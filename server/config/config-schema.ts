@@ -1,4 +1,4 @@
-// The JSON Schema of `bailiwick.yaml`, from the table of settings: for editors and for reading the file.
+// The JSON Schema of `bailiwick.yaml`, made from the table of settings: for editors and for reading the file.
 import type { Setting, Table } from './setting.js';
 import { SETTINGS } from './settings.js';
 

@@ -1,5 +1,6 @@
-// The example of `bailiwick.yaml`, from the table of settings: every setting with its default, and as a comment what has none
-// or excludes another one. It loads as it stands, and says what no file would say.
+// The example of `bailiwick.yaml`, made from the table of settings. It lists every setting with its default. Settings
+// without a default, or that exclude another one, are comments. The example loads as it is, and means the same as no
+// file.
 import type { List, Optional, Setting, Table } from './setting.js';
 import { SETTINGS } from './settings.js';
 
@@ -19,14 +20,14 @@ function linesOf(table: Table, indent: string): readonly string[] {
     const lines = [...gap, `${indent}# ${member.doc}`];
     if (member.kind !== 'group') return [...lines, ...unsetLines(name, member, indent)];
     const inner = linesOf(member.members, `${indent}  `);
-    // A group that holds nothing but comments would be null, so it is a comment as a whole.
+    // A group with nothing but comments would be null, so it becomes a comment as a whole.
     const isEmpty = inner.every((line) => line.trimStart().startsWith('#'));
     const own = [`${indent}${name}:`, ...inner];
     return [...lines, ...(isEmpty ? own.map((line) => commented(line, indent)) : own)];
   });
 }
 
-/** A part that does not exist unless it is set: commented out as a whole. */
+/** A part that does not exist unless it is set. It is commented out as a whole. */
 function unsetLines(name: string, { kind, members }: List<Table> | Optional<Table>, indent: string): readonly string[] {
   const inner = kind === 'list' ? `${indent}    ` : `${indent}  `;
   const lines = linesOf(members, inner).map((line) => commented(line, indent));
@@ -38,7 +39,7 @@ function unsetLines(name: string, { kind, members }: List<Table> | Optional<Tabl
   return [`${indent}#${name}:`, ...begun];
 }
 
-/** The line as a part of a commented block, so that to take away the first `#` of each line is all there is to do. */
+/** The line as part of a commented block. Removing the first `#` of each line restores the block. */
 function commented(line: string, indent: string): string {
   return `${indent}#${line.slice(indent.length).replace(/^( *)#(?! )/, '$1')}`;
 }

@@ -1,5 +1,5 @@
-// The door of the configuration: its type, its flags, and reading it. What reads YAML is loaded when something is read, so
-// that help costs nothing of it.
+// The door of the configuration: its type, its flags, and reading it. The code that reads YAML is loaded only when
+// something is read, so that help does not pay for it.
 import { join } from 'node:path';
 import type { Config, SettingName } from './settings.js';
 import { CONFIG_FILE_ROWS, ROWS } from './settings.js';
@@ -18,7 +18,7 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
   return (await import('./load-config.js')).loadConfig(sources);
 }
 
-/** As `loadConfig`, with all faults as values, and where each setting comes from. */
+/** Like `loadConfig`, but returns all faults as values, and where each setting comes from. */
 export async function readConfig(sources: ConfigSources): Promise<ConfigReading> {
   return (await import('./load-config.js')).readConfig(sources);
 }
@@ -34,7 +34,7 @@ export function storeOf(
     : { kind: 'external', url: config.databaseUrl, readUrl: config.databaseReadUrl };
 }
 
-/** The Unix socket for admins; null if there is to be none. */
+/** The Unix socket for admins; null if there is none. */
 export function adminSocketOf({ adminSocket, dataDir }: Config): string | null {
   if (adminSocket === 'none') return null;
   return adminSocket ?? join(dataDir, 'admin.sock');
@@ -46,12 +46,12 @@ export function auditFolderOf({ audit, dataDir }: Config): string {
 }
 
 export interface SettingFlag {
-  /** As commander takes it. */
+  /** In the form that commander takes. */
   readonly flags: string;
   readonly description: string;
 }
 
-/** The flag of a setting, with its default and the variable that stands for it. */
+/** The flag of a setting. The description includes its default and its variable. */
 export function flagOf(name: SettingName): SettingFlag {
   const row = [...CONFIG_FILE_ROWS, ...ROWS].find(({ flag }) => flag?.name === name);
   const { flag = '', doc = '', default: usual = null } = row?.setting ?? {};

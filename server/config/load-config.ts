@@ -1,5 +1,6 @@
-// Flag, then variable, then `bailiwick.yaml`, then default: one value for each setting, with the place it comes from. Every
-// fault is reported at once; nothing unknown, empty or of the wrong type is passed over, and no message repeats a value.
+// Flag, then variable, then `bailiwick.yaml`, then default: one value for each setting, with the place it comes from.
+// Every fault is reported at once. Nothing unknown, empty or of the wrong type is ignored, and no message repeats a
+// value.
 import { resolve } from 'node:path';
 import { nearest } from '../../engine/index.js';
 import { ConfigError, type ConfigFault } from './config-error.js';
@@ -12,11 +13,11 @@ import { type Config, CONFIG_FILE_ROWS, ROWS, type SettingFlags, SETTINGS } from
 import type { Parsed, Written } from './value-types.js';
 
 export const DEFAULT_CONFIG_FILE = 'bailiwick.yaml';
-/** Variables of ours that are not settings. */
+/** Our variables that are not settings. */
 const OTHER_VARIABLES = ['BAILIWICK_DEBUG'];
 
 export interface ConfigSources {
-  /** By setting name, as commander gives them: `true` for a flag without a value. */
+  /** By the name of the setting, as commander gives them: `true` for a flag without a value. */
   readonly flags: SettingFlags;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Absolute. */
@@ -26,7 +27,7 @@ export interface ConfigSources {
 /** One setting and where it comes from. */
 export interface ChosenSetting {
   readonly key: string;
-  /** As it was written; null if it is not set, or where it is a secret. */
+  /** As it was written; null if it is not set or is a secret. */
   readonly written: Written | null;
   readonly isSecret: boolean;
   readonly level: Given['level'] | 'default';
@@ -48,7 +49,7 @@ export interface ConfigReading {
   readonly file: string | null;
   readonly faults: readonly ConfigFault[];
   readonly settings: readonly ChosenSetting[];
-  /** Not looked into, except for those that hold the value of a setting. */
+  /** Files that settings name. They are not read here, except for those that hold the value of a setting. */
   readonly files: readonly SettingFile[];
 }
 
@@ -59,7 +60,7 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
   return config;
 }
 
-/** As `loadConfig`, with the source of each value and all faults. */
+/** Like `loadConfig`, but returns the source of each value and all faults. */
 export async function readConfig(sources: ConfigSources): Promise<ConfigReading> {
   const faults: ConfigFault[] = misspeltVariables(sources.env);
   const file = await openFile(sources, faults);
@@ -72,7 +73,8 @@ export async function readConfig(sources: ConfigSources): Promise<ConfigReading>
     values.set(row.key, await valueOf(row, chosen, { cwd: sources.cwd, faults }));
   }
   const settings = file.rows.map((row) => tellChosen(row, chosen.get(row.key) ?? null));
-  // All is read, also where something nearer wins: what is wrong is wrong. Other programs may mean something else by `DATABASE_URL`.
+  // Everything is checked, even values that a nearer source overrides: what is wrong is wrong. The exception is
+  // `DATABASE_URL`, which other programs may use for something else.
   for (const one of given.filter(isOurs)) if (chosen.get(one.row.key) !== one) parseGiven(one, faults);
   const assembled = faults.length > 0 ? null : assemble(values, file);
   const contradictions = assembled === null ? [] : contradictionsOf(assembled);
@@ -114,12 +116,12 @@ function isOurs({ level, place }: Given): boolean {
   return level !== 'environment' || place.startsWith('BAILIWICK_');
 }
 
-/** By the key of the row. */
+/** By key of the row. */
 type Chosen = ReadonlyMap<string, Given>;
 
 /**
- * What counts for each row: of settings that exclude one another, the nearest source decides, so that a store named on the
- * command line is not lost to another one in a file. `given` has the nearest first.
+ * Chooses the source for each row. For settings that exclude one another the nearest source decides, so a store named
+ * on the command line does not lose to another one in a file. `given` has the nearest first.
  */
 function choose(given: readonly Given[], faults: ConfigFault[]): Chosen {
   const chosen = new Map<string, Given>();
@@ -134,7 +136,7 @@ function choose(given: readonly Given[], faults: ConfigFault[]): Chosen {
   return new Map([...chosen.values()].map((one) => [one.row.key, one]));
 }
 
-/** What is set without the setting that gives it a meaning. */
+/** Settings without the other setting that gives them a meaning. */
 function halfSettings(chosen: Chosen): readonly ConfigFault[] {
   return [...chosen.values()].flatMap((given): ConfigFault[] => {
     const { needs } = given.row.setting;
@@ -145,7 +147,7 @@ function halfSettings(chosen: Chosen): readonly ConfigFault[] {
   });
 }
 
-/** How a message about another setting names this one. */
+/** How messages about other settings name this one. */
 function subjectOf({ level, place, row }: Given): string {
   return level === 'file' ? `\`${row.key}\`` : place;
 }
@@ -175,7 +177,7 @@ async function readSecret(given: Given, faults: ConfigFault[]): Promise<unknown>
     return accept(given, given.row.setting.type.parse(text, given.base), faults);
   } catch (error) {
     if (!(error instanceof SmallFileError)) throw error;
-    // Not by its name, which may be the secret itself by mistake.
+    // The message does not quote the file's name, which may be the secret itself by mistake.
     const subject = given.level === 'file' ? `\`${given.row.key}\` ` : '';
     const fix = 'name a file with the value and nothing else';
     faults.push({ place: given.place, message: `${subject}names a file that ${error.message}`, fix });
@@ -198,7 +200,7 @@ function filesOf(rows: readonly Row[], values: ReadonlyMap<string, unknown>, cho
 function parseGiven(given: Given, faults: ConfigFault[]): unknown {
   const { row, level, written, base } = given;
   const type = typeOf(row);
-  // What is in the file was held to the schema there.
+  // Values in the settings file were already checked against the schema.
   if (level !== 'file' && row.key !== 'config' && !isAccepted(row, written))
     return accept(given, { ok: false, message: `must be ${type.words}` }, faults);
   return accept(given, type.parse(written, base), faults);
@@ -227,14 +229,14 @@ function tellChosen(row: Row, given: Given | null): ChosenSetting {
   };
 }
 
-/** The values by their keys as the nested, frozen configuration. */
+/** Turns the values by key into the nested, frozen configuration. */
 function assemble(values: ReadonlyMap<string, unknown>, { path, document }: ConfigFile): Config {
   const nested = nest(SETTINGS, document, (key) => values.get(key));
-  // The table gives the type, and the keys of its rows are the only ones that were set.
+  // The table gives the type, and only keys of its rows were set.
   return Object.freeze({ file: path, ...nested }) as Config;
 }
 
-/** Only near misses: an orchestrator sets variables such as `BAILIWICK_SERVICE_HOST` of its own accord. */
+/** Only reports near misses, because orchestrators set variables such as `BAILIWICK_SERVICE_HOST` themselves. */
 function misspeltVariables(env: ConfigSources['env']): ConfigFault[] {
   const known = [...[...CONFIG_FILE_ROWS, ...ROWS].flatMap((row) => row.env), ...OTHER_VARIABLES];
   const later = new Set(laterNames(SETTINGS));

@@ -1,4 +1,5 @@
-// What a row of the table of settings says, and the rows of a table by their keys. Refuses to know which settings there are.
+// What a row of the table of settings says, and the rows of a table by key. This file does not know which settings
+// exist.
 import type { ValueType, Written } from './value-types.js';
 
 export type FileKind =
@@ -12,30 +13,30 @@ export type FileKind =
   | 'value of a setting';
 
 export interface SettingFacts {
-  /** As the file would write it; null: not set, and the value is null. */
+  /** As the file would write it. Null if the setting has no default; its value is then null. */
   readonly default: Written | null;
   /**
-   * As commander takes it; one without a value stands for `true`. A setting with a flag also has the variable
+   * In the form that commander takes. A flag without a value means `true`. A setting with a flag also has the variable
    * `BAILIWICK_<FLAG>`.
    */
   readonly flag?: `--${string} <${string}>` | `--${string}`;
-  /** More variables, beside the one of the flag. */
+  /** More variables, in addition to the one of the flag. */
   readonly env?: readonly string[];
   /** Its value is never printed. */
   readonly secret?: true;
-  /** It may also be read from a file, which `<key>File` or the variable with `_FILE` names. */
+  /** The value may also be read from a file named by `<key>File` or by the variable with `_FILE`. */
   readonly secretFile?: true;
   /** Settings with the same choice exclude one another: the nearest source that gives any of them decides. */
   readonly choice?: string;
-  /** What stands in the file at this path. */
+  /** What the file at this path holds. */
   readonly file?: FileKind;
-  /** Key of another setting without which this one means nothing. */
+  /** The key of another setting. Without that one, this one means nothing. */
   readonly needs?: string;
-  /** One sentence without a stop: help, schema and the example file show it. */
+  /** One sentence without a full stop. Help, schema and the example file show it. */
   readonly doc: string;
-  /** A value for the example file, where there is no default. */
+  /** A value for the example file if there is no default. */
   readonly example?: string;
-  /** The list or optional group that it is in cannot be without it. */
+  /** The list or optional group that contains it cannot be without it. */
   readonly required?: true;
 }
 
@@ -50,14 +51,14 @@ export interface Group<Members> {
   readonly members: Members;
 }
 
-/** A group that the file has any number of times; it has neither flags nor variables. */
+/** A group that can occur in the file any number of times. It has neither flags nor variables. */
 export interface List<Members> {
   readonly kind: 'list';
   readonly doc: string;
   readonly members: Members;
 }
 
-/** A group that is null unless the file has it; it has neither flags nor variables. */
+/** A group that is null unless the file has it. It has neither flags nor variables. */
 export interface Optional<Members> {
   readonly kind: 'optional';
   readonly doc: string;
@@ -70,12 +71,12 @@ export interface Later {
   readonly env: readonly string[];
 }
 
-/** Settings and groups of them by the names that the file gives them. */
+/** Settings and groups of settings, by their names in the file. */
 export interface Table {
   readonly [name: string]: Setting<unknown> | Group<Table> | List<Table> | Optional<Table> | Later;
 }
 
-/** The values of a table, nested as it is. */
+/** The values of a table, nested in the same way. */
 export type ValuesOf<T> = {
   readonly [Name in keyof T as T[Name] extends Later ? never : Name]: T[Name] extends Group<infer Members>
     ? ValuesOf<Members>
@@ -103,7 +104,7 @@ export type FlagNames<T> = {
       : never;
 }[keyof T];
 
-/** The same of flags without a value. */
+/** The same for flags without a value. */
 export type SwitchNames<T> = {
   [Name in keyof T]: T[Name] extends Group<infer Members>
     ? SwitchNames<Members>
@@ -138,24 +139,24 @@ export function later(...env: readonly string[]): Later {
   return { kind: 'later', env };
 }
 
-/** One setting of a table, and where it is said. */
+/** One setting of a table, and where it can be given. */
 export interface Row {
-  /** As the file has it: `limits.rate.perActor`. */
+  /** As in the file: `limits.rate.perActor`. */
   readonly key: string;
   readonly setting: Setting<unknown>;
-  /** Such as `--data-dir`, and what commander calls it; null without a flag. */
+  /** Such as `--data-dir`, and commander's name for it; null without a flag. */
   readonly flag: { readonly long: string; readonly name: string } | null;
-  /** The first that is set counts. */
+  /** The first one that is set counts. */
   readonly env: readonly string[];
   /** Rows with the same choice exclude one another. */
   readonly choice: string;
-  /** `file`: what is written is the path of a file with the value. */
+  /** Whether the row holds the value, or the path of a file with the value. */
   readonly holds: 'value' | 'path of the value';
 }
 
 /**
- * Every setting of a table in its order; one with `secretFile` has a second row. Lists and optional groups have the rows of what
- * `document` has of them.
+ * Every setting of a table, in order. A setting with `secretFile` has a second row. Lists and optional groups have rows
+ * for what `document` contains of them.
  */
 export function rowsOf(table: Table, document: unknown, prefix = ''): readonly Row[] {
   return Object.entries(table).flatMap(([name, member]): readonly Row[] => {
@@ -176,7 +177,7 @@ export function rowsOf(table: Table, document: unknown, prefix = ''): readonly R
   });
 }
 
-/** The values of the rows of a table by their keys, nested as the table is. Frozen. */
+/** The values of a table's rows, nested as the table is. Frozen. */
 export function nest(table: Table, document: unknown, valueOf: (key: string) => unknown): object {
   const nested = Object.entries(table).map(([name, member]): readonly [string, unknown] => {
     const part = memberOf(document, name);

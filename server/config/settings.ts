@@ -1,5 +1,6 @@
-// Every setting, once. Flags, variables, `bailiwick.yaml` and its schema, help texts, `config check`, the example file and the
-// type of the configuration are derived from this table: to add a setting is to add its row here and to use its value.
+// All settings, each listed once. Flags, variables, `bailiwick.yaml` and its schema, help texts, `config check`, the
+// example file and the type of the configuration are derived from this table. To add a setting, add its row here and
+// use its value.
 import { AUTHENTICATION } from './authentication.js';
 import {
   type FlagNames,
@@ -293,7 +294,7 @@ export const SETTINGS = Object.freeze({
   }),
 });
 
-/** Where the settings file is: the one setting that it cannot hold itself. */
+/** The place of the settings file, which is the one setting that the file cannot hold. */
 const CONFIG_FILE = Object.freeze({
   config: setting(PATH, {
     default: null,
@@ -305,13 +306,13 @@ const CONFIG_FILE = Object.freeze({
 type ValueFlag = FlagNames<typeof SETTINGS> | FlagNames<typeof CONFIG_FILE>;
 type Switch = SwitchNames<typeof SETTINGS>;
 
-/** What commander calls the flags of settings. */
+/** Commander's names for the flags of settings. */
 export type SettingName = ValueFlag | Switch;
 
-/** What it makes of them. */
+/** The values that commander gives them. */
 export type SettingFlags = Readonly<Partial<Record<ValueFlag, string>> & Partial<Record<Switch, true>>>;
 
-/** Frozen; paths are absolute. `databaseUrl` may hold a password: never print it. */
+/** Frozen, with absolute paths. `databaseUrl` may hold a password: never print it. */
 export type Config = ValuesOf<typeof SETTINGS> & {
   /** The settings file that was read, or null. */
   readonly file: string | null;

@@ -1,26 +1,29 @@
-// The types of single settings: what the file may hold, how the text of a flag or variable becomes that, and the value that is
-// made of it. No message repeats what was given, which may hold a password.
+// The types of single settings: what the file may hold, how the text of a flag or variable is read, and the resulting
+// value. No message repeats what was given, because it may hold a password.
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { reachedUrlFault } from '../outgoing.js';
 
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string };
 
-/** What a setting is as the file writes it. */
+/** A setting as it is written in the file. */
 export type Written = string | number | boolean | readonly (string | number | boolean)[];
 
 export interface ValueType<T> {
-  /** JSON Schema of what is written. */
+  /** The JSON Schema of the written form. */
   readonly schema: Readonly<Record<string, unknown>>;
   /** Ends the sentence that begins with `must be`. */
   readonly words: string;
-  /** The text of a flag or a variable as the file would write it; what it cannot be stays text, which the schema refuses. */
+  /**
+   * Turns the text of a flag or a variable into what the file would write. Text that does not fit stays text, which the
+   * schema refuses.
+   */
   readonly fromText: (text: string) => Written;
-  /** Of what the schema has accepted. Relative paths start at `base`. */
+  /** Parses what the schema has accepted. Relative paths start at `base`. */
   readonly parse: (written: Written, base: string) => Parsed<T>;
 }
 
-/** Where to listen; port 0 takes any free one. */
+/** Where to listen. Port 0 means any free port. */
 export interface Address {
   /** A name, an IPv4 or an IPv6 address without brackets. */
   readonly host: string;
@@ -42,14 +45,14 @@ export const ADDRESS: ValueType<Address> = textType('`host:port`', parseAddress)
 export const ADDRESS_OR_NONE: ValueType<Address | null> = textType<Address | null>('`host:port`, or `none`', (text) =>
   text === 'none' ? { ok: true, value: null } : parseAddress(text),
 );
-/** An absolute path, or `none`, which no absolute path is. */
+/** An absolute path, or `none`, which is never an absolute path. */
 export const PATH_OR_NONE: ValueType<string> = textType('a path, or `none`', (text, base) =>
   text === 'none' ? { ok: true, value: text } : parsePath(text, base),
 );
 /** Kept as it is. */
 export const DATABASE_URL: ValueType<string> = textType('a PostgreSQL URL', parseDatabaseUrl);
 
-/** The full name of a ref, as git allows it. */
+/** The full name of a git ref. */
 export const GIT_REF: ValueType<string> = textType('a branch or tag such as `refs/heads/main`', (text) =>
   /^refs\/(?:heads|tags)\/[\w.-]+(?:\/[\w.-]+)*$/.test(text) && !/\.\.|\/\.|\.lock(?:\/|$)|\.$/.test(text)
     ? { ok: true, value: text }

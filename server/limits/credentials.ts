@@ -1,27 +1,30 @@
-// Of keys, tokens and certificates.
+// Limits of keys, tokens and certificates.
 
 export const KEY_LIMITS = Object.freeze({
   identities: 32,
   restrictions: 1_000,
-  /** `last_used_at` is written at most so often for one key, in milliseconds. */
+  /** How often `last_used_at` of one key is written at most, in milliseconds. */
   lastUsedInterval: 60_000,
   /** Keys remembered as good when last presented; the one longest unused is forgotten first. */
   proven: 10_000,
-  /** Credentials whose fingerprints are remembered: they come again with each request. */
+  /** Credentials with remembered fingerprints, because the same credentials come with many requests. */
   fingerprints: 10_000,
-  /** How long requests wait for the end of the look-up before theirs, which they then share, in milliseconds; twice as long each time that it was in vain. */
+  /**
+   * How long requests wait for the look-up before theirs, so that they can share the next one, in milliseconds. Doubles
+   * each time the wait was in vain.
+   */
   lookUpPatience: 10,
   longestLookUpPatience: 160,
 });
 
-/** Of tokens and certificates, and of what their issuers are asked. Times in milliseconds. */
+/** Limits of tokens and certificates, and of requests to their issuers. Times in milliseconds. */
 export const TOKEN_LIMITS = Object.freeze({
-  /** Arrays and objects inside one another in a token. */
+  /** Nesting of arrays and objects in a token. */
   jsonDepth: 16,
   groups: 1_000,
   /** Credentials that are remembered as verified; the one longest unused is forgotten first. */
   verified: 10_000,
-  /** Of one document that an issuer gives, and how long it may take. */
+  /** Bytes of one document from an issuer, and how long it may take. */
   documentBytes: 1024 * 1024,
   documentDepth: 16,
   documentTimeout: 3_000,
@@ -29,17 +32,17 @@ export const TOKEN_LIMITS = Object.freeze({
   keys: 100,
   /** Bits of an RSA key: shorter ones are weak, longer ones slow. */
   rsaBits: Object.freeze({ least: 2_048, most: 8_192 }),
-  /** Keys are fetched again when they are so old, so a key that the issuer withdrew is refused by then. */
+  /** The age at which keys are fetched again. A key that the issuer has withdrawn is refused by then. */
   keysFresh: 5 * 60_000,
   /** The least time between two fetches of the keys of one issuer. */
   keysCoolDown: 10_000,
-  /** Known keys are used for so long while the issuer cannot be reached. */
+  /** How long known keys are used while the issuer cannot be reached. */
   keysKept: 24 * 3_600_000,
-  /** Opaque tokens that are asked about at once. */
+  /** Opaque tokens that are being asked about at the same time. */
   introspections: 64,
-  /** Of the file with the secret of a client. */
+  /** Bytes of the file with the secret of a client. */
   secretBytes: 16 * 1024,
-  /** Of the file of revoked credentials: 120,000 of them; and how often it is looked at. */
+  /** Bytes of the file of revoked credentials, enough for 120,000 of them; and how often the file is checked. */
   revocationsBytes: 8 * 1024 * 1024,
   revocationsInterval: 1_000,
 });

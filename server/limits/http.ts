@@ -1,24 +1,27 @@
-// What the HTTP listeners take from clients, wait for and hold: requests, sockets, shares of one actor, rates, health, TLS.
+// Limits of the HTTP listeners: requests, sockets, shares of one actor, rates, health, TLS.
 
 export const HTTP_LIMITS = Object.freeze({
-  /** Bytes of a request body, beside the cursor that it may carry. */
+  /** Bytes of a request body, in addition to the cursor that it may carry. */
   bodyBytes: 1024 * 1024,
   /**
-   * Characters of a cursor, so that every `next` can be sent back. A place holds texts of one record, which is no larger than
-   * a line of a dataset (1 MiB; whatever else writes records is held to it); what is not in the line (numbers written out,
-   * instants, the lengths) is below 1 KiB for each of 16 sort keys and the id. Sealing adds 29 bytes, base64 a third:
-   * (1,048,576 + 17 * 1,024 + 29) * 4 / 3 = 1,421,351, and the rest is room.
+   * Characters of a cursor, enough for every `next` to be sent back. A place holds texts of one record, which is no
+   * larger than a line of a dataset (1 MiB; other writers of records have the same limit). What is not in the line
+   * (numbers written out, instants, the lengths) is below 1 KiB for each of 16 sort keys and the id. Sealing adds 29
+   * bytes, base64 a third: (1,048,576 + 17 * 1,024 + 29) * 4 / 3 = 1,421,351, and the rest is reserve.
    */
   cursorCharacters: 1536 * 1024,
-  /** Bytes that a body with a cursor may have beside it and `bodyBytes`: the key `page` with its `after`, and white space. */
+  /**
+   * Bytes that a body with a cursor may have in addition to `bodyBytes` and the cursor: the key `page` with its
+   * `after`, and white space.
+   */
   cursorMemberBytes: 1024,
   idempotencyKeyCharacters: 255,
-  /** Arrays and objects inside one another in a body. */
+  /** Nesting of arrays and objects in a body. */
   jsonDepth: 32,
   /** Characters of the request target; a namespace is at most 1,024. */
   targetCharacters: 4096,
   loggedPathCharacters: 256,
-  /** Of a key that a pointer in an answer names. */
+  /** Characters of a key in a pointer of an answer. */
   pointerKeyCharacters: 64,
   /** Bytes of all request headers, and how many of them. */
   headerBytes: 16 * 1024,
@@ -34,15 +37,15 @@ export const HTTP_LIMITS = Object.freeze({
   keepAliveTimeout: 65_000,
   /** How often Node looks for sockets past a timeout. */
   timeoutCheckInterval: 1_000,
-  /** A socket on which nothing moves for so long is closed. */
+  /** How long a socket may be idle before it is closed. */
   idleSocketTimeout: 75_000,
-  /** How often an answer that is still to be read is looked at: nothing taken between two looks ends the connection. */
+  /** How often unread answers are checked. If the client took nothing between two checks, the connection ends. */
   writeTimeout: 10_000,
   /** How much of a refused body is read, and for how long, so that the client can read its answer. */
   discardBytes: 4 * 1024 * 1024,
   discardTimeout: 2_000,
   /**
-   * How long a shutdown waits for requests in flight unless the settings say otherwise, and for clients that have
+   * How long a shutdown waits for requests in flight, unless the settings say otherwise, and for clients that have
    * connected but sent nothing.
    */
   drainTimeout: 20_000,
@@ -50,11 +53,14 @@ export const HTTP_LIMITS = Object.freeze({
 });
 
 export const SHARE_LIMITS = Object.freeze({
-  /** Requests of one actor that wait for others of its own; one more is refused at once. */
+  /** Requests of one actor that may wait for its other requests. One more is refused at once. */
   waiting: 256,
   /** How long each waits, in milliseconds. */
   patience: 5_000,
-  /** Bytes of answers made and not read: of one connection, of one actor (or address, where nobody is known), and of all. */
+  /**
+   * Bytes of answers that are made but not read: for one connection, for one actor (or address, if nobody is
+   * authenticated), and for all.
+   */
   connectionUnreadBytes: 16 * 1024 * 1024,
   unreadBytes: 32 * 1024 * 1024,
   totalUnreadBytes: 256 * 1024 * 1024,
@@ -63,12 +69,12 @@ export const SHARE_LIMITS = Object.freeze({
 });
 
 export const RATE_LIMITS = Object.freeze({
-  /** Addresses or actors counted at once; the one longest quiet is dropped first. */
+  /** Addresses or actors that are counted at once. The one that has been quiet longest is dropped first. */
   buckets: 10_000,
 });
 
 export const HEALTH_LIMITS = Object.freeze({
-  /** How long an answer of the store counts, and how long one is waited for, in milliseconds. */
+  /** How long an answer of the store is used, and how long to wait for one, in milliseconds. */
   interval: 1_000,
   patience: 2_000,
 });
@@ -76,14 +82,14 @@ export const HEALTH_LIMITS = Object.freeze({
 export const TLS_LIMITS = Object.freeze({
   /** Bytes of a file of certificates or of a key. */
   fileBytes: 1024 * 1024,
-  /** How often the files are looked at, in milliseconds. */
+  /** How often the files are checked, in milliseconds. */
   pollInterval: 10_000,
-  /** How long a client may take to greet, in milliseconds. */
+  /** How long a TLS handshake may take, in milliseconds. */
   handshakeTimeout: 8_000,
 });
 
-/** Of the systems that this program runs on. */
+/** Limits of the operating systems that this program runs on. */
 export const SYSTEM_LIMITS = Object.freeze({
-  /** Of the path of a Unix socket; 104 of them, with the zero at the end, are what every system takes. */
+  /** Bytes of the path of a Unix socket. With the zero byte at the end that is 104, which every system accepts. */
   socketPathBytes: 103,
 });

@@ -1,12 +1,12 @@
-// Of records that are loaded and written, and of the schemas that judge them.
+// Limits of records that are loaded and written, and of the schemas that judge them.
 
 /** How large a dataset's lines may be, and how they are grouped. */
 export const LOAD_LIMITS = Object.freeze({
   /** Bytes of a line. */
   lineBytes: 1024 * 1024,
-  /** Bytes of a record as it is shown: numbers are written out, so this can be many times the line. */
+  /** Bytes of a record as it is shown. Numbers are written out, so this can be many times the size of the line. */
   recordBytes: 2 * 1024 * 1024,
-  /** Arrays and objects inside one another, as in a request's body. */
+  /** Nesting of arrays and objects, as in a request's body. */
   jsonDepth: 32,
   /**
    * Large batches are stored faster. The embedded engine does one thing at a time, so a gateway that shares it waits for a
@@ -16,19 +16,19 @@ export const LOAD_LIMITS = Object.freeze({
     embedded: Object.freeze({ lines: 1_000, bytes: 4 * 1024 * 1024 }),
     external: Object.freeze({ lines: 20_000, bytes: 32 * 1024 * 1024 }),
   }),
-  /** How often a batch is begun again that the store gave up for the sake of somebody else's writing. */
+  /** How often a batch is repeated if the store aborted it in favour of somebody else's write. */
   retries: 5,
-  /** Namespaces that are remembered as being there, and that one statement asks for. */
+  /** Namespaces that are remembered as existing, and that one statement asks for. */
   knownNamespaces: 200_000,
   askedNamespaces: 10_000,
-  /** Namespaces that are not there for which one is looked for that may be meant, and how many beside each are looked at. */
+  /** Missing namespaces for which an existing one is suggested, and how many siblings of each are looked at. */
   guessedNamespaces: 100,
   siblings: 1_000,
   /** Records that an export reads at a time: few, since each may take two megabytes. */
   exportedRecords: 50,
   /** Templates whose compiled schemas are remembered. */
   knownTemplates: 1_000,
-  /** So many records at once make it worth to tidy the store. */
+  /** From this many records on, tidying the store is worthwhile. */
   tidyFrom: 10_000,
   /** Faults that a report keeps; all of them are counted, and shown as they are found. */
   keptFaults: 1_000,
@@ -40,9 +40,12 @@ export const COMMAND_LIMITS = Object.freeze({
   batchAnswerBytes: 16 * 1024 * 1024,
   /** How long an answer is kept under its Idempotency-Key, in milliseconds, unless the settings say otherwise. */
   idempotency: 86_400_000,
-  /** Expired answers that each new one sweeps away. */
+  /** Expired answers that each new answer removes. */
   swept: 10,
-  /** How often a command is begun again that the store gave up for another's sake, or whose record was moved meanwhile. */
+  /**
+   * How often a command is repeated if the store aborted it in favour of another, or if its record was moved in the
+   * meantime.
+   */
   retry: 4,
   /** Templates whose compiled schemas are remembered, and characters of their schemas: each takes up to 350 bytes. */
   knownTemplates: 1_000,
@@ -51,26 +54,29 @@ export const COMMAND_LIMITS = Object.freeze({
   slots: 1_000,
 });
 
-/** Of the JSON Schemas of templates, and of the values that they judge. */
+/** Limits of the JSON Schemas of templates, and of the values that they judge. */
 export const TEMPLATE_LIMITS = Object.freeze({
-  /** Characters of a schema as JSON, and schemas in it with the words that check something. */
+  /** Characters of a schema as JSON; and the number of schemas in it plus the keywords that check something. */
   schemaCharacters: 256 * 1024,
   schemaParts: 2_000,
   /** A longer list of required members is compiled to a loop. */
   loopRequired: 20,
   /** Schemas that may be applied on the way to one part of a value. */
   checksPerPart: 500,
-  /** Checks of a whole value: its parts times those. So many characters count as a part, and with a pattern a check counts as several. */
+  /**
+   * Checks of a whole value: its parts times the checks per part. This many characters count as one part, and a check
+   * with a pattern counts as several.
+   */
   checks: 10_000_000,
   charactersPerPart: 8,
   patternCost: 10,
-  /** Of all patterns of a schema, with counted repetitions written out. */
+  /** Parts of all patterns of a schema, with counted repetitions written out. */
   patternParts: 10_000,
-  /** Arrays and objects inside one another in a value, as in a body. */
+  /** Nesting of arrays and objects in a value, as in a body. */
   valueDepth: 32,
-  /** Faults of a value that are reported; a larger value, or one of a larger schema, is told its first one only. */
+  /** Faults of a value that are reported. For a larger value, or with a larger schema, only the first is reported. */
   faults: 32,
   partsWithAllFaults: 1_000,
-  /** Its parts times the characters of the schema: each may be a member that is required and not there. */
+  /** The parts of the value times the characters of the schema, because each part may lack every required member. */
   workWithAllFaults: 1_000_000,
 });

@@ -1,20 +1,23 @@
-// Of the processes of one gateway.
+// Limits of the processes of one gateway.
 
-/** Of the workers of a gateway. Times are milliseconds. */
+/** Limits of the workers of a gateway. Times are in milliseconds. */
 export const WORKER_LIMITS = Object.freeze({
-  /** How long an audit event waits for others, to be handed over with them. */
+  /** How long an audit event waits for others, so that they are handed over together. */
   eventDelay: 10,
-  /** A primary that has not taken events over for so long keeps no log. */
+  /** If the primary has not taken over events for this long, it counts as keeping no log. */
   silence: 1_000,
   /** How often processes tell one another what has changed. */
   exchange: 100,
-  /** Before a worker that died is replaced; twice as long each time, until one has lived for so long. */
+  /**
+   * The pause before a dead worker is replaced. It doubles each time, until a worker has lived for `stable`
+   * milliseconds.
+   */
   pause: 100,
   longestPause: 10_000,
   stable: 30_000,
-  /** How long a start may take, and how many in a row may fail of each worker before the gateway ends. */
+  /** How long a start may take, and how many starts of each worker may fail in a row before the gateway ends. */
   startTimeout: 60_000,
   starts: 5,
-  /** How long a worker may take to end, beyond what its requests have. */
+  /** How long a worker may take to end, in addition to the time for its requests. */
   closeTimeout: 10_000,
 });

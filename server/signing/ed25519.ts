@@ -1,4 +1,5 @@
-// Ed25519 by Node: the port that the engine's statements are verified and made with. Keys are 32 raw bytes outside of this file.
+// Ed25519 by Node: the port with which the engine's statements are signed and verified. Outside this file keys are 32
+// raw bytes.
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto';
 import type { VerifySignature } from '../../engine/index.js';
 
@@ -31,7 +32,7 @@ export function makeKeyPair(): NewKeyPair {
   };
 }
 
-/** From an unencrypted PKCS #8 file as `keygen` and openssl write it; null for anything else. */
+/** Reads an unencrypted PKCS #8 file as `keygen` and openssl write it; null for anything else. */
 export function openPrivatePem(text: string): SigningKey | null {
   const body = /^-----BEGIN PRIVATE KEY-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END PRIVATE KEY-----\r?\n?$/.exec(text)?.[1];
   if (body === undefined) return null;

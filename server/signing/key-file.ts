@@ -1,4 +1,4 @@
-// Key pairs on disk: the private key in a file of its own that only its owner can read, the public one beside it.
+// Key pairs on disk. The private key is in a file that only its owner can read, with the public key beside it.
 import { open, unlink } from 'node:fs/promises';
 import { SIGNING_LIMITS } from '../limits/policy.js';
 import { type NewKeyPair, openPrivatePem, type SigningKey } from './ed25519.js';
@@ -10,7 +10,7 @@ const PRIVATE_MODE = 0o600;
 const PUBLIC_MODE = 0o644;
 const OTHERS = 0o077;
 
-/** Writes both files, or neither; what is there is never overwritten. Throws `SigningError`. */
+/** Writes both files or neither, and never overwrites a file. Throws `SigningError`. */
 export async function writeKeyPair(file: NamedFile, pair: NewKeyPair): Promise<void> {
   await writeNew(file, pair.privatePem, PRIVATE_MODE);
   try {
@@ -25,7 +25,7 @@ async function writeNew({ path, shown }: NamedFile, text: string, mode: number):
   try {
     const handle = await open(path, 'wx', mode);
     try {
-      // Whatever the umask is.
+      // Sets the mode whatever the umask is.
       await handle.chmod(mode);
       await handle.writeFile(text);
       await handle.sync();
@@ -45,7 +45,7 @@ async function writeNew({ path, shown }: NamedFile, text: string, mode: number):
   }
 }
 
-/** Throws `SigningError`, also for a key that others could have copied. Nothing of the key is ever in a message. */
+/** Throws `SigningError`, also for a key that others could have copied. No message ever contains any of the key. */
 export async function readSigningKey(file: NamedFile): Promise<SigningKey> {
   const { bytes, facts } = await readNamedFile(file, SIGNING_LIMITS.keyBytes);
   try {

@@ -1,4 +1,4 @@
-// Small files as the user named them, with what is wrong in the words of the command line.
+// Small files as the user named them, with faults in the words of the command line.
 import { readSmallFile, type SmallFile, SmallFileError } from '../small-file.js';
 import { SigningError } from './signing-error.js';
 

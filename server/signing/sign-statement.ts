@@ -1,4 +1,4 @@
-// One signature of a statement, and what becomes of those that are there.
+// Adds one signature to a statement, and decides what happens to the signatures that are already there.
 import {
   encodeStatement,
   type Envelope,
@@ -11,7 +11,7 @@ import {
 } from '../../engine/index.js';
 import { type SigningKey, verifyEd25519 } from './ed25519.js';
 
-/** What becomes of the statement that was there, if there was one. */
+/** What happened to an existing statement, if there was one. */
 export type Change = 'created' | 'added' | 'unchanged' | 'replaced';
 
 export interface Signed {
@@ -20,8 +20,8 @@ export interface Signed {
 }
 
 /**
- * The statement in an envelope with a signature by this key: one more where `existing` says the same, in its place where it says something
- * else. Null if it has as many signatures as it may.
+ * Puts the statement in an envelope with a signature by this key. The signature is added if `existing` says the same;
+ * otherwise the new envelope replaces `existing`. Null if there are already as many signatures as allowed.
  */
 export function signOnce(key: SigningKey, statement: PublicationStatement, existing: Envelope | null): Signed | null {
   const payload = encodeStatement(statement);
@@ -35,7 +35,7 @@ export function signOnce(key: SigningKey, statement: PublicationStatement, exist
   const isOurs = ({ bytes }: EnvelopeSignature): boolean =>
     bytes !== null && verifyEd25519({ publicKey: key.publicKey, message, signature: bytes });
   const change = existing.signatures.some(isOurs) ? 'unchanged' : 'added';
-  // Ours under any id, and what only claims to be ours.
+  // Drops our own signature under any id, and signatures that only claim to be ours.
   const others = existing.signatures.filter((signature) => signature.keyId !== keyId && !isOurs(signature));
   if (others.length >= STATEMENT_LIMITS.signatures) return null;
   return { envelope: { ...signed, signatures: [...others, own] }, change };

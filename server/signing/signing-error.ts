@@ -14,9 +14,9 @@ export type SigningErrorCode =
 export class SigningError extends Error {
   override readonly name = 'SigningError';
   readonly code: SigningErrorCode;
-  /** How to put it right, one line. */
+  /** How to fix it, in one line. */
   readonly help: string | undefined;
-  /** All that is wrong, where it is more than one thing: a line each, with its place. */
+  /** Everything that is wrong, if it is more than one thing: one line each, with its place. */
   readonly faults: readonly string[];
 
   constructor(

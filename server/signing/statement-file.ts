@@ -4,17 +4,17 @@ import { parseStrictJson } from '../json.js';
 import { SigningError } from './signing-error.js';
 import { type NamedFile, readNamedFile } from './named-file.js';
 
-/** Where a snapshot's statement is unless another place is named. */
+/** The default place of a snapshot's statement. */
 export function statementPathOf(snapshot: string): string {
   return `${snapshot}.dsse.json`;
 }
 
-/** Throws `SigningError`. What it gives has been verified by nobody. */
+/** Throws `SigningError`. Nobody has verified the result. */
 export async function readStatementFile(file: NamedFile): Promise<Envelope> {
   return parseEnvelope(await readBytes(file), file.shown);
 }
 
-/** Throws `SigningError`, which calls the statement `shown`. What it gives has been verified by nobody. */
+/** Throws `SigningError`, which calls the statement `shown`. Nobody has verified the result. */
 export function parseEnvelope(bytes: Uint8Array, shown: string): Envelope {
   const parsed = parseStrictJson(bytes, { depth: STATEMENT_LIMITS.fileDepth });
   const envelope = parsed.ok ? decodeEnvelope(parsed.value) : `it is not plain JSON (${parsed.fault.message})`;
@@ -24,18 +24,18 @@ export function parseEnvelope(bytes: Uint8Array, shown: string): Envelope {
 
 /** A statement that somebody may have to judge. */
 export interface StatementText {
-  /** What messages call it. */
+  /** Its name in messages. */
   readonly shown: string;
   /** Null if there is none. Rejects with `SigningError`. */
   readonly read: () => Promise<Uint8Array | null>;
 }
 
-/** The one in a file that has to be there: it is no failure of the publication where it is not. */
+/** A statement in a file that must exist. A missing file is reported as such, not as a failure of the publication. */
 export function requiredStatement(file: NamedFile): StatementText {
   return { shown: file.shown, read: () => readBytes(file) };
 }
 
-/** The one in a file that need not be there. */
+/** A statement in a file that may be missing. */
 export function statementAt(file: NamedFile): StatementText {
   const read = (): Promise<Uint8Array | null> =>
     readBytes(file).catch((error: unknown) => {
@@ -45,7 +45,7 @@ export function statementAt(file: NamedFile): StatementText {
   return { shown: file.shown, read };
 }
 
-/** The one beside a snapshot. */
+/** The statement beside a snapshot. */
 export function statementBeside({ path, shown }: NamedFile): StatementText {
   return statementAt({ path: statementPathOf(path), shown: statementPathOf(shown) });
 }
