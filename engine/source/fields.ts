@@ -131,7 +131,13 @@ export function itemsOf<T>(read: Reader<T>, word?: string): Reader<readonly T[]>
   return (context, node, what) => {
     const items = readList(context, node, what);
     if (items === null) return null;
-    return items.map((item) => read(context, item, word ?? `an entry of ${what}`)).filter((item) => item !== null);
+    const called = word ?? `an entry of ${what}`;
+    const values: T[] = [];
+    for (const item of items) {
+      const value = read(context, item, called);
+      if (value !== null) values.push(value);
+    }
+    return values;
   };
 }
 
@@ -167,6 +173,7 @@ export function distinct<T extends Span>(
   items: readonly T[],
   textOf: (item: T) => string,
 ): readonly T[] {
+  if (items.length < 2) return items;
   const seen = new Map<string, T>();
   return items.filter((item) => {
     const text = textOf(item);

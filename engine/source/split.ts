@@ -18,7 +18,8 @@ const BARE = /^[A-Za-z]+:\s*(?:#.*)?$/;
 /** Null if the text has anything at its left edge that is not an entry, a comment or a dash. */
 export function splitEntries(text: string, pieceLength: number): readonly EntryText[] | null {
   const starts: number[] = [];
-  for (const { start, end } of linesOf(text, { start: 0, end: text.length })) {
+  for (let start = 0, end: number; start < text.length; start = end + 1) {
+    end = lineEnd(text, start, text.length);
     // Before the first entry nothing may stand, be it indented; what follows one belongs to it.
     const at = starts.length === 0 ? afterSpaces(text, start) : start;
     if (!isContentAt(text, at, end) || (starts.length > 0 && isDashAt(text, start))) continue;
@@ -49,11 +50,11 @@ function splitBody(text: string, body: Span, pieceLength: number): readonly Span
 
 /** The key that a text begins with, and the list or mapping on the lines below it; null if it begins with no key. */
 export function bodyOf(text: string, part: Span): { readonly key: Span; readonly body: Span | null } | null {
-  const [line = part] = linesOf(text, part);
-  const head = text.slice(line.start, line.end);
+  const headEnd = lineEnd(text, part.start, part.end);
+  const head = text.slice(part.start, headEnd);
   if (!ENTRY.test(head)) return null;
-  const key = { start: line.start, end: line.start + head.indexOf(':') };
-  const body = { start: Math.min(line.end + 1, part.end), end: part.end };
+  const key = { start: part.start, end: part.start + head.indexOf(':') };
+  const body = { start: Math.min(headEnd + 1, part.end), end: part.end };
   return { key, body: BARE.test(head) && text.slice(body.start, body.end).trim() !== '' ? body : null };
 }
 
@@ -71,20 +72,20 @@ export function entriesOf(text: string, body: Span): BodyEntries {
   let indent = -1;
   let isList = false;
   let isOdd = false;
-  for (const line of linesOf(text, body)) {
-    const at = afterSpaces(text, line.start);
-    if (!isContentAt(text, at, line.end)) continue;
+  for (let start = body.start, end: number; start < body.end; start = end + 1) {
+    end = lineEnd(text, start, body.end);
+    const at = afterSpaces(text, start);
+    if (!isContentAt(text, at, end)) continue;
     const isFirst = indent < 0;
     if (isFirst) {
-      indent = at - line.start;
+      indent = at - start;
       isList = isDashAt(text, at);
       isOdd = !isList && indent === 0;
     }
-    if (at - line.start > indent) continue;
-    const isEntry =
-      at - line.start === indent && (isList ? isDashAt(text, at) : PLAIN_KEY.test(text.slice(at, line.end)));
+    if (at - start > indent) continue;
+    const isEntry = at - start === indent && (isList ? isDashAt(text, at) : PLAIN_KEY.test(text.slice(at, end)));
     if (!isEntry) isOdd = true;
-    else if (!isFirst) starts.push(line.start);
+    else if (!isFirst) starts.push(start);
   }
   return { kind: isList ? 'list' : 'mapping', starts, isOdd };
 }
@@ -107,12 +108,16 @@ function isDashAt(text: string, at: number): boolean {
 }
 
 export function* linesOf(text: string, span: Span): Generator<Span> {
-  for (let start = span.start; start < span.end;) {
-    const found = text.indexOf('\n', start);
-    const end = found < 0 || found > span.end ? span.end : found;
+  for (let start = span.start, end: number; start < span.end; start = end + 1) {
+    end = lineEnd(text, start, span.end);
     yield { start, end };
-    start = end + 1;
   }
+}
+
+/** Where the line that begins at `start` ends: before its line feed, or at `end`. */
+function lineEnd(text: string, start: number, end: number): number {
+  const found = text.indexOf('\n', start);
+  return found < 0 || found > end ? end : found;
 }
 
 const DASH = 0x2d;
