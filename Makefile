@@ -6,7 +6,7 @@ JEST := node --no-warnings node_modules/jest/bin/jest.js
 NODE_OK := var v = process.versions.node.split("."); process.exit(v[0] > 20 || (v[0] == 20 && v[1] >= 19) ? 0 : 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help node setup build run test test-deep test-nodes check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench bench-decide bench-policy bench-query bench-commands bench-swap clean
+.PHONY: help node setup build run test test-deep test-nodes check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench bench-decide bench-policy bench-query bench-commands bench-swap bench-smoke clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,7 +44,7 @@ test-nodes: build ## `make run` and a short suite on other lines of Node, instal
 
 check: fmt-check lint types arch dead docs-check ## everything but the tests
 
-ci: check test test-nodes reproducible ## what CI runs: check, test, other lines of Node, the proof that compiles are reproducible
+ci: check test test-nodes reproducible bench-smoke ## what CI runs: check, test, other lines of Node, the proof that compiles are reproducible, every bench once
 
 reproducible: build ## compile policies/ in other places, times and languages: always the same bytes
 	@node .ci/reproducible.mjs
@@ -70,6 +70,9 @@ bench-commands: build ## writes a second beside the bare statements, on both sto
 
 bench-swap: build ## swaps of the policy: pause, time, memory; gateways of 1, 2 and more processes beside bare Express (ARGS="--grants 1000000")
 	@node bench/swaps/measure.mjs $(ARGS)
+
+bench-smoke: build ## every bench at sizes that say nothing: that it comes to its end, and every figure is a number (ARGS="queries" for some)
+	@node bench/all.mjs --smoke $(ARGS)
 
 lint: setup ## ESLint with types, no warnings
 	$(BIN)/eslint --max-warnings 0 --concurrency auto .

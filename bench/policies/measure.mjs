@@ -3,7 +3,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir, totalmem } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -12,7 +12,6 @@ import { generatePolicy } from './generate.mjs';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 const CLI = join(ROOT, 'dist/server/cli/main.js');
-const RESULT = join(ROOT, '.run/bench-policy.json');
 const EDITS = 10;
 /** Bytes: lint finds thousands of redundant grants in a million, and `check` prints each. */
 const MOST_OUTPUT = 2 ** 29;
@@ -23,6 +22,7 @@ const HELP = `Usage: make bench-policy ARGS="[options]"
   --million         1,000,000 grants too (minutes, gigabytes)
   --grants <n>      instead of 100,000
   --seed <n>        another policy of the same size (default 1)
+  --out <file>      where the figures go as JSON (default .run/bench-policy.json)
 `;
 
 /** Seconds and MiB that must not be passed, by number of grants and step. */
@@ -41,21 +41,22 @@ const { values } = parseArgs({
     million: { type: 'boolean', default: false },
     grants: { type: 'string', default: '100000' },
     seed: { type: 'string', default: '1' },
+    out: { type: 'string', default: join(ROOT, '.run/bench-policy.json') },
     help: { type: 'boolean', default: false },
   },
 });
 if (values.help) console.log(HELP);
-else measureAll([Number(values.grants), ...(values.million ? [1_000_000] : [])], Number(values.seed));
+else measureAll([Number(values.grants), ...(values.million ? [1_000_000] : [])], Number(values.seed), values.out);
 
-function measureAll(amounts, seed) {
+function measureAll(amounts, seed, out) {
   const folder = mkdtempSync(join(tmpdir(), 'bailiwick-bench-'));
   try {
     const machine = { cpu: cpus()[0]?.model ?? 'unknown', cores: availableParallelism(), memoryMiB: Math.round(totalmem() / 2 ** 20) };
     const facts = { commit: commit(), node: process.version, seed, machine, startedAt: new Date().toISOString() };
     console.log(`${facts.commit}, Node ${facts.node}, ${machine.cores} x ${machine.cpu}, seed ${seed}\n`);
     const runs = amounts.map((grants) => measure(join(folder, String(grants)), { grants, seed }));
-    mkdirSync(join(ROOT, '.run'), { recursive: true });
-    writeFileSync(RESULT, `${JSON.stringify({ ...facts, runs }, null, 2)}\n`);
+    mkdirSync(dirname(out), { recursive: true });
+    writeFileSync(out, `${JSON.stringify({ ...facts, runs }, null, 2)}\n`);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

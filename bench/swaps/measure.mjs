@@ -26,8 +26,8 @@ const HELP = `Usage: make bench-swap ARGS="[options]"
 const CONNECTIONS = 8;
 const PROCESSES = [...new Set([1, 2, Math.max(4, availableParallelism())])];
 const SWAPS_OF_PROCESSES = 20;
-/** Milliseconds for what is compiled and remembered at first. */
-const WARM_UP = 5_000;
+/** Milliseconds for what is compiled and remembered at first; less where the bench is only tried out. */
+const warmUp = ({ seconds }) => Math.min(1, seconds) * 5_000;
 const CONVERGED = '<= 1000';
 
 async function main(settings) {
@@ -151,7 +151,7 @@ async function measureProcesses({ settings, figures, ...world }, processes) {
     const n = rates.gateway.length;
     const resident = await gateway.resident();
     const times = [];
-    for (let swap = 0; swap < SWAPS_OF_PROCESSES; swap += 1) times.push(await gateway.swap());
+    for (let swap = 0; swap < Math.min(SWAPS_OF_PROCESSES, settings.small); swap += 1) times.push(await gateway.swap());
     figures.push(
       figure(`${what}: bare Express, answers a second`, bareRate, { n }),
       figure(`${what}: gateway, queries a second`, rate, { n, note: `${resident.toFixed(0)} MiB resident` }),
@@ -171,7 +171,7 @@ async function measureLarge({ settings, figures, ...world }) {
   const gateway = await serve(world, { name: 'large', workers: 1 });
   try {
     const load = gateway.load(CONNECTIONS);
-    await sleep(WARM_UP);
+    await sleep(warmUp(settings));
     load.take();
     await gateway.ask('pauses');
     const times = [];
@@ -179,10 +179,10 @@ async function measureLarge({ settings, figures, ...world }) {
     const [busy, pauses] = [load.take(), await gateway.ask('pauses')];
     const resident = await gateway.resident();
     // As long without a swap, once nothing is left to be done for the last one.
-    await sleep(WARM_UP);
+    await sleep(warmUp(settings));
     load.take();
     await gateway.ask('pauses');
-    await sleep(Math.min(WARM_UP * 2, median(times) * times.length));
+    await sleep(Math.min(warmUp(settings) * 2, median(times) * times.length));
     const [calm, calmPauses] = [load.take(), await gateway.ask('pauses')];
     await load.stop();
     const n = times.length;
