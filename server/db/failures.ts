@@ -11,7 +11,7 @@ const ADVICE = {
     'check user, password, database name and pg_hba.conf; a password comes from the database URL (or the file that DATABASE_URL_FILE names), PGPASSWORD or PGPASSFILE',
   'store.tls':
     'in DATABASE_URL, name the certificate of your own authority with sslrootcert=<file>; every sslmode but disable and no-verify checks certificate and host name, as verify-full does',
-  'store.full': 'free space on its disk; the gateway goes on by itself',
+  'store.full': 'free space on its disk: nothing that was stored is lost, and a gateway that runs goes on by itself',
   'store.locked': 'stop the process that uses the folder, or give this one a folder of its own with --data-dir',
   'store.folder': 'give a folder that this user may read and write with --data-dir',
   'store.socket': 'set TMPDIR to a short path on a local disk that this user may write',
@@ -131,7 +131,8 @@ const WORDS: ReadonlyMap<string, Words> = new Map<string, Words>([
   ['25006', ['store.read_only', 'the store is read-only']],
   ['42501', ['store.rights', 'the database user lacks a privilege that this needs']],
   ['40', ['store.failed', 'the store aborted the transaction in favour of another one']],
-  ['53', ['store.failed', 'the store has run out of disk space, memory or connections']],
+  ['53100', ['store.full', 'the disk of the store is full']],
+  ['53', ['store.failed', 'the store has run out of memory or connections']],
 ]);
 
 /** `code` of a system or database error; null if it has none. */

@@ -59,6 +59,11 @@ export class Scheduler {
     this.#sessions.add(session);
   }
 
+  /** Says to every client why the engine ends. Nothing else is done: the engine may be in the middle of a statement. */
+  sayLast(code: string, message: string): void {
+    for (const session of this.#sessions) session.send(errorFrame('FATAL', code, message));
+  }
+
   enqueue(session: Session, unit: Unit): void {
     if (session !== this.#owner && session.queue.length === 0) {
       if (this.#waiting.length >= MAX_WAITING) {

@@ -56,8 +56,12 @@ function say(message: WorkerMessage): void {
   parentPort?.postMessage(message);
 }
 
+/** To all clients, of which there are none before the store is open. */
+let sayLast: Scheduler['sayLast'] = () => undefined;
+
 /** The engine is in no state to go on: everyone's connection ends with the thread, and the next request starts again. */
 function abandon(error: unknown): never {
+  if (folderFailure(error, dataDir)?.code === 'store.full') sayLast('53100', 'the disk is full');
   say({ kind: 'broken', message: reasonOf(error) });
   process.exit(1);
 }
@@ -95,6 +99,9 @@ async function serve(): Promise<void> {
     },
     guard,
   });
+  sayLast = (code, message) => {
+    scheduler.sayLast(code, message);
+  };
   let sessions = 0;
   const server = createServer((socket) => {
     const session = new Session(++sessions, socket, {

@@ -10,6 +10,7 @@ import {
   realpathSync,
   rmSync,
   statSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -19,7 +20,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../../../server/db/database.js';
 import { folderFailure } from '../../../server/db/embedded/folder.js';
 import { createLockFolder, readLock, stillOwns, takeLock } from '../../../server/db/embedded/owner-lock.js';
-import { storeFailure } from '../../../server/db/failures.js';
+import { storeFailure, toStoreError } from '../../../server/db/failures.js';
+import { runCli } from '../../support/run-cli.js';
 import { newDataDir } from '../../support/stores.js';
 
 const failure = (attempt: Promise<unknown>): Promise<unknown> =>
@@ -193,7 +195,11 @@ if (!mayMount) {
         failure(
           Promise.resolve(db.knex.raw('INSERT INTO bulk SELECT md5(n::text) FROM generate_series(1, 200000) AS n')),
         );
-      for (let times = 0; times < 3; times += 1) expect(storeFailure(await write())).not.toBeNull();
+      for (let times = 0; times < 3; times += 1) {
+        const error = await write();
+        expect(storeFailure(error)).toBe('unavailable');
+        expect(toStoreError(error)?.code).toBe('store.full');
+      }
       rmSync(join(disk, 'filling'));
       const end = Date.now() + 30_000;
       let last = await failure(db.ping());
@@ -205,6 +211,20 @@ if (!mayMount) {
       await db.knex.raw("INSERT INTO bulk VALUES ('room')");
       await db.close();
     }, 120_000);
+
+    it('that fills up under a load is named, with what is lost (nothing) and what to do', async () => {
+      fill();
+      truncateSync(join(disk, 'filling'), statSync(join(disk, 'filling')).size - 2 ** 23);
+      const line = (n: number): string =>
+        `{"family":"resource","namespace":"/a","name":"r${String(n)}","properties":{"text":"${'x'.repeat(1_000)}"}}\n`;
+      const dataset = join(root, 'records.jsonl');
+      writeFileSync(dataset, Array.from({ length: 40_000 }, (_, n) => line(n)).join(''));
+      const { status, stderr } = await runCli(['load', dataset, '--data-dir', disk]);
+      expect(status).toBe(6);
+      expect(stderr).toContain('error: the disk of the store is full (SQLSTATE 53100)\n');
+      expect(stderr).toContain('  help: free space on its disk: nothing that was stored is lost, ');
+      expect(stderr).toContain('; then run it again: it continues where it stopped\n');
+    }, 60_000);
 
     it('that is full at the start is reported in a line, with nothing left behind', async () => {
       fill();

@@ -88,7 +88,8 @@ describe('toStoreError', () => {
     ['25006', 'store.read_only', 'the store is read-only (SQLSTATE 25006)'],
     ['42501', 'store.rights', 'the database user lacks a privilege that this needs (SQLSTATE 42501)'],
     ['57014', 'store.timeout', 'the store did not answer in time (SQLSTATE 57014)'],
-    ['53100', 'store.failed', 'the store has run out of disk space, memory or connections (SQLSTATE 53100)'],
+    ['53100', 'store.full', 'the disk of the store is full (SQLSTATE 53100)'],
+    ['53200', 'store.failed', 'the store has run out of memory or connections (SQLSTATE 53200)'],
     ['57P01', 'store.failed', 'the store failed, or the connection to it was lost (SQLSTATE 57P01)'],
   ])('tells SQLSTATE %s as %s', (state, code, message) => {
     const error = told(state);
