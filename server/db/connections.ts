@@ -1,7 +1,6 @@
 // Connections to the store, and pools of them. A connection has what makes it safe to share: a statement that takes too long is given up,
 // one that is lost is never handed out again, and a statement that nobody waits for any more can be cancelled. A pool says how many there
 // are, how many requests may wait for one, and for how long.
-import { connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pg from 'pg';
 import { POOL_LIMITS } from '../limits/store.js';
@@ -25,7 +24,19 @@ interface DriverClient {
   password: string | null | (() => Promise<string | undefined>);
   readonly processID: number | null;
   readonly secretKey: number | null;
-  readonly connection: { readonly stream: { destroy: () => void } };
+  readonly connection: DriverConnection;
+}
+
+/** What pg's client speaks through: the protocol without its meaning, under TLS or not. */
+interface DriverConnection {
+  on(event: 'connect' | 'sslconnect' | 'end', listener: () => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  connect(port: number | string, host?: string): void;
+  requestSsl(): void;
+  cancel(processID: number, secretKey: number): void;
+  readonly ssl: object | boolean;
+  readonly sslNegotiation: string;
+  readonly stream: { destroy: () => void };
 }
 
 export interface Notification {
@@ -33,7 +44,13 @@ export interface Notification {
   readonly payload?: string;
 }
 
-const DriverClient: new (config: pg.ClientConfig) => DriverClient = pg.Client as never;
+interface Driver {
+  readonly Client: new (config: pg.ClientConfig) => DriverClient;
+  readonly Connection: new (config: Pick<DriverConnection, 'ssl' | 'sslNegotiation'>) => DriverConnection;
+  readonly Pool: new (options: PoolOptions) => DriverPool;
+}
+
+const { Client: DriverClient, Connection: DriverConnection, Pool: DriverPool }: Driver = pg as never;
 
 type QueryCallback = (error: Error | null, result?: unknown) => void;
 
@@ -112,12 +129,7 @@ export class StoreClient extends DriverClient {
    * used for anything else, which might be stopped instead. One that cannot be told is dropped.
    */
   async cancel(): Promise<void> {
-    const request = Buffer.alloc(16);
-    request.writeInt32BE(request.length, 0);
-    request.writeInt32BE(80_877_102, 4);
-    request.writeInt32BE(this.processID ?? 0, 8);
-    request.writeInt32BE(this.secretKey ?? 0, 12);
-    if (!(await isTold(this.host, this.port, request))) {
+    if (!(await isTold(this))) {
       this.lose(new Error('a statement could not be cancelled'));
       this.connection.stream.destroy();
     }
@@ -125,20 +137,36 @@ export class StoreClient extends DriverClient {
   }
 }
 
-/** The server closes the connection when it has done what was asked. */
-function isTold(host: string, port: number, request: Buffer): Promise<boolean> {
+/**
+ * Over a connection of its own, under TLS where the client's is: its key could be read on the way otherwise, and stop whatever runs there
+ * next. The server closes it when it has done what was asked.
+ */
+function isTold({ host, port, processID, secretKey, connection }: DriverClient): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket: Socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${String(port)}`) : connect(port, host);
-    let failed = false;
-    socket.setTimeout(POOL_LIMITS.cancelTimeout, () => socket.destroy(new Error('no answer')));
-    socket.on('error', () => {
-      failed = true;
+    const { ssl, sslNegotiation } = connection;
+    const teller = new DriverConnection({ ssl, sslNegotiation });
+    const settle = (isDone: boolean): void => {
+      clearTimeout(timer);
+      teller.stream.destroy();
+      resolve(isDone);
+    };
+    const timer = setTimeout(settle, POOL_LIMITS.cancelTimeout, false);
+    const tell = (): void => {
+      teller.cancel(processID ?? 0, secretKey ?? 0);
+    };
+    teller.on('error', () => {
+      settle(false);
     });
-    socket.on('close', () => {
-      resolve(!failed);
+    teller.on('end', () => {
+      settle(true);
     });
-    socket.resume();
-    socket.end(request);
+    teller.on('sslconnect', tell);
+    teller.on('connect', () => {
+      if (ssl === false) tell();
+      else if (sslNegotiation !== 'direct') teller.requestSsl();
+    });
+    if (host.startsWith('/')) teller.connect(`${host}/.s.PGSQL.${String(port)}`);
+    else teller.connect(port, host);
   });
 }
 
@@ -176,8 +204,6 @@ interface DriverPool {
   readonly totalCount: number;
   readonly waitingCount: number;
 }
-
-const DriverPool: new (options: PoolOptions) => DriverPool = pg.Pool as never;
 
 const { waiting: MAX_WAITING, idleTimeout } = POOL_LIMITS;
 

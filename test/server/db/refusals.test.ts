@@ -3,14 +3,18 @@ import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DATABASE_URL } from '../../../server/config/value-types.js';
 import { openDatabase } from '../../../server/db/database.js';
+import { sql } from '../../../server/db/sql.js';
 import { findPostgres, runSql, startPostgres, type TestPostgres, unprivilegedAccount } from '../../support/postgres.js';
 import { spawnCli } from '../../support/run-cli.js';
+
+/** What a connection begins with, after the length. */
+const [STARTUP, CANCEL_REQUEST, SSL_REQUEST] = [196_608, 80_877_102, 80_877_103];
 
 /** `code: message` of a refusal; `open` where there is none. */
 async function wordsOf(url: string): Promise<string> {
@@ -149,6 +153,44 @@ if (findPostgres() === null) {
         expect(await words('postgres', `sslmode=${mode}&sslrootcert=${join(folder, 'server.crt')}`)).toBe('open');
       },
     );
+
+    it.each([
+      ['verify-full', 'in secret', [SSL_REQUEST, SSL_REQUEST]],
+      ['disable', 'as it is asked everything else', [STARTUP, CANCEL_REQUEST]],
+    ])('is asked to stop a statement, for sslmode=%s %s', async (mode, _, expected) => {
+      const begun: number[] = [];
+      const proxy = createServer((client) => {
+        const upstream = connect(port, '127.0.0.1');
+        client.once('data', (bytes) => begun.push(bytes.readInt32BE(4)));
+        for (const socket of [client.pipe(upstream), upstream.pipe(client)]) socket.on('error', () => undefined);
+      });
+      await once(proxy.listen(0, '127.0.0.1'), 'listening');
+      const { port: watched } = proxy.address() as AddressInfo;
+      const query = `sslmode=${mode}&sslrootcert=${join(folder, 'server.crt')}`;
+      const db = await openDatabase({
+        kind: 'external',
+        url: `postgres://postgres@127.0.0.1:${String(watched)}/postgres?${query}`,
+        maxConnections: 1,
+      });
+      try {
+        await db.read(sql`SELECT ${1}::int`);
+        begun.splice(0, begun.length - 1);
+        const leaving = new AbortController();
+        const slow = db.read(sql`SELECT pg_sleep(${30}::int)`, { signal: leaving.signal });
+        const from = performance.now();
+        setTimeout(() => {
+          leaving.abort(new Error('gone'));
+        }, 100);
+        await expect(slow).rejects.toThrow('gone');
+        expect(performance.now() - from).toBeLessThan(5_000);
+        // The one on which it ran is still good.
+        await db.read(sql`SELECT ${1}::int`);
+        expect(begun).toEqual(expected);
+      } finally {
+        await db.close();
+        proxy.close();
+      }
+    });
 
     it('is migrated without a word of the driver or of Node', async () => {
       const ran = await spawnCli(['migrate'], {
