@@ -3,6 +3,7 @@
 // has computed. Parsing is not timed.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { CONTESTANTS } from './contestants.mjs';
 
 const CHUNK = 50;
@@ -16,11 +17,12 @@ const PATIENCE = 4000;
 const [folder, name] = process.argv.slice(2);
 const { own, load } = CONTESTANTS[name];
 
-function memory() {
+/** Buffers are counted until another thread has freed them. */
+async function memory() {
   globalThis.gc();
+  await setTimeout(50);
   globalThis.gc();
-  const { heapUsed, external, arrayBuffers } = process.memoryUsage();
-  return { heap: heapUsed, outside: Math.max(external, arrayBuffers) };
+  return process.memoryUsage();
 }
 
 function readChunks() {
@@ -41,9 +43,9 @@ async function open() {
 
 const chunks = readChunks();
 const verdicts = readFileSync(join(folder, 'verdicts.bin'));
-const before = memory();
-const { took, shape, decide, shared = 0 } = await open();
-const after = memory();
+const before = await memory();
+const { took, shape, decide } = await open();
+const after = await memory();
 const parse = (chunk) => JSON.parse(chunks[chunk].toString()).map(shape);
 
 let wrong = 0;
@@ -84,16 +86,17 @@ function round() {
 
 round();
 const rates = Array.from({ length: ROUNDS }, round).sort((a, b) => a - b);
-const last = memory();
+const last = await memory();
 const figures = {
   decided,
   wrong,
   warm: rates[ROUNDS >> 1],
   first: (firstCount / firstTime) * 1000,
   load: took,
-  heap: after.heap - before.heap,
-  outside: after.outside - before.outside + shared,
-  heapAfter: last.heap - before.heap,
+  heap: after.heapUsed - before.heapUsed,
+  // Shared buffers are in the second number alone.
+  outside: Math.max(after.external - before.external, after.arrayBuffers - before.arrayBuffers),
+  heapAfter: last.heapUsed - before.heapUsed,
 };
 process.stdout.write(`${JSON.stringify(figures)}\n`);
 process.exit(0);

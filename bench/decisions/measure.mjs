@@ -43,6 +43,16 @@ async function contest(folder, name) {
   }
 }
 
+function measureVisibility() {
+  const visibility = JSON.parse(execFileSync(process.execPath, [here('visibility.mjs')]).toString());
+  const { grants, first, median } = visibility;
+  const count = grants.toLocaleString('en');
+  process.stdout.write(
+    `\nvisibility of an actor with ${count} grants: ${median.toFixed(0)} us (goal 50), the first time ${first.toFixed(0)} us\n`,
+  );
+  return visibility;
+}
+
 async function measureSize(grants, { passes, seed, contestants }) {
   const folder = mkdtempSync(join(tmpdir(), 'bailiwick-bench-'));
   try {
@@ -99,8 +109,9 @@ if (options === null) {
   };
   const sizes = [];
   for (const grants of options.sizes) sizes.push(await measureSize(grants, options));
+  const visibility = measureVisibility();
   mkdirSync(dirname(options.out), { recursive: true });
-  writeFileSync(options.out, `${JSON.stringify({ machine, sizes }, null, 1)}\n`);
+  writeFileSync(options.out, `${JSON.stringify({ machine, sizes, visibility }, null, 1)}\n`);
   const load = machine.load.toFixed(1);
   process.stdout.write(
     `\n${machine.processor}, ${machine.cores} cores, load ${load} before, Node ${machine.node}; ${options.out}\n`,

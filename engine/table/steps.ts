@@ -14,7 +14,10 @@ interface Range {
   readonly end: number;
 }
 
-/** The last of the sorted words whose number is at most `most`, or the one before the first: the one search of the table. */
+/**
+ * The last of the sorted words whose number is at most `most`, or the one before the first: the one search of the table. `firstFrom`
+ * serves everywhere else; its closure, called for each word, would make a decision 5 to 10 % slower.
+ */
 export function lastUpTo(words: Int32Array, most: number, { first, end }: Range): number {
   let low = first - 1;
   let high = end;

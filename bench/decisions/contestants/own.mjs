@@ -51,11 +51,11 @@ function toPolicySet({ roles, grants }) {
   };
 }
 
-/** As the gateway holds a policy: what decides and nothing else. `shared` are the bytes of its buffer, which V8 counts nowhere. */
+/** As the gateway holds a policy: what decides and nothing else. */
 function open(bytes) {
   const { ok, packed, fault } = packSnapshot(bytes);
   if (!ok) throw new Error(fault.message);
-  return { policy: adopt(packed), shared: packed.table.buffer.byteLength };
+  return adopt(packed);
 }
 
 const rawInput = ({ identities, scopes, restrictions, scope, target }) => ({
@@ -65,17 +65,17 @@ const rawInput = ({ identities, scopes, restrictions, scope, target }) => ({
 });
 
 export function loadWhole(bytes) {
-  const { policy, shared } = open(bytes);
-  return { shared, shape: rawInput, decide: (input) => decideRaw(policy, input).decision === 'allow' };
+  const policy = open(bytes);
+  return { shape: rawInput, decide: (input) => decideRaw(policy, input).decision === 'allow' };
 }
 
 export function loadStep(bytes) {
-  const { policy, shared } = open(bytes);
-  return { shared, shape: rawInput, decide: (input) => judgeRaw(policy, input) === 'allow' };
+  const policy = open(bytes);
+  return { shape: rawInput, decide: (input) => judgeRaw(policy, input) === 'allow' };
 }
 
 const loadResolved = (isAllowed) => (bytes) => {
-  const { policy, shared } = open(bytes);
+  const policy = open(bytes);
   const actors = new Map();
   const shape = ({ actor, identities, scopes, restrictions, scope, target }) => {
     const credential = `${actor} ${scopes.join()} ${restrictions === null ? 'anywhere' : JSON.stringify(restrictions)}`;
@@ -91,7 +91,7 @@ const loadResolved = (isAllowed) => (bytes) => {
     }
     return { actor: resolved, input: { request: { kind: 'access', scope, target }, at: AT } };
   };
-  return { shared, shape, decide: ({ actor, input }) => isAllowed(actor, input) };
+  return { shape, decide: ({ actor, input }) => isAllowed(actor, input) };
 };
 
 export const loadResolvedStep = loadResolved((actor, input) => judgeAs(actor, input) === 'allow');
