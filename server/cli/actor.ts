@@ -1,4 +1,4 @@
-// Who asks, what and where: the options for it, and what their strings mean. Anything else is wrong usage.
+// The options for who asks, what and where, and the meaning of their strings. Anything else is wrong usage.
 import type { Command } from 'commander';
 import { unknownPart, unknownPlace } from '../../engine/compiler.js';
 import {
@@ -20,7 +20,7 @@ import { usage } from './failure.js';
 import { collect, requiredOption } from './options.js';
 import { escapeText } from './render/escape.js';
 
-/** What commander makes of them: repeated flags in their order. */
+/** The values that commander gives: repeated flags in their order. */
 export interface ActorOptions {
   readonly as: readonly string[];
   readonly credentialScopes?: readonly string[];
@@ -44,7 +44,7 @@ export function withActorOptions(command: Command): Command {
 
 export interface AskingActor {
   readonly identities: readonly Identity[];
-  /** Null is all ten. */
+  /** Null means all ten. */
   readonly credentialScopes: readonly ScopeName[] | null;
   /** As typed: step 1 decides whether they are namespaces. Null means none. */
   readonly namespaceRestrictions: readonly string[] | null;
@@ -60,7 +60,7 @@ export function readActor(options: ActorOptions): AskingActor {
   };
 }
 
-/** Scopes and namespaces may be joined by commas; neither has one in it. */
+/** Scopes and namespaces may be joined by commas, because neither contains one. */
 function splitList(texts: readonly string[]): readonly string[] {
   return texts.flatMap((text) => (text === '' ? [] : text.split(',')));
 }
@@ -93,7 +93,7 @@ export function readNamespace(text: string): NamespacePath {
   );
 }
 
-/** Notes for people about identities that the policy does not know. Answers about them are exact nevertheless. */
+/** Notes for people about identities that the policy does not know. Answers about them are exact all the same. */
 export function notesOn(policy: Policy, identities: readonly Identity[]): string {
   return identities
     .map((identity) => {

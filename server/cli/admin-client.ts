@@ -1,5 +1,6 @@
-// What commands ask of a running gateway: through its Unix socket, which this user's gateway alone can own, or by the URL of an admin
-// listener with an admin key. A key goes over no network in clear text, and no answer is believed that is not one of ours.
+// How commands ask a running gateway: through its Unix socket, which only this user's gateway can own, or by the URL of
+// an admin listener with an admin key. A key is never sent over a network in clear text, and an answer that is not a
+// gateway's is not trusted.
 import { type Command, Option } from 'commander';
 import { lstatSync, type Stats } from 'node:fs';
 import { request as httpRequest, type RequestOptions } from 'node:http';
@@ -43,7 +44,7 @@ export function withAdminFlags(command: Command): Command {
     .addOption(new Option('--admin-key-file <file>', 'file with an admin key, for `--admin-url`'));
 }
 
-/** Throws `CliFailure` 2 for flags that mean nothing together; the client's promises reject with `CliFailure` 6. */
+/** Throws `CliFailure` 2 for flags that do not go together. The client's promises reject with `CliFailure` 6. */
 export async function adminClient(io: CliIo, flags: AdminFlags, config: Config): Promise<AdminClient> {
   const { adminUrl, adminKeyFile } = flags;
   if (adminUrl === undefined) {
@@ -62,7 +63,7 @@ function overSocket(config: Config): AdminClient {
   return (method, target, body, patience) => {
     const facts = factsOf(path);
     const own = process.getuid?.() ?? 0;
-    // Root may ask the gateway of any user, whoever that is.
+    // Root may ask the gateway of any user.
     if (!facts.isSocket() || (facts.uid !== own && own !== 0))
       throw unreachable(path, 'it is not a socket of this user');
     const options = { socketPath: path, method, path: target, headers: { host: 'localhost' } };
@@ -123,7 +124,7 @@ async function readKeyFile(io: CliIo, file: string): Promise<string> {
 type Target = Omit<RequestOptions, 'headers'> & { readonly headers: Readonly<Record<string, string>> };
 
 interface Asked {
-  /** What messages call the gateway. */
+  /** The gateway's name in messages. */
   readonly shown: string;
   readonly body: object | undefined;
   /** Milliseconds for an answer. */
@@ -189,7 +190,7 @@ function unreachable(shown: string, reason: string): CliFailure {
   );
 }
 
-/** What a refusal says on the command line. */
+/** A refusal as shown on the command line. */
 export function refusalOf({ status, body }: AdminAnswer): CliFailure {
   const said = (name: string): string => {
     const value = body.get(name);

@@ -1,10 +1,10 @@
-// What an answer of a gateway says, part by part: another program may be at that address, so nothing of it is believed to be there, and
-// every text of it is shown so that no terminal obeys it.
+// Reads a gateway's answer part by part. Another program may be at that address, so no part is assumed to exist, and
+// every text is escaped for the terminal.
 import { escapeText } from './render/escape.js';
 
 export type Members = ReadonlyMap<string, unknown>;
 
-/** None of what is no object. */
+/** The members of an object; none for anything else. */
 export function membersOf(value: unknown): Members {
   return new Map(typeof value === 'object' && value !== null ? Object.entries(value) : []);
 }
@@ -13,7 +13,7 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** `-` for what is neither. */
+/** `-` for anything that is neither a string nor a number. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? escapeText(String(value)) : '-';
 }
@@ -22,7 +22,7 @@ export function numberOf(value: unknown): number {
   return typeof value === 'number' ? value : 0;
 }
 
-/** Of these members those that are there. */
+/** The texts of those members that exist. */
 export function textsOf(value: unknown, names: readonly string[]): string {
   const members = membersOf(value);
   return names.flatMap((name) => (members.has(name) ? [textOf(members.get(name))] : [])).join(' ') || '-';

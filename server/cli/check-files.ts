@@ -1,4 +1,5 @@
-// The files that settings name, looked into as `serve` would: all that keeps one from being used, and what `serve` warns of.
+// Checks the files that settings name as `serve` would: everything that keeps one from being used, and what `serve`
+// warns about.
 import { stat } from 'node:fs/promises';
 import type { X509Certificate } from 'node:crypto';
 import { ClientSecretError, readClientSecret } from '../auth/client-secret.js';
@@ -10,7 +11,7 @@ import { readKeyring } from '../signing/keyring-file.js';
 import { SigningError } from '../signing/signing-error.js';
 import { readSmallFile, SmallFileError } from '../small-file.js';
 
-/** About the file of one setting, by its key. */
+/** A finding about the file of one setting, by the setting's key. */
 export interface FileFinding {
   readonly key: string;
   readonly message: string;
@@ -31,7 +32,7 @@ export async function checkFiles(files: readonly SettingFile[], now: number): Pr
   return merge([own, await checkPair(certificate, key)]);
 }
 
-/** Each file can be used alone: checks whether they can be used together. */
+/** Checks whether a certificate and a key that can each be used also belong together. */
 async function checkPair(certificate: SettingFile, key: SettingFile): Promise<FileFindings> {
   try {
     await openTlsIdentity({ certFile: certificate.path, keyFile: key.path, clientCaFile: null });
@@ -50,14 +51,14 @@ async function checkFile(file: SettingFile, now: number): Promise<FileFindings> 
   }
 }
 
-/** Rejects where the file cannot be used; what is to be said about it where it can. */
+/** Rejects if the file cannot be used. Otherwise resolves to warnings about it. */
 type Check = (path: string, now: number) => Promise<readonly string[]>;
 
 const WARNINGS_OF: Readonly<Record<FileKind, Check>> = {
   certificate: async (path, now) => ageWarnings(path, await readCertificates(path), now),
   authorities: async (path, now) => {
     const certificates = await readCertificates(path);
-    // One that has ended may stand beside its successor.
+    // An expired certificate may be listed beside its successor.
     const outdated = certificates.flatMap((one) => ageWarnings(path, [one], now));
     return outdated.length < certificates.length ? [] : outdated.slice(0, 1);
   },
@@ -84,7 +85,7 @@ const WARNINGS_OF: Readonly<Record<FileKind, Check>> = {
       throw new SmallFileError('unreadable', 'names nobody who may sign');
     return [];
   },
-  // What cannot be read has been reported with the setting.
+  // A value that cannot be read has already been reported with the setting.
   'value of a setting': exposure,
 };
 
@@ -124,7 +125,7 @@ function findingOf({ key, kind }: SettingFile, message: string): FileFinding {
   return { key, message, fix: FIXES[kind] };
 }
 
-/** `path` where the error's own words do not begin with it. */
+/** `path` is prefixed if the error's message does not begin with it. */
 function wordsOf(error: unknown, path = ''): string {
   if (error instanceof SmallFileError || error instanceof RevocationsError || error instanceof ClientSecretError)
     return `the file \`${path}\` ${error.message}`;

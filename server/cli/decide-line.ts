@@ -1,5 +1,6 @@
-// One line of `decide` to a question (docs/cli.md "Requests for decide"). What is not a path or a scope is for the engine to
-// judge, so that it is denied with its step; what is not a question at all is an error of the line.
+// Reads one line of `decide` into a question (docs/cli.md "Requests for decide"). The engine judges whether texts are
+// paths or scopes, so that a bad one is denied with its step. A line that is no question at all is an error of the
+// line.
 import { isUtf8 } from 'node:buffer';
 import {
   type Identity,
@@ -33,9 +34,9 @@ export type DecideLine =
   | { readonly ok: false; readonly id: LineId; readonly error: LineError };
 
 /**
- * Paths and scopes, which are decided on whatever they hold: `canonicalize` is total (docs/meaning.md "Namespaces"),
- * and a path that it refuses is denied at step 1, as a scope that nobody knows is denied at its own. An invalid
- * identity or id makes the line malformed.
+ * Paths and scopes, which are decided on whatever they hold. `canonicalize` is total (docs/meaning.md "Namespaces"): a
+ * path that it refuses is denied at step 1, and an unknown scope is denied at its own step. An invalid identity or id
+ * makes the line malformed.
  */
 const JUDGED_TEXTS =
   /^\/request\/(?:scope|context|target|namespace|source|destination)$|^\/actor\/namespaceRestrictions\/\d+$/;
@@ -72,13 +73,13 @@ function idOf(value: unknown): LineId {
   return typeof id === 'string' || typeof id === 'number' ? id : null;
 }
 
-/** The id of a line that is refused for something else, so that its answer can be recognized. */
+/** The id of a line that is refused for another reason, so that its answer can be recognized. */
 function refusedId(bytes: Uint8Array, pointer: string): LineId {
   if (pointer === '/id') return null;
   const id = idOf(parseLoosely(bytes));
-  // One that would itself be refused, or has lost bytes that are not UTF-8, is not the one that was sent.
+  // An id that would itself be refused, or that contained bytes that are not UTF-8, is not the id that was sent.
   if (id === null || (typeof id === 'string' && id.includes('\ufffd') && !isUtf8(bytes))) return null;
-  // A number beyond these may have been another one as it was written.
+  // A larger number may have been a different one as it was written.
   if (typeof id === 'number' && Number.isInteger(id) && !Number.isSafeInteger(id)) return null;
   return parseStrictJson(JSON.stringify(id), { depth: 1 }).ok ? id : null;
 }
@@ -143,7 +144,7 @@ function decodeIdentity(value: unknown, pointer: string): Identity {
   return result.identity;
 }
 
-/** Absent means all ten; null is malformed, since nothing empty may ever mean all. */
+/** Absent means all ten. Null is malformed, because nothing empty may ever mean all. */
 function decodeScopes(value: unknown): readonly string[] | null {
   if (value === undefined) return null;
   return list(value, '/actor/credentialScopes').map((item, i) => {
@@ -180,7 +181,7 @@ function decodeRequest(value: unknown): RawRequest {
   }
 }
 
-/** An object with no other keys than these (null: any); a misspelt key must not pass for an absent one. */
+/** An object with only these keys (null: any keys). A misspelled key must not pass for an absent one. */
 function fields(value: unknown, pointer: string, keys: readonly string[] | null): Fields {
   if (!isObject(value)) throw fault(pointer, 'must be an object');
   if (keys === null) return value;

@@ -17,7 +17,7 @@ export const EXIT = Object.freeze({
 
 export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
 
-/** What each status says, in the order of the help text. */
+/** The meaning of each status, in the order of the help text. */
 export const EXIT_MEANINGS: ReadonlyMap<ExitStatus, string> = new Map<ExitStatus, string>([
   [EXIT.ok, 'ok'],
   [EXIT.unexpected, 'unexpected failure'],

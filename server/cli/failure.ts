@@ -1,13 +1,13 @@
-// A command that cannot do what it was asked: an exit status, a code for machines and one line for people. Thrown by
-// commands, shown in one place (show-failure.ts), so that every verb fails in the same form.
+// A command cannot do what it was asked: an exit status, a code for machines and one line for people. Commands throw
+// it, and one place shows it (show-failure.ts), so that every verb fails in the same form.
 import { EXIT, type ExitStatus } from './exit-codes.js';
 
 export interface FailureDetail {
-  /** How to put it right, one line. */
+  /** How to fix it, in one line. */
   readonly help?: string;
-  /** Ready lines for people that say more than the message: diagnostics, faults of a configuration. */
+  /** Additional lines for people: diagnostics, faults of a configuration. */
   readonly text?: string;
-  /** More fields of the JSON object, beside `error`. */
+  /** More fields of the JSON object, in addition to `error`. */
   readonly report?: object;
   readonly cause?: unknown;
 }
@@ -30,7 +30,7 @@ export class CliFailure extends Error {
   }
 }
 
-/** A failure with more to say in its JSON object: what was found out before it. Anything else as it is. */
+/** Adds what was found out before the failure to its JSON object. Returns anything else unchanged. */
 export function addReport(error: unknown, found: object): unknown {
   if (!(error instanceof CliFailure)) return error;
   return new CliFailure(error.status, error, { ...error.detail, report: { ...found, ...error.detail.report } });

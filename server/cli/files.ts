@@ -1,6 +1,6 @@
-// Files that the user named: what keeps one from being read; one read line by line, without ever holding more than a line; and one written
-// whole or not at all. It is written beside its place, synced, then renamed over it, so that neither a crash nor a reader ever meets half
-// of it, and what was there stays until then.
+// Files that the user named: why one cannot be read; reading line by line, without ever holding more than a line; and
+// writing a whole file or nothing. A file is written beside its place, synced, then renamed over it. So neither a crash
+// nor a reader ever meets half a file, and the old one stays until then.
 import { randomBytes } from 'node:crypto';
 import { open, realpath, rename, stat, unlink, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -28,7 +28,7 @@ export function pathFailure(fault: PathFault, shown: string): CliFailure {
   }
 }
 
-/** One line without its line end; null bytes: it is longer than the limit and was skipped. */
+/** One line without its line end. Null bytes mean that it is longer than the limit and was skipped. */
 export interface Line {
   /** Counts from 1. */
   readonly number: number;
@@ -38,8 +38,8 @@ export interface Line {
 const NEWLINE = 0x0a;
 
 /**
- * Lines of a stream, as many at a time as have arrived: who answers batch by batch keeps up with a person and with a file.
- * Line ends are LF or CRLF; a last line without one counts, an empty rest does not.
+ * Lines of a stream, as many at a time as have arrived. So a reader that answers batch by batch keeps up with a person
+ * and with a file. Line ends are LF or CRLF. A last line without one counts; an empty rest does not.
  */
 export async function* readLines(stream: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<readonly Line[]> {
   const pending: Pending = { chunks: [], length: 0, tooLong: false };
@@ -98,7 +98,7 @@ export async function openInput(io: CliIo, path: string): Promise<Readable> {
   return handle.createReadStream({ highWaterMark: 64 * 1024 });
 }
 
-/** Bytes of the file that the user named; null for stdin and whatever else has no end that is known. */
+/** The size of the file that the user named; null for stdin and anything else of unknown length. */
 export async function inputSize(io: CliIo, path: string): Promise<number | null> {
   if (path === '-') return null;
   const found = await stat(pathOf(io, path)).catch((error: unknown) => {
@@ -114,11 +114,11 @@ export interface WriteTarget {
   readonly shown: string;
   /** Absolute paths that must not be overwritten. */
   readonly protectedFiles: readonly string[];
-  /** Permissions, if other than those of a file that anybody may read. */
+  /** Permissions, unless anybody may read the file. */
   readonly mode?: number;
 }
 
-/** Writes `bytes` to the absolute `path`; an existing link is followed, its target replaced. Throws `CliFailure`. */
+/** Writes `bytes` to the absolute `path`. An existing link is followed and its target replaced. Throws `CliFailure`. */
 export async function writeWhole(path: string, bytes: Uint8Array, target: WriteTarget): Promise<void> {
   try {
     const place = await placeOf(path, target);
@@ -141,7 +141,7 @@ export async function writeWhole(path: string, bytes: Uint8Array, target: WriteT
   }
 }
 
-/** The real path that is replaced. A device, pipe or folder is not: renaming over `/dev/null` would remove it. */
+/** The real path to replace. Refuses a device, pipe or folder: renaming over `/dev/null` would remove it. */
 async function placeOf(path: string, target: WriteTarget): Promise<string> {
   const facts = await stat(path).catch(() => null);
   if (facts === null) return join(await realpath(dirname(path)), basename(path));
@@ -166,7 +166,7 @@ async function placeOf(path: string, target: WriteTarget): Promise<string> {
 async function writeSynced(path: string, bytes: Uint8Array, mode: number): Promise<void> {
   const handle = await open(path, 'wx', mode);
   try {
-    // The umask has narrowed the mode: a snapshot is not secret, and the gateway may run as another user.
+    // Widens the mode that the umask has narrowed: a snapshot is not secret, and the gateway may run as another user.
     await handle.chmod(mode);
     await handle.writeFile(bytes);
     await handle.sync();

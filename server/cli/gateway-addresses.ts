@@ -1,5 +1,5 @@
-// Where a gateway listens, taken before there is anything to serve there: the API, the admin listener, and the Unix socket for the
-// commands of the same user.
+// The addresses of a gateway, taken before there is anything to serve: the API, the admin listener, and the Unix socket
+// for commands of the same user.
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { AdminDoors, bindTcp, TlsIdentity } from '../compose.js';
@@ -11,7 +11,7 @@ import { CliFailure } from './failure.js';
 import { type CliIo, write } from './io.js';
 import { escapeText } from './render/escape.js';
 
-/** Null if the API is to be in clear text. */
+/** Null if the API uses clear text. */
 export async function openTls(
   io: CliIo,
   { tls: { certFile, keyFile }, authentication }: Config,
@@ -40,7 +40,7 @@ export async function openTls(
 
 export interface Addresses {
   readonly api: Bound;
-  /** Null if there is to be none. */
+  /** Null if there is none. */
   readonly admin: Bound | null;
   readonly close: () => Promise<void>;
 }
@@ -66,7 +66,7 @@ export async function takeAddresses(
   }
 }
 
-/** On loopback nothing is to be kept from anybody on the way, and no certificate would name it. */
+/** No TLS on loopback: nobody can listen on the way, and no certificate would name it. */
 export function adminTls({ host }: Address, tls: TlsIdentity | null): TlsIdentity | null {
   return isLoopbackName(host) ? null : tls;
 }
@@ -103,8 +103,8 @@ const LISTEN_FAULTS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The Unix socket, once the data folder is there. A gateway can do without it, so where nobody named one it is done without and
- * said why; one that was named must be there.
+ * The Unix socket, once the data folder exists. A gateway can work without it. So if nobody named a socket, a failure
+ * is only reported; a socket that was named must work.
  */
 export async function takeAdminSocket(io: CliIo, config: Config): Promise<AdminDoors['socket']> {
   const path = adminSocketOf(config);

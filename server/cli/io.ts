@@ -1,5 +1,5 @@
-// What a command may touch of the process: streams, environment, folder and exit status. Commands get it as an argument and
-// never use `process` themselves, so that they can be run by anything.
+// The parts of the process that a command may touch: streams, environment, folder and exit status. Commands get them as
+// an argument and never use `process` themselves, so that anything can run them.
 import type { Readable, Writable } from 'node:stream';
 import { resolve } from 'node:path';
 import type { ExitStatus } from './exit-codes.js';
@@ -17,13 +17,13 @@ export interface CliIo {
   /** Absolute; relative paths of the command line start here. */
   readonly cwd: string;
   readonly isTerminal: { readonly stdin: boolean; readonly stdout: boolean; readonly stderr: boolean };
-  /** Says how the process is to end; the last word counts. A command that says nothing ends with 0. */
+  /** Sets how the process ends. The last call counts; without one the status is 0. */
   readonly setStatus: (status: ExitStatus) => void;
 }
 
 /**
- * Writes and waits until the stream takes more. A reader that went away (`| head`) is not an error: the stream is destroyed
- * then, and a command that streams looks at `isClosed`.
+ * Writes and waits until the stream takes more. A reader that went away (`| head`) is not an error: the stream is then
+ * destroyed, and a command that streams checks `isClosed`.
  */
 export async function write(stream: Writable, chunk: string | Uint8Array): Promise<void> {
   if (isClosed(stream)) return;
@@ -53,14 +53,15 @@ export function pathOf(io: CliIo, path: string): string {
   return resolve(io.cwd, path);
 }
 
-/** Characters that are gathered before they are written. */
+/** How many characters are gathered before they are written. */
 const CHUNK = 64 * 1024;
-/** What has no more lists and objects in it than these is written whole, which is quicker by far. */
+/** A value with at most this many lists and objects is written as a whole, which is much faster. */
 const SMALL = 256;
 
 /**
- * As `writeJson` of plain data, with the fields in this order; undefined ones are left out. It is written in parts: it may be larger than
- * the largest string there is, as a list in it may be, or one element of a list with lists of its own.
+ * Like `writeJson` for plain data, with the fields in this order and without undefined ones. It is written in parts,
+ * because it may be larger than the largest possible string. The same is true of a list in it, and of an element of a
+ * list with lists of its own.
  */
 export async function writeLargeJson(
   io: CliIo,
@@ -83,7 +84,7 @@ function* partsOf(value: unknown): Generator<string> {
   else yield* partsOfObject(Object.entries(value));
 }
 
-/** How many lists and objects a value is made of; stops counting above `most`. */
+/** How many lists and objects a value consists of. Stops counting above `most`. */
 function sizeOf(value: unknown, most: number): number {
   if (typeof value !== 'object' || value === null) return 0;
   let size = 1;

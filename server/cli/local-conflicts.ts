@@ -1,7 +1,7 @@
-// Settings that promise what local mode does not keep: it asks nobody for a credential and decides by no policy.
+// Settings that promise what local mode does not do: it asks nobody for a credential and decides by no policy.
 import type { Config } from '../config/index.js';
 
-/** The keys of those that are set; where there are none, local mode may start. */
+/** The keys of such settings that are set. If there are none, local mode may start. */
 export function localConflicts({ authentication, cors, snapshot, trustProxy }: Config): readonly string[] {
   const { oidc, introspection, mtls, revocationsFile } = authentication;
   const expected: readonly (readonly [key: string, isSet: boolean])[] = [

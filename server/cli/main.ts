@@ -23,7 +23,7 @@ export async function main(argv: readonly string[], io: Omit<CliIo, 'setStatus'>
     await program.parseAsync(argv, { from: 'user' });
     return status;
   } catch (error) {
-    // Help and version end so too.
+    // Help and version end in this way too.
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
     return await fail(error, full, argv);
   }
@@ -37,15 +37,16 @@ async function fail(error: unknown, io: CliIo, argv: readonly string[]): Promise
 /** Runs as the program `bailiwick`. */
 async function run(): Promise<void> {
   const { stdin, stdout, stderr, env } = process;
-  // It makes libraries log to stderr, statements and their values included. It is removed before any of them is loaded.
+  // `DEBUG` makes libraries log to stderr, including statements and their values. It is removed before any of them is
+  // loaded.
   Reflect.deleteProperty(env, 'DEBUG');
-  // The embedded store's engine is WebAssembly. Each thread that helps to compile it takes memory of its own, 30 MB in all, and on
-  // few cores gains no time.
+  // The embedded store's engine is WebAssembly. Each thread that helps to compile it takes memory of its own, 30 MB in
+  // total, and saves no time on few cores.
   setFlagsFromString('--wasm-num-compilation-tasks=1');
   // A reader that goes away is not a failure: later output goes nowhere, and streaming verbs stop.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
-    // On stderr in every format: a report of it on stdout would fail as well, forever.
+    // Reported on stderr in every format: a report on stdout would fail as well, forever.
     stderr.write(`error: the output cannot be written (${error.code ?? 'unknown reason'})\n`);
     process.exit(EXIT.usage);
   });

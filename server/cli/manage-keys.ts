@@ -1,5 +1,5 @@
-// What `keys create|list|revoke` do in the store: the flags of a new key as a request for one, and keys as they are printed.
-// Refuses to know how the commands are declared.
+// What `keys create|list|revoke` do in the store: turning flags into the request for a new key, and printing keys. This
+// file does not know how the commands are declared.
 import { formatInstant, type Instant, nearest, SCOPES } from '../../engine/index.js';
 import { createKey, listKeys, type NewKey, revokeKey } from '../auth/api-keys.js';
 import { type Fingerprinter, makeFingerprinter } from '../auth/fingerprint.js';
@@ -165,11 +165,11 @@ async function withStore<T>(
 
 const HEADINGS = ['ID', 'ACTOR', 'IDENTITIES', 'SCOPES', 'NAMESPACES', 'EXPIRES', 'LAST USED', 'STATUS', 'FINGERPRINT'];
 
-/** Enough to find one in a log; the whole is in the JSON. */
+/** Enough characters to find a fingerprint in a log. The JSON has the whole. */
 const SHORT = 12;
 
 function rowOf(key: ShownKey): readonly string[] {
-  // Scopes and namespaces are of keys for data alone.
+  // Only keys for data have scopes and namespaces.
   const isAdmin = key.admin && key.identities.length === 0;
   return [
     key.id,

@@ -1,4 +1,4 @@
-// The audit log as a gateway opens it: with the snapshot that decides kept beside it, and failures reported with an
+// Opens the audit log for a gateway: the snapshot that decides is kept beside it, and failures are reported with an
 // exit status.
 import type { AuditTrail } from '../audit/trail.js';
 import { auditFolderOf, type Config } from '../config/index.js';
@@ -12,7 +12,7 @@ interface Opening {
   readonly config: Config;
   readonly db: Database;
   readonly log: Logger;
-  /** What decides; null if no snapshot does. */
+  /** The policy that decides; null if no snapshot does. */
   readonly start: Pick<Started, 'candidate' | 'bytes'> | null;
 }
 
@@ -22,7 +22,7 @@ export interface OpenAudit {
   readonly keep: (digest: string, bytes: Uint8Array) => Promise<void>;
 }
 
-/** Throws `CliFailure`: 6 where the folder cannot be used, 8 where the log is damaged or has lost its end. */
+/** Throws `CliFailure`: 6 if the folder cannot be used, 8 if the log is damaged or has lost its end. */
 export async function openAudit({ config, db, log, start }: Opening): Promise<OpenAudit> {
   const [{ openTrail }, { keepSnapshot }, { AuditError }] = await Promise.all([
     import('../audit/trail.js'),

@@ -26,7 +26,7 @@ const MEGABYTE = 1_000_000;
 
 export interface OpenedPolicy {
   readonly policy: Policy;
-  /** What the folder declares; null for a snapshot. */
+  /** The declarations of the folder; null for a snapshot. */
   readonly set: PolicySet | null;
   /** The snapshot's exact bytes. */
   readonly bytes: Uint8Array;
@@ -82,18 +82,21 @@ export async function openPolicy(io: CliIo, path: string, purpose: Purpose = 'us
 }
 
 /**
- * The same for who states or signs digests: the decision digest of a snapshot is computed before it is repeated. Throws
- * `CliFailure` 8 where the file states another one, too.
+ * Like `openPolicy`, for verbs that state or sign digests: the decision digest of a snapshot is computed before it is
+ * repeated. Also throws `CliFailure` 8 if the file states a different digest.
  */
 export async function openStated(io: CliIo, path: string, purpose: Purpose = 'use'): Promise<OpenedPolicy> {
   const opened = await openPolicy(io, path, purpose);
-  // What was compiled just now states what was computed just now.
+  // A policy that was compiled just now states what was computed just now.
   const fault = opened.source === 'folder' ? null : verifyDecisions(opened.policy);
   if (fault === null) return opened;
   throw notWhole(path, fault, opened.policy.digest);
 }
 
-/** As `openStated`, with the digest of each namespace. The root's is the decision digest, so that nothing is computed twice. */
+/**
+ * Like `openStated`, with the digest of each namespace. The root's is the decision digest, so nothing is computed
+ * twice.
+ */
 export async function openListed(
   io: CliIo,
   path: string,
@@ -116,7 +119,7 @@ function folderHelp(path: string): string {
   return `this looks like a file of a policy folder: name the folder \`${dirname(path)}\``;
 }
 
-/** For people: where the time asked about is past, and the policy is the one that the folder holds today. */
+/** For people: a note if the time asked about is past, because the policy is the one that the folder holds today. */
 export function noteOnTime(source: OpenedPolicy['source'], { asked, at }: { asked: boolean; at: Instant }): string {
   if (!asked || source !== 'folder' || at >= Date.now()) return '';
   return `note: \`--at\` changes the time, not the policy: this is the folder as it is today; for a past policy, name its snapshot\n`;

@@ -1,5 +1,5 @@
-// The store as commands open it: failures reported with an exit status, and the schema brought up to date if that is
-// ours to do.
+// Opens the store for commands. Failures are reported with an exit status, and the schema is brought up to date if that
+// is ours to do.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, storeOf } from '../config/index.js';
@@ -10,9 +10,9 @@ import { type CliIo, write } from './io.js';
 import { escapeText } from './render/escape.js';
 
 export interface OpenStoreOptions {
-  /** Milliseconds a statement may take; the store's own limit unless given, 0 is none. */
+  /** Milliseconds that a statement may take; 0 is no limit. Defaults to the store's own limit. */
   readonly statementTimeout?: number;
-  /** No store is created, and none is brought up to date. */
+  /** If set, no store is created or brought up to date. */
   readonly asItIs?: true;
 }
 
@@ -59,17 +59,17 @@ async function told<T>(work: Promise<T>): Promise<T> {
 }
 
 /**
- * What a failure of the store says on the command line; anything else as it is. `next` is what to do once the
- * cause is put right.
+ * A failure of the store as shown on the command line. Returns anything else unchanged. `next` is what to do once the
+ * cause is fixed.
  */
 export async function storeFailure(error: unknown, next: string | null = null): Promise<unknown> {
-  // A file that cannot be read fails with codes that connections know, too.
+  // A file that cannot be read fails with codes that connections use, too.
   if (error instanceof Error && 'path' in error) return error;
   const { toStoreError } = await import('../db/failures.js');
   const failure = toStoreError(error);
   if (failure === null) return error;
   const status = STATUSES.get(failure.code) ?? EXIT.precondition;
-  // What has words of its own failed at the start.
+  // A failure with help of its own happened at the start.
   const after = next ?? (failure === error ? null : 'run the command again');
   const help = after === null || status !== EXIT.precondition ? failure.help : `${failure.help}; then ${after}`;
   return new CliFailure(status, { code: failure.code, message: failure.message }, { help, cause: error });

@@ -28,7 +28,7 @@ export function formatOption(): Option {
   return new Option('--format <format>', 'how results are printed').choices(FORMATS).default('text');
 }
 
-/** What `check` and `compile` can be read by: people, scripts, code scanning, GitHub Actions, test reports. */
+/** The readers of `check` and `compile`: people, scripts, code scanning, GitHub Actions, test reports. */
 export type ReportFormat = Format | 'sarif' | 'github' | 'junit';
 
 export function reportFormatOption(): Option {
@@ -53,13 +53,13 @@ export async function instantOption(text: string | undefined, flag = '--at'): Pr
 }
 
 /**
- * What a verb asks of its options beyond their values. commander refuses one mistake at a time; program.ts reports all
- * at once.
+ * What a verb demands of its options beyond their values. commander reports one mistake at a time; program.ts reports
+ * all at once.
  */
 export class RuledOption extends Option {
-  /** The verb does nothing without it; a name is that of the option which stands for it. */
+  /** Whether the verb needs the option. A name means that the option with that name can replace it. */
   needed: 'always' | 'never' | { readonly unless: string } = 'never';
-  /** What cannot stand beside it, by what commander calls options. */
+  /** Options that it excludes, by commander's names. */
   excludes: readonly string[] = [];
 
   excluding(...names: readonly string[]): this {
@@ -68,7 +68,7 @@ export class RuledOption extends Option {
   }
 }
 
-/** An option without which the verb does nothing, or nothing without another one. */
+/** An option that the verb needs, always or unless another option is given. */
 export function requiredOption(flags: string, description: string, unless?: string): RuledOption {
   const option = new RuledOption(flags, description).helpGroup('Required options:');
   option.needed = unless === undefined ? 'always' : { unless };
@@ -109,7 +109,7 @@ export async function configOf(io: CliIo, flags: SettingFlags): Promise<Config> 
   }
 }
 
-/** Settings that cannot be used: every one with its place. */
+/** All settings that cannot be used, each with its place. */
 export function configFailure(faults: readonly ConfigFault[]): CliFailure {
   const text = faults.map((one) => `  ${escapeText(lineOfFault(one))}`).join('\n');
   const failure = { code: 'config.invalid', message: configFaultsText(faults) };

@@ -1,5 +1,5 @@
-// The policy that `serve` begins with, and the source that it follows from then on. What cannot be served at the start is told with its
-// exit status.
+// The policy that `serve` begins with, and the source that it follows from then on. A policy that cannot be served at
+// the start is reported with its exit status.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, storeOf } from '../config/index.js';
@@ -21,9 +21,9 @@ import { publicationRule, requirePublication } from './publication.js';
 import { escapeText } from './render/escape.js';
 
 export interface PolicyAtStart {
-  /** Gives it away, and keeps nothing of it. Null if there is none, or none that could be served. */
+  /** Hands the offer over and keeps nothing of it. Null if there is none, or none that could be served. */
   readonly takeOffered: () => StartOffer | null;
-  /** Null if nothing follows it but what the store has. */
+  /** Null if the gateway only follows the store. */
   readonly source: Source | null;
   /** Whether the store is where policies come from. */
   readonly isInStore: boolean;
@@ -31,9 +31,9 @@ export interface PolicyAtStart {
   readonly without: CliFailure | null;
 }
 
-/** `typed`: what `--policy` was given, as it was typed. Throws `CliFailure`. */
+/** `typed` is the value of `--policy` as it was typed. Throws `CliFailure`. */
 export async function policyAtStart(io: CliIo, config: Config, typed: string | undefined): Promise<PolicyAtStart> {
-  // As it was typed, so that a refusal names what the user knows.
+  // The path as it was typed, so that a refusal names what the user knows.
   if (config.policy !== null) return pathAtStart(io, { path: config.policy, shown: typed ?? config.policy }, config);
   const source = sourceOf(io, config);
   if (source !== null) return offeredAtStart(source, config);
@@ -45,7 +45,7 @@ export async function policyAtStart(io: CliIo, config: Config, typed: string | u
 
 const none = (): null => null;
 
-/** What a gateway begins with may be large, and is not to be held for as long as it runs. */
+/** The first policy may be large, and must not be held for as long as the gateway runs. */
 function given(offered: StartOffer): PolicyAtStart['takeOffered'] {
   let kept: StartOffer | null = offered;
   return () => {
@@ -65,7 +65,7 @@ function noPolicy(): CliFailure {
 
 const MAIN = 'refs/heads/main';
 
-/** The one that is followed in place of a path; null where none is set. */
+/** The source that is followed instead of a path; null if none is set. */
 function sourceOf(io: CliIo, { snapshot }: Config): Source | null {
   const { directory, url, caFile, privateNetwork, git, ref, path, signersFile } = snapshot.source;
   if (directory !== null) return makeDirectorySource(directory);
@@ -89,7 +89,7 @@ interface NamedPath {
 }
 
 async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config): Promise<PolicyAtStart> {
-  // Before it is read, so that whatever changes from here on is noticed.
+  // Made before the policy is read, so that any change from here on is noticed.
   const followed = shown === '-' ? null : await makePathSource(path);
   const { policy, bytes, source } = await openPolicy(io, shown, 'serve');
   const statement = await requirePublication({ policy, source, shown, path }, config);
@@ -100,7 +100,7 @@ async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config
   return { takeOffered, source: followed, isInStore: false, without: null };
 }
 
-/** What cannot be had from a source now does not keep a gateway from beginning with what was in force last. */
+/** If the source offers nothing now, the gateway can still begin with the policy that was in force last. */
 async function offeredAtStart(source: Source, config: Config): Promise<PolicyAtStart> {
   const { signal } = new AbortController();
   const found = await source.look('hurry', signal);

@@ -1,4 +1,4 @@
-// The command line as a tree: every verb in its group, the help of the whole, and what all verbs have in common.
+// The command line as a tree: every verb in its group, the help for everything, and what all verbs have in common.
 import { Command } from 'commander';
 import { EXIT_MEANINGS } from './exit-codes.js';
 import { usage } from './failure.js';
@@ -221,7 +221,7 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
   ],
 ];
 
-/** The command line with every verb listed, and those defined that `argv` is about. */
+/** The command line with all verbs listed. Only the verbs that `argv` is about are defined. */
 export async function makeProgram(io: CliIo, argv: readonly string[]): Promise<Command> {
   const program = new Command('bailiwick')
     .description(
@@ -238,7 +238,7 @@ export async function makeProgram(io: CliIo, argv: readonly string[]): Promise<C
       // Errors are shown by main.ts, in our words and with what the user typed escaped.
       outputError: () => undefined,
     })
-    // With their arguments in that list there would be no room for what they do, on 80 columns.
+    // With arguments in the list there would be no room for descriptions on 80 columns.
     .configureHelp({ subcommandTerm: (command) => command.name() })
     .helpCommand(false)
     .addHelpText('after', `\n${HELP}\n${statusTable()}`)
@@ -263,7 +263,7 @@ function isAbout(argv: readonly string[], verb: string): boolean {
   return first === verb || first === 'completion' || (first === 'help' && second === verb);
 }
 
-/** The command that the words of a command line name, as far as they name one, and its path such as `keys create`. */
+/** The command that the words of a command line name, as far as they do, and its path such as `keys create`. */
 export function verbOf(
   program: Command,
   argv: readonly string[],
@@ -279,7 +279,7 @@ export function verbOf(
   return { command, path: names.join(' ') };
 }
 
-/** A missing argument is found before the hook is called: everything else that is missing is reported with it. */
+/** commander finds a missing argument before it calls the hook. Everything else that is missing is reported with it. */
 function refuseTogether(command: Command): void {
   command.exitOverride((error) => {
     if (error.code === 'commander.missingArgument') refuseMisuse(command);
@@ -288,7 +288,7 @@ function refuseTogether(command: Command): void {
   for (const inner of command.commands) refuseTogether(inner);
 }
 
-/** Every argument and option that is missing and every two that exclude one another, at once. */
+/** Reports all missing arguments and options and all options that exclude one another, at once. */
 function refuseMisuse(verb: Command): void {
   const isGiven = (name: string): boolean => verb.getOptionValue(name) !== undefined;
   const ruled = verb.options.filter((option) => option instanceof RuledOption);
@@ -339,7 +339,7 @@ function addHelp(program: Command, io: CliIo): void {
       const unknown = verbs[path === '' ? 0 : path.split(' ').length];
       if (unknown !== undefined) {
         const known = [...command.commands.map((verb) => verb.name()), ...(path === '' ? TOPIC_NAMES : [])];
-        // `policies` and `query` are more letters away from `policy` and `queries` than slips are.
+        // `policies` and `query` differ from `policy` and `queries` by more letters than a slip would.
         const alike = known.find((name) => name.slice(0, 4) === unknown.slice(0, 4));
         const help = alike === undefined ? SEE_HELP : `did you mean \`${alike}\`?`;
         throw usage(`there is no help about \`${verbs.join(' ')}\``, await didYouMean(unknown, known, help));
@@ -349,7 +349,8 @@ function addHelp(program: Command, io: CliIo): void {
 }
 
 /**
- * The name that was meant, or else where to look. Dashes of options do not count: with them all short names look alike.
+ * The name that was probably meant, or else where to look. Dashes of options do not count: with them all short names
+ * look alike.
  */
 export async function didYouMean(typed: string, names: readonly string[], otherwise: string): Promise<string> {
   const { nearest } = await import('../../engine/index.js');

@@ -1,4 +1,5 @@
-// What `serve` asks of a snapshot before it is served: that it was published. While it runs, the same is asked of what follows.
+// What `serve` demands before it serves a snapshot: that it was published. While it runs, the same applies to later
+// snapshots.
 import type { Policy } from '../../engine/index.js';
 import type { Config } from '../config/index.js';
 import type { PublicationRule } from '../policy/verify-offer.js';
@@ -11,7 +12,7 @@ import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { asFailure } from './statement-flags.js';
 
-/** Null if nobody has to have signed. */
+/** Null if no signature is required. */
 export function publicationRule({ snapshot }: Config): PublicationRule | null {
   const { requireSignature, keyringFile, environment } = snapshot;
   if (!requireSignature || keyringFile === null) return null;
@@ -26,7 +27,10 @@ interface Opened {
   readonly path: string;
 }
 
-/** The statement under which it was published; null if none is asked for. Throws `CliFailure` 2, 6, 8 or 9, as `verify` does. */
+/**
+ * The statement under which it was published; null if none is required. Throws `CliFailure` 2, 6, 8 or 9, like
+ * `verify`.
+ */
 export async function requirePublication(opened: Opened, config: Config): Promise<SignedStatement | null> {
   const rule = publicationRule(config);
   if (rule === null) return null;

@@ -1,5 +1,6 @@
-// Writes a publication to a directory store: first what is named after its digest, each whole and on the disk, then the pointer to it. A
-// reader finds what was published before or what is published now, wherever the writer ends.
+// Writes a publication to a directory store: first the files that are named after their digests, each complete and
+// synced, then the pointer to them. Wherever the writer stops, a reader finds either the earlier or the new
+// publication.
 import { chmod, lstat, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeStatement, PAYLOAD_TYPE, type PublicationStatement } from '../../engine/index.js';
@@ -55,7 +56,7 @@ async function makeFolders(directory: string, shown: string): Promise<void> {
   try {
     for (const folder of [directory, ...Object.values(STORE_FOLDERS).map((name) => join(directory, name))]) {
       const made = await mkdir(folder, { recursive: true });
-      // As for the files: nothing in it is a secret, and the gateway may run as another user.
+      // The same mode as for the files: nothing in it is secret, and the gateway may run as another user.
       if (made !== undefined) await chmod(folder, FOLDER_MODE);
       if (folder !== directory) await refuseLink(folder, shown);
     }
@@ -80,7 +81,7 @@ interface Following {
   readonly statement: PublicationStatement | null;
 }
 
-/** Gateways would keep what they have; whoever publishes hears of it first. */
+/** Gateways would refuse it and keep what they have, so tell the publisher first. */
 async function refuseToFollow(before: Pointer, { directory, after, statement }: Following): Promise<void> {
   const refused = (code: string, message: string, help: string): CliFailure =>
     new CliFailure(EXIT.precondition, { code, message: `nothing is published: ${message}` }, { help });
@@ -104,7 +105,7 @@ async function refuseToFollow(before: Pointer, { directory, after, statement }: 
   throw refused('snapshot.rollback_refused', rollbackText(statement, last), help);
 }
 
-/** Null if it was damaged: gateways still know what they accepted. */
+/** Null if it is damaged: gateways still know what they accepted. */
 async function lastStatement(directory: string, digest: string): Promise<PublicationStatement | null> {
   const { shown, read } = storedStatement(directory, digest);
   try {
@@ -118,7 +119,7 @@ async function lastStatement(directory: string, digest: string): Promise<Publica
   }
 }
 
-/** A file that is named after its bytes: one that has them stays, one that was damaged is mended. */
+/** Writes a file that is named after its bytes. An intact file stays; a damaged one is replaced. */
 async function keep(path: string, bytes: Uint8Array, shown: string): Promise<void> {
   const there = await readSnapshotFile(path);
   if (there.kind === 'read' && Buffer.compare(there.bytes, bytes) === 0) return;
@@ -130,7 +131,7 @@ async function writePlain(path: string, bytes: Uint8Array, shown: string): Promi
   await writeWhole(path, bytes, { shown, protectedFiles: [] });
 }
 
-/** Whoever put it there would choose what is overwritten. */
+/** Whoever made the link would choose what is overwritten. */
 async function refuseLink(path: string, shown: string): Promise<void> {
   const facts = await lstat(path).catch(() => null);
   if (facts?.isSymbolicLink() !== true) return;

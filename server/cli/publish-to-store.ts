@@ -26,7 +26,7 @@ export async function publishToStore(
   const db = await openStore(io, config, { asItIs: true });
   try {
     const envelope = signed === null ? null : Buffer.from(signed.bytes).toString('utf8');
-    // Its labels were worked out when it was opened.
+    // Its labels were checked when it was opened.
     await storedSnapshots(db).put({ policy, bytes, labels: 'verified', statement: envelope, at });
     const statement = signed === null || envelope === null ? null : { says: signed.statement, envelope };
     const recorded = await storedActivations(db).record(

@@ -1,4 +1,4 @@
-// What `audit verify` and `audit query` do: a log read, and what was found as text or JSON.
+// What `audit verify` and `audit query` do: they read a log and print what they found as text or JSON.
 import { existsSync } from 'node:fs';
 import { canonicalize, groupDigits, type Instant, type NamespacePath } from '../../engine/index.js';
 import type { StoredEvent } from '../audit/event-schema.js';
@@ -50,7 +50,7 @@ function verifyText({ ok, events, logs, faults, count: all }: VerifyReport): str
   return lines.map((line) => `${escapeText(line)}\n`).join('');
 }
 
-/** Throws `CliFailure` for what is no instant and no path. */
+/** Throws `CliFailure` for a bad instant or path. */
 export async function searchOf(flags: SearchFlags): Promise<Search> {
   return {
     actors: flags.actor ?? [],
@@ -84,7 +84,7 @@ export function malformedLines(malformed: number): CliFailure {
   );
 }
 
-/** One line: when, what came of it, who, what, where, by which grants or at which step. */
+/** One line: when, outcome, who, what, where, and by which grants or at which step. */
 function eventText({ event }: FoundLine): string {
   const {
     time,

@@ -1,4 +1,4 @@
-// What `publish` publishes: a snapshot that was verified whole, and the statement about it where there is one.
+// What `publish` publishes: a snapshot that was verified as a whole, and the statement about it, if there is one.
 import {
   decodeStatement,
   formatInstant,
@@ -41,7 +41,7 @@ export async function readPublication(
   return { policy, bytes, signed: found === null ? null : aboutThis(policy, found, shown) };
 }
 
-/** Who has signed it is for the gateways to judge; that it is about this snapshot and in force is to be seen here. */
+/** The gateways judge who has signed it. Here it must be about this snapshot and in force. */
 function aboutThis({ name, digest }: Policy, bytes: Uint8Array, shown: string): NonNullable<Publication['signed']> {
   const envelope = parseEnvelope(bytes, shown);
   const statement = envelope.payloadType === PAYLOAD_TYPE ? decodeStatement(envelope.payload) : null;

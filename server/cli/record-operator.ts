@@ -1,5 +1,4 @@
-// Records what commands do to the store without a gateway: whoever ran them is the system's account of
-// this process.
+// Records what commands do to the store without a gateway. The operator is the system account that runs this process.
 import { userInfo } from 'node:os';
 import type { Knex } from 'knex';
 import type { Instant } from '../../engine/index.js';
@@ -25,7 +24,7 @@ export function makeOperatorRecorder(at: Instant): OperatorRecorder {
   return (transaction, act) => recordInTransaction(transaction, [makeEvent({ ...act, ...run, id: nextId() })]);
 }
 
-/** That of a container may have a number and no name. */
+/** In a container the account may have only a number and no name. */
 export function accountName(): string {
   try {
     return userInfo().username;

@@ -1,4 +1,4 @@
-// What `audit release` does: events of the store that a log has claimed and will not take.
+// What `audit release` does: it releases events of the store that a log has claimed and will never take.
 import { instantOf } from '../../engine/index.js';
 import { type RecordRelease, releaseFolder, releaseLost } from '../audit/release.js';
 import type { ReleaseFlags } from './commands/audit.js';

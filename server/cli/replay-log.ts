@@ -1,4 +1,4 @@
-// What `replay` does: the log read once, each decision repeated, and differences printed as text or JSON.
+// What `replay` does: it reads the log once, repeats each decision, and prints differences as text or JSON.
 import type { Policy } from '../../engine/index.js';
 import { groupDigits } from '../../engine/index.js';
 import { type Decided, isFlip, isReproduced, makeReplay, type NotReplayed, type Replayed } from '../audit/replay.js';
@@ -14,8 +14,8 @@ import { startProgress } from './render/terminal.js';
 import { count } from './render/text.js';
 
 /**
- * Throws `CliFailure`: 8 where a decision is not what its snapshot says, or a snapshot or an event is damaged; 6 where a snapshot is
- * not there.
+ * Throws `CliFailure`: 8 if a decision is not what its snapshot says, or a snapshot or an event is damaged; 6 if a
+ * snapshot is missing.
  */
 export async function replayCommand(io: CliIo, given: string | undefined, flags: ReplayFlags): Promise<void> {
   if (flags.exitCode === true && flags.against === undefined) throw usage('`--exit-code` needs `--against`');
@@ -49,7 +49,7 @@ function toJson({ event: { log, seq } }: FoundLine, replayed: Replayed): string 
   return escapeJson(JSON.stringify({ log, seq, ...replayed }));
 }
 
-/** Null for what there is nothing to say about. */
+/** Null if there is nothing to say. */
 function toText({ event }: FoundLine, replayed: Replayed): string | null {
   const { recorded, own, against, reason } = replayed;
   const says: string[] = [];

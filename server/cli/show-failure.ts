@@ -1,5 +1,5 @@
-// How a failure of any verb is shown: in one voice for people, with the verb's own fields in JSON, and as a report
-// where a report was asked for. Mistakes that commander found are reported in our words.
+// How a failure of any verb is shown: in one style for people, with the verb's own fields in JSON, and as a report if a
+// report was asked for. Mistakes that commander found are reported in our words.
 import { type Command, CommanderError } from 'commander';
 import { sqlStateOf } from '../db/failures.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
@@ -13,12 +13,12 @@ import { escapeText } from './render/escape.js';
 /** What is known of a command line that failed. */
 interface Asked {
   readonly format: string;
-  /** Whether anybody asked for it, or the verb prints it anyway. */
+  /** Whether the user chose the format, or it is the verb's default. */
   readonly by: 'user' | 'default';
   readonly verb: ReturnType<typeof verbOf>;
 }
 
-/** Also where the command line could not be parsed. */
+/** Works even if the command line could not be parsed. */
 async function askedOf(io: CliIo, argv: readonly string[]): Promise<Asked> {
   const verb = verbOf(await makeProgram(io, argv), argv);
   const option = verb.command.options.find(({ long }) => long === '--format');
@@ -36,7 +36,7 @@ function typedFormat(argv: readonly string[]): string | undefined {
   return flag === '--format' ? flags[index + 1] : flag?.slice('--format='.length);
 }
 
-/** Tells the user, in the format of the command line, and says how the process ends. */
+/** Tells the user, in the format of the command line, and returns how the process ends. */
 export async function showFailure(error: unknown, io: CliIo, argv: readonly string[]): Promise<ExitStatus> {
   const { format, by, verb } = await askedOf(io, argv);
   const failure = await toFailure(error, verb);
@@ -44,7 +44,7 @@ export async function showFailure(error: unknown, io: CliIo, argv: readonly stri
   const { text, help } = failure.detail;
   const { message } = failure;
   if (format === 'json') await writeJson(io, failedAnswer(verb.path, failure));
-  // Who did not ask for JSON may be a person.
+  // A user who did not ask for JSON may be a person.
   if (format !== 'json' || by === 'default') {
     await write(io.stderr, `error: ${escapeText(message)}\n`);
     if (text !== undefined) await write(io.stderr, text.endsWith('\n') ? text : `${text}\n`);
@@ -66,8 +66,9 @@ const NOTHING_CHECKED = {
 };
 
 /**
- * What the JSON object of a verb says also where the verb failed before it had found anything out, so that a script finds its
- * fields on every path. Only what is true then: that nobody holds a scope is an answer, and not said here.
+ * Fields that the JSON object of a verb has even if the verb failed before it found anything out, so that a script
+ * finds its fields on every path. Only what is true then: that nobody holds a scope would be an answer, so it is not
+ * said here.
  */
 const FIELDS: ReadonlyMap<string, object> = new Map<string, object>([
   ['check', NOTHING_CHECKED],
@@ -83,7 +84,7 @@ function failedAnswer(verb: string, { code, message, detail }: CliFailure): obje
   return { ...FIELDS.get(verb), ...detail.report, error: { code, message } };
 }
 
-/** In formats that other programs read as a report, a failure is a report too; null in others. */
+/** In formats that other programs read as a report, a failure is a report too. Null in other formats. */
 async function reportOf(format: string, { code, message, status }: CliFailure): Promise<string | null> {
   switch (format) {
     case 'sarif':
@@ -97,7 +98,7 @@ async function reportOf(format: string, { code, message, status }: CliFailure): 
   }
 }
 
-/** `shown` is help that was asked for by saying nothing: it is on stderr already. */
+/** `shown` is help that was printed because nothing was given: it is on stderr already. */
 async function toFailure(error: unknown, verb: Asked['verb']): Promise<CliFailure | 'shown'> {
   if (error instanceof CliFailure) return error;
   if (error instanceof CommanderError) return error.code === 'commander.help' ? 'shown' : usageFailure(error, verb);
@@ -116,7 +117,7 @@ async function toFailure(error: unknown, verb: Asked['verb']): Promise<CliFailur
   );
 }
 
-/** The database's own words quote SQL and values, so they are shown nowhere. */
+/** The database's own messages quote SQL and values, so they are never shown. */
 function messageOf(error: unknown): string {
   const state = sqlStateOf(error);
   if (state !== null) return `the database refused a statement (SQLSTATE ${state})`;
@@ -149,7 +150,7 @@ async function usageFailure(
       return usage(`too many arguments: ${countsOf(message)}`, see);
     case 'commander.invalidArgument': {
       const choices = /Allowed choices are (.*)\.$/s.exec(message)?.[1];
-      // Of an option the name comes first, of an argument the value.
+      // For an option the name comes first, for an argument the value.
       const [name, value] = first.startsWith('-') ? [first, second] : [`<${second}>`, first];
       return usage(
         `\`${value}\` is not a value of \`${name}\``,

@@ -1,5 +1,5 @@
-// The signals of a running gateway: the first of SIGTERM and SIGINT asks it to finish, SIGHUP to look at its files again. SIGUSR1, by which
-// Node.js would open a debugger to all of the machine, does nothing.
+// The signals of a running gateway. The first SIGTERM or SIGINT asks it to finish, and SIGHUP to read its files again.
+// SIGUSR1, which would make Node.js open a debugger to everybody on the machine, does nothing.
 import type { Logger } from '../ports.js';
 import type { Watch } from '../watch.js';
 import { EXIT } from './exit-codes.js';
@@ -25,7 +25,8 @@ export function onTermination(): Termination {
     resolve(signal);
   };
   for (const signal of SIGNALS) process.on(signal, onSignal);
-  // Connections to the store keep no process alive, and while the last of them are ended there may be nothing else.
+  // Connections to the store do not keep the process alive, and while the last of them end there may be nothing else
+  // that does.
   const alive = setInterval(() => undefined, 2 ** 30);
   return {
     requested,
@@ -38,11 +39,11 @@ export function onTermination(): Termination {
 
 export interface Reload {
   readonly add: (watch: Watch) => void;
-  /** Resolves when nothing is looked at any more; safe to call twice. */
+  /** Resolves when no file is being read any more. Safe to call twice. */
   readonly stop: () => Promise<void>;
 }
 
-/** SIGHUP ends nothing: what is read while the gateway runs is looked at now. */
+/** SIGHUP does not end the gateway: everything that is read while it runs is read now. */
 export function onReload(log: Logger): Reload {
   const watches: Watch[] = [];
   const onSignal = (): void => {

@@ -1,4 +1,5 @@
-// With which policy `serve` begins, of what it was given and what the store has. Failures are told with an exit status.
+// The policy with which `serve` begins, chosen from what it was given and what the store has. Failures are reported
+// with an exit status.
 import type { Logger } from '../ports.js';
 import type { Started, StartOptions } from '../policy/start-policy.js';
 import { EXIT } from './exit-codes.js';
@@ -11,7 +12,9 @@ interface Serving extends Omit<StartOptions, 'offered'> {
   readonly log: Logger;
 }
 
-/** Throws `CliFailure`: that of the source where there is no policy at all, and 6 where the one in force cannot be served. */
+/**
+ * Throws `CliFailure`: that of the source if there is no policy at all, and 6 if the policy in force cannot be served.
+ */
 export async function startServing({ found, log, ...options }: Serving): Promise<Started> {
   const { takeOffered, without } = found;
   const { startPolicy } = await import('../policy/start-policy.js');

@@ -1,5 +1,5 @@
-// What the verbs of publication share: the flags of statements, read to values with every fault at once, and what goes wrong with
-// keys, keyrings and statements, as failures.
+// What the verbs of publication share: the flags of statements, read with every fault at once, and failures with keys,
+// keyrings and statements.
 import {
   formatInstant,
   type Instant,
@@ -78,7 +78,7 @@ const STATUSES: ReadonlyMap<SigningErrorCode, ExitStatus> = new Map<SigningError
   ['statement.invalid', EXIT.integrity],
 ]);
 
-/** The answer of `work`; throws `CliFailure` where it throws `SigningError`. */
+/** The result of `work`. Throws `CliFailure` if `work` throws `SigningError`. */
 export async function asFailure<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

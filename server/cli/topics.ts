@@ -18,7 +18,7 @@ const TOPICS: ReadonlyMap<string, () => string> = new Map([
 
 export const TOPIC_NAMES = [...TOPICS.keys()];
 
-/** The text of a topic, or null if there is none of that name. */
+/** The text of a topic, or null if no topic has this name. */
 export function topicText(name: string): string | null {
   return TOPICS.get(name)?.() ?? null;
 }
@@ -33,7 +33,7 @@ export function languageMarkdown(): string {
     .join('\n\n');
 }
 
-/** The only mapping that is called by the name of a file, which has one spelling. */
+/** The only mapping that is named after a file, because that file has only one possible name. */
 const HEADER_NAME = 'policy.yaml';
 
 function title(what: string): string {
@@ -49,7 +49,7 @@ const KEY_WIDTH = 24;
 const INDENT = `\n${' '.repeat(KEY_WIDTH + 2)}`;
 const LINE_WIDTH = 80 - KEY_WIDTH - 2;
 
-/** The words in lines that fit beside the keys on 80 columns. */
+/** Wraps the text so that it fits beside the keys on 80 columns. */
 function wrapped(text: string): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {

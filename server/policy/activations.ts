@@ -1,5 +1,6 @@
-// The policies that became active, in the store: the newest row is what should be in force, for all gateways that share it and for all
-// their restarts (docs/serving.md "Generations"). Nobody else decides that; a gateway only follows it (follow-activations.ts).
+// The policies that became active, in the store. The newest row is what should be in force, for all gateways that share
+// the store and for all their restarts (docs/serving.md "Generations"). Nothing else decides that; a gateway only
+// follows it (follow-activations.ts).
 import { formatInstant, type Instant, instantOf, type Policy, type PublicationStatement } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { sqlStateOf } from '../db/failures.js';
@@ -8,32 +9,35 @@ import type { Transaction } from '../db/transaction.js';
 import type { Labels } from './active-policy.js';
 import type { SignedStatement } from './verify-publication.js';
 
-/** By a source, by somebody who chose it, or by somebody (or a gateway) that returned to it. */
+/** Whether a source offered it, somebody chose it, or somebody (or a gateway) returned to it. */
 export type ActivationKind = 'offered' | 'activated' | 'rolled_back';
 
 export interface NewActivation {
   readonly kind: ActivationKind;
   readonly policy: Pick<Policy, 'name' | 'digest' | 'decisions'>;
   readonly statement: SignedStatement | null;
-  /** For people, as is who asked. */
+  /** For people, like `askedBy`. */
   readonly reason: string;
   readonly askedBy: string;
   readonly at: Instant;
-  /** Only while none is newer than this generation; whatever is the newest unless given. */
+  /** Records only if no generation is newer than this one. Defaults to whatever is the newest. */
   readonly after?: number;
 }
 
 export type Recorded =
   | {
-      /** `in_force`: the newest activation is that already: of another gateway, or from before a restart. */
+      /** `in_force`: the newest activation is already this one, recorded by another gateway or before a restart. */
       readonly kind: 'recorded' | 'in_force';
       readonly generation: number;
     }
-  /** The source offered it last, and somebody chose another since. It is not taken again until the source offers another one. */
+  /**
+   * The source offered it before, and somebody has chosen another one since. It is not taken again until the source
+   * offers a different one.
+   */
   | { readonly kind: 'held'; readonly newest: StoredActivation }
-  /** Another one became the newest. */
+  /** Another activation became the newest. */
   | { readonly kind: 'superseded' }
-  /** Its statement is older than one that was accepted. */
+  /** Its statement is older than one that was already accepted. */
   | { readonly kind: 'rollback'; readonly text: string };
 
 export interface StoredActivation {
@@ -46,12 +50,14 @@ export interface StoredActivation {
   readonly reason: string;
   readonly askedBy: string;
   readonly at: Instant;
-  /** What is known of the snapshot; null if it is not stored. */
+  /** What is known about the snapshot's labels; null if it is not stored. */
   readonly labels: Labels | null;
 }
 
 export interface Activations {
-  /** Writes the next one, in one transaction with `beside`. Several who write at once never make the same generation. */
+  /**
+   * Writes the next activation, in one transaction with `beside`. Concurrent writers never make the same generation.
+   */
   readonly record: (activation: NewActivation, beside?: Beside) => Promise<Recorded>;
   readonly newest: () => Promise<StoredActivation | null>;
   /** The newest statement that was accepted for a policy and an environment; null if there was none. */
@@ -60,7 +66,7 @@ export interface Activations {
   readonly list: (most: number) => Promise<readonly StoredActivation[]>;
 }
 
-/** What is written with an activation, or not at all. */
+/** Writes something together with an activation, or not at all. */
 export type Beside = (transaction: Transaction, generation: number) => Promise<void>;
 
 export interface Accepted {
@@ -69,7 +75,7 @@ export interface Accepted {
 }
 
 interface Row {
-  /** Of a bigint. */
+  /** The text of a bigint. */
   readonly generation: string;
   readonly kind: ActivationKind;
   readonly policy: string;
@@ -82,7 +88,7 @@ interface Row {
   readonly labels: Labels | null;
 }
 
-/** Where each new generation is announced. */
+/** The channel on which each new generation is announced. */
 export const ACTIVATIONS_CHANNEL = 'bailiwick_activations';
 
 const UNIQUE_VIOLATION = '23505';
@@ -102,7 +108,7 @@ export function storedActivations({
     transaction(async (within) => {
       const [newest = null] = (await rowsOf<Row>(within, sql`${NEWEST_FIRST} LIMIT ${1}::integer`)).map(toStored);
       const refusal = await refusalOf(within, activation, newest);
-      // Asking for what is in force already still counts as asked.
+      // A request for what is already in force still counts as a request.
       if (refusal?.kind === 'in_force') await beside?.(within, refusal.generation);
       if (refusal !== null) return refusal;
       const generation = (newest?.generation ?? 0) + 1;
@@ -115,7 +121,7 @@ export function storedActivations({
     try {
       return await attempt(activation, beside);
     } catch (error) {
-      // Another gateway was first: what it made active may be the same.
+      // Another gateway was first. It may have made the same policy active.
       if (sqlStateOf(error) !== UNIQUE_VIOLATION || tries <= 1) throw error;
       return record(activation, beside, tries - 1);
     }
@@ -131,7 +137,7 @@ export function storedActivations({
   };
 }
 
-/** Why nothing is to be written; null if the next generation is this activation. */
+/** Why nothing is written; null if the next generation is this activation. */
 async function refusalOf(
   within: Transaction,
   activation: NewActivation,
@@ -174,7 +180,7 @@ async function lastAccepted(
   return row === undefined ? null : { generation: Number(row.generation), snapshot: row.snapshot };
 }
 
-/** The snapshot counts as used now, so that it is the last to make room for others. */
+/** Marks the snapshot as used now, so that it is the last to make room for others. */
 async function insert(within: Transaction, activation: NewActivation, generation: number): Promise<void> {
   const { kind, policy, statement, reason, askedBy, at } = activation;
   const own = statement === null ? null : String(statement.says.generation);
@@ -192,7 +198,10 @@ async function insert(within: Transaction, activation: NewActivation, generation
   );
 }
 
-/** The snapshot that was in force before the newest one, leaving out what was rolled back from since. `newestFirst` are all rows. */
+/**
+ * The snapshot that was in force before the newest one, ignoring what was rolled back since. `newestFirst` has all
+ * rows.
+ */
 export function earlierThan(newestFirst: readonly Pick<StoredActivation, 'kind' | 'snapshot'>[]): string | null {
   const left = new Set<string>();
   for (const [index, { kind, snapshot }] of newestFirst.entries()) {
@@ -203,7 +212,7 @@ export function earlierThan(newestFirst: readonly Pick<StoredActivation, 'kind' 
   return null;
 }
 
-/** Whether a statement is older than what was accepted before, or says something else under the same generation. */
+/** Whether a statement is older than the accepted one, or says something else under the same generation. */
 export function isRollback({ generation, snapshot }: PublicationStatement, accepted: Accepted | null): boolean {
   if (accepted === null) return false;
   return snapshot === accepted.snapshot ? generation < accepted.generation : generation <= accepted.generation;
@@ -214,7 +223,7 @@ export function rollbackText({ generation }: PublicationStatement, accepted: Acc
   return `its statement has generation ${String(generation)}, and ${before} was accepted before: publish it with a later one`;
 }
 
-/** What was signed; other signatures under it make no other statement. */
+/** What was signed. Different signatures under it do not make it a different statement. */
 function payloadOf(envelope: string | null | undefined): string | null {
   if (envelope === null || envelope === undefined) return null;
   const parsed: unknown = JSON.parse(envelope);

@@ -1,5 +1,6 @@
-// The one way in which the policy in force changes in this process: what a source offers or an admin chooses is stored, recorded as the
-// newest activation, and put in force; what others recorded is opened from the store. One thing at a time, so that none overtakes another.
+// The only way in which the policy in force changes in this process. What a source offers or an admin chooses is
+// stored, recorded as the newest activation, and put in force. What others recorded is opened from the store. Only one
+// thing happens at a time, so none overtakes another.
 import type { Policy } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { STORED_LIMITS } from '../limits/policy.js';
@@ -21,11 +22,14 @@ import type { PublicationRule, Verified } from './verify-offer.js';
 export interface ActivatorOptions {
   readonly db: Database;
   readonly policies: ActivePolicy;
-  /** Null: nobody has to have signed. */
+  /** Null if no signature is required. */
   readonly rule: PublicationRule | null;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Keeps the bytes of what is about to decide, for whoever asks later what it decided by. Nothing is kept unless given. */
+  /**
+   * Keeps the bytes of a policy that is about to decide, so that its decisions can be explained later. Defaults to
+   * keeping nothing.
+   */
   readonly keep?: Keep;
 }
 
@@ -36,16 +40,16 @@ export interface Offered {
   readonly verified: Verified;
   readonly labels: Labels;
   readonly from: PolicySource;
-  /** `newest()` from before the source was asked. */
+  /** The value of `newest()` before the source was asked. */
   readonly after: number;
-  /** Told why what was taken does not serve any more. */
+  /** Told why a policy that was taken no longer serves. */
   readonly onReturned: (fault: PolicyFault) => void;
 }
 
 export type Taken =
-  /** It is in force now, or it was once, and stays out until the source offers another. */
+  /** It is in force now, or it was once and stays out until the source offers another. */
   | { readonly kind: 'taken' }
-  /** Somebody else was first: the source is to be asked again. */
+  /** Somebody else was first, so the source must be asked again. */
   | { readonly kind: 'again' }
   | { readonly kind: 'refused'; readonly fault: PolicyFault };
 
@@ -67,11 +71,14 @@ export interface Activator {
   readonly newest: () => number;
   readonly offer: (offered: Offered) => Promise<Taken>;
   readonly choose: (choice: Choice) => Promise<Chosen>;
-  /** Makes the newest activation the one in force here. Says why it cannot be; null if it is. */
+  /** Puts the newest activation in force here. Returns why that is not possible; null if it is in force. */
   readonly catchUp: (why: 'poll' | 'hurry', signal: AbortSignal) => Promise<PolicyFault | null>;
-  /** Begins to compute the labels of what is in force. What says something false of itself makes way for `before`, if that is given. */
+  /**
+   * Begins to compute the labels of the policy in force. If a label is false, the policy is replaced by `before`, if
+   * that is given.
+   */
   readonly confirmLabels: (checked: Checked) => void;
-  /** Computes nothing any more. */
+  /** Ends all computation. */
   readonly close: () => void;
 }
 
@@ -102,7 +109,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
     { generation, reason }: Pick<StoredActivation, 'generation' | 'reason'>,
   ): Active => {
     const before = policies.current();
-    // Recorded again, a policy keeps its handle, and with it everything that is remembered about it.
+    // A policy that is recorded again keeps its handle, and with it everything that is remembered about it.
     const isSame = next.policy.digest === before.policy.digest;
     const after = policies.activate(isSame ? { ...next, ...kept(before, next) } : next, reason, generation);
     newest = Math.max(newest, generation);
@@ -118,7 +125,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
       const reason = 'the snapshot that took its place carries a false label';
       const { policy, statement, ...rest } = before;
       const activation = { kind: 'rolled_back', policy, statement: null, reason, askedBy: 'gateway' } as const;
-      // The earlier policy returns even if the store cannot be told.
+      // The earlier policy returns even if the store cannot be reached.
       const recorded = await activations
         .record({ ...activation, at: clock.now(), after: bad.generation })
         .catch(() => null);
@@ -209,7 +216,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
           if (active.labels === 'unverified' && last.labels !== null) policies.noteLabels(last.generation, last.labels);
           return null;
         }
-        // A store that was restored from a copy takes nobody back by itself.
+        // A store that was restored from a copy does not by itself take the gateway back to an earlier policy.
         if (last.generation < active.generation && last.at <= active.since) return LOST;
         if (failed?.generation === last.generation && why === 'poll' && isRecent(failed.tick)) return failed.fault;
         const opened = await open(last.snapshot, { envelope: last.envelope, signal });
@@ -249,7 +256,7 @@ function candidateOf(
   return { policy, source, labels, ...(statement === null ? {} : { statement: statement.says }) };
 }
 
-/** What is asked for while something else is done waits for its turn. */
+/** Work that is requested while other work runs waits for its turn. */
 function makeQueue(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

@@ -1,5 +1,6 @@
-// The policy in force and what was in force before it: one reference, replaced as a whole. A request takes it once and
-// keeps it, so nothing that is in flight ever sees two. Knows neither where policies come from nor who may change them.
+// The policy in force and what was in force before: one reference that is replaced as a whole. A request takes it once
+// and keeps it, so a request in progress never sees two policies. This file knows neither where policies come from nor
+// who may change them.
 import { castDraft, enablePatches, type Patch, produce, produceWithPatches } from 'immer';
 import type { Instant, Policy, PublicationStatement } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
@@ -8,7 +9,7 @@ import type { PolicyFault } from './policy-fault.js';
 
 enablePatches();
 
-/** Where a policy was read; `store` has what others activated, `memory` is one that this process made. */
+/** Where a policy came from. `store`: others activated it. `memory`: this process made it. */
 export type PolicySource =
   | { readonly kind: 'folder' | 'file' | 'directory'; readonly path: string }
   | { readonly kind: 'url'; readonly url: string }
@@ -18,21 +19,21 @@ export type PolicySource =
 /** A verified policy that may become the active one. */
 export interface Candidate {
   readonly policy: Policy;
-  /** `memory` unless given. */
+  /** Defaults to `memory`. */
   readonly source?: PolicySource;
-  /** The signed statement under which it was accepted; none unless given. */
+  /** The signed statement under which it was accepted. Defaults to none. */
   readonly statement?: PublicationStatement;
-  /** `verified` unless given: what this process compiled states what it computed. */
+  /** Defaults to `verified`: a policy that this process compiled states what it computed. */
   readonly labels?: Labels;
 }
 
-/** Whether the digests that a snapshot states of its decisions have been computed: no decision reads them. */
+/** Whether the digests that a snapshot states about its decisions were recomputed. No decision reads them. */
 export type Labels = 'unverified' | 'verified' | 'false';
 
 /** The policy that decides. Frozen: a request that pinned it keeps it while others become active. */
 export interface Active {
   readonly policy: Policy;
-  /** Counts activations: one more with each, also with one that returns to an earlier policy. */
+  /** Counts activations. It rises by one with each, even if an earlier policy returns. */
   readonly generation: number;
   readonly source: PolicySource;
   readonly statement: PublicationStatement | null;
@@ -40,7 +41,7 @@ export interface Active {
   readonly labels: Labels;
 }
 
-/** One activation as the history keeps it: its facts, without what the policy decides with. */
+/** One activation as the history keeps it: its facts, without the tables that decide. */
 export interface Activation extends Omit<Active, 'policy'> {
   readonly name: string;
   readonly snapshot: string;
@@ -48,20 +49,23 @@ export interface Activation extends Omit<Active, 'policy'> {
   readonly reason: string;
 }
 
-/** Plain, frozen data, so that the patches between two of them say everything that changed. */
+/** Plain, frozen data, so that patches between two states say everything that changed. */
 export interface PolicyState {
   readonly active: Active;
-  /** By generation, the active one too; the oldest are forgotten. */
+  /** By generation, including the active one. The oldest are forgotten. */
   readonly history: Readonly<Record<number, Activation>>;
-  /** When the active one was taken, or its source last said that it still is the one to serve. */
+  /** When the active policy was taken, or when its source last said that it is still the one to serve. */
   readonly confirmedAt: Instant;
-  /** The same by a clock that nobody sets, in milliseconds of this process. */
+  /** The same on the monotonic clock, in milliseconds of this process. */
   readonly confirmedTick: number;
-  /** Why what the source offers is not served, while that is so. */
+  /** Why the source's offer is not served; null otherwise. */
   readonly refusal: Refusal | null;
-  /** By when the store has to have said which activation is the newest, in milliseconds of this process; null: it owes no answer. */
+  /**
+   * When the store must have said which activation is the newest, in milliseconds of this process. Null if it owes no
+   * answer.
+   */
   readonly newsDue: number | null;
-  /** Why the newest activation is not in force here, while that is so. */
+  /** Why the newest activation is not in force here; null otherwise. */
   readonly lag: Refusal | null;
 }
 
@@ -81,28 +85,34 @@ export type PolicyListener = (change: PolicyChange) => void;
 export interface ActivePolicy {
   readonly current: () => Active;
   readonly state: () => PolicyState;
-  /** Requests that pin after this are decided by `next`. `reason` is for people, in history and log. One generation later unless given. */
+  /**
+   * Requests that pin after this are decided by `next`. `reason` is for people, in history and log. `generation`
+   * defaults to one more.
+   */
   readonly activate: (next: Candidate, reason: string, generation?: number) => Active;
-  /** The source offers what is active. */
+  /** The source offers the active policy. */
   readonly confirm: () => void;
-  /** The source offers something else, which cannot be served; the active one stays. */
+  /** The source offers something else that cannot be served. The active policy stays. */
   readonly refuse: (fault: PolicyFault) => void;
-  /** The newest activation cannot be served; the active one stays. Null: it is served. */
+  /** The newest activation cannot be served, so the active policy stays. Null means it is served. */
   readonly fallBehind: (fault: PolicyFault | null) => void;
-  /** The store is asked which activation is the newest, and may take so many milliseconds. What it owes already is due no later. */
+  /**
+   * The store is being asked which activation is the newest, and may take `patience` milliseconds. An answer that is
+   * already due is not postponed.
+   */
   readonly awaitNews: (patience: number) => void;
-  /** The store has said it. */
+  /** The store has answered. */
   readonly hearNews: () => void;
   /** The result of checking the labels of this generation. A late result for an earlier generation is dropped. */
   readonly noteLabels: (generation: number, labels: Labels) => void;
-  /** Calls `listener` after each activation, in order; gives the way to end that. */
+  /** Calls `listener` after each activation, in order. Returns a way to end that. */
   readonly subscribe: (listener: PolicyListener) => () => void;
 }
 
 export interface ActivePolicyOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Of the first one; 1 unless given. */
+  /** The generation of the first policy. Defaults to 1. */
   readonly generation?: number;
 }
 
@@ -123,7 +133,7 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
         draft.refusal = null;
         draft.lag = null;
         draft.history[to.generation] = castDraft(activationOf(to, reason));
-        // One key more than before, so that one at most is too many.
+        // There is one key more than before, so at most one is too many.
         const [oldest, ...others] = Object.keys(draft.history);
         if (others.length >= POLICY_LIMITS.history) Reflect.deleteProperty(draft.history, oldest ?? '');
       });
@@ -171,7 +181,7 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
   };
 }
 
-/** Apart from what goes on: nothing there may hold the first policy for longer than it is in force. */
+/** A separate function, so that no closure holds the first policy longer than it is in force. */
 function stateOf(active: Active): PolicyState {
   const confirmed = { confirmedAt: active.since, confirmedTick: performance.now() };
   const nothing = { refusal: null, newsDue: null, lag: null };
@@ -180,7 +190,7 @@ function stateOf(active: Active): PolicyState {
   })[0];
 }
 
-/** The policy already decides: a listener that fails undoes nothing, and the others are still called. */
+/** The policy already decides. A listener that fails undoes nothing, and the others are still called. */
 function tell(listeners: ReadonlySet<PolicyListener>, change: PolicyChange, log: Logger): void {
   for (const listener of [...listeners]) {
     try {

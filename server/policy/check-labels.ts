@@ -1,5 +1,6 @@
-// After a gateway has begun to serve a snapshot, its labels are worked out in a thread of their own: no decision reads them, but status
-// and log repeat them. That takes several times as long as loading, so one thread does it at a time, and of those that wait only the newest.
+// Checks the labels of a snapshot on a thread, after the gateway has begun to serve it. No decision reads labels, but
+// status and log repeat them. Checking takes several times as long as loading, so only one snapshot is checked at a
+// time, and of those that wait only the newest is kept.
 import type { Logger } from '../ports.js';
 import type { Active, ActivePolicy } from './active-policy.js';
 import { verifyInThread } from './snapshot-thread.js';
@@ -13,14 +14,17 @@ export interface LabelCheckOptions {
 export interface LabelCheck {
   readonly active: Active;
   readonly bytes: Uint8Array;
-  /** Told what came out, which `policies` then knows as well; of what could not be checked it is told nothing. Must not reject. */
+  /**
+   * Called with the result, which `policies` then knows as well. Not called if the labels could not be checked. Must
+   * not reject.
+   */
   readonly onKnown: (labels: 'verified' | 'false') => Promise<void>;
 }
 
 export interface LabelChecks {
-  /** Begins it, or leaves it for when the one that goes on has ended: unless a newer one has taken its place by then. */
+  /** Begins the check, or leaves it until the running one has ended, unless a newer one takes its place by then. */
   readonly begin: (check: LabelCheck) => void;
-  /** Ends the one that goes on without a result, and begins no more. */
+  /** Ends the running check without a result, and begins no more. */
   readonly close: () => void;
 }
 

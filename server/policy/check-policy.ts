@@ -1,5 +1,6 @@
-// All of `check`: a policy folder is read, linked, compiled in memory, loaded as a gateway would load it, and its tests
-// and guardrails are run against what was loaded. Writes nothing; every use of a policy folder comes through here.
+// Everything that `check` does: a policy folder is read, linked, compiled in memory and loaded as a gateway would load
+// it, and its tests and guardrails run against the result. Writes nothing. Every use of a policy folder goes through
+// here.
 import {
   checkGuardrails,
   type CompiledSnapshot,
@@ -21,7 +22,7 @@ import { POLICY_LIMITS } from '../limits/policy.js';
 import type { PathFault } from './path-fault.js';
 import { type FolderReading, readFolder } from './read-folder.js';
 
-/** Where several are true, the first of them after `ok`. */
+/** If several apply, the first of them after `ok`. */
 export type Verdict = 'ok' | 'invalid' | 'tests_failed' | 'guardrails_violated';
 
 export interface CheckReport {
@@ -31,13 +32,13 @@ export interface CheckReport {
   /** Paths of the files that were read, relative to the folder. */
   readonly files: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
-  /** Those of them for which the policy is invalid: errors, and with `failOn: 'warnings'` lasting warnings. */
+  /** The diagnostics that make the policy invalid: errors, and with `failOn: 'warnings'` lasting warnings. */
   readonly invalidating: readonly Diagnostic[];
-  /** Decoded text by file, to show lines of. */
+  /** The decoded text of each file, for showing lines. */
   readonly sources: ReadonlyMap<string, string>;
   readonly tests: PolicyTestReport;
   readonly guardrails: GuardrailReport;
-  /** Null if the policy could not be read whole, so that nothing was run. */
+  /** Null if the policy could not be read completely; nothing was run then. */
   readonly compiled: { readonly set: PolicySet; readonly snapshot: CompiledSnapshot; readonly handle: Policy } | null;
 }
 
@@ -51,7 +52,7 @@ const NO_TESTS: PolicyTestReport = Object.freeze({
 });
 const NO_GUARDRAILS: GuardrailReport = Object.freeze({ held: 0, violated: 0, violations: Object.freeze([]) });
 
-/** What is about to be done, to how many. */
+/** What is about to be done, and to how many things. */
 export interface Phase {
   readonly kind: 'reading' | 'linting' | 'compiling' | 'testing' | 'proving';
   readonly count: number;
@@ -61,20 +62,23 @@ export type CheckResult =
   { readonly kind: 'checked'; readonly report: CheckReport } | { readonly kind: 'path'; readonly fault: PathFault };
 
 export interface CheckRequest {
-  /** Absolute. */
+  /** An absolute path. */
   readonly folder: string;
-  /** Told what is about to be done, where it may take more than a second. */
+  /** Told what is about to be done, if it may take more than a second. */
   readonly onPhase?: (phase: Phase) => void;
   /** Verbs that only use a policy do not lint it. */
   readonly lint?: LintRequest;
-  /** Given: only tests whose names match are run, and no guardrails are checked. */
+  /** If given, only tests with matching names run, and guardrails are not checked. */
   readonly onlyTests?: RegExp;
 }
 
 export interface LintRequest extends Omit<LintOptions, 'stored'> {
-  /** `warnings`: a warning makes the policy invalid, except for those that depend on the clock. */
+  /** `warnings`: warnings make the policy invalid, except those that depend on the clock. */
   readonly failOn: 'errors' | 'warnings';
-  /** Namespaces that the store has: all of these that it has, and some that may be meant. Absent: no store is asked. */
+  /**
+   * Returns those of the given namespaces that the store has, and some that may have been meant. If absent, no store is
+   * asked.
+   */
   readonly askStore?: (namespaces: readonly NamespacePath[]) => Promise<ReadonlySet<NamespacePath>>;
 }
 

@@ -1,4 +1,5 @@
-// Two stored snapshots, compared cell by cell. It loads the compiler and both policies, so it has a thread of its own.
+// Compares two stored snapshots cell by cell. It loads the compiler and both policies, so it runs on a thread of its
+// own.
 import { diffPolicies } from '../../engine/compiler.js';
 import { loadSnapshot, type Policy, verifyDecisions } from '../../engine/index.js';
 import { sha256Of } from './open-bytes.js';
@@ -13,7 +14,7 @@ export interface Sides {
 export interface Side {
   readonly parts: readonly Uint8Array<ArrayBuffer>[];
   readonly digest: string;
-  /** Whether the digests that it states of its decisions are known to be true. */
+  /** Whether the digests that it states about its decisions are known to be true. */
   readonly isVerified: boolean;
 }
 
@@ -22,7 +23,7 @@ export type Compared = { readonly kind: 'compared'; readonly difference: Differe
 interface Refused {
   readonly kind: 'refused';
   readonly fault: PolicyFault;
-  /** Digest of the one whose label was found to be false; null where that is not why. */
+  /** The digest of the snapshot with a false label; null if the refusal has another reason. */
   readonly mislabelled: string | null;
 }
 
@@ -41,7 +42,7 @@ function read({ parts, digest, isVerified }: Side): Policy | Refused {
   }
   const loaded = loadSnapshot(bytes);
   if (!loaded.ok) return { kind: 'refused', fault: faultOfSnapshot(loaded.fault, digest), mislabelled: null };
-  // Cells are compared by what was computed, never by what a file says of itself.
+  // Cells are compared by computed digests, never by what a file says about itself.
   const fault = isVerified ? null : verifyDecisions(loaded.policy);
   if (fault === null) return loaded.policy;
   return { kind: 'refused', fault: faultOfSnapshot(fault, digest), mislabelled: digest };

@@ -1,5 +1,6 @@
-// A directory store: snapshots and statements, each under the digest of its bytes and never changed, and one small file that says which
-// of them are published. `bailiwick publish --to` fills it; gateways that may only read it follow it.
+// A directory store: snapshots and statements, each under the digest of its bytes and never changed, and one small file
+// that says which of them are published. `bailiwick publish --to` fills it. Gateways that follow it only need to read
+// it.
 import { join } from 'node:path';
 import { isName, STATEMENT_LIMITS } from '../../engine/index.js';
 import { parseStrictJson } from '../json.js';
@@ -13,9 +14,9 @@ import type { StatementText } from '../signing/statement-file.js';
 
 /** What is published. */
 export interface Pointer {
-  /** Name of the policy. */
+  /** The name of the policy. */
   readonly policy: string;
-  /** Digests of bytes. */
+  /** The digests of the bytes. */
   readonly snapshot: string;
   readonly statement: string | null;
 }
@@ -65,7 +66,7 @@ function parsePointer(bytes: Uint8Array): Pointer | null {
   return { policy, snapshot, statement };
 }
 
-/** The one that a pointer names: it has to be the very bytes. */
+/** The statement that a pointer names. Its bytes must match the digest. */
 export function storedStatement(directory: string, digest: string | null): StatementText {
   if (digest === null) return { shown: pointerPath(directory), read: () => Promise.resolve(null) };
   const path = statementPath(directory, digest);
@@ -77,7 +78,7 @@ export function storedStatement(directory: string, digest: string | null): State
   return { shown: path, read };
 }
 
-/** Names of files come from nothing but this. */
+/** File names are only ever made from this. */
 function hexOf(digest: string): string {
   if (!DIGEST.test(digest)) throw new TypeError('not a digest');
   return digest.slice('sha256:'.length);

@@ -1,4 +1,5 @@
-// Every gateway of a store follows its newest activation: at once when it is announced, and by looking where no announcement came through.
+// Every gateway of a store follows its newest activation: at once when it is announced, and by polling in case an
+// announcement was lost.
 import type { Database } from '../db/database.js';
 import { storeFailure } from '../db/failures.js';
 import { STORED_LIMITS } from '../limits/policy.js';
@@ -15,7 +16,7 @@ export interface FollowActivationsOptions {
   readonly activator: Pick<Activator, 'catchUp'>;
   readonly policies: Pick<ActivePolicy, 'confirm' | 'current' | 'fallBehind' | 'state'>;
   readonly log: Logger;
-  /** Who confirms that the policy in force is still current: the store, if there is no other source. */
+  /** What confirms that the policy in force is still current: the store, if there is no other source. */
   readonly confirmedBy: 'store' | 'source';
 }
 
@@ -41,7 +42,7 @@ export function followActivations({ db, activator, policies, log, confirmedBy }:
       if (fault === null && confirmedBy === 'store') policies.confirm();
     } catch (error) {
       if (signal.aborted) return;
-      // Who asks for health is told that the store is away.
+      // Health checks already report that the store is away.
       if (storeFailure(error) === null) log.error({ error }, 'looking for a new activation failed');
       if (isOverdue(policies.state())) policies.fallBehind(UNKNOWN);
     }

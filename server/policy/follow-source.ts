@@ -1,5 +1,5 @@
-// A gateway follows the source of its policy (docs/serving.md): it looks from time to time, takes what is offered, and keeps the last
-// good policy in force whatever is wrong with the source or with what it offers.
+// A gateway follows the source of its policy (docs/serving.md). It looks from time to time, takes what is offered, and
+// keeps the last good policy in force whatever is wrong with the source or with its offer.
 import { type Watch, watchEvery } from '../watch.js';
 import type { ActivePolicy } from './active-policy.js';
 import type { Activator } from './activator.js';
@@ -13,16 +13,16 @@ export interface FollowOptions extends Omit<TakeOptions, 'after' | 'onReturned' 
   readonly policies: ActivePolicy;
   readonly activator: Pick<Activator, 'activations' | 'newest' | 'offer'>;
   readonly ages: AgeLimits;
-  /** Milliseconds between two looks. */
+  /** Milliseconds between two looks at the source. */
   readonly interval: number;
 }
 
 export function followSource(options: FollowOptions): Watch {
   const { source, policies, activator, log } = options;
-  // Why what was offered last is not served, and why the source could not be asked.
+  // Why the last offer is not served, and why the source could not be asked.
   let refused: PolicyFault | null = null;
   let outage: PolicyFault | null = null;
-  // Whether what was offered last is to be offered again.
+  // Whether the last offer must be offered again.
   let again = false;
   const tell = (fault: PolicyFault): void => {
     policies.refuse(fault);
@@ -31,7 +31,7 @@ export function followSource(options: FollowOptions): Watch {
       'what the source offers is not taken, and the policy in force stays',
     );
   };
-  /** What was said of the source holds, whatever somebody else has activated since. */
+  /** The last fault of the source still holds, whatever somebody else has activated since. */
   const recall = (fault: PolicyFault): void => {
     if (!isSame(fault, policies.state().refusal)) policies.refuse(fault);
   };
@@ -44,7 +44,7 @@ export function followSource(options: FollowOptions): Watch {
     const before = outage;
     outage = found.kind === 'fault' ? found.fault : null;
     if (outage !== null) {
-      // Said once, however long it lasts.
+      // Logged once, however long it lasts.
       if (!isSame(outage, before)) tell(outage);
       else recall(outage);
       return;
@@ -71,7 +71,8 @@ export function followSource(options: FollowOptions): Watch {
   const tellAge = makeAgeTeller(options);
   return watchEvery(options.interval, async (why, signal) => {
     const after = activator.newest();
-    // Nothing has changed at the source when the store is back, or somebody else was first.
+    // `hurry` asks for the offer again even though nothing has changed at the source: the store is back, or somebody
+    // else was first.
     const found = await ask(again ? 'hurry' : why, signal);
     if (signal.aborted) return;
     if (why === 'hurry') outage = null;
@@ -84,7 +85,7 @@ function isSame(a: PolicyFault, b: PolicyFault | null): boolean {
   return a.code === b?.code && a.message === b.message;
 }
 
-/** Says once when a policy has become too old, and once when it is not any more. */
+/** Logs once when a policy has become too old, and once when it is no longer too old. */
 function makeAgeTeller({ source, policies, ages, clock, log }: FollowOptions): () => void {
   let told: Staleness = 'no';
   return () => {

@@ -1,6 +1,6 @@
-// Doubts about the identities of a new key, by a policy: names that it does not know, and identities of several people.
-// Guardrails are proved for each person, so a key that joins two of them may do what no guardrail was asked about.
-// Decides nothing: what it finds is for people.
+// Doubts about the identities of a new key, judged by a policy: names that the policy does not know, and identities of
+// several people. Guardrails are proved for each person, so a key that joins two people may do what no guardrail has
+// checked. Decides nothing: the doubts are for people.
 import { unknownPart } from '../../engine/compiler.js';
 import { formatIdentity, type Identity, type Policy } from '../../engine/index.js';
 import { checkPolicy } from './check-policy.js';
@@ -11,7 +11,7 @@ export interface KeyDoubt {
   readonly help: string;
 }
 
-/** `policy` is the folder or snapshot that is asked, null if there is none. */
+/** `policy` is the folder or snapshot to ask; null if there is none. */
 export async function doubtsOf(identities: readonly Identity[], policy: string | null): Promise<readonly KeyDoubt[]> {
   if (identities.length === 0) return [];
   const asked = policy === null ? NOT_ASKED : await ask(policy);
@@ -28,12 +28,12 @@ export async function doubtsOf(identities: readonly Identity[], policy: string |
 
 interface Asked {
   readonly policy: Policy | null;
-  /** Names of people by their identities as texts; null if nobody can say: a snapshot has none. */
+  /** Names of people by the texts of their identities; null if nobody can say, because a snapshot has none. */
   readonly people: ReadonlyMap<string, string> | null;
 }
 
 const NOT_ASKED: Asked = { policy: null, people: null };
-/** Neither tests nor guardrails say anything about a key. */
+/** Runs no tests: neither tests nor guardrails say anything about a key. */
 const NO_TESTS = /(?!)/;
 
 async function ask(path: string): Promise<Asked | null> {
@@ -94,7 +94,7 @@ function personsOf(identities: readonly Identity[], people: ReadonlyMap<string, 
   return `the policy counts these identities as ${String(persons.size)} people (${each.join(', ')})`;
 }
 
-/** Where no policy is asked: nobody is two subjects of one provider, usually. */
+/** Used if there is no policy to ask: usually nobody is two subjects of one provider. */
 function accountsOfOneProvider(identities: readonly Identity[]): string | null {
   const byProvider = new Map<string, string[]>();
   for (const identity of identities) {

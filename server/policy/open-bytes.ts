@@ -1,12 +1,12 @@
-// Bytes of a snapshot, opened to be served: they are the one that was meant, and intact in every part.
+// Opens the bytes of a snapshot to be served: they must be the snapshot that was meant, and intact in every part.
 import { createHash } from 'node:crypto';
 import { type PackedPolicy, packSnapshot } from '../../engine/index.js';
 import { faultOfSnapshot, oneLine, type PolicyFault } from './policy-fault.js';
 
 export interface Meant {
-  /** Undefined: whatever it is. */
+  /** Undefined if any snapshot will do. */
   readonly digest: string | undefined;
-  /** Digest of the snapshot that a statement is about; null if nobody has to have signed. */
+  /** The digest of the snapshot that a statement is about; null if no signature is required. */
   readonly signed: string | null;
 }
 

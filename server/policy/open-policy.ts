@@ -1,5 +1,5 @@
-// A policy folder or a snapshot file to the policy that it is: a folder is checked and compiled in memory, a file is verified
-// whole. Every way in which that fails is a value; who asked says what it means there.
+// Opens a policy folder or a snapshot file. A folder is checked and compiled in memory; a file is verified as a whole.
+// Every failure is a value, and the caller says what it means there.
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
@@ -13,8 +13,8 @@ import { type NoBytes, READ_BYTES, readAll } from './snapshot-file.js';
 import { loadInThread } from './snapshot-thread.js';
 
 /**
- * To study a policy is also to ask why its tests fail: then failed tests and violated guardrails do not refuse it. To
- * serve it is to decide and nothing else: it is loaded in a thread of its own, into the one buffer that decisions read.
+ * `study` includes asking why tests fail, so failed tests and violated guardrails do not refuse the policy. `serve`
+ * only decides, so the policy is loaded on a thread of its own, into the one buffer that decisions read.
  */
 export type Purpose = 'use' | 'study' | 'serve';
 
@@ -26,7 +26,7 @@ interface Read {
   /** The snapshot's exact bytes. */
   readonly bytes: Uint8Array;
   readonly source: 'folder' | 'file' | 'stdin';
-  /** What was found in a folder; null for a snapshot. */
+  /** The report on a folder; null for a snapshot. */
   readonly report: CheckReport | null;
 }
 
@@ -37,10 +37,10 @@ export type OpenResult =
   | NotRead
   | { readonly kind: 'corrupt'; readonly fault: SnapshotFault; readonly sha256: string };
 
-/** Told how far opening has come. */
+/** Told about the progress of opening. */
 export interface OpenWatcher {
   readonly onPhase?: (phase: Phase) => void;
-  /** Bytes of a snapshot: read so far, or all of them and about to be verified. */
+  /** The bytes of a snapshot that were read so far, or all of them when they are about to be verified. */
   readonly onBytes?: (bytes: number, doing: 'reading' | 'verifying') => void;
 }
 
@@ -58,7 +58,7 @@ export async function openSnapshot(
   return openRead(await readStream(stream, source, watcher), purpose, watcher);
 }
 
-/** The bytes that are to be loaded from an absolute path: a folder is checked and compiled, a file is read, within limits. */
+/** The bytes to be loaded from an absolute path. A folder is checked and compiled; a file is read, within limits. */
 export async function readPolicyAt(path: string, purpose: Purpose, watcher: OpenWatcher = {}): Promise<ReadResult> {
   try {
     const facts = await stat(path);
@@ -67,11 +67,11 @@ export async function readPolicyAt(path: string, purpose: Purpose, watcher: Open
   } catch (error) {
     return { kind: 'path', fault: pathFaultOf(error) };
   }
-  // Bounded as stdin is: a size is not believed, and pipes have none.
+  // Bounded in the same way as stdin: the stated size is not trusted, and pipes have none.
   return readStream(createReadStream(path, { highWaterMark: READ_BYTES }), 'file', watcher);
 }
 
-/** As `readPolicyAt`, of a folder and of nothing else. */
+/** Like `readPolicyAt`, but only for a folder. */
 export async function compileFolder(
   folder: string,
   purpose: Purpose,

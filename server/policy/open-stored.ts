@@ -1,5 +1,5 @@
-// A snapshot of the store becomes a policy that may be served, or one line that says why not: nothing that the store holds is believed
-// before its bytes, its digest and, where somebody has to have signed it, its statement were verified here.
+// Turns a snapshot of the store into a policy that may be served, or into one line that says why not. Nothing in the
+// store is trusted until its bytes, its digest and, if a signature is required, its statement are verified here.
 import type { Policy, PublicationStatement } from '../../engine/index.js';
 import type { Clock } from '../ports.js';
 import type { Labels } from './active-policy.js';
@@ -12,9 +12,12 @@ export interface OpenStoredOptions {
   readonly snapshots: Pick<Snapshots, 'find' | 'read'>;
   readonly rule: PublicationRule | null;
   readonly clock: Clock;
-  /** The statement under which it was activated; the one that is stored beside it where that is null. */
+  /** The statement under which it was activated. Null means the statement that is stored with the snapshot. */
   readonly envelope: string | null;
-  /** Null if nothing is yet. It is not opened again, and a signature counts for a policy of its name alone. */
+  /**
+   * The policy in force; null if there is none yet. It is not opened again, and a signature only counts for a policy
+   * with its name.
+   */
   readonly inForce: Policy | null;
   readonly signal?: AbortSignal | undefined;
 }
@@ -30,7 +33,7 @@ export type OpenedStored =
     }
   | { readonly kind: 'refused'; readonly fault: PolicyFault };
 
-/** Rejects where the store fails, and once the signal is aborted. */
+/** Rejects if the store fails, and once the signal is aborted. */
 export async function openStored(snapshot: string, options: OpenStoredOptions): Promise<OpenedStored> {
   const { snapshots, rule, clock, inForce, signal = new AbortController().signal } = options;
   const stored = await snapshots.find(snapshot);

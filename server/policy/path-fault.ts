@@ -1,11 +1,11 @@
-// Why a path cannot be used, as a value: who named the path says it in the words of that place.
+// Why a path cannot be used, as a value. Whoever named the path phrases it for that place.
 
 export type PathFault =
   | { readonly kind: 'missing' }
   | { readonly kind: 'not_a_folder' }
   | { readonly kind: 'unreadable'; readonly code: string; readonly cause: unknown };
 
-/** Of a file operation that failed. */
+/** The fault of a file operation that failed. */
 export function pathFaultOf(error: unknown): PathFault {
   const code = codeOf(error);
   return code === 'ENOENT' || code === 'ENOTDIR' ? { kind: 'missing' } : { kind: 'unreadable', code, cause: error };

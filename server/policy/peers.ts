@@ -1,5 +1,5 @@
-// The gateways of one store see one another: each writes now and then what it serves, and reads with the same statement what the others
-// wrote. Nobody waits for it, and nothing is decided by it.
+// The gateways of one store see one another: from time to time each writes what it serves, and reads with the same
+// statement what the others wrote. Nothing waits for this or is decided by it.
 import { hostname } from 'node:os';
 import { formatInstant, type Instant, instantOf } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
@@ -12,7 +12,7 @@ import { watchEvery } from '../watch.js';
 import type { ActivePolicy } from './active-policy.js';
 
 export interface Peer {
-  /** Random, of one process. */
+  /** A random id of one process. */
   readonly gateway: string;
   readonly host: string;
   readonly version: string;
@@ -25,9 +25,9 @@ export interface Peer {
 }
 
 export interface Peers {
-  /** The others that were seen lately, by when they started; none while the store does not answer. */
+  /** The other gateways that were seen lately, in the order of their starts. Empty while the store does not answer. */
   readonly list: () => readonly Peer[];
-  /** Resolves when the others see it no more, or the store does not answer. */
+  /** Resolves when the others no longer see this gateway, or the store does not answer. */
   readonly stop: () => Promise<void>;
 }
 
@@ -44,7 +44,7 @@ interface Row {
   readonly host: string;
   readonly version: string;
   readonly snapshot: string;
-  /** Of a bigint. */
+  /** The text of a bigint. */
   readonly generation: string;
   readonly started_at: Date;
   readonly seen_at: Date;

@@ -1,10 +1,11 @@
-// What differs between two policies, exactly counted, with as many rows as an answer has room for. `bailiwick diff` has all of them.
+// What differs between two policies, with exact counts, and with as many rows as an answer has room for. `bailiwick
+// diff` shows all rows.
 import type { Cause, DiffReport, DiffRow } from '../../engine/compiler.js';
 import { type Exact, exactJson, instantJson } from '../exact-json.js';
 import { SHADOW_LIMITS } from '../limits/policy.js';
 
 export interface Difference {
-  /** How many differ: gained and lost together. */
+  /** How many cells differ, gained and lost together. */
   readonly cells: Exact;
   readonly gained: Exact;
   readonly lost: Exact;
@@ -17,12 +18,12 @@ export interface Difference {
   };
 }
 
-/** As a row of `diff`, with the first of each of its lists. */
+/** Like a row of `diff`, with the first entries of each of its lists. */
 export interface DifferenceRow extends Pick<DiffRow, 'namespace' | 'extent' | 'except' | 'identities' | 'scopes'> {
   readonly from: string | null;
   readonly until: string | null;
   readonly causes: readonly Cause[];
-  /** How many more each list has; absent where all are shown. */
+  /** How many more entries each list has; absent if all are shown. */
   readonly omitted?: { readonly except: number; readonly identities: number; readonly causes: number };
 }
 

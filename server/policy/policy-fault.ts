@@ -1,4 +1,5 @@
-// Why a policy was not taken over by a running gateway: plain data for log and status, in words that name the place and the way out.
+// Why a running gateway did not take over a policy: plain data for log and status, which names the place and what to
+// do.
 import type { SnapshotFault } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
 import type { NotRead } from './open-policy.js';
@@ -8,7 +9,7 @@ export interface PolicyFault {
   readonly code: string;
   /** One line. */
   readonly message: string;
-  /** `file:line:column: message` of what is wrong in a folder, the first of them. */
+  /** `file:line:column: message` for the first mistakes in a folder. */
   readonly problems: readonly string[];
 }
 

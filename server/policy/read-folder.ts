@@ -1,5 +1,5 @@
-// A policy folder to source files, and a diagnostic for everything in it that will not be read: nothing is passed over in
-// silence (docs/language.md "Strictness"). Refuses to know what is inside the files.
+// Reads a policy folder into source files, with a diagnostic for everything in it that will not be read: nothing is
+// silently skipped (docs/language.md "Strictness"). This file does not know what is inside the files.
 import { constants } from 'node:fs';
 import { type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
@@ -23,7 +23,7 @@ export interface FolderReading {
   /** In code unit order of their paths. */
   readonly files: readonly SourceFile[];
   readonly diagnostics: readonly Diagnostic[];
-  /** What an error kept from being read, as paths of policy files or patterns of them. */
+  /** What could not be read because of an error, as paths of policy files or patterns of paths. */
   readonly unread: readonly string[];
 }
 
@@ -54,7 +54,7 @@ interface Walk {
   readonly diagnostics: Diagnostic[];
   readonly unread: string[];
   bytes: number;
-  /** Set at the limits, where reading on would only pile up. */
+  /** Set when a limit is reached, because reading on would only pile up faults. */
   stopped: boolean;
 }
 
@@ -96,7 +96,7 @@ async function visitFolder(walk: Walk, folder: string, prefix: string, above: re
   }
 }
 
-/** What may stand beside policy without a word; a folder only if it begins with a dot, whatever it is called else. */
+/** What may be in the folder without a diagnostic. A folder only if its name begins with a dot. */
 async function isAside(name: string, real: string): Promise<boolean> {
   // Emacs marks a file with unsaved changes by such a link to nothing.
   if (name.startsWith('.#')) return (await stat(real).catch(() => null)) === null;
@@ -112,7 +112,10 @@ async function visitHidden(walk: Walk, { real, name, path }: Entry): Promise<voi
   if (bytes !== null && readsLikePolicy(bytes)) report(walk, refusal.code, path, refusal);
 }
 
-/** The bytes of a file that is not policy by its name; null for anything that is no such file, is too large, or cannot be read. */
+/**
+ * The bytes of a file that has no policy file's name. Null if it is not a regular file, is too large, or cannot be
+ * read.
+ */
 async function bytesOfOther(real: string): Promise<Uint8Array | null> {
   const handle = await open(real, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null);
   if (handle === null) return null;
@@ -163,7 +166,7 @@ async function visitEntry(walk: Walk, entry: Entry, above: readonly string[]): P
   else await readSource(walk, resolved.real, entry.path);
 }
 
-/** What an entry is after following links; null (and a diagnostic) where it cannot be used. */
+/** What an entry is after following links. Null (and a diagnostic) if it cannot be used. */
 async function resolveInside(
   walk: Walk,
   entry: Entry,
@@ -196,7 +199,8 @@ async function resolveInside(
 async function readSource(walk: Walk, real: string, path: string): Promise<void> {
   let handle: FileHandle | null = null;
   try {
-    // Not blocking, and checked on the open file: a pipe that takes its place meanwhile can neither hang nor pass.
+    // Opened without blocking, and checked on the open file: a pipe that takes its place in the meantime can neither
+    // hang nor pass.
     handle = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
     const facts = await handle.stat();
     if (!facts.isFile()) {
@@ -219,7 +223,10 @@ async function readSource(walk: Walk, real: string, path: string): Promise<void>
   }
 }
 
-/** All bytes, or null if there are more than `limit`: the size is not believed, a file may grow while it is read. */
+/**
+ * All bytes, or null if there are more than `limit`. The stated size is not trusted, because a file may grow while it
+ * is read.
+ */
 async function readUpTo(handle: FileHandle, limit: number): Promise<Uint8Array | null> {
   const chunks: Buffer[] = [];
   let total = 0;
@@ -249,7 +256,7 @@ function add(walk: Walk, file: SourceFile): void {
   } else walk.files.push(file);
 }
 
-/** What is wrong, and how to put it right. */
+/** What is wrong, and how to fix it. */
 interface Advice {
   readonly message: string;
   readonly help: string;

@@ -1,7 +1,9 @@
-// Bytes that threads share: copying a large snapshot from one to the other would stop whoever answers requests.
+// Bytes that threads share. Copying a large snapshot between threads would block the thread that answers requests.
 import { types } from 'node:util';
 
-/** The same bytes, copied unless they are in shared memory already. Nobody writes to them from then on. */
+/**
+ * The same bytes in shared memory, copied only if they are not there already. Nobody may write to them from then on.
+ */
 export function toShared(bytes: Uint8Array): Uint8Array {
   if (types.isSharedArrayBuffer(bytes.buffer)) return bytes;
   const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));

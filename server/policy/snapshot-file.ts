@@ -1,5 +1,5 @@
-// The bytes of a snapshot, read from a file or a stream within limits, and believed by nobody yet. It loads without the compiler, for the thread
-// that opens what a gateway is to serve.
+// The bytes of a snapshot, read from a file or a stream within limits. Nothing is verified yet. This loads without the
+// compiler, for the thread that opens what a gateway is to serve.
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
@@ -8,12 +8,12 @@ import { type PathFault, pathFaultOf } from './path-fault.js';
 
 export const READ_BYTES = 1024 * 1024;
 
-/** Why there are none. */
+/** Why there are no bytes. */
 export type NoBytes = { readonly kind: 'path'; readonly fault: PathFault } | { readonly kind: 'too_large' };
 
 export type ReadBytes = { readonly kind: 'read'; readonly bytes: Uint8Array } | NoBytes;
 
-/** Of a regular file and of nothing else: a pipe in its place can neither hang nor pass. */
+/** Reads only a regular file: a pipe in its place can neither hang nor pass. */
 export async function readSnapshotFile(path: string): Promise<ReadBytes> {
   try {
     const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -30,7 +30,7 @@ export async function readSnapshotFile(path: string): Promise<ReadBytes> {
   }
 }
 
-/** Everything in a stream, whatever size it has announced. */
+/** Everything in a stream, whatever size it announced. */
 export async function readAll(
   stream: Readable,
   onBytes?: (bytes: number, doing: 'reading') => void,

@@ -1,5 +1,5 @@
-// Work on policies in a thread of its own, a fresh one each time, so that what it used is given back whole. A snapshot so small that it is
-// opened before a thread begins is opened here.
+// Works on policies on a thread, a new one each time, so that all its memory is returned. A snapshot so small that it
+// is opened before a thread would start is opened here.
 import { Worker } from 'node:worker_threads';
 import { adopt, type LoadResult, type PackResult, type Policy, type SnapshotFault } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
@@ -18,19 +18,21 @@ export type Opened =
   | (Omit<Extract<OpenedBytes, { kind: 'opened' }>, 'packed'> & { readonly policy: Policy })
   | Extract<OpenedBytes, { kind: 'refused' }>;
 
-/** As `loadSnapshot`; this thread only takes the finished table over. */
+/** Like `loadSnapshot`, but this thread only takes over the finished table. */
 export async function loadInThread(bytes: Uint8Array): Promise<LoadResult> {
   const result = await perform<PackResult>({ kind: 'pack', bytes }, 'awaited');
   return result.ok ? { ok: true, policy: adopt(result.packed) } : result;
 }
 
 export interface OpenRequest {
-  /** Digest of the snapshot that a statement is about: nothing else is opened. */
+  /** The digest of the snapshot that a statement is about. Nothing else is opened. */
   readonly signed: string | null;
   readonly signal: AbortSignal;
 }
 
-/** What was offered, to serve it: a folder is checked and compiled there, too. Rejects once `signal` is aborted. */
+/**
+ * Opens an offer to serve it. A folder is checked and compiled on the thread, too. Rejects once `signal` is aborted.
+ */
 export async function openBeside(content: Content, { signed, signal }: OpenRequest): Promise<Opened> {
   signal.throwIfAborted();
   const opened = isSmall(content)
@@ -47,19 +49,25 @@ function isSmall(content: Content): content is Extract<Content, { kind: 'parts' 
 }
 
 /**
- * As `verifyDecisions`, of the policy in these bytes, which are copied unless they are in shared memory. Rejects once `signal` is aborted.
- * Does not keep the process alive.
+ * Like `verifyDecisions`, for the policy in these bytes, which are copied unless they are in shared memory. Rejects
+ * once `signal` is aborted. Does not keep the process alive.
  */
 export function verifyInThread(bytes: Uint8Array, signal?: AbortSignal): Promise<SnapshotFault | null> {
   return perform<SnapshotFault | null>({ kind: 'labels', bytes }, 'beside', signal);
 }
 
-/** All cells that differ between two snapshots, whose parts are given away. Rejects once `signal` is aborted. Does not keep the process alive. */
+/**
+ * All cells that differ between two snapshots. Their parts are transferred. Rejects once `signal` is aborted. Does not
+ * keep the process alive.
+ */
 export function compareInThread(sides: Sides, signal: AbortSignal): Promise<Compared> {
   return perform<Compared>({ kind: 'compare', ...sides }, 'beside', signal);
 }
 
-/** A snapshot that came with its statement, whose parts are given away. Rejects once `signal` is aborted. */
+/**
+ * Separates a snapshot from the statement that came with it. The parts are transferred. Rejects once `signal` is
+ * aborted.
+ */
 export function unwrapInThread(parts: readonly Uint8Array<ArrayBuffer>[], signal: AbortSignal): Promise<Unwrapped> {
   return perform<Unwrapped>({ kind: 'unwrap', parts }, 'beside', signal);
 }
@@ -70,14 +78,14 @@ function perform<Answer>(task: SnapshotTask, how: 'awaited' | 'beside', signal?:
     signal?.throwIfAborted();
     const worker = new Worker(new URL('./snapshot-worker.js', import.meta.url));
     worker.once('error', reject);
-    // Too late to fail once there was an answer.
+    // After an answer, this rejection has no effect.
     worker.once('exit', () => {
       reject(new Error('the thread ended before it had an answer'));
     });
     worker.once('message', (answer: Answer) => {
       resolve(answer);
     });
-    // Last: who listens for messages keeps the process alive.
+    // This comes last, because listening for messages keeps the process alive.
     if (how === 'beside') worker.unref();
     const end = (): void => void worker.terminate();
     signal?.addEventListener('abort', end, { once: true });
@@ -89,7 +97,7 @@ function perform<Answer>(task: SnapshotTask, how: 'awaited' | 'beside', signal?:
   });
 }
 
-/** What is given away to the thread. */
+/** The parts that are transferred to the thread. */
 function partsOf(task: SnapshotTask): readonly Uint8Array<ArrayBuffer>[] {
   if (task.kind === 'compare') return [...task.old.parts, ...task.changed.parts];
   if (task.kind === 'unwrap') return task.parts;

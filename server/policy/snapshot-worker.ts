@@ -1,5 +1,5 @@
-// The thread that opens or loads a policy, works its labels out or compares it with another, while the gateway's own thread goes on serving: one message in,
-// one out, and it ends.
+// The thread that opens or loads a policy, checks its labels or compares it with another, while the gateway's own
+// thread goes on serving. It takes one message, sends one, and ends.
 import { parentPort } from 'node:worker_threads';
 import { loadSnapshot, packSnapshot, verifyDecisions } from '../../engine/index.js';
 import { openBytes, type OpenedBytes } from './open-bytes.js';
@@ -33,13 +33,13 @@ async function bytesOf(content: Content): Promise<Uint8Array | NotRead> {
   return read.kind === 'read' ? read.bytes : read;
 }
 
-/** The compiler takes longer to load than a snapshot to open, which has no use for it. */
+/** Loaded only when needed: loading the compiler takes longer than opening a snapshot, which does not need it. */
 async function compile(folder: string): Promise<ReadResult> {
   const { compileFolder } = await import('./open-policy.js');
   return compileFolder(folder, 'serve');
 }
 
-/** What an answer alone holds is not copied. */
+/** The buffers that only the answer holds; they are transferred instead of copied. */
 function givenAway(answer: unknown): readonly ArrayBuffer[] {
   return typeof answer === 'object' && answer !== null && 'parts' in answer && Array.isArray(answer.parts)
     ? answer.parts.flatMap((part: unknown) =>

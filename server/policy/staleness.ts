@@ -1,5 +1,5 @@
-// How old a policy may become without news from where it comes: then the log warns, and later nothing is decided any more. A
-// statement's own end is apart from that, and absolute (docs/serving.md "Age").
+// How old a policy may become without news from its source. After the soft age the log warns; after the hard age
+// nothing is decided any more. The expiry of a statement is separate from this, and absolute (docs/serving.md "Age").
 import type { Instant } from '../../engine/index.js';
 import type { PolicyState } from './active-policy.js';
 
@@ -21,12 +21,18 @@ export function stalenessOf(state: PolicyState, { softAge, hardAge }: AgeLimits,
   return softAge !== null && age >= softAge ? 'soft' : 'no';
 }
 
-/** Whether the store has not said for too long which activation is the newest, so that another may have taken the place of this one. */
+/**
+ * Whether the store has taken too long to say which activation is the newest, so that another one may have replaced
+ * this one.
+ */
 export function isOverdue({ newsDue }: PolicyState): boolean {
   return newsDue !== null && performance.now() > newsDue;
 }
 
-/** Milliseconds since the policy was found in its place, by the clock that has gone further: one is set, the other sleeps. */
+/**
+ * Milliseconds since the policy was last confirmed, by whichever clock has advanced further: one can be set, the other
+ * stops during sleep.
+ */
 export function ageOf({ confirmedAt, confirmedTick }: PolicyState, now: Instant): number {
   return Math.max(0, now - confirmedAt, performance.now() - confirmedTick);
 }

@@ -1,5 +1,5 @@
-// By which policy a gateway begins to decide: the one that it was given counts as an offer of its source, and the newest activation in the
-// store is in force, whoever recorded it.
+// The policy by which a gateway begins to decide. The policy that it was given counts as an offer of its source, and
+// the newest activation in the store is in force, whoever recorded it.
 import type { Database } from '../db/database.js';
 import type { Clock } from '../ports.js';
 import type { Candidate, Labels, PolicySource } from './active-policy.js';
@@ -11,7 +11,7 @@ import type { PublicationRule, Verified } from './verify-offer.js';
 
 export interface StartOptions {
   readonly db: Database;
-  /** Null: whatever the store has. */
+  /** Null to use whatever the store has. */
   readonly offered: StartOffer | null;
   readonly rule: PublicationRule | null;
   readonly clock: Clock;
@@ -34,7 +34,7 @@ export interface Started {
   readonly generation: number;
 }
 
-/** Rejects where the store fails. */
+/** Rejects if the store fails. */
 export async function startPolicy({ db, offered, rule, clock }: StartOptions): Promise<Start> {
   const [snapshots, activations] = [storedSnapshots(db), storedActivations(db)];
   const open = async (last: StoredActivation): Promise<Start> => {

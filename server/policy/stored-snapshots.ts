@@ -1,5 +1,6 @@
-// Snapshots in the store, each once, under the digest of its bytes (docs/serving.md "Stored snapshots"). They stand in parts of one size,
-// compressed by themselves, so that a writer who was killed, or two at once, leave nothing but what others write in the same way.
+// Snapshots in the store, each once, under the digest of its bytes (docs/serving.md "Stored snapshots"). They are
+// stored in parts of one size, each compressed separately. So a killed writer, or two writers at once, leave nothing
+// but what others write in the same way.
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import { formatInstant, type Instant, instantOf, type Policy } from '../../engine/index.js';
@@ -13,7 +14,7 @@ export interface NewSnapshot {
   readonly policy: Pick<Policy, 'name' | 'digest' | 'decisions'>;
   readonly bytes: Uint8Array;
   readonly labels: Labels;
-  /** The signed envelope as JSON, believed by nobody yet. */
+  /** The signed envelope as JSON; not verified yet. */
   readonly statement: string | null;
   readonly at: Instant;
 }
@@ -29,16 +30,22 @@ export interface StoredSnapshot {
 }
 
 export interface Snapshots {
-  /** Stores it unless it is there; of one that is there, the statement. What was used longest ago makes room. Gives what is known of its labels. */
+  /**
+   * Stores the snapshot unless it is there; for an existing one it stores the statement. The least recently used makes
+   * room. Returns what is known about its labels.
+   */
   readonly keep: (snapshot: NewSnapshot) => Promise<Labels>;
-  /** As `keep`, and writes the bytes again, so that a damaged copy is mended. In one transaction with `beside` it is there, or not at all. */
+  /**
+   * Like `keep`, but also writes the bytes again, which repairs a damaged copy. In one transaction with `beside`, it is
+   * there or not at all.
+   */
   readonly put: (snapshot: NewSnapshot, beside?: (transaction: Transaction) => Promise<void>) => Promise<Labels>;
   readonly find: (snapshot: string) => Promise<StoredSnapshot | null>;
-  /** Last used first. */
+  /** Most recently used first. */
   readonly list: () => Promise<readonly StoredSnapshot[]>;
-  /** As they were stored, and verified by nobody; null if a part is gone or damaged. */
+  /** The parts as they were stored, not verified; null if a part is missing or damaged. */
   readonly read: (stored: StoredSnapshot) => Promise<readonly Uint8Array<ArrayBuffer>[] | null>;
-  /** What was found out about the labels of one. */
+  /** Notes what was found out about the labels of a snapshot. */
   readonly noteLabels: (snapshot: string, labels: Labels) => Promise<void>;
 }
 
@@ -46,7 +53,7 @@ interface Row {
   readonly snapshot: string;
   readonly policy: string;
   readonly decisions: string;
-  /** Of a bigint. */
+  /** The text of a bigint. */
   readonly bytes: string;
   readonly labels: Labels;
   readonly statement: string | null;
@@ -64,7 +71,7 @@ export function storedSnapshots({ knex, transaction }: Pick<Database, 'knex' | '
   const put: Snapshots['put'] = async (kept, beside) => {
     const { policy, bytes, at } = kept;
     const writtenAt = formatInstant(at);
-    // Each by itself: on the embedded store a transaction keeps everybody waiting.
+    // Each part without a transaction, because on the embedded store a transaction keeps everybody waiting.
     for (let part = 0; part * STORED_LIMITS.partBytes < bytes.length; part += 1) {
       const packed = await deflate(sliceOf(bytes, part), { level: 1 });
       await rowsOf(
@@ -84,7 +91,7 @@ export function storedSnapshots({ knex, transaction }: Pick<Database, 'knex' | '
     await makeRoom(policy.digest, writtenAt);
     return known;
   };
-  /** Only now it is there. */
+  /** The snapshot only exists from here on. */
   const enter = async (
     { policy, bytes, labels, statement, at }: NewSnapshot,
     into: Database['knex'],
@@ -102,7 +109,7 @@ export function storedSnapshots({ knex, transaction }: Pick<Database, 'knex' | '
     );
     return row?.labels ?? labels;
   };
-  /** What is in force stays, and parts that somebody may still be writing. */
+  /** Keeps the snapshot in force, and parts that somebody may still be writing. */
   const makeRoom = async (just: string, now: string): Promise<void> => {
     const last = sql`SELECT used_at FROM snapshots ORDER BY used_at DESC OFFSET ${STORED_LIMITS.kept - 1}::integer LIMIT 1`;
     await rowsOf(
@@ -163,7 +170,7 @@ function sliceOf(bytes: Uint8Array, part: number): Uint8Array {
   return bytes.subarray(part * STORED_LIMITS.partBytes, (part + 1) * STORED_LIMITS.partBytes);
 }
 
-/** Null if it is not what was packed. */
+/** Null if the result is not what was packed. */
 async function inflateTo(packed: Buffer, due: number): Promise<Buffer | null> {
   try {
     const bytes = await inflate(packed, { maxOutputLength: due });

@@ -1,4 +1,4 @@
-// An offer of a source is opened and verified; what is good is handed on to become the policy in force.
+// Opens and verifies an offer of a source, and hands it on to become the policy in force.
 import type { PublicationStatement } from '../../engine/index.js';
 import { storeFailure } from '../db/failures.js';
 import type { Clock, Logger } from '../ports.js';
@@ -19,10 +19,10 @@ export interface TakeOptions extends Pick<Offered, 'after' | 'onReturned'> {
   readonly log: Logger;
 }
 
-/** The store may be back soon, while the source has nothing new then. */
+/** A fault of the store may pass soon, without anything new at the source. */
 export const STORE_FAULT = 'store.unavailable';
 
-/** Makes the offer the policy in force, unless it is that already. */
+/** Puts the offer in force, unless it already is. */
 export async function takeOffer(offer: Offer, options: TakeOptions, signal: AbortSignal): Promise<Taken> {
   const { source, activator, after, onReturned, log } = options;
   const { content, from } = offer;
@@ -32,11 +32,11 @@ export async function takeOffer(offer: Offer, options: TakeOptions, signal: Abor
       faultOfSuccession(statement, options);
     const verified = await verifyOffer(offer, { rule, clock, refuseToFollow }, signal);
     if (verified.kind === 'refused') return verified;
-    // What was compiled just now states what was computed just now.
+    // A policy that was compiled just now states what was computed just now.
     const labels = content.kind === 'folder' ? 'verified' : 'unverified';
     return await activator.offer({ verified, labels, from, after, onReturned });
   } catch (error) {
-    // What is not written down is not done: after a restart something older could take its place.
+    // Nothing is done that is not written down. Otherwise something older could take its place after a restart.
     const text = 'the store, which has to note its generation, cannot be reached';
     if (storeFailure(error) !== null) return { kind: 'refused', fault: oneLine(STORE_FAULT, text) };
     if (!signal.aborted) log.error({ ...source.facts, error }, 'the policy that is offered could not be opened');
@@ -44,12 +44,12 @@ export async function takeOffer(offer: Offer, options: TakeOptions, signal: Abor
   }
 }
 
-/** What a statement has to follow. */
+/** What a statement must follow. */
 export interface Succession extends Pick<TakeOptions, 'policies'> {
   readonly activator: Pick<Activator, 'activations'>;
 }
 
-/** A signature for another policy, or an earlier one, says nothing about what may follow this one. */
+/** A signature for a different policy, or an earlier signature, says nothing about what may follow this policy. */
 export async function faultOfSuccession(
   statement: PublicationStatement,
   { policies, activator }: Succession,

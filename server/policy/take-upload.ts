@@ -1,4 +1,5 @@
-// A snapshot that an admin sends is verified as any offer is, and stored: it may be put in force, and is not by this.
+// A snapshot that an admin sends is verified like any offer, and stored. This does not put it in force, but makes that
+// possible.
 import { type Policy, STATEMENT_LIMITS } from '../../engine/index.js';
 import type { Transaction } from '../db/transaction.js';
 import type { Clock } from '../ports.js';
@@ -16,7 +17,7 @@ export interface UploadOptions extends Succession {
   readonly snapshots: Pick<Snapshots, 'put'>;
   readonly clock: Clock;
   readonly rule: PublicationRule | null;
-  /** Done in the transaction that stores it. */
+  /** Runs in the transaction that stores the snapshot. */
   readonly beside: (transaction: Transaction, snapshot: string) => Promise<void>;
   readonly signal: AbortSignal;
 }
@@ -24,7 +25,7 @@ export interface UploadOptions extends Succession {
 export type Uploaded =
   { readonly kind: 'stored'; readonly policy: Policy } | { readonly kind: 'refused'; readonly fault: PolicyFault };
 
-/** The parts are given away. Rejects where the store fails, and once the signal is aborted. */
+/** The parts are transferred. Rejects if the store fails, and once the signal is aborted. */
 export async function takeUpload(sent: Parts, options: UploadOptions): Promise<Uploaded> {
   const { rule, clock, snapshots, beside, signal } = options;
   const unwrapped = isWrapped(sent) ? await unwrapInThread(sent, signal) : { parts: sent, statement: null };
@@ -45,7 +46,10 @@ export async function takeUpload(sent: Parts, options: UploadOptions): Promise<U
   return { kind: 'stored', policy };
 }
 
-/** A snapshot begins with its seal; an object that holds one as a string, beside its statement, begins with either name. */
+/**
+ * A snapshot begins with its seal. An object with a snapshot as a string and its statement begins with either of their
+ * names.
+ */
 function isWrapped([first]: Parts): boolean {
   return /^[ \t\r\n]*\{[ \t\r\n]*"(?:snapshot|statement)"/.test(
     Buffer.from((first ?? NOTHING).subarray(0, 256)).toString('latin1'),
@@ -60,7 +64,7 @@ function textOf(statement: string | null): StatementText {
   return { shown: SHOWN, read: () => Promise.resolve(statement === null ? null : Buffer.from(statement)) };
 }
 
-/** Whoever has to have signed: what is stored as a statement is one. */
+/** Checked even if no signature is required: what is stored as a statement must be one. */
 function faultOfStatement(statement: string): PolicyFault | null {
   if (Buffer.byteLength(statement) > STATEMENT_LIMITS.fileBytes) {
     const most = String(STATEMENT_LIMITS.fileBytes);

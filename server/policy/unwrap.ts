@@ -1,5 +1,5 @@
-// `{"snapshot":"…","statement":{…}}`, taken apart: the snapshot's bytes, and the statement as it was signed. In a thread of its own, since the
-// string may be as long as any snapshot.
+// Takes `{"snapshot":"…","statement":{…}}` apart into the snapshot's bytes and the statement as it was signed. It runs
+// on a thread, because the string may be as long as any snapshot.
 import { HTTP_LIMITS } from '../limits/http.js';
 import { parseStrictJson } from '../json.js';
 import { oneLine, type PolicyFault } from './policy-fault.js';

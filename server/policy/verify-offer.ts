@@ -1,5 +1,5 @@
-// An offer becomes a policy that may be served, or one line that says why not: opened in a thread of its own and verified whole, and
-// published by those who have to have signed it.
+// Turns an offer into a policy that may be served, or into one line that says why not. The offer is opened on a thread,
+// verified as a whole, and must be published by the required signers.
 import type { Policy, PublicationStatement } from '../../engine/index.js';
 import type { Clock } from '../ports.js';
 import { readKeyring } from '../signing/keyring-file.js';
@@ -10,17 +10,20 @@ import { openBeside } from './snapshot-thread.js';
 import type { Offer } from './sources/source.js';
 import { type SignedStatement, verifyPublication } from './verify-publication.js';
 
-/** Who must have published what is served, and for what. The keyring is read with each offer, so that keys can be replaced. */
+/**
+ * Who must have published what is served, and for which environment. The keyring is read for each offer, so that keys
+ * can be replaced.
+ */
 export interface PublicationRule {
   readonly keyring: NamedFile;
   readonly environment: string | null;
 }
 
 export interface Judge {
-  /** Null: nobody has to have signed. */
+  /** Null if no signature is required. */
   readonly rule: PublicationRule | null;
   readonly clock: Clock;
-  /** Why it may not follow what is in force, asked before anything of it is opened. */
+  /** Why the statement may not follow what is in force. Called before anything of the offer is opened. */
   readonly refuseToFollow?: (statement: PublicationStatement) => Promise<PolicyFault | null>;
 }
 
@@ -29,7 +32,7 @@ export interface Verified {
   readonly policy: Policy;
   /** The snapshot's exact bytes. */
   readonly bytes: Uint8Array;
-  /** Null if nobody has to have signed. */
+  /** Null if no signature is required. */
   readonly statement: SignedStatement | null;
 }
 
@@ -38,7 +41,7 @@ interface Refused {
   readonly fault: PolicyFault;
 }
 
-/** Of what has to be signed nothing is opened before enough keys have signed it. Rejects once `signal` is aborted. */
+/** If a signature is required, nothing is opened before enough keys have signed. Rejects once `signal` is aborted. */
 export async function verifyOffer(offer: Offer, judge: Judge, signal: AbortSignal): Promise<Verified | Refused> {
   try {
     return await verify(offer, judge, signal);
@@ -61,7 +64,7 @@ async function verify(offer: Offer, judge: Judge, signal: AbortSignal): Promise<
   return refused(oneLine('statement.policy', 'the statement is about a policy with another name'));
 }
 
-/** The statement under which it was published, whatever that is about; null if nobody has to have signed. */
+/** The statement under which it was published, whatever it is about; null if no signature is required. */
 export async function statementOf(
   { content, statement: text }: Pick<Offer, 'content' | 'statement'>,
   { rule, clock }: Pick<Judge, 'rule' | 'clock'>,

@@ -14,7 +14,7 @@ import { verifyEd25519 } from '../signing/ed25519.js';
 import { SigningError } from '../signing/signing-error.js';
 import { parseEnvelope, type StatementText } from '../signing/statement-file.js';
 
-/** What a publication has to be. Null: nothing is asked. */
+/** What a publication must satisfy. A null member requires nothing. */
 export interface Expected {
   readonly keyring: Keyring;
   readonly at: Instant;
@@ -22,28 +22,28 @@ export interface Expected {
   readonly minimumGeneration: number | null;
 }
 
-/** What is wrong with a statement, or that there is none. */
+/** What is wrong with a statement, or that it is missing. */
 export interface PublicationFault {
   readonly code: StatementFault['code'] | 'signature.missing' | 'statement.invalid';
   readonly message: string;
 }
 
-/** It is published where there are no faults. */
+/** The policy is published if there are no faults. */
 export type Publication = Pick<StatementReport, 'signatures' | 'statement'> & {
   readonly faults: readonly PublicationFault[];
-  /** Null exactly where there are faults. */
+  /** Null exactly if there are faults. */
   readonly signed: SignedStatement | null;
 };
 
-/** A statement that was verified, and the envelope that holds it, as JSON. */
+/** A verified statement, and the envelope that holds it, as JSON. */
 export interface SignedStatement {
   readonly says: PublicationStatement;
   readonly envelope: string;
 }
 
 /**
- * `subject`: the policy at hand, or none yet, and the caller compares once it is open. Rejects with `SigningError`
- * where the statement cannot be read.
+ * `subject` is the policy at hand. With `as stated` there is none yet, and the caller compares once it is open. Rejects
+ * with `SigningError` if the statement cannot be read.
  */
 export async function verifyPublication(
   subject: Pick<Policy, 'digest' | 'name'> | 'as stated',

@@ -112,7 +112,7 @@ function breaksText(breaks: ProvedEdit['breaks']): string {
   return `; breaks ${breaks.length === 1 ? 'guardrail' : 'guardrails'} ${names}`;
 }
 
-/** For people: where it is not said of every edit which guardrails it breaks. */
+/** For people: a note if it was not checked for every edit which guardrails it breaks. */
 export function noteOnUnproved(edits: readonly ProvedEdit[], source: 'folder' | 'file' | 'stdin'): string {
   const unproved = edits.filter(({ breaks }) => breaks === null).length;
   if (unproved === 0) return '';
@@ -123,7 +123,7 @@ export function noteOnUnproved(edits: readonly ProvedEdit[], source: 'folder' | 
   return `note: which guardrails ${which} would break was not computed, since ${why}: ${help}\n`;
 }
 
-/** An explanation whose edits were held against the guardrails. */
+/** An explanation with edits that were checked against the guardrails. */
 type Proved = Omit<Explanation, 'edits'> & { readonly edits: readonly ProvedEdit[] };
 
 /** The JSON of `explain`, as its help lists it. */

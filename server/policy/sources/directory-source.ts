@@ -1,4 +1,5 @@
-// A directory store that is followed: what its pointer names is offered. The pointer moves at once, so there is nothing to wait for.
+// Follows a directory store and offers what its pointer names. The pointer moves atomically, so there is nothing to
+// wait for.
 import { pathFaultOf } from '../path-fault.js';
 import { readPointer, snapshotPath, statementPath, storedStatement } from '../directory-store.js';
 import { oneLine } from '../policy-fault.js';
@@ -24,7 +25,7 @@ export function makeDirectorySource(directory: string): Source {
       if ('code' in pointer) return { kind: 'fault', fault: pointer };
       const { snapshot: digest, statement } = pointer;
       const path = snapshotPath(directory, digest);
-      // A copy of a store may bring the pointer first.
+      // Copying a store may copy the pointer first.
       const fault = await stat(path).then(() => null, pathFaultOf);
       if (fault !== null) {
         const what = fault.kind === 'missing' ? 'is not there yet' : 'cannot be read';

@@ -1,16 +1,16 @@
-// The git program on a repository that is not believed: it reads objects and verifies signatures, and nothing that the repository or the
-// environment says makes it run another program, ask for anything, or go to the network.
+// Runs git on a repository that is not trusted. Git reads objects and verifies signatures. Nothing in the repository or
+// the environment can make it run another program, ask for anything, or go to the network.
 import { spawn } from 'node:child_process';
 import { dirname } from 'node:path';
 import { SOURCE_LIMITS } from '../../limits/policy.js';
 
-/** Why git could not do it. `message` continues a sentence that begins with the repository. */
+/** Why git failed. `message` continues a sentence that begins with the repository. */
 export class GitError extends Error {
   override readonly name = 'GitError';
 }
 
 export interface GitRun {
-  /** Absolute: a checkout or a bare repository. */
+  /** The absolute path of a checkout or a bare repository. */
   readonly repository: string;
   /** Where programs are, as in `PATH`. */
   readonly programs: string;
@@ -20,9 +20,9 @@ export interface GitRun {
 export interface GitRequest {
   readonly args: readonly string[];
   readonly input?: string;
-  /** Of what git writes. */
+  /** The limit on git's output. */
   readonly maxBytes: number;
-  /** Who may have signed, as `ssh-keygen` reads it. */
+  /** The allowed signers, in the form that `ssh-keygen` reads. */
   readonly signers?: string;
 }
 
@@ -31,7 +31,7 @@ export interface GitAnswer {
   readonly output: Buffer;
 }
 
-/** What git writes to its standard output, whether it succeeds or not. Rejects with `GitError` where it cannot be run to its end. */
+/** Git's standard output, whether it succeeds or not. Rejects with `GitError` if git cannot be run to its end. */
 export function git({ repository, programs, signal }: GitRun, request: GitRequest): Promise<GitAnswer> {
   const { args, input = '', maxBytes, signers } = request;
   return new Promise((resolve, reject) => {
@@ -51,7 +51,7 @@ export function git({ repository, programs, signal }: GitRun, request: GitReques
         reject(new GitError(`has more there than ${String(maxBytes)} bytes`));
       }
     });
-    // It may end before it has read everything.
+    // Git may end before it has read everything.
     child.stdin.on('error', () => undefined);
     child.stdin.end(input);
     child.once('error', (cause) => {
@@ -63,14 +63,14 @@ export function git({ repository, programs, signal }: GitRun, request: GitReques
   });
 }
 
-/** Settings of the repository that name programs, or would have one run. */
+/** Overrides for settings of the repository that name programs or make git run one. */
 const PINNED: readonly string[] = [
   'core.fsmonitor=false',
   'core.hooksPath=/dev/null',
   'core.pager=cat',
   'core.alternateRefsCommand=false',
   'protocol.allow=never',
-  // Signatures of other kinds are made by keys that nobody has named here.
+  // Signatures of other kinds would be made by keys that nobody has named here.
   'gpg.program=false',
   'gpg.openpgp.program=false',
   'gpg.x509.program=false',
@@ -86,7 +86,7 @@ const ENVIRONMENT = Object.freeze({
   GIT_ATTR_NOSYSTEM: '1',
   GIT_TERMINAL_PROMPT: '0',
   GIT_OPTIONAL_LOCKS: '0',
-  // An object is what its name says, and what is not there is fetched from nowhere.
+  // An object must be what its name says, and a missing object is never fetched.
   GIT_NO_REPLACE_OBJECTS: '1',
   GIT_NO_LAZY_FETCH: '1',
   GIT_ALLOW_PROTOCOL: 'none',

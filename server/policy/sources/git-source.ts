@@ -1,5 +1,5 @@
-// A policy in a git repository of this machine, at a ref: a folder, or a snapshot with its statement beside it. Where signers are named,
-// the commit (or the tag) has to be signed by one of them, and nothing older follows what was taken.
+// A policy in a git repository on this machine, at a ref: a folder, or a snapshot with its statement beside it. If
+// signers are named, one of them must have signed the commit (or the tag), and nothing older may follow what was taken.
 import { stat } from 'node:fs/promises';
 import { STATEMENT_LIMITS } from '../../../engine/index.js';
 import { POLICY_LIMITS, SOURCE_LIMITS } from '../../limits/policy.js';
@@ -11,13 +11,13 @@ import type { Found, Offer, Source } from './source.js';
 import { sourceState } from './source-state.js';
 
 export interface GitSourceOptions {
-  /** Absolute. */
+  /** An absolute path. */
   readonly repository: string;
-  /** In full, as in `refs/heads/main` or `refs/tags/v1`. */
+  /** The full name, as in `refs/heads/main` or `refs/tags/v1`. */
   readonly ref: string;
-  /** Of a folder or a snapshot in the repository; empty for all of it. */
+  /** The path of a folder or a snapshot in the repository; empty for the whole repository. */
   readonly path: string;
-  /** File of those who may sign, as `ssh-keygen` reads it; null: nobody has to have signed. */
+  /** The file of allowed signers, in the form that `ssh-keygen` reads; null if no signature is required. */
   readonly signersFile: string | null;
   /** Where programs are, as in `PATH`. */
   readonly programs: string;
@@ -79,7 +79,7 @@ async function ask(run: GitRun, ...args: readonly string[]): Promise<string | nu
   return ok ? output.toString('utf8').trim() : null;
 }
 
-/** What the ref is at this moment: from here on only names of objects count, which nobody can move. */
+/** The object of the ref at this moment. From here on only names of objects are used, because nobody can move those. */
 function objectOf(run: GitRun, ref: string): Promise<string | null> {
   return ask(run, 'show-ref', '--verify', '--hash', '--', ref);
 }
@@ -105,7 +105,7 @@ async function faultOfCommit(run: GitRun, { ref, signersFile, object }: Signed):
   const what = isTag ? 'tag' : 'commit';
   if (!ok) return oneLine('signature.git', `the ${what} ${object} is not signed by any of the allowed signers`);
   if (!isTag) return null;
-  // A signed tag says what it is called: under another name it would be another one.
+  // A signed tag contains its own name. Under a different name it would be a different tag.
   const text = (await ask(run, 'cat-file', 'tag', object)) ?? '';
   const isNamed =
     new RegExp(`^object [0-9a-f]+\\ntype commit\\ntag ([^\\n]+)\\n`).exec(text)?.[1] === ref.slice('refs/tags/'.length);

@@ -1,5 +1,5 @@
-// The files of a tree as git keeps them, written to a folder of our own: read object by object, so that no attribute, filter or hook of
-// the repository changes one, leaves one out or adds one.
+// The files of a tree as git stores them, written to a folder of our own. They are read object by object, so that no
+// attribute, filter or hook of the repository changes, omits or adds one.
 import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ export interface Checkout {
   readonly remove: () => Promise<void>;
 }
 
-/** `tree` is the name of an object. Rejects with `GitError` for what no policy folder has. */
+/** `tree` is the name of an object. Rejects with `GitError` for anything that no policy folder contains. */
 export async function checkOut(run: GitRun, tree: string): Promise<Checkout> {
   const files = await filesOf(run, tree);
   const folder = await mkdtemp(join(tmpdir(), 'bailiwick-policy-'));
@@ -51,7 +51,7 @@ function fileOf(entry: string): TreeFile {
   const [, mode = '', object = '', size = '', path = ''] = ENTRY.exec(entry) ?? [];
   if (object === '') throw new GitError('has a damaged tree there');
   const shown = JSON.stringify(path.slice(0, SOURCE_LIMITS.shownPath));
-  // Names that git itself would not check out could lead out of the folder.
+  // Names that git itself would not check out could lead outside the folder.
   if (path.split('/').some((name) => /^(?:|\.{1,2}|\.git)$/i.test(name))) {
     throw new GitError(`has a file there that cannot be written: ${shown}`);
   }
@@ -61,7 +61,7 @@ function fileOf(entry: string): TreeFile {
   return { path, object, size: Number(size) };
 }
 
-/** As many files at a time as are held in memory. */
+/** Groups the files into batches that fit in memory. */
 function* batches(files: readonly TreeFile[]): Generator<readonly TreeFile[]> {
   let batch: TreeFile[] = [];
   let size = 0;
@@ -78,7 +78,7 @@ function* batches(files: readonly TreeFile[]): Generator<readonly TreeFile[]> {
 }
 
 async function writeBatch(run: GitRun, folder: string, files: readonly TreeFile[]): Promise<void> {
-  // Of what is too large to be read its size is enough.
+  // For a file that is too large to be read, its size is enough.
   const isSmall = ({ size }: TreeFile): boolean => size <= ENGINE_LIMITS.fileBytes;
   const small = files.filter(isSmall);
   const input = small.map(({ object }) => `${object}\n`).join('');

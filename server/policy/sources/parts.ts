@@ -1,11 +1,11 @@
-// Bytes that arrive bit by bit, gathered in pieces whose memory can be handed to a thread as it is: neither joining nor copying them
-// ever stops whoever gathers them.
+// Gathers bytes that arrive bit by bit in pieces that can be transferred to a thread. So whoever gathers them is never
+// blocked by joining or copying.
 
 export interface Parts {
   readonly add: (chunk: Uint8Array) => void;
-  /** Gives all pieces away. */
+  /** Hands over all pieces. */
   readonly give: () => readonly Uint8Array<ArrayBuffer>[];
-  /** All in one; for little. */
+  /** All bytes in one piece; only for small amounts. */
   readonly whole: () => Uint8Array;
 }
 

@@ -1,5 +1,5 @@
-// A policy folder or a snapshot file of this machine, followed where it is. What the system says of the files tells that there may be
-// something new; it is offered once nothing changes any more.
+// Follows a policy folder or a snapshot file on this machine. The state of the files tells that there may be something
+// new. It is offered once nothing changes any more.
 import { stat } from 'node:fs/promises';
 import { statementBeside, statementPathOf } from '../../signing/statement-file.js';
 import { pathFaultOf } from '../path-fault.js';
@@ -7,7 +7,10 @@ import { faultOfPath, oneLine, type PolicyFault } from '../policy-fault.js';
 import type { Found, Source } from './source.js';
 import { sourceState } from './source-state.js';
 
-/** What is at the absolute `path` now counts as offered: make the source before that is opened, so that no change is lost. */
+/**
+ * The present content of the absolute `path` counts as offered. So make the source before that content is opened, and
+ * no change is lost.
+ */
 export async function makePathSource(path: string): Promise<Source> {
   const state = (): Promise<string> => sourceState([path, statementPathOf(path)]);
   let seen = await state();

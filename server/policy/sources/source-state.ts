@@ -1,12 +1,12 @@
-// Whether a policy's files have changed, without reading them: what the system says of each. A hint and nothing more; what is read
-// is verified, and who hurries does not ask.
+// Tells from the files' metadata, without reading them, whether a policy may have changed. This is only a hint: what is
+// read is verified, and an urgent look does not ask it.
 import { createHash } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import { codeOf } from '../path-fault.js';
 
-/** Equal as long as nothing at these absolute paths, files or folders, is written, replaced, added or removed. */
+/** Stays equal as long as nothing at these absolute paths, files or folders, is written, replaced, added or removed. */
 export async function sourceState(paths: readonly string[]): Promise<string> {
   const hash = createHash('sha256');
   for (const path of paths) hash.update(`${await stateOf(path)}\n`);

@@ -1,5 +1,5 @@
-// A snapshot at an address, with its statement beside it: fetched when it has changed, bounded in bytes and time, from where the settings
-// lead and from nowhere else. "Not modified" is the server's word that this is still what it has.
+// A snapshot at a URL, with its statement beside it. It is fetched when it has changed, bounded in bytes and time, and
+// only from where the settings lead. "Not modified" is the server's word that this is still what it has.
 import { createHash } from 'node:crypto';
 import { STATEMENT_LIMITS } from '../../../engine/index.js';
 import { TLS_LIMITS } from '../../limits/http.js';
@@ -13,32 +13,32 @@ import { makeParts, type Parts } from './parts.js';
 import type { Found, Source } from './source.js';
 
 export interface UrlSourceOptions {
-  /** One that `urlFault` has no fault of. */
+  /** A URL that passes `urlFault`. */
   readonly url: string;
-  /** Who vouches for the server; null: whom Node trusts. Read with each look. */
+  /** Authorities for the server's certificate; null for those that Node trusts. Read with each look. */
   readonly caFile: string | null;
   readonly reach: Reach;
-  /** Whether somebody has to have signed, so that there has to be a statement. */
+  /** Whether a signature is required, so that there must be a statement. */
   readonly statements: 'required' | 'ignored';
-  /** Of one look, in milliseconds; and of a snapshot. */
+  /** The time limit of one look, in milliseconds; `maxBytes` is the limit of a snapshot. */
   readonly timeout?: number;
   readonly maxBytes?: number;
 }
 
-/** What an address had, to know it again. */
+/** What identifies the content of a URL, to recognize it again. */
 interface Known {
   readonly etag: string | null;
   readonly digest: string;
 }
 
-/** Null: there is no such document. */
+/** `parts` is null if there is no such document. */
 type Fetched =
   { readonly kind: 'same' } | { readonly kind: 'new'; readonly parts: Parts | null; readonly known: Known };
 
 interface Seen {
   readonly snapshot: Known;
   readonly statement: Known;
-  /** Null: there is no statement. */
+  /** Null if there is no statement. */
   readonly text: Uint8Array | null;
 }
 
@@ -54,7 +54,7 @@ export function makeUrlSource(options: UrlSourceOptions): Source {
       statements === 'ignored' ? SAME : await fetch(beside, known?.statement ?? null, STATEMENT_LIMITS.fileBytes);
     let snapshot = await fetch(url, known?.snapshot ?? null, maxBytes);
     if (snapshot.kind === 'same' && statement.kind === 'same') return { kind: 'same' };
-    // The statement alone is new: what it is about has to be opened all the same.
+    // If only the statement is new, the snapshot must be opened all the same.
     if (snapshot.kind === 'same') snapshot = await fetch(url, null, maxBytes);
     if (snapshot.kind === 'same' || snapshot.parts === null) {
       return { kind: 'fault', fault: oneLine('source.missing', 'there is no document at the address') };
