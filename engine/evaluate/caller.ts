@@ -25,6 +25,17 @@ export function requireIdentity(identity: unknown): void {
     throw new TypeError('an identity is an object { provider, subject }; parseIdentity makes one of a string');
 }
 
+/** A number that is not an instant, such as NaN, denies everything. Anything else might be taken for 1970, as null would be. */
+export function requireTime(at: unknown): void {
+  if (typeof at !== 'number')
+    throw new TypeError('a time must be a number of milliseconds since 1970; parseInstant makes one of a string');
+}
+
+/** Never reached with types. */
+export function refuseReach(_: never): never {
+  throw new TypeError("the reach of a request must be 'lineage', 'exact' or 'subtree'");
+}
+
 /** Never reached with types. */
 export function refuseRequest(_: never): never {
   throw new TypeError("the kind of a request must be 'access', 'create-namespace' or 'copy'");

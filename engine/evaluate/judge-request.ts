@@ -8,7 +8,7 @@ import { ALL_SCOPES, NO_SCOPES, READS_FROM_BELOW, scopeBit, scopeBitOf } from '.
 import { heldBy, isHeldBy, type Wanted } from '../table/judge.js';
 import { placeOf } from '../table/locate.js';
 import { isHeldByAny } from '../table/merge.js';
-import { refuseRequest } from './caller.js';
+import { refuseRequest, requireTime } from './caller.js';
 import { UNRESTRICTED } from './policy.js';
 import { type Asker, carries, passesRestriction } from './resolve-actor.js';
 
@@ -49,6 +49,7 @@ export function judgeAccess(
 /** Steps 2 to 5 at a path that was just scanned. */
 function judgeTarget(asker: Asker, target: NamespacePath, at: Instant): AccessVerdict {
   const { ground } = asker;
+  requireTime(at);
   ASKED.at = at;
   if (!passesRestriction(asker, target)) return 'restriction';
   if (ground !== UNRESTRICTED) {
@@ -99,6 +100,7 @@ export function judgeOwn(
 /** All scopes that pass steps 2 to 5 at a path, as bits. */
 export function judgeScopes(asker: Asker, namespace: NamespacePath, at: Instant): number {
   const { count, ground, runs } = asker;
+  requireTime(at);
   const carried = asker.local ? ALL_SCOPES : asker.scopes;
   const path = scanNamespace(namespace, TARGET);
   if (path === null || !passesRestriction(asker, path)) return NO_SCOPES;

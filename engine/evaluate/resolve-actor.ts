@@ -86,7 +86,7 @@ export function askFor(policy: Policy, actor: Actor): Asker {
   ASKER.ground = ASKER.local ? checked(policy) : groundOf(policy);
   ASKER.scopes = actor.credentialScopes;
   ASKER.typedScopes = null;
-  ASKER.restrictions = actor.namespaceRestrictions;
+  ASKER.restrictions = ASKER.local ? null : actor.namespaceRestrictions;
   addPrincipals(actor.identities);
   return ASKER;
 }

@@ -12,6 +12,7 @@ import { type DecisionTable, GRANT, INHERITED, ROW } from '../table/columns.js';
 import { firstEntry, isInForce, isInheritedAt, listEnd } from '../table/judge.js';
 import { pathOf, placeOfRow, rowOf } from '../table/locate.js';
 import { SCOPE_BITS } from '../table/steps.js';
+import { refuseReach } from './caller.js';
 import { type AccessVerdict, judgeAccess } from './judge-request.js';
 import { type Policy, UNRESTRICTED } from './policy.js';
 import { type Asker, askerOf, askFor, type ResolvedActor } from './resolve-actor.js';
@@ -49,20 +50,27 @@ function visibilityFor(asker: Asker, { request, at }: Asked): Visibility {
   const { family, context } = request;
   const scope: ScopeName = `${family}:read`;
   const atContext = judgeAccess(asker, { kind: 'access', scope, context, target: context }, at);
+  // Without types a caller can pass any text as a family or a context.
+  if (atContext === 'unknown_scope' || atContext === 'canonicalize') return { kind: 'none', step: atContext };
   // Without the scope in the credential nothing is visible anywhere. The denial names the step that failed at the context.
   const scopes = scopeBit(scope);
   const carries = asker.local || (asker.scopes & scopes) !== 0;
   const found: Found = { exact: [], subtrees: [] };
   // Process runs are only ever seen from their own namespace, whatever the reach.
   const reach = family === 'process-run' ? 'exact' : request.reach;
-  if (reach === 'exact') {
-    if (atContext === 'allow') found.exact.push(context);
-  } else if (carries && reach === 'lineage') {
-    for (const target of lineageOf(context)) {
-      if (judgeAccess(asker, { kind: 'access', scope, context, target }, at) === 'allow') found.exact.push(target);
-    }
-  } else if (carries) {
-    for (const root of restrictedRoots(asker, context)) addSubtree(asker, { root, scopes, at }, found);
+  switch (reach) {
+    case 'exact':
+      if (atContext === 'allow') found.exact.push(context);
+      break;
+    case 'lineage':
+      for (const target of carries ? lineageOf(context) : [])
+        if (judgeAccess(asker, { kind: 'access', scope, context, target }, at) === 'allow') found.exact.push(target);
+      break;
+    case 'subtree':
+      for (const root of carries ? restrictedRoots(asker, context) : []) addSubtree(asker, { root, scopes, at }, found);
+      break;
+    default:
+      refuseReach(reach);
   }
   if (found.exact.length + found.subtrees.length > 0) {
     return found.subtrees[0] === ROOT ? { kind: 'all' } : { kind: 'some', ...found };
@@ -98,12 +106,12 @@ const MARKS = makeMarks();
 
 /** All of the subtree where an inherited grant reaches its root, otherwise what the grants within it open. */
 function addSubtree({ ground, runs, count }: Asker, { root, scopes, at }: Subtree, found: Found): void {
+  // Nor is a restriction a path then.
+  if (scanNamespace(root, MARKS) === null) return;
   if (ground === UNRESTRICTED) {
     found.subtrees.push(root);
     return;
   }
-  // Without types a caller can pass any text as a context.
-  if (scanNamespace(root, MARKS) === null) return;
   const row = rowOf(ground, root, MARKS);
   const place = placeOfRow(ground, row);
   const held = runs.subarray(0, count);

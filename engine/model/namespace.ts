@@ -67,7 +67,8 @@ function segmentFault(segment: string): PathFault | null {
 export function parentOf(path: NamespacePath): NamespacePath | null {
   if (path === ROOT) return null;
   const cut = path.lastIndexOf('/');
-  return cut === 0 ? ROOT : (path.slice(0, cut) as NamespacePath);
+  // Without types a caller can pass a text that has no slash: above it nothing is found, but the search ends.
+  return cut <= 0 ? ROOT : (path.slice(0, cut) as NamespacePath);
 }
 
 /** The root, every ancestor in order, and the path itself last. */
@@ -80,7 +81,9 @@ export function lineageOf(path: NamespacePath): readonly NamespacePath[] {
 /** Whether `path` is `ancestor` or below it. `/labs/optics2` is not below `/labs/optics`. */
 export function isWithin(path: NamespacePath, ancestor: NamespacePath): boolean {
   if (ancestor === ROOT || path === ancestor) return true;
-  return path.length > ancestor.length && path.charCodeAt(ancestor.length) === 0x2f && path.startsWith(ancestor);
+  // Without types a caller can pass the empty string, which is not the root.
+  const { length } = ancestor;
+  return length > 0 && path.length > length && path.charCodeAt(length) === 0x2f && path.startsWith(ancestor);
 }
 
 /** Path order: a namespace comes before everything below it, and its subtree is one run. */

@@ -53,9 +53,10 @@ const BIT_BY_KEY = BY_KEY.map((name) => (name === undefined ? NO_SCOPES : scopeB
 
 /**
  * The set of the scope that the text names; empty if it names none. It takes a single comparison, because this runs for
- * every decision.
+ * every decision. Throws if a caller without types passes something other than a string.
  */
 export function scopeBitOf(text: string): ScopeSet {
+  if (typeof text !== 'string') throw new TypeError('a scope must be a string');
   const key = keyOf(text);
   return BY_KEY[key] === text ? (BIT_BY_KEY[key] ?? NO_SCOPES) : NO_SCOPES;
 }

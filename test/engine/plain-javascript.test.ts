@@ -6,11 +6,14 @@ import {
   ALL_SCOPES,
   decide,
   decideRaw,
+  judgeAs,
   judgeRaw,
+  lineageOf,
   loadSnapshot,
   type Policy,
   resolveActor,
   scopeSetOf,
+  unrestrictedPolicy,
   visibility,
 } from '../../engine/index.js';
 import { pathOf, policyOf } from './oracle/worlds.js';
@@ -87,8 +90,17 @@ describe.each(DOORS)('%s', (_, right, door) => {
     ['no target', { kind: 'access', scope: 'resource:read' }, /^a namespace must be a string$/],
     ['a number for a target', { ...REQUEST, target: 5 }, /^a namespace must be a string$/],
     ['no source', { kind: 'copy', destination: '/labs' }, /^a namespace must be a string$/],
+    ['no scope', { kind: 'access', target: '/labs' }, /^a scope must be a string$/],
+    ['a list for a scope', { ...REQUEST, scope: ['resource:read'] }, /^a scope must be a string$/],
   ])('throws for a request with %s', (_name, request, message) => {
     expect(() => call(door, right, request)).toThrow(message);
+  });
+
+  // All but the date would be compared as 0 or 1: somebody whose grant ended in 1980 would get in.
+  it.each([undefined, null, '', '0', true, [], 5n, new Date(0)])('throws for a time that is no number: %p', (at) => {
+    expect(() => door({ actor: right, request: REQUEST, at } as never)).toThrow(
+      /^a time must be a number of milliseconds/,
+    );
   });
 });
 
@@ -97,6 +109,50 @@ test('an actor is checked when it is resolved, and when visibility is asked', ()
   const request = { family: 'resource', context: pathOf('/labs'), reach: 'exact' } as const;
   expect(() => resolveActor(policy, actor)).toThrow(RESTRICTIONS);
   expect(() => visibility(policy, { actor, request, at: 0 as never })).toThrow(RESTRICTIONS);
+});
+
+// Text that was split where there was none gives it.
+test('a restriction that is the empty string allows nothing', () => {
+  const actor = { ...CANONICAL, namespaceRestrictions: [''] };
+  const request = { family: 'resource', context: pathOf('/labs'), reach: 'subtree' } as const;
+  expect(decide(policy, { actor, request: REQUEST, at: 0 } as never)).toEqual({
+    decision: 'deny',
+    step: 'restriction',
+  });
+  for (const ground of [policy, unrestrictedPolicy()])
+    expect(visibility(ground, { actor, request, at: 0 } as never)).toEqual({ kind: 'none', step: 'restriction' });
+});
+
+describe('visibility', () => {
+  const see = (actor: unknown, request: object, ground = policy): unknown =>
+    visibility(ground, { actor, request: { family: 'resource', context: '/labs', ...request }, at: 0 } as never);
+
+  it.each([undefined, null, 'Exact', 'all'])(
+    'throws for a reach that is none, and does not take the widest: %p',
+    (reach) => {
+      for (const actor of [CANONICAL, { kind: 'local' }])
+        expect(() => see(actor, { reach })).toThrow(/^the reach of a request must be 'lineage', 'exact' or 'subtree'$/);
+    },
+  );
+
+  it.each(['lineage', 'exact', 'subtree'])('shows nothing of what is no family or at what is no path: %s', (reach) => {
+    for (const actor of [CANONICAL, { kind: 'local' }]) {
+      expect(see(actor, { reach, family: 'Resource' })).toEqual({ kind: 'none', step: 'unknown_scope' });
+      for (const ground of [policy, unrestrictedPolicy()])
+        for (const context of ['', 'Labs', '/Labs'])
+          expect(see(actor, { reach, context }, ground)).toEqual({ kind: 'none', step: 'canonicalize' });
+    }
+  });
+
+  it('takes a local actor that has nothing but its kind, as decisions do', () => {
+    const resolved = resolveActor(policy, { kind: 'local' } as never);
+    expect(judgeAs(resolved, { request: REQUEST, at: 0 } as never)).toBe('allow');
+    expect(see({ kind: 'local' }, { reach: 'subtree', context: '/' })).toEqual({ kind: 'all' });
+  });
+});
+
+test.each(['', 'labs', 'labs/optics'])('the lineage of what is no path has an end: %p', (text) => {
+  expect(lineageOf(text as never)).toEqual(expect.arrayContaining(['/', text]));
 });
 
 test.each<readonly [string, unknown]>([
