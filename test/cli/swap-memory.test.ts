@@ -75,7 +75,7 @@ async function swapTo({ bytes, policy }: (typeof SMALL)[number], agent: Agent): 
   writeFileSync(`${path}.next`, bytes);
   renameSync(`${path}.next`, path);
   served.child.kill('SIGHUP');
-  while ((await ask(agent)) !== policy.digest) await sleep(1);
+  while ((await ask(agent)) !== policy.digest) await sleep(5);
 }
 
 it(
@@ -89,7 +89,7 @@ it(
       let count = 0;
       for (; !isOver; count += 1) {
         await ask(agent);
-        await sleep(5);
+        await sleep(20);
       }
       return count;
     });
