@@ -1,10 +1,10 @@
-// Checks calls from code without types. A call of the wrong shape throws: any answer to it might be an "allow" that nobody asked
-// for. This checks shapes alone; the decision judges the content of strings.
+// Checks calls from code without types. A call of the wrong shape throws, because any answer might be an "allow" that
+// nobody asked for. Only shapes are checked here; the decision judges the content of strings.
 
 const ACTOR =
   "an actor is { kind: 'local' }, or { kind: 'request', identities, credentialScopes, namespaceRestrictions } with a list of identities";
 
-/** An actor of canonical parts. */
+/** An actor with canonical parts. */
 export function requireActor(actor: unknown): void {
   if (isLocal(actor)) return;
   if (!isRequester(actor)) throw new TypeError(ACTOR);
@@ -12,7 +12,7 @@ export function requireActor(actor: unknown): void {
     throw new TypeError('credentialScopes of an actor must be a set of scopes, such as ALL_SCOPES');
 }
 
-/** An actor as typed. */
+/** An actor as somebody typed it. */
 export function requireRawActor(actor: unknown): void {
   if (isLocal(actor)) return;
   if (!isRequester(actor)) throw new TypeError(ACTOR);

@@ -1,7 +1,7 @@
-// One request to one decision: the verdict, and the grants that an allowed request rests on. Total and pure: any actor,
-// request and instant of their types gives an answer. Four doors: for an actor and a request of canonical parts, for
-// strings as typed (which adds the steps `canonicalize` and `unknown_scope`), for an actor that was resolved before,
-// and each for the verdict alone.
+// Decides one request: the verdict, and the grants that an allowed request relies on. Total and pure: any actor,
+// request and instant of the right types gets an answer. There are doors for an actor and a request of canonical parts,
+// for strings as typed (which adds the steps `canonicalize` and `unknown_scope`), and for an actor that was resolved
+// before. Each has a variant for the verdict alone.
 import type { Actor } from '../model/actor.js';
 import type { AccessStep, Decision, GrantRef, Request, Step } from '../model/decision.js';
 import type { Instant } from '../model/instant.js';
@@ -35,35 +35,35 @@ export interface RawInput {
   readonly at: Instant;
 }
 
-/** What is asked for an actor that was resolved before. A request of canonical parts is also one as typed. */
+/** A question about an actor that was resolved before. A request of canonical parts is also valid as a typed one. */
 export interface AskedInput {
   readonly request: RawRequest;
   readonly at: Instant;
 }
 
-/** Grants are all that carry the scope, sorted by id; for a copy those of both sides; none if no policy applies. */
+/** `grants` are all that carry the scope, sorted by id; for a copy those of both sides; none if no policy applies. */
 export function decide(policy: Policy, { actor, request, at }: DecideInput): Decision {
   return decideFor(askFor(policy, actor), request, at);
 }
 
-/** As `decide`, for strings as typed. */
+/** Like `decide`, for strings as typed. */
 export function decideRaw(policy: Policy, { actor, request, at }: RawInput): Decision {
   const asker = askRaw(policy, actor);
   return asker === null ? DENIED.canonicalize : decideFor(asker, request, at);
 }
 
-/** As `decideRaw`, under the policy that the actor was resolved against. */
+/** Like `decideRaw`, under the policy that the actor was resolved against. */
 export function decideAs(actor: ResolvedActor, { request, at }: AskedInput): Decision {
   return decideFor(askerOf(actor), request, at);
 }
 
-/** The verdict of `decideRaw` alone: several times as fast, for callers who need no grants. */
+/** Only the verdict of `decideRaw`. Several times as fast, for callers who need no grants. */
 export function judgeRaw(policy: Policy, { actor, request, at }: RawInput): Verdict {
   const asker = askRaw(policy, actor);
   return asker === null ? 'canonicalize' : judgeRequest(asker, request, at);
 }
 
-/** The verdict of `decideAs` alone. */
+/** Only the verdict of `decideAs`. */
 export function judgeAs(actor: ResolvedActor, { request, at }: AskedInput): Verdict {
   return judgeRequest(askerOf(actor), request, at);
 }
@@ -95,7 +95,7 @@ function answer(asker: Asker, verdict: AccessVerdict): Decision {
   return verdict === 'allow' ? { decision: 'allow', grants: citedGrants(asker) } : DENIED[verdict];
 }
 
-/** The grants that carry what was last judged. */
+/** The grants that carry the access that was judged last. */
 export function citedGrants(asker: Asker): readonly GrantRef[] {
   return toRefs(asker, addCited(asker, []));
 }

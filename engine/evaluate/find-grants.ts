@@ -1,5 +1,5 @@
-// The grants that principals hold at a path, from the same table that decisions read: for answers about anyone but the
-// actor.
+// The grants that principals hold at a path, from the same table that decisions read. Used for answers about anyone but
+// the actor.
 import type { Instant } from '../model/instant.js';
 import { invariant } from '../model/invariant.js';
 import { type NamespacePath, scanNamespace } from '../model/namespace.js';
@@ -11,12 +11,12 @@ import { groundOf, type Policy, UNRESTRICTED } from './policy.js';
 
 interface Wanted {
   readonly target: NamespacePath;
-  /** Grants that carry any of these. */
+  /** Finds grants that carry any of these. */
   readonly scopes: ScopeSet;
   readonly at: Instant;
 }
 
-/** Rows of the grants in force that count at the target, sorted, so by id. */
+/** The rows of the grants in force that count at the target, sorted, which is also by id. */
 export function findGrants(policy: Policy, principals: Int32Array, { target, scopes, at }: Wanted): readonly number[] {
   const table = groundOf(policy);
   invariant(table !== UNRESTRICTED, 'only a compiled policy has grants');

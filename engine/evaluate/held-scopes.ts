@@ -24,7 +24,7 @@ export function heldScopes(policy: Policy, input: Place & { readonly actor: Acto
   return heldBy(askFor(policy, input.actor), input);
 }
 
-/** As `heldScopes`, under the policy that the actor was resolved against. */
+/** Like `heldScopes`, under the policy that the actor was resolved against. */
 export function heldScopesAs(actor: ResolvedActor, place: Place): readonly HeldScope[] {
   return heldBy(askerOf(actor), place);
 }

@@ -1,5 +1,6 @@
-// One request to the step that it fails at (docs/meaning.md "Decisions"): the six steps in their order, creation and
-// copy on top of them. Grants to cite are looked up afterwards, so that a verdict alone costs nothing more.
+// Judges one request up to the step at which it fails (docs/meaning.md "Decisions"): the six steps in their order, with
+// creation and copy on top of them. Grants to cite are looked up afterwards, so that the verdict alone costs nothing
+// more.
 import type { AccessStep, Step } from '../model/decision.js';
 import type { Instant } from '../model/instant.js';
 import { isWithin, type NamespacePath, parentOf, scanNamespace } from '../model/namespace.js';
@@ -14,7 +15,7 @@ import { type Asker, carries, passesRestriction } from './resolve-actor.js';
 
 /** A request as somebody typed it. */
 export type RawRequest =
-  /** Without a context it is the target. */
+  /** The context defaults to the target. */
   | { readonly kind: 'access'; readonly scope: string; readonly context?: string | undefined; readonly target: string }
   | { readonly kind: 'create-namespace'; readonly namespace: string }
   | { readonly kind: 'copy'; readonly source: string; readonly destination: string };
@@ -23,7 +24,7 @@ export type RawRequest =
 export type Verdict = 'allow' | Step;
 export type AccessVerdict = 'allow' | AccessStep;
 
-/** What the last judged access asked of the table, and where. `decide` cites grants from there. */
+/** What the last judged access asked the table, and where. `decide` cites grants from this. */
 export const ASKED: { -readonly [Key in keyof Wanted]: Wanted[Key] } = { place: 0, scopes: 0, at: 0 };
 
 const TARGET = makeMarks();
@@ -68,8 +69,8 @@ function isHeld({ ground, runs, count, merged }: Asker): boolean {
 }
 
 /**
- * Step 6: records that can be read from namespaces below may lie above the context; for process runs and writes, target and context
- * must be the same.
+ * Step 6: for records that can be read from namespaces below, the target may be above the context. For process runs and
+ * writes, target and context must be the same.
  */
 export function isRelated(scopes: number, context: NamespacePath, target: NamespacePath): boolean {
   return target === context || ((scopes & READS_FROM_BELOW) !== 0 && isWithin(context, target));
@@ -86,7 +87,7 @@ const NAMESPACE_WRITE = scopeBit('namespace:write');
 export const SOURCE_READ = scopeBit('resource:read');
 export const DESTINATION_WRITE = scopeBit('resource:write');
 
-/** Judges an access whose context is its target, so step 6 always passes. */
+/** Judges an access with the target as its context, so step 6 always passes. */
 export function judgeOwn(
   asker: Asker,
   own: { readonly scope: number; readonly path: string },
@@ -119,7 +120,10 @@ export function arePaths(first: string, second: string): boolean {
   return scanNamespace(first, OTHER) !== null && scanNamespace(second, OTHER) !== null;
 }
 
-/** The source first: a permission there is never enough, and a denial there reveals nothing about the destination. */
+/**
+ * Judges the source of a copy first: a permission there is never enough, and a denial there reveals nothing about the
+ * destination.
+ */
 export function judgeRequest(asker: Asker, request: RawRequest, at: Instant): Verdict {
   switch (request.kind) {
     case 'access':

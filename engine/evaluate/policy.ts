@@ -1,4 +1,4 @@
-// A loaded policy as callers hold it: facts to read, and nothing of what it decides with.
+// A loaded policy as callers hold it: facts to read, and nothing of what it uses to decide.
 import type { PolicyChecks } from '../model/checks.js';
 import { invariant } from '../model/invariant.js';
 import type { SnapshotCounts } from '../model/tables.js';
@@ -17,7 +17,7 @@ export interface Policy {
   readonly digest: string;
   /** The decision digest: equal if and only if every request is decided alike. */
   readonly decisions: string;
-  /** Of the snapshot file. */
+  /** The format of the snapshot file. */
   readonly format: number;
   readonly counts: SnapshotCounts;
   /** Sorted: the providers that the policy declares, and those of the groups that it names. */
@@ -28,19 +28,19 @@ export interface Policy {
 
 export type PolicyFacts = Omit<Policy, typeof brand>;
 
-/** Stands where a table would be for the unrestricted policy, which needs no grants. */
+/** Takes the place of a table for the unrestricted policy, which needs no grants. */
 export const UNRESTRICTED = Symbol('unrestricted');
 
 /** What decisions are made from. */
 export type Ground = DecisionTable | typeof UNRESTRICTED;
 
-// Everything that belongs to a handle is found through these maps alone. Reflection on a handle reaches nothing, and an
+// Everything that belongs to a handle is only found through these maps. Reflection on a handle reaches nothing, and an
 // object that merely looks like a handle has nothing.
 const grounds = new WeakMap<Policy, Ground>();
 const loaded = new WeakMap<Policy, LoadedTables>();
 const prepared = new WeakMap<Policy, PreparedPolicy>();
 
-/** `source` is what proofs work on; null if the policy only decides. */
+/** `source` is what proofs use; null if the policy only decides. */
 export interface CompiledParts {
   readonly table: BuiltTable;
   readonly source: LoadedTables | null;
@@ -72,7 +72,7 @@ export function loadedOf(policy: Policy): LoadedTables | null {
   return source;
 }
 
-/** What proofs work on, made on first use; null for the unrestricted policy. */
+/** What proofs use, made on first use; null for the unrestricted policy. */
 export function preparedOf(policy: Policy): PreparedPolicy | null {
   const known = prepared.get(policy);
   if (known !== undefined) return known;

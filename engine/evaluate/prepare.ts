@@ -12,10 +12,10 @@ export interface LoadedTables {
 }
 
 export interface PreparedPolicy extends LoadedTables {
-  /** Identity rows by provider, then subject: exact pairs, never a joined text. */
+  /** Identity rows by provider, then by subject: exact pairs, never a joined text. */
   readonly identityRows: ReadonlyMap<string, ReadonlyMap<string, number>>;
   readonly paths: readonly NamespacePath[];
-  /** Grants by principal, those of one principal sorted by namespace. */
+  /** Grants by principal, and by namespace within a principal. */
   readonly byPrincipal: RowLists;
 }
 
@@ -48,7 +48,7 @@ function pathsOf(tables: PolicyTables): readonly NamespacePath[] {
       return;
     }
     const above = parent === 0 ? '' : (paths[parent] ?? '');
-    // The segments were checked when the tables were made; joined they are canonical.
+    // The segments were checked when the tables were made, so joined they are canonical.
     paths.push(`${above}/${tables.segments[tables.namespaces.segment[row] ?? 0] ?? ''}` as NamespacePath);
   });
   return paths;

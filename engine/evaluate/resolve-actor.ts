@@ -1,5 +1,5 @@
-// Who asks, in the terms of one policy: its principals, and what its credential carries. Done for each request, or once for
-// an actor that is kept for as long as neither it nor the policy changes.
+// Who asks, in the terms of one policy: principals, and what the credential carries. An actor is resolved for each
+// request, or once and kept for as long as neither it nor the policy changes.
 import type { Actor } from '../model/actor.js';
 import type { Identity } from '../model/identity.js';
 import { invariant } from '../model/invariant.js';
@@ -17,23 +17,23 @@ export type RawActor =
   | {
       readonly kind: 'request';
       readonly identities: readonly Identity[];
-      /** Null is all ten; a string that is not a scope carries nothing. */
+      /** Null means all ten. A string that is not a scope carries nothing. */
       readonly credentialScopes: readonly string[] | null;
       /** Null means no restriction; an empty list allows nothing. */
       readonly namespaceRestrictions: readonly string[] | null;
     };
 
-/** What a decision asks of an actor. */
+/** What a decision needs to know about an actor. */
 export interface Asker {
   ground: Ground;
   local: boolean;
-  /** The runs of its principals are the first `count` entries. The same one may occur twice. */
+  /** The runs of its principals are the first `count` entries. A run may occur twice. */
   runs: Int32Array;
   count: number;
   /** What they hold together; null for an actor that is not kept. */
   merged: MergedSteps | null;
   scopes: ScopeSet;
-  /** Those of an actor as typed, which are read if a decision gets to them; null where `scopes` says it. */
+  /** The scopes of an actor as typed, read only if a decision gets to them; null if `scopes` has them. */
   typedScopes: readonly string[] | null;
   restrictions: readonly NamespacePath[] | null;
 }
@@ -54,7 +54,7 @@ export class ResolvedActor {
   };
 }
 
-// Hides the class: otherwise callers could reach it by the `constructor` of any actor, and make actors of their own.
+// Hides the class. Otherwise callers could reach it by the `constructor` of any actor, and make actors of their own.
 Reflect.deleteProperty(ResolvedActor.prototype, 'constructor');
 
 export const { askerOf } = ResolvedActor;
@@ -121,7 +121,7 @@ const RESTRICTIONS: NamespacePath[] = [];
 
 function canonicalRestrictions(texts: readonly string[] | null): readonly NamespacePath[] | null {
   if (texts === null) return null;
-  // One by one, since setting the length of an array takes longer than scanning a path.
+  // One by one, because setting the length of an array takes longer than scanning a path.
   while (RESTRICTIONS.length > texts.length) RESTRICTIONS.pop();
   let count = 0;
   for (const text of texts) {

@@ -31,7 +31,7 @@ export function visibility(policy: Policy, input: VisibilityInput): Visibility {
   return visibilityFor(askFor(policy, input.actor), input);
 }
 
-/** As `visibility`, under the policy that the actor was resolved against. */
+/** Like `visibility`, under the policy that the actor was resolved against. */
 export function visibilityAs(
   actor: ResolvedActor,
   input: { readonly request: VisibilityRequest; readonly at: Instant },
@@ -78,7 +78,7 @@ function visibilityFor(asker: Asker, { request, at }: Asked): Visibility {
   return { kind: 'none', step: stepOf(atContext) };
 }
 
-/** Where the context is allowed, every reach holds it at least. */
+/** If the context is allowed, every reach includes at least the context. */
 function stepOf(atContext: AccessVerdict): AccessStep {
   invariant(atContext !== 'allow', 'who may read the context sees it');
   return atContext;
@@ -104,7 +104,7 @@ interface Subtree {
 
 const MARKS = makeMarks();
 
-/** All of the subtree where an inherited grant reaches its root, otherwise what the grants within it open. */
+/** Adds the whole subtree if an inherited grant reaches its root, otherwise what the grants within it open. */
 function addSubtree({ ground, runs, count }: Asker, { root, scopes, at }: Subtree, found: Found): void {
   // Nor is a restriction a path then.
   if (scanNamespace(root, MARKS) === null) return;

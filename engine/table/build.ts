@@ -1,5 +1,5 @@
-// Verified tables to the decision table. Everything is computed once, when a policy is loaded; nothing changes
-// afterwards.
+// Builds the decision table from verified tables. Everything is computed once, when a policy is loaded, and never
+// changes afterwards.
 import type { HolderClasses } from '../model/holders.js';
 import { invariant } from '../model/invariant.js';
 import { subtreeEnds } from '../model/namespace-tree.js';
@@ -18,14 +18,14 @@ import {
 import { makeRuns, type Nodes } from './runs.js';
 import { packIdentity, putRecord, recordBits, slotCount } from './slots.js';
 
-/** What is built in one thread and may be opened in another. */
+/** A table that one thread builds and another may open. */
 export interface BuiltTable {
   readonly buffer: SharedArrayBuffer;
   readonly sizes: TableSizes;
   readonly texts: TableTexts;
 }
 
-/** By the bits of a place (steps.ts), and of an entry in the head of a run. */
+/** Limited by the bits of a place (steps.ts), and of an entry in the head of a run. */
 const MOST_GRANTS = 1 << 21;
 
 export function buildTable(tables: PolicyTables, holders: HolderClasses): BuiltTable {
@@ -66,7 +66,7 @@ export function buildTable(tables: PolicyTables, holders: HolderClasses): BuiltT
   return { buffer, sizes, texts: { providers: tables.providers, files: tables.files } };
 }
 
-/** A table that somebody has built, perhaps in another thread. */
+/** Opens a table that was built here or in another thread. */
 export function openBuilt({ buffer, sizes, texts }: BuiltTable): DecisionTable {
   return openTable(layOut(sizes, buffer).columns, texts);
 }
@@ -77,7 +77,7 @@ function totalLength(texts: readonly string[]): number {
   return sum;
 }
 
-/** The root, and what grants name. */
+/** The nodes: the root, and the namespaces that grants name. */
 function findNodes({ grants, namespaces }: PolicyTables): Nodes {
   const rows = namespaces.parent.length;
   const isNode = new Uint8Array(rows);
@@ -90,7 +90,7 @@ function findNodes({ grants, namespaces }: PolicyTables): Nodes {
 
 const SLASH = 0x2f;
 
-/** Hashed as `scanPath` does: a slash and the segment after the hash of the parent. */
+/** Hashes paths as `scanPath` does: a slash and the segment, after the hash of the parent. */
 function putPaths({ namespaces, segments }: PolicyTables, { before, subtreeEnd }: Nodes, columns: TableColumns): void {
   const { nodeRow, pathSlots, rows } = columns;
   const { parent, segment } = namespaces;
@@ -117,7 +117,7 @@ function putPaths({ namespaces, segments }: PolicyTables, { before, subtreeEnd }
   }
 }
 
-/** Where each one stands. They are ASCII, so code units are bytes. */
+/** Writes the segments and returns where each one is. They are ASCII, so code units are bytes. */
 function putSegments(segments: readonly string[], bytes: Uint8Array): Int32Array {
   const start = new Int32Array(segments.length);
   let at = 0;
@@ -130,7 +130,7 @@ function putSegments(segments: readonly string[], bytes: Uint8Array): Int32Array
   return start;
 }
 
-/** So are ids. */
+/** Ids are ASCII, too. */
 function putIds(ids: readonly string[], { idBytes, idStart }: TableColumns): void {
   let at = 0;
   ids.forEach((text, grant) => {
@@ -140,7 +140,7 @@ function putIds(ids: readonly string[], { idBytes, idStart }: TableColumns): voi
   idStart[ids.length] = at;
 }
 
-/** The empty holdings, then for each identity its record, and for each class its holdings. */
+/** The number of words: the empty holdings, then a record for each identity and holdings for each class. */
 function identityWords({ identities }: PolicyTables, holders: HolderClasses): number {
   let words = 1 + holders.count + holders.principals.length;
   for (const subject of identities.subject) words += 2 + subjectWords(subject);

@@ -5,7 +5,7 @@ import { grantOf, lastGrant, nextGrant, type Wanted } from './judge.js';
 import { keep, keptOf } from './kept.js';
 import { scopesAtAll } from './steps.js';
 
-/** Adds the rows of the principal's grants that are among the wanted. */
+/** Adds the rows of those grants of the principal that are wanted. */
 export function addGrants(table: DecisionTable, run: number, { wanted, rows }: Search): void {
   const { list, runs } = table;
   if ((scopesAtAll(runs, run + 1, wanted.place) & wanted.scopes) === 0) return;
@@ -21,7 +21,10 @@ export interface Search {
   readonly rows: number[];
 }
 
-/** Of rows in any order and perhaps repeated, which are put in order: sorted by id, each once. */
+/**
+ * References for rows in any order, perhaps repeated. The rows are sorted in place; references are in the order of ids,
+ * each once.
+ */
 export function grantRefs(table: DecisionTable, rows: number[]): readonly GrantRef[] {
   sortRows(rows);
   const cited: GrantRef[] = [];
@@ -32,7 +35,7 @@ export function grantRefs(table: DecisionTable, rows: number[]): readonly GrantR
   return cited;
 }
 
-/** Most answers cite few. */
+/** Most answers cite only a few grants. */
 const FEW = 16;
 
 function sortRows(rows: number[]): void {
@@ -51,7 +54,7 @@ function refOf(table: DecisionTable, row: number): GrantRef {
 }
 
 function makeRef({ grantFile, grantLine, idBytes, idStart, texts }: DecisionTable, row: number): GrantRef {
-  // Not spread from the bytes themselves, which takes four times as long.
+  // Spreading the bytes themselves would take four times as long.
   const units: number[] = [];
   for (let at = idStart[row] ?? 0; at < (idStart[row + 1] ?? 0); at += 1) units.push(idBytes[at] ?? 0);
   const id = String.fromCharCode(...units);

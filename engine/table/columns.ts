@@ -1,15 +1,15 @@
-// The decision table: everything that a loaded policy decides with and cites, as integer columns in one buffer that threads
-// can share. engine/README.md "The decision table" says how a decision reads it. What one look needs stands side by side, since
-// time goes into memory that no cache holds.
+// The decision table: everything that a loaded policy needs to decide and to cite, as integer columns in one buffer
+// that threads can share. engine/README.md "The decision table" says how a decision reads it. What one look-up needs is
+// stored side by side, because most of the time is spent on memory that is not in a cache.
 //
-// A *node* is the root or a namespace that a grant names, and a *place* is a namespace class as one integer: `2 * node` is the
-// namespace of a node, `2 * node + 1` every path below it that is at or below no other node. Nodes are numbered in path order, so
-// what a grant reaches is one run of places.
+// A *node* is the root or a namespace that a grant names. A *place* is a namespace class as one integer: `2 * node` is
+// the namespace of a node, `2 * node + 1` is every path below it that has no nearer node. Nodes are numbered in path
+// order, so a grant reaches one run of places.
 import type { GrantRef } from '../model/decision.js';
 import type { NamespacePath } from '../model/namespace.js';
 import { type Kept, makeKept } from './kept.js';
 
-/** How long the columns are; all that has to be known besides the buffer to read it. */
+/** The lengths of the columns. With these and the buffer, the table can be read. */
 export interface TableSizes {
   readonly rows: number;
   readonly nodes: number;
@@ -24,7 +24,7 @@ export interface TableSizes {
   readonly idBytes: number;
 }
 
-/** Texts of which there are few. */
+/** Texts of the table that are few. */
 export interface TableTexts {
   readonly providers: readonly string[];
   readonly files: readonly string[];
@@ -33,11 +33,11 @@ export interface TableTexts {
 /** The entry of a row of the trie in `rows`: four words. */
 export const ROW = {
   words: 4,
-  /** Of the root -1. */
+  /** The row of the parent; -1 for the root. */
   parent: 0,
   /** Where its segment is in `segmentBytes`. */
   segment: 1,
-  /** That of its node, or the one below the nearest node above it. */
+  /** The place of its node, or the place below the nearest node above it. */
   place: 2,
   /** The row after the last one of the subtree. */
   end: 3,
@@ -48,45 +48,50 @@ export const GRANT = {
   words: 3,
   /** `(the node after the last one of the subtree) << 2`, and the two bits below. */
   end: 0,
-  /** The nearest entry before it, of the same principal, whose subtree holds this one, or -1. */
+  /** The nearest earlier entry of the same principal with a subtree that holds this one, or -1. */
   outer: 1,
-  /** Its row; with a window the row of that. */
+  /** The row of the grant; for a grant with a window, the row of the window. */
   row: 2,
 } as const;
-/** Counts below its own namespace too. */
+/** The grant also counts below its own namespace. */
 export const INHERITED = 2;
-/** Has a window. */
+/** The grant has a window. */
 export const WINDOWED = 1;
 
 export interface TableColumns {
-  /** By window, in the order of `list`: when the grant is in force, and its row. */
+  /** By window, in the order of `list`: when the grant is in force, and the grant's row. */
   readonly windowFrom: Float64Array;
   readonly windowUntil: Float64Array;
   readonly windowGrant: Int32Array;
 
-  /** Of paths to rows (slots.ts). */
+  /** Hash slots from paths to rows (slots.ts). */
   readonly pathSlots: Int32Array;
   readonly rows: Int32Array;
-  /** By node, its row. */
+  /** The row of each node. */
   readonly nodeRow: Int32Array;
 
-  /** Of identities to their records (slots.ts). */
+  /** Hash slots from identities to their records (slots.ts). */
   readonly identitySlots: Int32Array;
   /**
-   * Of each identity a record: provider and length of the subject, `provider << 16 | length`; where its holdings are; the subject,
-   * two UTF-16 units in a word. *Holdings* are the runs of the principals that it holds: how many, then where each is in `runs`. Those
-   * of identities that hold the same grants are one list, behind the record of the first of them; at 0 is the empty one.
+   * A record for each identity: provider and length of the subject, `provider << 16 | length`; the index of its
+   * holdings; the subject, two UTF-16 units in a word. *Holdings* are the runs of the principals that the identity
+   * holds: their number, then the index of each in `runs`. Identities that hold the same grants share one list, which
+   * follows the record of the first of them. The empty list is at 0.
    */
   readonly identities: Int32Array;
 
-  /** By principal where its run is; 0 is an empty one. */
+  /** The index of each principal's run; 0 is an empty run. */
   readonly runStart: Int32Array;
   /**
-   * Of each principal with grants a run: `entry << 10 | scopes`, the first of its entries in `list`, which end where those of the next run
-   * begin, and all scopes that they carry; then what it holds where, as step functions (steps.ts).
+   * A run for each principal with grants. Its first word is `entry << 10 | scopes`: the first of its entries in `list`,
+   * which end where those of the next run begin, and all scopes that they carry. Then follows what the principal holds
+   * where, as step functions (steps.ts).
    */
   readonly runs: Int32Array;
-  /** Grants by principal, those of one principal sorted by node: `node << 10 | scopes`, apart from the rest since it is searched. */
+  /**
+   * Grants by principal, and by node within a principal: `node << 10 | scopes`. Apart from the other fields, because it
+   * is searched.
+   */
   readonly listNode: Int32Array;
   readonly list: Int32Array;
 
@@ -94,11 +99,14 @@ export interface TableColumns {
   readonly grantLine: Int32Array;
   readonly idStart: Int32Array;
   readonly idBytes: Uint8Array;
-  /** Of each segment its length, then its letters. */
+  /** For each segment its length, then its letters. */
   readonly segmentBytes: Uint8Array;
 }
 
-/** The columns over a buffer, the widest first, so that each is aligned. Without one only their bytes are counted. */
+/**
+ * Lays the columns over a buffer, the widest first, so that each is aligned. Without a buffer only their bytes are
+ * counted.
+ */
 export function layOut(sizes: TableSizes, buffer: SharedArrayBuffer | null): { columns: TableColumns; bytes: number } {
   let bytes = 0;
   const take = (length: number, width: number): [SharedArrayBuffer | ArrayBuffer, number, number] => {
@@ -133,7 +141,7 @@ export function layOut(sizes: TableSizes, buffer: SharedArrayBuffer | null): { c
 
 const EMPTY = new ArrayBuffer(0);
 
-/** The columns of one loaded policy, with the few texts that stand beside them, and what answers said lately. */
+/** The columns of one loaded policy, with its few texts and what recent answers contained. */
 export interface DecisionTable extends TableColumns {
   readonly texts: TableTexts;
   readonly refs: Kept<GrantRef>;

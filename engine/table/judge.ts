@@ -1,9 +1,9 @@
-// Steps 3 and 4 of a decision (docs/meaning.md "Decisions") as the table answers them: is a scope held at a place? Nothing is
-// allocated.
+// Steps 3 and 4 of a decision (docs/meaning.md "Decisions") as the table answers them: is a scope held at a place? This
+// allocates nothing.
 import { type DecisionTable, GRANT, INHERITED, WINDOWED } from './columns.js';
 import { lastUpTo, SCOPE_BITS, scopesAt, stepsEnd, windowedHead } from './steps.js';
 
-/** What is asked of the table. */
+/** A question to the table. */
 export interface Wanted {
   readonly place: number;
   /** Any of these. */
@@ -11,7 +11,7 @@ export interface Wanted {
   readonly at: number;
 }
 
-/** Whether a grant of the run's principal carries one of the scopes at the place, in force now. */
+/** Whether a grant of the run's principal that is in force carries one of the scopes at the place. */
 export function isHeldBy(table: DecisionTable, run: number, wanted: Wanted): boolean {
   const { runs } = table;
   if (((runs[run] ?? 0) & wanted.scopes) === 0) return false;
@@ -19,17 +19,17 @@ export function isHeldBy(table: DecisionTable, run: number, wanted: Wanted): boo
   return mayBeHeld(runs, run + 1, wanted) && nextGrant(table, wanted, lastGrant(table, run, wanted.place)) >= 0;
 }
 
-/** Whether one of the scopes is held there at some time. Whether that is now, the grants say. */
+/** Whether one of the scopes is held there at some time. Only the grants tell whether that is now. */
 export function mayBeHeld(words: Int32Array, head: number, { place, scopes }: Wanted): boolean {
   const windowed = windowedHead(words, head);
   return windowed >= 0 && (scopesAt(words, windowed, place) & scopes) !== 0;
 }
 
-/** All of the scopes that grants of the run's principal carry at the place, in force now. */
+/** All scopes that grants of the run's principal carry at the place and that are in force. */
 export function heldBy(table: DecisionTable, run: number, { place, scopes, at }: Wanted): number {
   const { list, listNode, runs } = table;
   let held = scopesAt(runs, run + 1, place) & scopes;
-  // Scopes that are held at some time: each grant that is in force answers for all that it carries.
+  // For scopes that are held at some time, each grant in force accounts for all that it carries.
   const windowed = windowedHead(runs, run + 1);
   let open = windowed < 0 ? 0 : scopesAt(runs, windowed, place) & scopes & ~held;
   let from = open === 0 ? -1 : lastGrant(table, run, place);
@@ -52,13 +52,13 @@ export function listEnd(runs: Int32Array, run: number): number {
   return (runs[stepsEnd(runs, run + 1)] ?? 0) >> SCOPE_BITS;
 }
 
-/** Where the search for the principal's grants at a place begins: its last one at a node up to there, or -1. */
+/** Where the search for the principal's grants at a place begins: its last grant at a node up to that place, or -1. */
 export function lastGrant(table: DecisionTable, run: number, place: number): number {
   const end = firstEntry(table, run, (place >> 1) + 1);
   return end === (table.runs[run] ?? 0) >> SCOPE_BITS ? -1 : end - 1;
 }
 
-/** The first entry of `list`, from `from` outwards, whose grant is among the wanted; -1 after the last. */
+/** The first wanted grant in `list`, going outwards from `from`; -1 if there is none. */
 export function nextGrant(table: DecisionTable, { place, scopes, at }: Wanted, from: number): number {
   const { list, listNode } = table;
   for (let entry = from; entry >= 0; entry = list[GRANT.words * entry + GRANT.outer] ?? -1) {
@@ -71,10 +71,10 @@ export function nextGrant(table: DecisionTable, { place, scopes, at }: Wanted, f
   return -1;
 }
 
-/** Whether one of them is inherited there, so that it also reaches everything below. */
+/** Whether one of the wanted grants is inherited there, so that it also reaches everything below. */
 export function isInheritedAt(table: DecisionTable, run: number, wanted: Wanted): boolean {
   const { list } = table;
-  // Below its own namespace only what is inherited counts, and a place below stands for all that is there.
+  // Below its own namespace only an inherited grant counts, and a place below stands for everything there.
   let entry = nextGrant(table, wanted, lastGrant(table, run, wanted.place));
   while (entry >= 0 && ((list[GRANT.words * entry + GRANT.end] ?? 0) & INHERITED) === 0)
     entry = nextGrant(table, wanted, list[GRANT.words * entry + GRANT.outer] ?? -1);

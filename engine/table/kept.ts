@@ -1,5 +1,6 @@
-// What was made of rows lately, since answers tend to say the same again: a text or an object is made once and kept until another row
-// takes its slot, that of the row's low bits. So what is kept is bounded however large the policy is.
+// Remembers what was recently made from rows, because answers tend to repeat it. A text or an object is made once and
+// kept until another row takes its slot, which is given by the row's low bits. So the memory is bounded however large
+// the policy is.
 
 export interface Kept<Value> {
   readonly values: (Value | undefined)[];

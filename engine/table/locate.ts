@@ -1,4 +1,4 @@
-// From the texts of a request to the integers of the table: the holdings of an identity, the place of a path.
+// Translates the texts of a request into the integers of the table: the holdings of an identity, the place of a path.
 import type { Identity } from '../model/identity.js';
 import type { NamespacePath } from '../model/namespace.js';
 import { ROOT } from '../model/namespace.js';
@@ -9,11 +9,13 @@ import { firstSlot, packIdentity, recordBits } from './slots.js';
 
 const SLASH = 0x2f;
 
-/** 255 bytes at most, or the policy does not name it. */
+/** A longer subject cannot be in a policy: subjects have at most 255 bytes. */
 const SUBJECT_UNITS = 255;
 const SUBJECT = new Int32Array((SUBJECT_UNITS + 1) / 2);
 
-/** Where the holdings of an identity are in `identities`; those of one that the policy does not name are empty. */
+/**
+ * The index of an identity's holdings in `identities`. They are empty for an identity that the policy does not name.
+ */
 export function holdingsOf(table: DecisionTable, identity: Identity): number {
   const { provider, subject } = identity;
   if (subject.length > SUBJECT_UNITS) return 0;
@@ -31,7 +33,7 @@ export function holdingsOf(table: DecisionTable, identity: Identity): number {
   }
 }
 
-/** The one that was packed last. */
+/** Whether the subject at `at` is the one that was packed last. */
 function isSubject(identities: Int32Array, at: number, length: number): boolean {
   for (let i = 0; 2 * i < length; i += 1) if (identities[at + i] !== SUBJECT[i]) return false;
   return true;
@@ -42,7 +44,7 @@ export function placeOf(table: DecisionTable, text: string, marks: PathMarks): n
   return placeOfRow(table, rowOf(table, text, marks));
 }
 
-/** Of what `rowOf` gives. */
+/** The place of a result of `rowOf`. */
 export function placeOfRow({ rows }: DecisionTable, row: number): number {
   return row >= 0 ? (rows[ROW.words * row + ROW.place] ?? 0) : (rows[ROW.words * ~row + ROW.place] ?? 0) | 1;
 }
@@ -69,7 +71,7 @@ function rowAt(table: DecisionTable, text: string, marks: PathMarks, depth: numb
   }
 }
 
-/** Compared from the last segment upwards. */
+/** Compares from the last segment upwards. */
 function isPath(
   { rows, segmentBytes }: DecisionTable,
   row: number,
@@ -103,6 +105,6 @@ function makePath({ rows, segmentBytes }: DecisionTable, row: number): Namespace
     units.push(SLASH);
     for (let i = 1; i <= (segmentBytes[bytes] ?? 0); i += 1) units.push(segmentBytes[bytes + i] ?? 0);
   }
-  // The segments were checked when the table was made; joined they are canonical.
+  // The segments were checked when the table was made, so joined they are canonical.
   return String.fromCharCode(...units) as NamespacePath;
 }

@@ -1,14 +1,15 @@
-// What several principals hold together, as one pair of step functions: for an actor that is kept, one search answers for all of them.
+// What several principals hold together, as one pair of step functions. For an actor that is kept, one search then
+// answers for all of them.
 import type { DecisionTable } from './columns.js';
 import { isHeldBy, mayBeHeld, type Wanted } from './judge.js';
 import { putSteps, scopesAt, stepsEnd, unionOfSteps, windowedHead } from './steps.js';
 
-/** As in `runs` (steps.ts). */
+/** In the form of `runs` (steps.ts). */
 export type MergedSteps = Int32Array;
 
 /**
- * Many actors are kept, so one that holds more than this many words is judged principal by principal: at most 4 KiB
- * each.
+ * The most words that are kept for one actor, which are 4 KiB. Many actors are kept, so an actor with more is judged
+ * principal by principal.
  */
 const MOST = 1024;
 
@@ -29,7 +30,7 @@ export function mergeSteps({ runs }: DecisionTable, held: Int32Array): MergedSte
   return merged.slice(0, putSteps(merged, 0, { always, windowed }));
 }
 
-/** Whether one of the principals holds it, asked of their steps together. */
+/** Whether one of the principals holds it, answered by their merged steps. */
 export function isHeldByAny(
   table: DecisionTable,
   { runs, merged }: { readonly runs: Int32Array; readonly merged: MergedSteps },

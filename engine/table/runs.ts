@@ -1,5 +1,5 @@
-// What each principal holds as step functions over places. Grants reach one run of places each, and two of these are apart or one
-// inside the other, so one pass over the grants in path order, with those that are open on a stack, gives all steps.
+// What each principal holds, as step functions over places. Each grant reaches one run of places, and two such runs are
+// disjoint or nested. So one pass over the grants in path order, with the open ones on a stack, gives all steps.
 import type { RowLists } from '../model/row-lists.js';
 import type { PolicyTables } from '../model/tables.js';
 import { GRANT, INHERITED, WINDOWED } from './columns.js';
@@ -14,7 +14,10 @@ export interface Runs {
   readonly windowGrant: Int32Array;
 }
 
-/** `before` counts the nodes before a row, which of a node is its number; it has an entry for the end of all rows too. */
+/**
+ * `before` counts the nodes before a row. For a node that is its number. There is also an entry for the end of all
+ * rows.
+ */
 export interface Nodes {
   readonly before: Int32Array;
   readonly subtreeEnd: Int32Array;
@@ -24,7 +27,7 @@ export function makeRuns(tables: PolicyTables, { start, rows }: RowLists, nodes:
   const entries = makeList(tables, rows, nodes);
   const principals = start.length - 1;
   const runStart = new Int32Array(principals);
-  // Each grant makes three steps at most, of each kind. The empty run at 0 ends where the next one begins, with entry 0.
+  // Each grant makes at most three steps of each kind. The empty run at 0 ends where the next one begins, with entry 0.
   const runs = new Int32Array(6 * rows.length + 3 * principals + 3);
   const sweep = makeSweep(entries, nodes.before.at(-1) ?? 0);
   let end = 2;
@@ -42,7 +45,7 @@ export function makeRuns(tables: PolicyTables, { start, rows }: RowLists, nodes:
 
 type Entries = Pick<Runs, 'listNode' | 'list' | 'windowGrant'>;
 
-/** `outer` is still missing. */
+/** Makes the entries without `outer`. */
 function makeList({ grants }: PolicyTables, rows: Int32Array, { before, subtreeEnd }: Nodes): Entries {
   const listNode = new Int32Array(rows.length);
   const list = new Int32Array(GRANT.words * rows.length);
@@ -70,11 +73,14 @@ interface Steps {
   readonly windowed: readonly number[];
 }
 
-/** Gives the steps of one principal's entries, in arrays that are used again, and sets their `outer`. */
+/** Returns the steps of one principal's entries, in arrays that are reused, and sets `outer` of the entries. */
 function makeSweep({ list, listNode }: Entries, nodes: number): (from: number, to: number) => Steps {
   const always: number[] = [];
   const windowed: number[] = [];
-  /** The entries whose subtree holds the present node; what is inherited from each on; the windowed scopes in the upper bits. */
+  /**
+   * The entries with a subtree that holds the present node; and what is inherited from each on, with the windowed
+   * scopes in the upper bits.
+   */
   const open: number[] = [];
   const inherited: number[] = [];
   const bitsOf = (entry: number): number => list[GRANT.words * entry + GRANT.end] ?? 0;

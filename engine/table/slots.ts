@@ -1,6 +1,7 @@
-// Open addressing over integers. A slot is where a record is, in as many low bits as the greatest takes, and above them the same bits
-// of the hash, which tell most other records apart; 0 is a free slot. How far a search goes is bounded by the longest run of taken
-// slots, which the policy alone decides: a caller can choose which hash to look up, and no more.
+// Open addressing over integers. The low bits of a slot say where a record is, in as many bits as the greatest index
+// needs. The other bits are the same bits of the hash, and tell most other records apart. 0 is a free slot. A search is
+// bounded by the longest run of taken slots, which depends only on the policy: a caller can choose which hash to look
+// up, and no more.
 import type { Identity } from '../model/identity.js';
 import { hashUnit } from '../model/scan-path.js';
 
@@ -11,12 +12,12 @@ export function slotCount(records: number): number {
   return count;
 }
 
-/** The bits of a slot that say where one of so many records is. */
+/** The bits of a slot that say where a record is, for this number of records. */
 export function recordBits(records: number): number {
   return -1 >>> Math.clz32(records);
 }
 
-/** FNV-1a leaves the low bits the weakest. */
+/** Mixes in higher bits, because the low bits of FNV-1a are the weakest. */
 export function firstSlot(hash: number, slots: Int32Array): number {
   return (hash ^ (hash >>> 15)) & (slots.length - 1);
 }
@@ -35,8 +36,8 @@ interface SlotEntry {
 const COLON = 0x3a;
 
 /**
- * The hash of provider and subject as two texts: names of providers have no colon, and what is found is compared with both. Writes
- * the subject to `words` from `at` on, two UTF-16 units in a word, as it is compared.
+ * The hash of provider and subject. Providers have no colon, and a found record is compared with both texts. Writes the
+ * subject to `words` from `at` on, two UTF-16 units in a word, in the form in which it is compared.
  */
 export function packIdentity({ provider, subject }: Identity, words: Int32Array, at: number): number {
   let hash = 0x811c9dc5 | 0;

@@ -1,8 +1,10 @@
-// Step functions over places. A step is one word, `place << 10 | scopes`: these are held from there up to the next step, and before
-// the first one nothing is. A place takes 22 bits, since there are no more nodes than 2,000,000 grants name, and the root.
+// Step functions over places. A step is one word, `place << 10 | scopes`: these scopes are held from that place up to
+// the next step. Nothing is held before the first step. A place takes 22 bits, because there are no more nodes than the
+// 2,000,000 that grants can name, and the root.
 //
-// What somebody holds is two functions one after the other: what is held always, then what is held at some time, by grants with a
-// window. Each has a head: twice the number of its steps, plus 1 in the first if there is a second.
+// What somebody holds is two functions, one after the other: what is held always, then what is held at some time,
+// through grants with a window. Each has a head: twice the number of its steps, plus 1 in the first if there is a
+// second.
 
 export const SCOPE_BITS = 10;
 /** The scopes of a step. */
@@ -15,8 +17,8 @@ interface Range {
 }
 
 /**
- * The last of the sorted words whose number is at most `most`, or the one before the first: the one search of the table. `firstFrom`
- * serves everywhere else; its closure, called for each word, would make a decision 5 to 10 % slower.
+ * The last of the sorted words with a number of at most `most`, or the index before the first. Every search in the
+ * table uses this.
  */
 export function lastUpTo(words: Int32Array, most: number, { first, end }: Range): number {
   let low = first - 1;
@@ -35,7 +37,7 @@ export function scopesAt(words: Int32Array, head: number, place: number): number
   return step === head ? 0 : (words[step] ?? 0) & ALL;
 }
 
-/** The head of what is held at some time, or -1. */
+/** The head of the function of what is held at some time, or -1. */
 export function windowedHead(words: Int32Array, head: number): number {
   const first = words[head] ?? 0;
   return (first & 1) === 0 ? -1 : head + 1 + (first >>> 1);
@@ -53,14 +55,14 @@ export function stepsEnd(words: Int32Array, head: number): number {
   return last + 1 + ((words[last] ?? 0) >>> 1);
 }
 
-/** Adds the next step. One at the place of the last takes its place; one that changes nothing is left out. */
+/** Adds the next step. A step at the place of the last one replaces it. A step that changes nothing is left out. */
 export function addStep(steps: number[], place: number, scopes: number): void {
   if (steps.length > 0 && (steps.at(-1) ?? 0) >>> SCOPE_BITS === place) steps.pop();
   const before = steps.length === 0 ? 0 : (steps.at(-1) ?? 0) & ALL;
   if (before !== scopes) steps.push((place << SCOPE_BITS) | scopes);
 }
 
-/** What is held by one or the other. */
+/** What is held under either function. */
 export function unionOfSteps(first: ArrayLike<number>, second: ArrayLike<number>): number[] {
   const steps: number[] = [];
   let [i, j, ofFirst, ofSecond] = [0, 0, 0, 0];
@@ -74,7 +76,7 @@ export function unionOfSteps(first: ArrayLike<number>, second: ArrayLike<number>
   return steps;
 }
 
-/** Both functions, and the word after them. */
+/** Writes both functions, and returns the index of the word after them. */
 export function putSteps(
   words: Int32Array,
   head: number,

@@ -1,4 +1,4 @@
-// The API's description, as a gateway would answer it, for what has no gateway at hand.
+// The API's description, as a gateway would answer it, for tests without a gateway.
 import { instantOf } from '../../engine/index.js';
 import { storedActivations } from '../../server/policy/activations.js';
 import { storedSnapshots } from '../../server/policy/stored-snapshots.js';

@@ -1,4 +1,4 @@
-// A log of some events in a folder of its own, and what may be done to it.
+// A log of some events in a folder of its own, and ways to tamper with it.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { instantOf } from '../../engine/index.js';

@@ -1,5 +1,5 @@
-// Doors that are broken on purpose, each in a way in which a query once leaked or lost something somewhere: a suite that does
-// not notice one of them is blind.
+// Doors that are broken on purpose. Each is broken in a way in which a query once leaked or lost something somewhere. A
+// suite that does not notice one of them is blind.
 import type { Knex } from 'knex';
 import type { Database } from '../../server/db/database.js';
 import type { Fragment } from '../../server/db/sql.js';

@@ -1,4 +1,4 @@
-// A real browser, where this machine has one: Debian's chromium, with a profile of its own that is gone afterwards.
+// A real browser, if this machine has one: Debian's chromium, with a profile of its own that is deleted afterwards.
 import { existsSync } from 'node:fs';
 import { type BrowserContext, chromium } from 'playwright-core';
 import { makeFolder } from './temp-folder.js';

@@ -1,4 +1,4 @@
-// Secrets that a suite has made, and the search for them in everything that came out: answers, headers, lines of the log.
+// Secrets that a suite has made, and the search for them in all output: answers, headers, lines of the log.
 import { inspect } from 'node:util';
 
 const secrets = new Set<string>();

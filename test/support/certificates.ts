@@ -1,4 +1,4 @@
-// Certificates for tests, made again by the openssl of the machine: an authority, and what it signs.
+// Certificates for tests, made afresh by the machine's openssl: an authority, and the certificates that it signs.
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,5 +1,6 @@
-// A process that judges answers which a gateway gave, each by the snapshot that it names and by nothing else that the gateway knows:
-// `node check-answers.js <answers.jsonl> <snapshot> <snapshot>…`. Prints how many there were of which kind, and the first that are wrong.
+// A process that judges answers of a gateway, each only by the snapshot that it names and independently of the gateway:
+// `node check-answers.js <answers.jsonl> <snapshot> <snapshot>…`. Prints how many there were of each kind, and the
+// first wrong ones.
 import { createReadStream, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { answerLine } from '../../server/cli/commands/decide.js';

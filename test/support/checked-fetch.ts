@@ -1,4 +1,4 @@
-// `fetch` whose every exchange is held to the API's description.
+// A `fetch` that checks every exchange against the API's description.
 import { declaredRoutes, descriptionOf } from './api-description.js';
 import { checkBy } from './described-answers.js';
 

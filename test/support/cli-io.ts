@@ -1,4 +1,4 @@
-// A CliIo whose output is kept, for commands run inside the test.
+// A CliIo that keeps its output, for commands that run inside the test.
 import { PassThrough, Readable } from 'node:stream';
 import type { CliIo } from '../../server/cli/io.js';
 

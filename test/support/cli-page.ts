@@ -1,4 +1,5 @@
-// The made part of docs/cli.md: the settings as their table has them, and every verb with what `bailiwick help` prints for it.
+// The generated part of docs/cli.md: the settings as in their table, and every verb with what `bailiwick help` prints
+// for it.
 import type { Command } from 'commander';
 import { makeProgram } from '../../server/cli/program.js';
 import { ROWS } from '../../server/config/settings.js';

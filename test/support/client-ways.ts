@@ -1,5 +1,5 @@
-// The two ways to the calls of the client, on an embedded store in local mode: over HTTP, where each exchange is held to the API's
-// description, too, and in this process.
+// The two ways to call the client, on an embedded store in local mode: over HTTP, where each exchange is also checked
+// against the API's description, and in this process.
 import { type Client, connect } from '../../server/client/index.js';
 import { openLocal } from '../../server/client/local.js';
 import { openDatabase } from '../../server/db/database.js';

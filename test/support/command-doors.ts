@@ -1,5 +1,5 @@
-// The gateway's own doors without a socket, for commands: actors with keys of their own under one policy, and a short way to send what
-// they want. Every exchange is held to the description of the API.
+// The gateway's own doors without a socket, for commands: actors with keys of their own under one policy, and a short
+// way to send requests. Every exchange is checked against the description of the API.
 import { type Identity, instantOf, type Instant, type Policy } from '../../engine/index.js';
 import type { AuditTrail } from '../../server/audit/trail.js';
 import { createKey, type NewKey } from '../../server/auth/api-keys.js';

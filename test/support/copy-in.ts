@@ -1,4 +1,4 @@
-// COPY FROM STDIN through the driver, which has no such thing of its own.
+// COPY FROM STDIN through the driver, which does not support it by itself.
 import { EventEmitter } from 'node:events';
 import type pg from 'pg';
 

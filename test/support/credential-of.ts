@@ -1,4 +1,5 @@
-// The credential that an authenticator has in some evidence, as the gateway's registry gives it where there is no other.
+// The credential that an authenticator finds in some evidence, as the gateway's registry would return it if there were
+// no other.
 import { type Authenticator, type Credential, type Evidence, makeRegistry } from '../../server/auth/authenticator.js';
 import type { RequestActor } from '../../server/auth/request-actor.js';
 

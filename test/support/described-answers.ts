@@ -1,5 +1,6 @@
-// Every request and answer of a suite is held to the API's description, read as a client would: its paths, parameters, bodies, answers,
-// headers. An answer must be described, whole, and where it is no refusal the request must have been a described one.
+// Checks every request and answer of a suite against the API's description, read as a client would read it: paths,
+// parameters, bodies, answers, headers. Every answer must be fully described. If it is not a refusal, the request must
+// have been described, too.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 
 export interface Exchanged {

@@ -1,4 +1,4 @@
-// One embedded store for a file of tests, and ordinary clients of the driver on its socket, past knex and its pool.
+// One embedded store for a test file, and ordinary clients of the driver on its socket, bypassing knex and its pool.
 import { afterAll, beforeAll } from '@jest/globals';
 import { realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
-// The environment of a file of tests: the realm of its worker (runtime.ts), whose variables are as before when it is done. What one file
-// compiled of the embedded store's engine is kept for all that follow: an engine whose code nobody holds is compiled again from
-// nothing, which takes longer than most tests.
+// The environment of a test file: the realm of its worker (runtime.ts), with variables that are restored afterwards.
+// The compiled code of the embedded store's engine is kept for all later files. If nobody held it, the engine would be
+// compiled again from nothing, which takes longer than most tests.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-// Every series that a gateway can have, by its name, as it describes itself: for what speaks of them elsewhere.
+// Every series that a gateway can have, by name, with its own description, for tests of texts that mention them.
 import { noStore } from '../../server/db/no-store.js';
 import { processMetrics } from '../../server/metrics/process-metrics.js';
 import { makeRequestMetrics } from '../../server/metrics/request-metrics.js';

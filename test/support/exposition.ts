@@ -1,5 +1,5 @@
-// The text format of Prometheus (0.0.4), read strictly: what is not exactly as the format has it is an error, so that a test which
-// reads it says that a scraper can.
+// A strict reader of the text format of Prometheus (0.0.4). Any deviation from the format is an error, so a test that
+// uses it shows that a scraper can read the text.
 
 export interface Sample {
   readonly name: string;

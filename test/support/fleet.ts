@@ -1,5 +1,5 @@
-// A fleet as operators run one: gateways as processes of their own, which share one external PostgreSQL and stand behind one port; and
-// clients who write down what they are told.
+// A fleet as operators run one: gateways as separate processes that share one external PostgreSQL behind one port, and
+// clients that write down what they are told.
 import { randomUUID } from 'node:crypto';
 import { renameSync, symlinkSync } from 'node:fs';
 import { Agent } from 'node:http';

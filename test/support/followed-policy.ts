@@ -1,5 +1,5 @@
-// Policies that a gateway follows, with a store that keeps their generations: small snapshots, one file to put them into, and a look at
-// what is in force.
+// Policies that a gateway follows, with a store that keeps their generations: small snapshots, one file to put them
+// into, and a way to see what is in force.
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

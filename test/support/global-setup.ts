@@ -1,5 +1,5 @@
-// Runs once before all test files and once after them, in jest's own process: it owns the one PostgreSQL of the run, which
-// starts when the first test file asks for it, and the folder of everything temporary.
+// Runs once before all test files, in jest's own process. It owns the one PostgreSQL of the run, which starts when the
+// first test file asks for it, and the folder of everything temporary.
 import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// A door of the gateway without a socket: the same pipeline, given messages that were made by hand.
+// A door of the gateway without a socket: the same pipeline with hand-made messages.
 import { handle, makeApp } from '../../server/http/app.js';
 import { anyHost } from '../../server/http/host-guard.js';
 import { NO_CORS } from '../../server/http/cors.js';

@@ -1,5 +1,5 @@
-// A gateway in local mode, in a process of its own, that waits less long for clients that read nothing:
-// `node local-gateway.js <dataDir>`. Prints its port; SIGTERM ends it.
+// A gateway in local mode, in a process of its own, that is less patient with clients that read nothing: `node
+// local-gateway.js <dataDir>`. Prints its port; SIGTERM ends it.
 import { startGateway } from '../../server/compose.js';
 import { openDatabase } from '../../server/db/database.js';
 import { bindTcp } from '../../server/http/http-server.js';

@@ -1,4 +1,5 @@
-// What is made in docs/, below a mark: the tables of policy keys and of problems, and the help of the verbs.
+// The generated parts of docs/, each below a mark: the tables of policy keys and of problems, and the help of the
+// verbs.
 import { languageMarkdown } from '../../server/cli/topics.js';
 import { PROBLEMS } from '../../server/problem.js';
 import { commandsMarkdown } from './cli-page.js';

@@ -1,5 +1,5 @@
-// Loaded into a gateway's process with --import and --expose-gc: says over its channel, when asked, what it holds once everything that nobody
-// uses is gone.
+// Loaded into a gateway's process with --import and --expose-gc. When asked over the channel, it says how much memory
+// the process holds after a garbage collection.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { queryObjects } from 'node:v8';
 import { isMainThread } from 'node:worker_threads';

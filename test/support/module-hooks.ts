@@ -1,5 +1,5 @@
-// Module hooks of the tests (runtime.ts): each file of tests has the tests' own modules to itself, and imports as `@jest/globals` what
-// jest-circus declares tests with.
+// Module hooks of the tests (runtime.ts). Each test file has its own instances of the tests' own modules, and gets from
+// `@jest/globals` the functions of jest-circus.
 import type { ResolveHook } from 'node:module';
 
 const TESTS = new URL('..', import.meta.url).href;

@@ -1,5 +1,5 @@
-// The neutral policies of the conformance cases as the files of a policy folder. JSON is YAML, so what a case has as JSON is
-// read by the reader that people's files go through.
+// The neutral policies of the conformance cases as the files of a policy folder. JSON is YAML, so the JSON of a case is
+// read by the same reader as people's files.
 import { compilePolicy, readPolicy, type SourceFile } from '../../engine/compiler.js';
 import { loadSnapshot, type Policy } from '../../engine/index.js';
 

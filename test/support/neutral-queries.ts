@@ -1,5 +1,5 @@
-// The query conformance cases in their neutral form, and their translation into our envelope and dataset lines.
-// What the cases call rank, label, created, status and revision are properties of ours; ids become UUIDs in list order.
+// The query conformance cases in their neutral form, and their translation into our envelope and dataset lines. What
+// the cases call rank, label, created, status and revision become properties; ids become UUIDs in list order.
 import { readFileSync } from 'node:fs';
 import type { NeutralPolicy } from './neutral-policy.js';
 import { fromRoot } from './root.js';

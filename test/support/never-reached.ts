@@ -1,4 +1,5 @@
-// Addresses that no request of a gateway goes to: of one link, where clouds keep their secrets, in all their spellings.
+// Addresses that no request of a gateway may go to: link-local ones, where clouds keep their secrets, in all their
+// spellings.
 
 /** As hosts of URLs. */
 export const NEVER_REACHED = [

@@ -1,6 +1,6 @@
-// One PostgreSQL for a whole run of the tests, with an empty database and a migrated one to copy. jest's own process starts
-// it when it is first asked, over a socket whose path the environment names, and stops it at the end. Test files take a
-// database each; what stops, crashes or reconfigures a server starts one of its own (postgres.ts).
+// One PostgreSQL for a whole test run, with an empty database and a migrated one to copy. jest's own process starts it
+// on the first request, over a socket with a path from the environment, and stops it at the end. Each test file takes a
+// database. Tests that stop, crash or reconfigure a server start one of their own (postgres.ts).
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';

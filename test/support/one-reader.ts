@@ -1,5 +1,5 @@
-// One who reads everything below `/a` and nothing else, and resources to read there: for tests in which the records move and
-// the policy stands still.
+// An actor who may read everything below `/a` and nothing else, and resources to read there. For tests in which records
+// change but the policy does not.
 import fc from 'fast-check';
 import { ALL_SCOPES, instantOf } from '../../engine/index.js';
 import { IDENTITIES, pathOf, policyOf } from '../engine/oracle/worlds.js';

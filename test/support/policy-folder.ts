@@ -1,4 +1,4 @@
-// A policy folder read as it stands on the disk, where a test needs one that is there.
+// A policy folder as it is on the disk, for tests that need one to exist.
 import { type FolderReading, readFolder } from '../../server/policy/read-folder.js';
 
 /** `folder` is absolute. */

@@ -1,4 +1,4 @@
-// A web server that gives what is put there, with an ETag, over plain HTTP or TLS; and that can be told to misbehave.
+// A web server that serves what is put there, with an ETag, over plain HTTP or TLS. It can also be told to misbehave.
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';

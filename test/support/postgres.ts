@@ -1,5 +1,5 @@
-// A real PostgreSQL for tests, where the machine has one: a cluster of its own in a temporary folder, on a Unix socket
-// only, run as an unprivileged account when the tests run as root. Elsewhere there is none, and tests say that they skip.
+// A real PostgreSQL for tests, if the machine has one: a cluster of its own in a temporary folder, on a Unix socket
+// only, run as an unprivileged account if the tests run as root. Without one, tests say that they are skipped.
 import { execFile, spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
-// Programs that a machine may have, for tests that say more with them: looked for where they are installed, and told when they are not.
+// Programs that a machine may have, which let some tests show more. They are searched for where they are usually
+// installed, and missing ones are reported.
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 

@@ -1,5 +1,5 @@
-// The schemas of SARIF 2.1.0 and of JUnit's reports (that of the Jenkins xUnit plugin) as they were published, against which every
-// report is judged. That of SARIF comes in a package that has nothing else to do here.
+// The published schemas of SARIF 2.1.0 and of JUnit's reports (that of the Jenkins xUnit plugin). Every report is
+// checked against them. The schema of SARIF comes in a package that is used for nothing else.
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { Ajv, type AnySchemaObject } from 'ajv';

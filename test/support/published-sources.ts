@@ -1,4 +1,4 @@
-// Every kind of source, with a hand that puts at its place whatever somebody could put there who may write to it.
+// Every kind of source, with a way to put there anything that somebody with write access could put there.
 import { afterAll } from '@jest/globals';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-// Whoever publishes policies in tests: keys, keyrings, statements about snapshots, and what others could make of them.
+// The publisher of policies in tests: keys, keyrings, statements about snapshots, and what others could make of them.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Envelope, formatPublicKey, instantOf, type PublicationStatement } from '../../engine/index.js';

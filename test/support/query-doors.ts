@@ -1,5 +1,5 @@
-// Ways to ask a query, or for one record, and take the answer byte for byte: at the routes' own doors, which is everything but
-// the socket and the credential, and over HTTP with keys. What one of them answers, the other must answer as well.
+// Ways to send a query, or to ask for one record, and get the answer byte for byte: at the routes' own doors, which is
+// everything except the socket and the credential, and over HTTP with keys. Both ways must give the same answer.
 import { Agent } from 'node:http';
 import { type Actor, instantOf, type Instant, type Policy, resolveActor } from '../../engine/index.js';
 import { createKey } from '../../server/auth/api-keys.js';

@@ -1,5 +1,5 @@
-// Query envelopes of every shape that docs/queries.md describes: all operators on all fields of a family, nested, in any
-// order, and what a batch of them has used, so that a test can say that none was left out.
+// Query envelopes of every shape that docs/queries.md describes: all operators on all fields of a family, nested, in
+// any order. Also reports what a batch of them has used, so that a test can show that nothing was left out.
 import fc from 'fast-check';
 import { FAMILIES, type Family, type NamespacePath, ROOT } from '../../engine/index.js';
 import { coreFields } from '../../server/query/fields.js';

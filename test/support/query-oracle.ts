@@ -1,4 +1,5 @@
-// What a query must answer, said the slow way: `decide` for each record by itself, then the evaluator over those that remain.
+// The right answer to a query, found the slow way: `decide` for each record separately, then the evaluator over the
+// visible ones.
 import {
   type Access,
   decide,

@@ -1,4 +1,4 @@
-// The plan of a statement as the store runs it: of a prepared one, without a look at its values.
+// The plan of a statement as the store runs it: the generic plan of a prepared statement.
 import type { Database } from '../../server/db/database.js';
 import type { Binding, Fragment } from '../../server/db/sql.js';
 import { inTransaction } from '../../server/db/transaction.js';

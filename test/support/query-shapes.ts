@@ -1,5 +1,5 @@
-// The same query read in every way that its order allows (server/query/README.md), whichever the gateway would have chosen: all
-// of them must give one answer.
+// The same query read in every way that its order allows (server/query/README.md), whichever the gateway would have
+// chosen. All of them must give the same answer.
 import { visibility } from '../../engine/index.js';
 import type { Database } from '../../server/db/database.js';
 import { rowsOf, type Fragment } from '../../server/db/sql.js';

@@ -1,5 +1,5 @@
-// Worlds to query: a policy whose grants meet, and hostile records of all five families where grants open and close. Few
-// places, so that what is visible and what is not stand side by side in every index.
+// Worlds to query: a policy with grants that meet, and hostile records of all five families where grants begin and end.
+// There are few places, so that visible and invisible records are neighbours in every index.
 import fc from 'fast-check';
 import {
   type Actor,

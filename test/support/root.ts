@@ -1,4 +1,4 @@
-// Where the repository is, seen from the compiled tests.
+// The root of the repository, seen from the compiled tests.
 import { fileURLToPath } from 'node:url';
 
 /** A path of the repository as an absolute one. */

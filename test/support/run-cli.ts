@@ -1,5 +1,5 @@
-// Runs the command line: inside the test, as a rule, which takes no time; and as a child process, the way a user would, where
-// the process itself is what is tested.
+// Runs the command line: usually inside the test, which is fast, or as a child process, as a user would, if the process
+// itself is tested.
 import { spawn } from 'node:child_process';
 import { main } from '../../server/cli/main.js';
 import { makeIo } from './cli-io.js';

@@ -1,6 +1,7 @@
-// How jest loads a file of tests here: by Node's own `import`, in the realm of the worker. What ships and the packages are loaded once for
-// all files of a worker, the tests' own modules once for each file (module-hooks.ts), so that none sees the state of another. jest's own
-// runtime loads everything again for each file, in a realm of its own: that took longer than most tests.
+// How jest loads a test file here: by Node's own `import`, in the realm of the worker. Shipped code and packages are
+// loaded once for all files of a worker. The tests' own modules are loaded once per file (module-hooks.ts), so that no
+// file sees the state of another. jest's own runtime loads everything again for each file, in a realm of its own, which
+// took longer than most tests.
 import { createRequire, register } from 'node:module';
 import { pathToFileURL } from 'node:url';
 

@@ -1,4 +1,5 @@
-// Gateways as processes of their own, as operators start them; what still runs at the end of a test file is killed.
+// Gateways as processes of their own, as operators start them. Those that still run at the end of a test file are
+// killed.
 import { afterAll } from '@jest/globals';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
-// Documents that show commands and what they print: `$ command` in a block of language `console`, the output below it. The commands
-// are carried out one after the other, in a copy of what they may read, with `bailiwick` being the compiled one; by a shell where one is
-// needed.
+// Documents that show commands and what they print: `$ command` in a block of language `console`, with the output below
+// it. The commands run one after the other in a copy of the files that they may read, with the compiled `bailiwick`,
+// and in a shell if they need one.
 import { execFile } from 'node:child_process';
 import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

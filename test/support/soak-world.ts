@@ -1,4 +1,4 @@
-// What a soak asks for: places, records that stay, and two policies of which neither allows anything that the other does.
+// The world of a soak test: places, records that stay, and two policies that allow nothing in common.
 
 export const PLACES = ['/labs', '/labs/a', '/labs/a/x', '/labs/b', '/labs/b/y'];
 export const ACTORS = ['ada', 'bob'];

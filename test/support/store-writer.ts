@@ -1,5 +1,6 @@
-// A process that writes to an embedded store until it is told to stop or killed: `node store-writer.js <dataDir> <name>`.
-// Prints `opened`, then a number for each row whose commit was acknowledged; on a line on stdin it closes and leaves.
+// A process that writes to an embedded store until it is told to stop or killed: `node store-writer.js <dataDir>
+// <name>`. Prints `opened`, then a number for each row with an acknowledged commit. A line on stdin makes it close and
+// leave.
 import { openDatabase } from '../../server/db/database.js';
 import { toStoreProblem } from '../../server/http/store-problem.js';
 import { inTransaction } from '../../server/db/transaction.js';

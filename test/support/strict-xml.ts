@@ -1,4 +1,5 @@
-// A strict reader of the XML that we emit: elements, attributes and text, nothing else, and everything closed and escaped.
+// A strict reader of the XML that we emit: elements, attributes and text, nothing else, with everything closed and
+// escaped.
 
 export interface XmlElement {
   readonly name: string;

@@ -1,5 +1,5 @@
-// A balancer of TCP connections, as small as one can be: a connection goes to the next target that is ready, and to another where that one
-// refuses it. What is open stays where it is.
+// A minimal balancer of TCP connections. A connection goes to the next target that is ready, or to another one if that
+// one refuses it. Open connections stay where they are.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 

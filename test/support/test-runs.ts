@@ -1,6 +1,7 @@
-// How often properties are tried, and from which seed: the same in every run unless the environment says otherwise, so that
-// a failure can be had again. `make test` tries each often enough to see most mistakes, `make test-deep` in full
-// (`BAILIWICK_TEST_DEPTH=deep`) from a seed of the day; `BAILIWICK_TEST_SEED` and `BAILIWICK_TEST_RUNS` set any other.
+// How often properties are tried, and from which seed. Both are the same in every run unless the environment says
+// otherwise, so that a failure can be reproduced. `make test` tries each property often enough to find most mistakes;
+// `make test-deep` tries them in full (`BAILIWICK_TEST_DEPTH=deep`) from a seed of the day. `BAILIWICK_TEST_SEED` and
+// `BAILIWICK_TEST_RUNS` set any other.
 import fc, { type Parameters } from 'fast-check';
 
 const SEED = 20261121;

@@ -1,4 +1,5 @@
-// An issuer of tokens on loopback whose every answer a test chooses: its keys, how it serves them, and what it signs.
+// An issuer of tokens on loopback. The test chooses each of its answers: its keys, how it serves them, and what it
+// signs.
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,5 @@
-// Two issuers of tokens and an authenticator that takes them, at a fixed time: what the suites about signed tokens stand on.
+// Two issuers of tokens and an authenticator that accepts them, at a fixed time: the basis of the suites about signed
+// tokens.
 import { type Instant, instantOf } from '../../engine/index.js';
 import type { Authenticator } from '../../server/auth/authenticator.js';
 import { makeFingerprinter } from '../../server/auth/fingerprint.js';

@@ -1,4 +1,4 @@
-// `bailiwick audit verify|query`: whether the log is whole, and what it says (docs/audit.md).
+// `bailiwick audit verify|query|release`: whether the log is intact, and what it says (docs/audit.md).
 import { type Command, Option } from 'commander';
 import type { Head } from '../../audit/chain.js';
 import type { EventKind, Outcome } from '../../audit/event.js';
@@ -92,7 +92,7 @@ export function withSearch(command: Command): Command {
     .option('--until <instant>', 'before this instant');
 }
 
-/** A value at a time: a flag with several would take the folder for one. */
+/** One value at a time: a flag with several values would take the folder for one of them. */
 function anyOf(option: Option, values: readonly string[]): Option {
   const check = option.choices(values).parseArg;
   return option.argParser((text: string, before?: readonly string[]) => {

@@ -1,5 +1,5 @@
-// `bailiwick can-i <scope> <namespace>`: asks a running gateway with the caller's own credential what it would say. Nothing of the
-// credential is printed, and it goes to the gateway alone.
+// `bailiwick can-i <scope> <namespace>`: asks a running gateway, with the caller's own credential, what it would
+// decide. The credential is never printed, and goes only to the gateway.
 import { type Command, Option } from 'commander';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure, usage } from '../failure.js';
@@ -122,7 +122,7 @@ async function askGateway(base: string, namespace: string, credential: string): 
   throw refused(`the gateway at \`${base}\` answers ${status}`, help);
 }
 
-/** Null if it is something else that answers. */
+/** Null if the answer is not from a gateway. */
 function permissionsOf(value: unknown): Permissions | null {
   const { namespace, snapshot, scopes } = fieldsOf(value);
   if (typeof namespace !== 'string' || typeof snapshot !== 'string' || !Array.isArray(scopes)) return null;
@@ -142,7 +142,7 @@ function refused(message: string, help?: string, cause?: unknown): CliFailure {
   return new CliFailure(EXIT.precondition, { code: 'can-i.gateway', message }, detail);
 }
 
-/** Of a problem, in the form that codes have. */
+/** The code of a problem, if it has the form of one. */
 function codeOf(value: unknown): string | null {
   const code = typeof value === 'object' && value !== null && 'code' in value ? value.code : null;
   return typeof code === 'string' && /^[a-z_.]{1,64}$/.test(code) ? code : null;

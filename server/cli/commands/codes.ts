@@ -54,7 +54,7 @@ function indented(example: string): string {
     .join('');
 }
 
-/** What a terminal or a reader would not see stands as an escape. */
+/** Invisible characters are shown as escapes. */
 function shown(example: string): readonly string[] {
   return example
     .replace(/\n$/, '')

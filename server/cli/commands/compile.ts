@@ -1,4 +1,4 @@
-// `bailiwick compile <dir> -o <file>`: all of `check`, then one snapshot file, whole or not at all.
+// `bailiwick compile <dir> -o <file>`: everything that `check` does, then one snapshot file, complete or not at all.
 import type { Command } from 'commander';
 import type { CompiledSnapshot } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/check-policy.js';

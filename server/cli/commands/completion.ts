@@ -1,5 +1,5 @@
-// `bailiwick completion <shell>`: a script by which a shell completes verbs, options and their values, from the same table of
-// commands that help is made of.
+// `bailiwick completion <shell>`: a script with which a shell completes verbs, options and their values. It is made
+// from the same table of commands as the help.
 import { type Command, Argument } from 'commander';
 import { type CliIo, write } from '../io.js';
 import { withExamples } from '../options.js';
@@ -18,7 +18,7 @@ export function defineCompletion(command: Command, io: CliIo): void {
   ]);
 }
 
-/** What may follow a verb, which is empty for the program itself. */
+/** What may follow a verb. The verb is empty for the program itself. */
 interface Words {
   readonly verb: string;
   readonly description: string;
@@ -28,7 +28,7 @@ interface Words {
     readonly description: string;
     readonly values: readonly string[];
   }[];
-  /** Of its first argument, where they are known. */
+  /** The values of its first argument, if they are known. */
   readonly values: readonly string[];
 }
 
@@ -58,7 +58,7 @@ function scriptFor(shell: Shell, all: readonly Words[]): string {
   }
 }
 
-/** Cases of a shell: by verb what follows it, by verb and option the values; the rest are file names. */
+/** Cases of a shell: what follows each verb, and the values of each option. The rest are file names. */
 function casesOf(all: readonly Words[]): string {
   const lists = all.flatMap(({ verb, verbs, options, values }) => [
     `    '${verb} -') list='${options.map(({ long }) => long).join(' ')}' ;;`,

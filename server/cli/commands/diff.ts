@@ -10,7 +10,7 @@ const FORMATS: readonly DiffFormat[] = ['text', 'json', 'markdown'];
 
 interface Options {
   readonly exitCode?: true;
-  /** Commander reads `--no-…` as the opposite of a flag that is on. */
+  /** Commander reads `--no-…` as switching off a flag that is on by default. */
   readonly newAccess: boolean;
   readonly weakerChecks: boolean;
   readonly format: DiffFormat;

@@ -1,4 +1,4 @@
-// `bailiwick export`: the records of the store as a dataset on stdout, in an order in which `load` takes them.
+// `bailiwick export`: the records of the store as a dataset on stdout, in an order that `load` accepts.
 import type { Command } from 'commander';
 import { configOf, withExamples, withSettings } from '../options.js';
 import type { SettingFlags } from '../../config/index.js';

@@ -1,5 +1,5 @@
-// `bailiwick fmt <dir>`: every policy file of a folder in the one layout, each replaced whole or not at all. Files with
-// mistakes are named and left as they are.
+// `bailiwick fmt <dir>`: writes every policy file of a folder in one layout. Each file is replaced as a whole or not at
+// all. Files with mistakes are reported and left unchanged.
 import type { Command } from 'commander';
 import type { Diagnostic } from '../../../engine/compiler.js';
 import { EXIT } from '../exit-codes.js';
@@ -26,7 +26,7 @@ export function defineFmt(command: Command, io: CliIo): void {
 }
 
 interface Outcome {
-  /** Changed, or with `--check` to be changed. */
+  /** Files that were changed, or with `--check` would be. */
   readonly changed: readonly string[];
   readonly unchanged: number;
   /** Files that cannot be read. */

@@ -1,6 +1,6 @@
-// `bailiwick init [dir]`: a new policy folder with a test, editor schemas and a README: the smallest policy that shows every
-// section, passes `check`, and gives lint nothing to say. Never touches a folder that has anything in it but hidden files, such as a
-// fresh clone.
+// `bailiwick init [dir]`: a new policy folder with a test, editor schemas and a README. It is the smallest policy that
+// shows every section, passes `check`, and gets no lint warnings. Never touches a folder that has anything in it except
+// hidden files, such as a fresh clone.
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { codeOf } from '../../policy/path-fault.js';
 import { basename, dirname, join } from 'node:path';
@@ -42,7 +42,7 @@ async function init(io: CliIo, dir: string, format: Format): Promise<void> {
   try {
     for (const [path, text] of files) {
       await mkdir(dirname(join(folder, path)), { recursive: true });
-      // Fails rather than overwrites what came there meanwhile.
+      // Fails if a file has appeared there in the meantime, rather than overwriting it.
       await writeFile(join(folder, path), text, { flag: 'wx' });
     }
   } catch (error) {
@@ -55,7 +55,7 @@ async function init(io: CliIo, dir: string, format: Format): Promise<void> {
   if (format === 'text') await write(io.stderr, `next: bailiwick check ${dir}\n`);
 }
 
-/** Texts by path; `name` is that of the folder. */
+/** The texts by path. `name` is the name of the folder. */
 export function starterFiles(name: string): ReadonlyMap<string, string> {
   const policyName = nameFor(name);
   const policies = new Map<string, string>([

@@ -58,7 +58,7 @@ async function keygen(io: CliIo, { output, format }: Options): Promise<void> {
   await write(io.stdout, `${lines.join('\n')}\n`);
 }
 
-/** After its file, so that the keys of a keyring have names of their own: `keys/Ana.key` is `ana`. */
+/** A name made from the file's name, so that the keys of a keyring have different names: `keys/Ana.key` is `ana`. */
 function nameOf(file: string, isName: (text: string) => boolean): string {
   const name = basename(file)
     .replace(/\.(?:key|pem)$/i, '')

@@ -130,7 +130,7 @@ function toJson(report: LoadReport & { readonly dryRun: boolean }, message: stri
   return { ok: false, ...report, error: { code: 'load.bad_lines', message } };
 }
 
-/** `size` in bytes, null if nobody knows. */
+/** `size` in bytes; null if it is unknown. */
 function loadProgressText(progress: LoadProgress, milliseconds: number, size: number | null): string {
   const rate = Math.round(progress.lines / (milliseconds / 1000));
   const bad = progress.bad === 0 ? '' : `, ${groupDigits(progress.bad)} bad`;

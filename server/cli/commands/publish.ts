@@ -1,5 +1,5 @@
-// `bailiwick publish <snapshot>`: a snapshot that was verified whole, with its statement, becomes what gateways serve that share a store
-// or follow a directory.
+// `bailiwick publish <snapshot>`: makes a snapshot that was verified as a whole, with its statement, the one that
+// gateways serve if they share a store or follow a directory.
 import type { Command } from 'commander';
 import { formatInstant } from '../../../engine/index.js';
 import { type CliIo, write, writeJson } from '../io.js';
@@ -38,7 +38,10 @@ interface Options extends SettingFlags {
   readonly format: Format;
 }
 
-/** Throws `CliFailure`: 2 wrong flags or files, 6 what may not follow what is there, 8 what is not intact, 9 an expired statement. */
+/**
+ * Throws `CliFailure`: 2 for wrong flags or files, 6 if it may not follow what is there, 8 if it is not intact, 9 for
+ * an expired statement.
+ */
 async function publish(io: CliIo, path: string, options: Options): Promise<void> {
   const { to } = options;
   const publication = await asFailure(readPublication(io, path, options));
@@ -67,7 +70,7 @@ async function publish(io: CliIo, path: string, options: Options): Promise<void>
 }
 
 interface Done {
-  /** As people know it. */
+  /** The name that people know. */
   readonly place: string;
   readonly change: 'published' | 'unchanged';
   readonly directory?: string;

@@ -1,4 +1,5 @@
-// `bailiwick replay`: every recorded decision again, on its own snapshot and on another policy (docs/audit.md "Replaying").
+// `bailiwick replay`: repeats every recorded decision, on its own snapshot and on another policy (docs/audit.md
+// "Replaying").
 import type { Command } from 'commander';
 import type { SettingFlags } from '../../config/index.js';
 import { EXIT } from '../exit-codes.js';

@@ -1,4 +1,5 @@
-// `bailiwick schema [kind]`: the JSON Schemas that editors take, of policies, settings, datasets and queries, and the API's description.
+// `bailiwick schema [kind]`: the JSON Schemas for editors, of policies, settings, datasets and queries, and the API's
+// description.
 import type { Command } from 'commander';
 import { policySchema } from '../../../engine/compiler.js';
 import { DATASET_LINE_SCHEMA } from '../../api/dataset-schema.js';
@@ -31,7 +32,7 @@ async function schema(io: CliIo, asked: string, format: Format): Promise<void> {
     const help = near === null ? `write one of ${KINDS.join(', ')}` : `did you mean \`${near}\`?`;
     throw usage(`there is no schema of \`${asked}\``, help);
   }
-  // What describes the routes takes long to load.
+  // The code that describes the routes takes long to load.
   const shown = kind === 'openapi' ? (await import('../../describe-api.js')).apiDescription() : schemaOf(kind);
   if (format === 'json') await writeJson(io, shown);
   else await write(io.stdout, toText(shown));
@@ -39,7 +40,7 @@ async function schema(io: CliIo, asked: string, format: Format): Promise<void> {
 
 export type SchemaKind = 'policy' | 'sections' | 'config' | 'dataset' | 'query' | 'openapi';
 
-/** The kinds whose schemas stand in the `.schema/` of a policy folder. */
+/** The kinds with a schema in the `.schema/` of a policy folder. */
 const FOLDER_KINDS = ['policy', 'sections'] as const;
 
 const FOLDER = '.schema';
@@ -63,7 +64,7 @@ export function schemaOf(kind: Exclude<SchemaKind, 'openapi'>): object {
   }
 }
 
-/** As text that is written to a file. */
+/** The text of the schema's file. */
 export function schemaText(kind: (typeof FOLDER_KINDS)[number]): string {
   return toText(schemaOf(kind));
 }
@@ -77,7 +78,7 @@ export function schemaFiles(): ReadonlyMap<string, string> {
   return new Map(FOLDER_KINDS.map((kind) => [`${FOLDER}/${kind}.json`, schemaText(kind)]));
 }
 
-/** The first line of a policy file, by which editors find its schema; `path` is relative to the folder. */
+/** The first line of a policy file, which tells editors where its schema is. `path` is relative to the folder. */
 export function schemaLine(path: string): string {
   const depth = path.split('/').length - 1;
   const kind = path === 'policy.yaml' ? 'policy' : 'sections';

@@ -1,5 +1,5 @@
-// `bailiwick serve`, and `local` for the unrestricted single user of this machine: what they need is checked and opened, they
-// listen, say so, and end in order when they are told to.
+// `bailiwick serve`, and `local` for the unrestricted single user of this machine. They check and open what they need,
+// listen, announce it, and end in order when told to.
 import type { Command } from 'commander';
 import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
 import { EXIT } from '../exit-codes.js';
@@ -98,7 +98,7 @@ async function warnOfNetwork(io: CliIo, { listen, adminListen, tls }: Config): P
   }
 }
 
-/** As `serve`, for the unrestricted single user of this machine. */
+/** Like `serve`, for the unrestricted single user of this machine. */
 async function local(io: CliIo, options: Options): Promise<void> {
   const config = await configOf(io, options);
   if (!isLoopbackName(config.listen.host)) {
@@ -122,7 +122,7 @@ async function local(io: CliIo, options: Options): Promise<void> {
 
 interface RunOptions {
   readonly config: Config;
-  /** What there is to serve; null in local mode. */
+  /** The policy to serve; null in local mode. */
   readonly found: PolicyAtStart | null;
   readonly format: Format;
 }
@@ -136,14 +136,15 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
     import('../../tracing.js'),
   ]);
   const tls = await openTls(io, config);
-  // From here on a signal means an orderly end, also while the store is still opening.
+  // From here on a signal causes an orderly end, even while the store is still opening.
   const termination = onTermination();
-  // The process's own standard error is written beside the event loop, so that a slow reader of the log stops no request.
+  // The process's own standard error is written outside the event loop, so that a slow reader of the log stops no
+  // request.
   const log = makeLogger(io.stderr === process.stderr ? {} : { destination: io.stderr });
   const reload = onReload(log);
   const tracing = await openTracing(io.env, log);
   try {
-    // Before the store is made or migrated: an address that is taken leaves nothing behind.
+    // This comes before the store is made or migrated: if an address is taken, nothing is left behind.
     const taken = isLocal ? { ...config, adminListen: null } : config;
     const addresses = await takeAddresses(taken, tls);
     const closeAddresses = async (error: unknown): Promise<never> => {
@@ -152,7 +153,8 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
     };
     const db = await openStore(io, config).catch(closeAddresses);
     const opened: { audit: OpenAudit | null } = { audit: null };
-    // A function of its own, whose end forgets what was begun with: the first policy is to leave with the first swap.
+    // A separate function, so that its variables are forgotten at its end: the first policy must be released at the
+    // first swap.
     const begin = async (): Promise<Gateway> => {
       const rule = publicationRule(config);
       const start = isLocal ? null : await startServing({ db, found, rule, clock, log }).catch(closeAddresses);
@@ -223,7 +225,7 @@ function authenticationFailure({ message, faults, cause }: AuthenticationError):
   return new CliFailure(EXIT.precondition, { code: 'serve.authentication', message }, { text, report, cause });
 }
 
-/** A worker that cannot start ends the whole. */
+/** A worker that cannot start ends the whole gateway. */
 function workerFailure(error: unknown): unknown {
   if (!(error instanceof Error && error.name === 'WorkerError' && 'code' in error)) return error;
   const { code, message } = error;
@@ -234,7 +236,7 @@ function workerFailure(error: unknown): unknown {
   );
 }
 
-/** Says that the gateway answers, on stdout: scripts wait for it. */
+/** Says on stdout that the gateway answers. Scripts wait for it. */
 async function announce(
   io: CliIo,
   gateway: Gateway,

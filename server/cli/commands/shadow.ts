@@ -1,4 +1,5 @@
-// `bailiwick shadow`: a candidate beside the policy in force of a running gateway: what differs, exactly, and in live requests.
+// `bailiwick shadow`: a candidate beside the policy in force of a running gateway: the exact differences, and the
+// differences in live requests.
 import type { Command } from 'commander';
 import { type AdminAnswer, adminClient, type AdminFlags, refusalOf, withAdminFlags } from '../admin-client.js';
 import { listOf, type Members, membersOf, numberOf, textOf, textsOf } from '../answer-members.js';
@@ -94,7 +95,7 @@ export function liveText(live: Members): string {
   return `${compared} compared: ${sides}${skipped === 0 ? '' : `; ${String(skipped)} skipped`}`;
 }
 
-/** The first of them; the others are counted. */
+/** The first rows; the others are counted. */
 function rowLines(differs: Members, side: 'gained' | 'lost', sign: string): readonly string[] {
   const rows = membersOf(differs.get('rows'));
   const omitted = numberOf(membersOf(rows.get('omitted')).get(side));

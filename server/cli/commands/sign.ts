@@ -1,6 +1,6 @@
-// `bailiwick sign <snapshot>` (engine/README.md "Publication statements"): the snapshot is verified whole, and a statement about it
-// signed, beside it. A statement that says the same gets one signature more; one that states other values has the signatures of others,
-// and is replaced only when asked.
+// `bailiwick sign <snapshot>` (engine/README.md "Publication statements"): verifies the snapshot as a whole, and signs
+// a statement about it that is kept beside it. An existing statement that says the same gets one more signature. One
+// that states other values has signatures of other people, and is replaced only on request.
 import { type Command, Option } from 'commander';
 import {
   decodeStatement,
@@ -77,7 +77,10 @@ interface Options {
   readonly format: Format;
 }
 
-/** Throws `CliFailure`: 2 wrong flags or files, 6 an exposed key or another statement there, 8 what is not whole. */
+/**
+ * Throws `CliFailure`: 2 for wrong flags or files, 6 for an exposed key or if there is a different statement, 8 if the
+ * snapshot is not intact.
+ */
 async function sign(io: CliIo, path: string, options: Options): Promise<void> {
   const values = readStatementFlags(options);
   requireFields(options);
@@ -137,7 +140,7 @@ function outputOf(path: string, { output, add, format }: Options): string {
 
 type Facts = Pick<PublicationStatement, 'snapshot' | 'policy'>;
 
-/** What is to be signed, and the envelope that it stands in or takes the place of. */
+/** What to sign, and the envelope that it is in or replaces. */
 interface ToSign {
   readonly statement: PublicationStatement;
   readonly existing: Envelope | null;
@@ -160,7 +163,7 @@ async function taken(io: CliIo, facts: Facts, file: string): Promise<ToSign> {
   );
 }
 
-/** The statement that the flags make. One that is there must say the same, or be given up by name. */
+/** The statement that the flags describe. An existing one must say the same, or be replaced explicitly. */
 async function composed(
   io: CliIo,
   facts: Facts,
@@ -220,7 +223,7 @@ function listed(differences: readonly Difference[]): { readonly text: string; re
   return { text: escapeText(lines.join('\n')), report: { differences } };
 }
 
-/** What is there, to sign it again or to replace it; a file that is something else is left alone. */
+/** The existing statement, to sign it again or to replace it. A file with anything else is left alone. */
 async function readExisting(io: CliIo, output: string): Promise<Envelope | null> {
   try {
     return await readStatementFile({ path: pathOf(io, output), shown: output });

@@ -1,4 +1,5 @@
-// `bailiwick snapshots`, `activate` and `rollback`: what the store of a running gateway has, and which of it is in force.
+// `bailiwick snapshots`, `activate` and `rollback`: which snapshots the store of a running gateway has, and which one
+// is in force.
 import type { Command } from 'commander';
 import { type AdminAnswer, adminClient, type AdminFlags, refusalOf, withAdminFlags } from '../admin-client.js';
 import { type CliIo, write, writeJson } from '../io.js';
@@ -91,7 +92,7 @@ function rowOf(one: unknown): readonly string[] {
   });
 }
 
-/** Sends what changes the policy in force, and says which is then. */
+/** Sends the request that changes the policy in force, and reports the result. */
 async function change(
   io: CliIo,
   options: Options,

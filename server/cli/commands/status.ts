@@ -40,13 +40,13 @@ async function showStatus(io: CliIo, options: Options): Promise<void> {
   await write(io.stdout, lines.join(''));
 }
 
-/** What follows from an age; nothing from a low one. */
+/** A remark about a policy's age; none for a low age. */
 const AGES: ReadonlyMap<string, string> = new Map([
   ['soft', ', which is long ago'],
   ['hard', ', which is too long ago: the gateway decides nothing'],
 ]);
 
-/** Why what the source offers is not served. */
+/** Why the source's offer is not served. */
 function errorText(value: unknown): string {
   const error = membersOf(value);
   if (error.size === 0) return 'none';
@@ -95,7 +95,7 @@ function replicaText(replica: Members): string {
   return `${replica.get('used') === true ? 'used' : 'not used'}, ${old}${typeof fault === 'string' ? ` (${fault})` : ''}`;
 }
 
-/** Those that serve something else are named. */
+/** Gateways that serve something else are named. */
 function peersText(body: Members): string {
   const peers = body.get('peers');
   if (!Array.isArray(peers) || peers.length === 0) return 'none seen';

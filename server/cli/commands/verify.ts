@@ -1,5 +1,5 @@
-// `bailiwick verify <snapshot>`: whether a snapshot is intact, and with a keyring whether it was published. Without a keyring
-// nothing of a statement is believed, so nothing of it is asked.
+// `bailiwick verify <snapshot>`: whether a snapshot is intact, and with a keyring whether it was published. Without a
+// keyring nothing in a statement can be trusted, so the statement is not read.
 import type { Command } from 'commander';
 import { formatInstant, type Keyring, type Policy, type SignatureReport } from '../../../engine/index.js';
 import { EXIT, type ExitStatus } from '../exit-codes.js';
@@ -55,11 +55,11 @@ interface Options {
 
 interface Verification {
   readonly policy: Policy;
-  /** Null without a keyring: nothing was asked of a statement. */
+  /** Null without a keyring, because the statement is not checked then. */
   readonly signed: (Publication & { readonly keyring: Keyring }) | null;
 }
 
-/** Ends with 8, 6 or 9 where the snapshot may not be used; throws `CliFailure` where it cannot be judged. */
+/** Ends with 8, 6 or 9 if the snapshot may not be used. Throws `CliFailure` if it cannot be judged. */
 async function verify(io: CliIo, path: string, options: Options): Promise<void> {
   const values = readStatementFlags(options);
   const statement = statementOf(io, path, options);
@@ -81,7 +81,7 @@ async function verify(io: CliIo, path: string, options: Options): Promise<void> 
   }
 }
 
-/** What is known of a snapshot that is whole. */
+/** The facts about an intact snapshot. */
 function factsOf({ name, digest, decisions }: Policy): object {
   return { policy: name, snapshot: digest, decisions };
 }
@@ -125,7 +125,10 @@ const UNMET: ReadonlySet<PublicationFault['code']> = new Set([
   'statement.not_yet_issued',
 ]);
 
-/** 8 before 6 before 9: what is not genuine is worse than what is not meant, and that worse than what is late. */
+/**
+ * 8 before 6 before 9: a snapshot that is not genuine is worse than one that was not meant, and that is worse than one
+ * that is late.
+ */
 export function statusOfFaults(faults: readonly PublicationFault[]): ExitStatus {
   if (faults.length === 0) return EXIT.ok;
   if (faults.some(({ code }) => !UNMET.has(code) && code !== 'statement.expired')) return EXIT.integrity;

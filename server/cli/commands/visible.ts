@@ -1,5 +1,5 @@
-// `bailiwick visible <policy>`: which namespaces' records of a family an actor sees from a namespace (docs/meaning.md
-// "Visibility").
+// `bailiwick visible <policy>`: the namespaces in which an actor sees records of a family, from a given namespace
+// (docs/meaning.md "Visibility").
 import { type Command, Option } from 'commander';
 import type * as Engine from '../../../engine/index.js';
 import type { Family, Instant, Policy, Reach, Visibility } from '../../../engine/index.js';
