@@ -230,6 +230,11 @@ const KINDS = {
     title: 'It is not known which policy is in force',
     help: 'Try again in a moment. The operator of the gateway has to see why its store does not answer.',
   },
+  'snapshot.busy': {
+    status: 503,
+    title: 'The snapshot could not be verified in time',
+    help: 'Other uploads were before it, or it takes too long by itself. Nothing was stored: send it again after as many seconds as `Retry-After` says.',
+  },
   'snapshot.expired': {
     status: 503,
     title: 'The policy is too old to decide',

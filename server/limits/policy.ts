@@ -10,6 +10,8 @@ export const POLICY_LIMITS = Object.freeze({
    * leaves room for another.
    */
   uploadBytes: 800 * 1024 * 1024,
+  /** Milliseconds in which a snapshot that was sent has to be verified, those before it included. */
+  uploadPatience: 60_000,
   /** Bytes that are read, checked and verified within a second on any machine. Up to this size no progress is shown. */
   quietBytes: 2 * 1024 * 1024,
   /** Bytes of a snapshot that is opened within 10 milliseconds, which is faster than starting a thread. */

@@ -1,5 +1,6 @@
 // POST /admin/v1/snapshots: takes a snapshot, verifies it on another thread, and stores it. This does not put it in
 // force.
+import { once } from 'node:events';
 import { STORED_SCHEMA, UPLOAD_SCHEMA } from '../../api/admin-schemas.js';
 import { eventAdmin, makeEvent } from '../../audit/event.js';
 import { recordInTransaction } from '../../audit/outbox.js';
@@ -11,6 +12,7 @@ import type { ActivePolicy } from '../../policy/active-policy.js';
 import { type Parts, takeUpload } from '../../policy/take-upload.js';
 import type { PublicationRule } from '../../policy/verify-offer.js';
 import type { Clock, IdSource } from '../../ports.js';
+import { ApiProblem } from '../../problem.js';
 import type { Answer } from '../exchange.js';
 import { tooMany } from '../rate-limit.js';
 import type { AdminRoute, Call } from '../route.js';
@@ -35,7 +37,11 @@ export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
   let held = 0;
   const judge = inTurn();
 
-  const store = async ({ actor, at, requestId, gone }: Call<AdminActor>, parts: Parts): Promise<Answer> => {
+  const store = async (
+    { actor, at, requestId }: Call<AdminActor>,
+    parts: Parts,
+    signal: AbortSignal,
+  ): Promise<Answer> => {
     const act = { operation: 'snapshot.store', kind: 'admin', outcome: 'allowed', status: 201 } as const;
     const uploaded = await takeUpload(parts, {
       ...options,
@@ -44,7 +50,7 @@ export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
         recordInTransaction(transaction, [
           makeEvent({ ...act, snapshot, at, requestId, id: nextId(), actor: eventAdmin(actor) }),
         ]),
-      signal: gone,
+      signal,
     });
     if (uploaded.kind === 'refused') throw refusedSnapshot(uploaded.fault, 'snapshot.invalid');
     const { digest: snapshot, decisions } = uploaded.policy;
@@ -66,7 +72,7 @@ export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
         maxBytes: POLICY_LIMITS.snapshotBytes,
       },
     },
-    problems: ['snapshot.invalid', 'snapshot.rollback_refused'],
+    problems: ['snapshot.invalid', 'snapshot.rollback_refused', 'snapshot.busy'],
     output: { 201: { type: 'application/json', schema: STORED_SCHEMA } },
     run: async (call) => {
       const { actor, upload } = call;
@@ -82,7 +88,7 @@ export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
           held += bytes;
           sent += bytes;
         });
-        return await judge(() => store(call, parts));
+        return await inTime(call.gone, (signal) => judge(() => store(call, parts, signal), signal));
       } finally {
         held -= sent;
         senders.delete(sender);
@@ -91,12 +97,46 @@ export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
   };
 }
 
-/** Does the work one after the other, because each upload takes a thread and as much memory again as was sent. */
-function inTurn(): (work: () => Promise<Answer>) => Promise<Answer> {
+/** Aborts the work when its client has gone, and when it takes too long: then with a refusal that says so. */
+async function inTime(gone: AbortSignal, work: (signal: AbortSignal) => Promise<Answer>): Promise<Answer> {
+  const late = new AbortController();
+  const timer = setTimeout(() => {
+    late.abort(new ApiProblem('snapshot.busy', { retryAfter: SHARE_LIMITS.retryAfter }));
+  }, POLICY_LIMITS.uploadPatience);
+  const signal = AbortSignal.any([gone, late.signal]);
+  try {
+    return await work(signal);
+  } catch (error) {
+    // A thread that was ended says only that it has ended.
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+type Turns = (work: () => Promise<Answer>, signal: AbortSignal) => Promise<Answer>;
+
+/**
+ * Does the work one after the other, because each upload takes a thread and as much memory again as was sent. What is aborted before its
+ * turn is not begun, and what it holds is free at once.
+ */
+function inTurn(): Turns {
   let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const next = last.then(work);
-    last = next.catch(() => undefined);
-    return next;
+  return async (work, signal) => {
+    const before = last;
+    let leave: () => void = () => undefined;
+    const own = new Promise<void>((resolve) => {
+      leave = resolve;
+    });
+    last = before.then(() => own);
+    try {
+      signal.throwIfAborted();
+      await Promise.race([before, once(signal, 'abort')]);
+      signal.throwIfAborted();
+      return await work();
+    } finally {
+      leave();
+    }
   };
 }
