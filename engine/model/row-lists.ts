@@ -43,7 +43,9 @@ export function sortedRows(lists: readonly ArrayLike<number>[]): Int32Array {
     all.set(list, end);
     end += list.length;
   }
-  return all.sort();
+  // One list, or several that follow each other, are mostly in order.
+  for (let i = 1; i < all.length; i += 1) if ((all[i] ?? 0) < (all[i - 1] ?? 0)) return all.sort();
+  return all;
 }
 
 /** Sorted, without repetitions. */

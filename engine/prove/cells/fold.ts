@@ -62,13 +62,14 @@ export function makeFold(nodes: Nodes, planes: readonly number[]): Fold {
     finish: () => {
       const found = folds.flatMap(({ fold }) => (fold === null ? [] : [fold.finish()]));
       if (found.length < 2) return found[0] ?? [];
-      const joined = new Map<PlaceKey, Patch>();
+      const joined = new Map<PlaceKey, { patch: Patch; scopes: number }>();
       for (const patch of found.flat()) {
         const key = placeKey(patch);
         const known = joined.get(key);
-        joined.set(key, known === undefined ? patch : { ...known, scopes: known.scopes | patch.scopes });
+        if (known === undefined) joined.set(key, { patch, scopes: patch.scopes });
+        else known.scopes |= patch.scopes;
       }
-      return [...joined.values()];
+      return Array.from(joined.values(), ({ patch, scopes }) => ({ ...patch, scopes }));
     },
   };
 }

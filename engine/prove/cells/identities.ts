@@ -5,7 +5,7 @@ import { remember } from '../../model/group.js';
 import { classesByPrincipal, identitiesByClass } from '../../model/holders.js';
 import { formatIdentity, type Identity } from '../../model/identity.js';
 import { compareTexts } from '../../model/order.js';
-import { rowsOf, unionOfRows } from '../../model/row-lists.js';
+import { rowsOf, sortedRows, unionOfRows } from '../../model/row-lists.js';
 
 /** One human, or one identity: whose rights count as one. */
 export interface Party {
@@ -110,7 +110,10 @@ export function makeOrder(
   found.sort((a, b) => compareTexts(a.text, b.text));
   for (const [rank, { number }] of found.entries()) rankOf[number] = rank;
   return (list) => {
-    const ranks = Int32Array.from(list, (number) => rankOf[number] ?? 0).sort();
-    return Array.from(ranks, (rank) => found[rank] ?? { number: 0, text: '' });
+    const ranks: number[] = [];
+    for (const number of list) ranks.push(rankOf[number] ?? 0);
+    const named: Named[] = [];
+    for (const rank of sortedRows([ranks])) named.push(found[rank] ?? { number: 0, text: '' });
+    return named;
   };
 }
