@@ -1,7 +1,8 @@
-// What of the `yaml` package's tokens can be let go while a text is still read. The package keeps some hundred bytes for
-// every mark, to the end. What is complete in the lists and mappings that are open can be composed and taken out before:
-// then a legal text of any size takes little memory, and reading ends soon behind the first fault of a broken one.
+// The `yaml` package's tokens, and which of them can be let go while a text is still read. The package keeps some hundred
+// bytes for every mark, to the end. What is complete in the lists and mappings that are open can be composed and taken out
+// before: then a legal text of any size takes little memory, and reading ends soon behind the first fault of a broken one.
 import { Parser, type CST } from 'yaml';
+import type { Enclosure } from './syntax-scene.js';
 
 type Collection = Extract<CST.Token, { readonly items: unknown }>;
 
@@ -111,4 +112,22 @@ export function visitTokens(tokens: Iterable<CST.Token | null | undefined>, visi
         visitTokens([key, ...(sep ?? []), value], visit);
       }
   }
+}
+
+/** Quoted texts, and lists and mappings in brackets. */
+export function enclosuresOf(tokens: readonly CST.Token[]): readonly Enclosure[] {
+  const enclosures: Enclosure[] = [];
+  visitTokens(tokens, (token) => {
+    if (token.type === 'flow-collection') {
+      const mark = token.start.source;
+      const close = token.end.find(({ source }) => source === (mark === '[' ? ']' : '}'));
+      enclosures.push({ start: token.start.offset, end: close === undefined ? null : close.offset + 1, mark });
+    } else if (token.type === 'double-quoted-scalar' || token.type === 'single-quoted-scalar') {
+      const { source, offset } = token;
+      const mark = source.charAt(0);
+      const isClosed = source.length > 1 && source.endsWith(mark);
+      enclosures.push({ start: offset, end: isClosed ? offset + source.length : null, mark });
+    }
+  });
+  return enclosures;
 }

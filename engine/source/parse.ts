@@ -14,12 +14,12 @@ import {
   completeParts,
   dropBlanks,
   dropEntries,
+  enclosuresOf,
   openCollections,
   openLists,
   visitTokens,
 } from './parse-tokens.js';
 import { explainSyntax } from './syntax-faults.js';
-import type { Enclosure } from './syntax-scene.js';
 import { escapedTextFault } from './text.js';
 import { takeNode, type Entry, type Node, type NodeBudget, type SourceFault, type TextNode } from './tree.js';
 
@@ -227,23 +227,6 @@ const REFUSALS: ReadonlyMap<string, Refusal> = new Map<string, Refusal>([
     ],
   ],
 ]);
-
-function enclosuresOf(tokens: readonly CST.Token[]): readonly Enclosure[] {
-  const enclosures: Enclosure[] = [];
-  visitTokens(tokens, (token) => {
-    if (token.type === 'flow-collection') {
-      const mark = token.start.source;
-      const close = token.end.find(({ source }) => source === (mark === '[' ? ']' : '}'));
-      enclosures.push({ start: token.start.offset, end: close === undefined ? null : close.offset + 1, mark });
-    } else if (token.type === 'double-quoted-scalar' || token.type === 'single-quoted-scalar') {
-      const { source, offset } = token;
-      const mark = source.charAt(0);
-      const isClosed = source.length > 1 && source.endsWith(mark);
-      enclosures.push({ start: offset, end: isClosed ? offset + source.length : null, mark });
-    }
-  });
-  return enclosures;
-}
 
 /** `key` is that of the entry whose value this is: a missing value is cited by its key. */
 function convert(reading: Reading, node: ParsedNode, key: TextNode | null): Node {
