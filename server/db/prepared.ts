@@ -1,8 +1,8 @@
-// Statements of requests, on a pool of their own and straight to the driver. Those that come again and again are prepared, so that
-// the server reads and plans them once a connection. A statement's text holds no value of a request, so that few texts do the work
-// of all. What a plan takes in the server follows from the length of its text, about 200 bytes a character on each connection, so
-// their length together is what is bounded: for the names that are given, where whatever was longest unused goes first, and on each
-// connection, which is replaced when it has prepared that much.
+// Statements of requests, on a pool of their own and straight to the driver. Statements that are used again are
+// prepared, so that the server parses and plans them once per connection. A statement's text holds no value of a
+// request, so a few texts do most of the work. A plan takes about 200 bytes in the server for each character of its
+// text, on each connection. So the total length of texts is bounded. For the names that are given, what has been unused
+// longest goes first. A connection that has prepared that much is replaced.
 import { MEMORY_LIMITS } from '../limits/queries.js';
 import { makeRecent } from '../recent.js';
 import type { StoreClient, StorePool } from './connections.js';
@@ -10,16 +10,16 @@ import { type Answered, isFull, type Query, readRows, send } from './send.js';
 import { type Fragment, placeholders, sharingValues } from './sql.js';
 
 export interface ReadOptions {
-  /** Stops the statement, or does not begin it; the reader then rejects with its reason. */
+  /** Stops the statement, or keeps it from beginning. The reader then rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Who asks. Where turns are taken nobody else waits for more than one statement of theirs at a time. */
+  /** Who asks. If the store takes turns, nobody waits for more than one statement of another asker at a time. */
   readonly asker?: string | undefined;
 }
 
-/** Runs one statement outside of any transaction and gives its rows, or rejects with the driver's error as it is. */
+/** Runs one statement outside any transaction and returns its rows. Rejects with the driver's error unchanged. */
 export type Reader = <Row>(statement: Fragment, options?: ReadOptions) => Promise<readonly Row[]>;
 
-/** As the server reads it, with `$1`, `$2`, …. */
+/** In the form that the server reads, with `$1`, `$2`, …. */
 interface NamedText {
   readonly name: string;
   readonly text: string;
@@ -31,8 +31,8 @@ const { preparedTexts: PREPARED, preparedText: LONGEST } = MEMORY_LIMITS;
 const TIMES = 3;
 
 /**
- * Names for one store: from the third time that a text is seen lately on. A name never passes to another text, as a connection
- * knows by it what it has prepared.
+ * Names for the statements of one store. A text gets a name the third time that it is seen within a while. A name never
+ * passes to another text, because it tells a connection what it has prepared.
  */
 export function makeStatementNames(): StatementNames {
   const names = makeRecent<NamedText>(PREPARED);
@@ -72,7 +72,10 @@ export function makeReader(pool: StorePool, turns: Turns | null = null): Reader 
   };
 }
 
-/** A filter stands in it many times; where it binds much that is sent once, under no name, or a list of the longest would become hundreds of megabytes. */
+/**
+ * A statement contains its filter many times. If the filter binds much, the values are sent once and the statement has
+ * no name. Otherwise a list of the greatest length would become hundreds of megabytes.
+ */
 export function queryOf(statement: Fragment, names: StatementNames): Query {
   const named = bindsLittle(statement) ? names(statement.text) : null;
   if (named === null) return sharingValues(statement);
@@ -90,7 +93,10 @@ function bindsLittle({ bindings }: Fragment): boolean {
   return true;
 }
 
-/** The connection is not used for anything else before a statement that is to be stopped has ended, and the server knows. */
+/**
+ * Runs a statement that can be stopped. The connection is not used for anything else until the statement has ended and
+ * the server knows.
+ */
 async function stoppable(
   client: StoreClient,
   query: Query,
@@ -112,12 +118,12 @@ async function stoppable(
   }
 }
 
-/** Runs the work when everything of this name before it is over. */
+/** Runs the work when all earlier work of this name is over. */
 type Turns = <T>(name: string, work: () => Promise<T>) => Promise<T>;
 
 /**
- * Turns at a store that runs one statement at a time: each caller has one statement there, and the next one when that
- * has ended. So a caller with many statements waits behind its own.
+ * Turns at a store that runs one statement at a time. Each caller has one statement there, and its next one when that
+ * has ended. So a caller with many statements waits only behind its own.
  */
 export function makeTurns(): Turns {
   const last = new Map<string, Promise<unknown>>();

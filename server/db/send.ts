@@ -1,29 +1,29 @@
-// Statements on their way to the server: one, or several that travel together and are answered together. Those that have a name are
-// prepared, once on each connection, and tell their columns that once. The columns of an answer are read as the driver reads them
-// everywhere; its own queries ask for them at each execution, which takes longer than reading a row.
+// Statements on their way to the server: one, or several that travel and are answered together. Statements with a name
+// are prepared and describe their columns only once per connection. Columns are decoded as the driver decodes them
+// everywhere. The driver's own queries ask for the columns at each execution, which takes longer than reading a row.
 import pg from 'pg';
 import type { StoreClient } from './connections.js';
 import { MEMORY_LIMITS } from '../limits/queries.js';
 import { type Binding, listText } from './sql.js';
 
-/** A statement as the server reads it, with `$1`, `$2`, …. */
+/** A statement in the form that the server reads, with `$1`, `$2`, …. */
 export interface Query {
-  /** None: prepared for this once. */
+  /** Without a name the statement is prepared only for this execution. */
   readonly name?: string;
   readonly text: string;
   readonly values: readonly Binding[];
 }
 
 export interface Answered {
-  /** What the server says that it did, as COMMIT or ROLLBACK. */
+  /** What the server says it did, such as COMMIT or ROLLBACK. */
   readonly command: string;
-  /** Read by whoever waits: a value that cannot be read is not to be thrown among the driver's events. */
+  /** Decoded by the caller: a value that cannot be decoded must not throw within the driver's events. */
   readonly rows: () => readonly unknown[];
 }
 
 /**
  * Sends the statements at once. If one fails, the server skips those after it, and this rejects with the driver's error
- * as it is.
+ * unchanged.
  */
 export function send(client: StoreClient, queries: readonly Query[]): Promise<readonly Answered[]> {
   return new Promise((resolve, reject) => {
@@ -34,7 +34,7 @@ export function send(client: StoreClient, queries: readonly Query[]): Promise<re
   });
 }
 
-/** Of the statement in that place; its columns are those of `Row`. */
+/** The rows of the statement at that place. Its columns must be those of `Row`. */
 export async function readRows<Row>(answers: Promise<readonly Answered[]>, place: number): Promise<readonly Row[]> {
   const rows = (await answers)[place]?.rows() ?? [];
   return rows as readonly Row[];
@@ -43,7 +43,7 @@ export async function readRows<Row>(answers: Promise<readonly Answered[]>, place
 interface Prepared {
   /** The columns that a statement answers with, by its name. */
   readonly columns: Map<string, readonly Column[]>;
-  /** Of all texts that were sent with a name. */
+  /** The characters of all texts that were sent with a name. */
   characters: number;
 }
 
@@ -78,7 +78,7 @@ interface Column {
 
 type Texts = readonly (string | null)[];
 
-/** What the driver wants of a query: it says where to write, and brings what is answered. */
+/** A query in the form that the driver wants: the driver tells it where to write, and brings the answers. */
 class Group {
   /** Set by the driver. */
   declare readonly callback: (error: Error | null, answers?: readonly Answered[]) => void;
@@ -93,7 +93,7 @@ class Group {
     this.#queries = queries;
   }
 
-  /** One write: each message alone would take as long as all of them. */
+  /** Everything goes out in one write: each message alone would take as long as all of them. */
   submit(wire: Wire): null {
     wire.stream.cork();
     for (const query of this.#queries) this.#write(wire, query);
@@ -105,7 +105,7 @@ class Group {
   #write(wire: Wire, { name = '', text, values }: Query): void {
     const isPrepared = this.#prepared.columns.has(name);
     if (!isPrepared) {
-      // Of a name whose first group failed nobody knows whether the server has it.
+      // If the first group with this name failed, nobody knows whether the server has it, so it is closed first.
       if (name !== '') wire.close({ type: 'S', name });
       wire.parse({ name, text, types: [] });
       if (name !== '') this.#prepared.characters += text.length;

@@ -1,13 +1,13 @@
-// SQL as values. A fragment is made by the `sql` tag alone: its text is what stands in our source, everything interpolated
+// SQL as values. Only the `sql` tag makes a fragment. Its text is what our source contains, and everything interpolated
 // is another fragment or becomes a binding. So no text of a request can reach a statement.
 import type { Knex } from 'knex';
 
-/** Nobody else has it, and no text that is parsed can carry it: what bears it was made here. */
+/** Nobody else has this symbol, and no parsed text can carry it, so whatever has it was made here. */
 const brand: unique symbol = Symbol('sql');
 
 export type Binding = string | number | boolean | null | BoundList;
 
-/** One array of the server's, however long. */
+/** One array on the server, however long. */
 export type BoundList = readonly (string | null)[] | readonly number[];
 
 export interface Fragment {
@@ -16,7 +16,7 @@ export interface Fragment {
   readonly [brand]: true;
 }
 
-/** A fragment of SQL; `${…}` takes fragments, which are spliced in, and values, which are bound. */
+/** A fragment of SQL. `${…}` takes fragments, which are spliced in, and values, which are bound. */
 export function sql(strings: TemplateStringsArray, ...parts: readonly (Fragment | Binding)[]): Fragment {
   let text = strings[0] ?? '';
   const bindings: Binding[] = [];
@@ -33,7 +33,7 @@ export function sql(strings: TemplateStringsArray, ...parts: readonly (Fragment 
   return make(text, bindings);
 }
 
-/** The fragments one after another, with `separator` between them; an empty list is an empty fragment. */
+/** Joins the fragments with `separator`. An empty list gives an empty fragment. */
 export function join(
   fragments: readonly Fragment[],
   separator: '' | ', ' | ' AND ' | ' OR ' | ' - ' | ' UNION ALL ',
@@ -44,27 +44,27 @@ export function join(
   );
 }
 
-/** The same statement with other values. */
+/** The same statement with different values. */
 export function rebound({ text, bindings }: Fragment, values: readonly Binding[]): Fragment {
   if (values.length !== bindings.length) throw new RangeError('a statement takes as many values as it has places');
   return make(text, values);
 }
 
-/** A whole number as it stands: a part of an expression that has to be the one of an index. */
+/** A whole number as text: for an expression that must be exactly that of an index. */
 export function literal(number: number): Fragment {
   if (!Number.isSafeInteger(number) || number < 0) throw new RangeError('a literal is a whole number');
   return make(String(number), []);
 }
 
-/** A column's name of our own making: `k0`, `k1`, … */
+/** A column name that we make: `k0`, `k1`, … */
 export function numbered(index: number): Fragment {
   if (!Number.isSafeInteger(index) || index < 0) throw new RangeError('a column number is a whole number');
   return make(`k${String(index)}`, []);
 }
 
 /**
- * Runs a statement in a transaction, or by itself, and gives its rows. Every statement of ours has a binding, so the
- * protocol takes only one at a time.
+ * Runs a statement in a transaction, or by itself, and returns its rows. Every statement of ours has a binding, so the
+ * protocol accepts only one at a time.
  */
 export async function rowsOf<Row>(knex: Knex, statement: Fragment): Promise<readonly Row[]> {
   if (statement.bindings.length === 0) throw new Error('a statement without bindings');
@@ -72,7 +72,7 @@ export async function rowsOf<Row>(knex: Knex, statement: Fragment): Promise<read
   return result.rows;
 }
 
-/** An array of the server's as the text that it is sent as. */
+/** The text in which an array is sent to the server. */
 export function listText(list: BoundList): string {
   return `{${list.map(itemText).join(',')}}`;
 }
@@ -80,18 +80,20 @@ export function listText(list: BoundList): string {
 function itemText(item: string | number | null): string {
   if (item === null) return 'NULL';
   if (typeof item === 'number') return String(item);
-  // Few have anything to escape, and to look for it is quicker than to replace it.
+  // Few items need escaping, and checking is faster than replacing.
   const isPlain = !item.includes('"') && !item.includes('\\');
   return `"${isPlain ? item : item.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 }
 
-/** `$1`, `$2`, … for the question marks, as knex does it: one behind a backslash is an operator's. */
+/**
+ * `$1`, `$2`, … in place of question marks, as knex does it. A question mark after a backslash belongs to an operator.
+ */
 export function placeholders(text: string): string {
   let count = 0;
   return text.replaceAll(/\\?\?/g, (mark) => (mark === '?' ? `$${String((count += 1))}` : '?'));
 }
 
-/** `$1`, `$2`, … for the question marks: the same one where a value stands again as the same type. */
+/** `$1`, `$2`, … in place of question marks, with the same number where a value occurs again with the same type. */
 export function sharingValues({ text, bindings }: Fragment): {
   readonly text: string;
   readonly values: readonly Binding[];
@@ -112,7 +114,7 @@ export function sharingValues({ text, bindings }: Fragment): {
   return { text: shared, values };
 }
 
-/** knex's types know lists of texts, the driver also ones with NULLs. */
+/** knex's types allow lists of strings; the driver also takes lists with NULLs. */
 function toKnex(binding: Binding): Knex.RawBinding {
   return typeof binding === 'object' && binding !== null ? ([...binding] as string[]) : binding;
 }
