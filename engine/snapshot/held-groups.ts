@@ -23,6 +23,7 @@ interface Group {
 
 export function makeHeldGroups({ timelines, inherited }: Cells, sets: HolderSets): HeldGroups {
   const changedIn = new Int32Array(inherited.length);
+  const rest = new Int32Array(inherited.length);
   const stack: (readonly Group[])[] = [];
   let entered = 0;
 
@@ -30,6 +31,16 @@ export function makeHeldGroups({ timelines, inherited }: Cells, sets: HolderSets
     const identities = sets.digestOf(classes);
     invariant(identities !== null, 'sets without a limit are all hashed');
     return rightsText(timelines, rights, identities);
+  };
+  const unchanged = (classes: Int32Array): Int32Array => {
+    let count = 0;
+    for (let i = 0; i < classes.length; i += 1) {
+      const holder = classes[i] ?? 0;
+      if (changedIn[holder] === entered) continue;
+      rest[count] = holder;
+      count += 1;
+    }
+    return rest.slice(0, count);
   };
   const groupText = (group: Group): string => {
     const { timeline, classes } = group;
@@ -59,18 +70,18 @@ export function makeHeldGroups({ timelines, inherited }: Cells, sets: HolderSets
           groups.push(group);
           continue;
         }
-        const rest = left.has(timeline) ? classes.filter((holder) => changedIn[holder] !== entered) : classes;
-        const after: Group = { timeline, classes: merge(rest, joiningBelow), text: null };
+        const staying = left.has(timeline) ? unchanged(classes) : classes;
+        const after: Group = { timeline, classes: merge(staying, joiningBelow), text: null };
         if (after.classes.length > 0) groups.push(after);
         // A member that joins here joins below as well; the others have more here than below.
         if (joiningHere.length === joiningBelow.length) {
           if (after.classes.length > 0) texts.push(groupText(after));
-        } else if (rest.length + joiningHere.length > 0) {
-          texts.push(textOf(rights, merge(rest, joiningHere)));
+        } else if (staying.length + joiningHere.length > 0) {
+          texts.push(textOf(rights, merge(staying, joiningHere)));
         }
       }
       for (const group of here.values()) texts.push(textOf(group, group.classes));
-      for (const [timeline, classes] of next) groups.push({ timeline, classes: classes.slice().sort(), text: null });
+      for (const [timeline, classes] of next) groups.push({ timeline, classes, text: null });
       stack.push(groups);
       return texts.sort();
     },
@@ -86,15 +97,8 @@ const NOBODY = new Int32Array(0);
 function joinBelow(groups: readonly RightsGroup[]): Map<TimelineNumber, Int32Array> {
   const joined = new Map<TimelineNumber, Int32Array>();
   for (const { below, classes } of groups)
-    if (below !== NEVER) joined.set(below, concat(joined.get(below) ?? NOBODY, classes));
+    if (below !== NEVER) joined.set(below, merge(joined.get(below) ?? NOBODY, classes));
   return joined;
-}
-
-function concat(first: Int32Array, second: Int32Array): Int32Array {
-  const both = new Int32Array(first.length + second.length);
-  both.set(first);
-  both.set(second, first.length);
-  return both;
 }
 
 function take<T>(map: Map<number, T>, key: number): T | undefined {
@@ -103,7 +107,15 @@ function take<T>(map: Map<number, T>, key: number): T | undefined {
   return value;
 }
 
-/** `more` has none of the first. */
-function merge(ascending: Int32Array, more: Int32Array): Int32Array {
-  return more.length === 0 ? ascending : concat(ascending, more).sort();
+/** Both ascending, without a class in common. A copy, unless there are no more. */
+function merge(first: Int32Array, more: Int32Array): Int32Array {
+  if (more.length === 0) return first;
+  const merged = new Int32Array(first.length + more.length);
+  for (let i = 0, a = 0, b = 0; i < merged.length; i += 1) {
+    const isFirst = b === more.length || (a < first.length && (first[a] ?? 0) < (more[b] ?? 0));
+    merged[i] = (isFirst ? first[a] : more[b]) ?? 0;
+    if (isFirst) a += 1;
+    else b += 1;
+  }
+  return merged;
 }
