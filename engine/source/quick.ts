@@ -177,7 +177,8 @@ function readInline(cursor: Cursor, column: number, depth: number): Node {
 const PLAIN_IN_BLOCK = /[A-Za-z0-9/_.+][^ \n:#]*(?:(?::(?![ \n]|$)|(?<! )#| +(?![ \n#]|$))[^ \n:#]*)*/y;
 const PLAIN_IN_FLOW =
   /[A-Za-z0-9/_.+][^ \n:#,[\]{}]*(?:(?::(?![ \n,[\]{}]|$)|(?<! )#| +(?![ \n#,[\]{}:]|$))[^ \n:#,[\]{}]*)*/y;
-const KEY = /[A-Za-z0-9][A-Za-z0-9._-]{0,200}(?=:(?:[ \n]|$))/y;
+/** One word; what `sees` asks about has a path behind it. */
+const KEY = /[A-Za-z0-9][A-Za-z0-9._-]{0,200}(?: \/[A-Za-z0-9._~/-]{0,600})?(?=:(?:[ \n]|$))/y;
 const QUOTED_KEY = /"[^"\\\n]{0,200}"(?=:(?:[ \n]|$))/y;
 
 function isKeyAt(cursor: Cursor): boolean {

@@ -35,6 +35,7 @@ const SOUP = [
     '"x"',
     "'y'",
     '"q r": ',
+    'q /: ',
     '[',
     ']',
     '{',
@@ -57,6 +58,8 @@ const SOUP = [
     '\n    - ',
     '\n a: ',
     '\n  b: ',
+    '\n  b /x: ',
+    '\n  b /x /y: ',
     '\n\n',
     '\n# k\n',
     '-',
@@ -118,6 +121,10 @@ describe('the quick reader', () => {
       '- { id: b, identity: orcid:0000-0002-1825-0097, namespace: /labs/optics }',
       'tests:',
       '  - name: said: no',
+      '    sees:',
+      '      resource /: [/labs, /labs/optics-2]',
+      '      process-run /labs/optics-2: []',
+      '    also: { resource /labs: [], process-run /: [/] }',
     ].join('\n');
     expect(readQuickly({ text, offset: 0, depth: 8, budget: { left: 100 } })).toBeNull();
     const right = text.replace('said: no', 'said no');
