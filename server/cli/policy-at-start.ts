@@ -1,22 +1,23 @@
-// The policy that `serve` begins with, and the source that it follows from then on. A policy that cannot be served at
-// the start is reported with its exit status.
+// The policy that `serve` begins with, chosen from what it was given and what the store has, and the source that it follows from then on.
+// A policy that cannot be served at the start is reported with its exit status.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, storeOf } from '../config/index.js';
 import type { PolicySource } from '../policy/active-policy.js';
 import type { PolicyFault } from '../policy/policy-fault.js';
-import type { StartOffer } from '../policy/start-policy.js';
+import type { StartOffer, Started, StartOptions } from '../policy/start-policy.js';
 import { makeDirectorySource } from '../policy/sources/directory-source.js';
 import { makeGitSource } from '../policy/sources/git-source.js';
 import { makePathSource } from '../policy/sources/path-source.js';
 import type { Source } from '../policy/sources/source.js';
 import { makeUrlSource } from '../policy/sources/url-source.js';
 import { verifyOffer } from '../policy/verify-offer.js';
-import { systemClock } from '../ports.js';
+import { type Logger, systemClock } from '../ports.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import type { CliIo } from './io.js';
 import { openPolicy } from './open-policy.js';
+import { storeFailure } from './open-store.js';
 import { publicationRule, requirePublication } from './publication.js';
 import { escapeText } from './render/escape.js';
 
@@ -41,6 +42,35 @@ export async function policyAtStart(io: CliIo, config: Config, typed: string | u
   // No store is created only to find that it has no policy.
   if (store.kind === 'embedded' && !existsSync(join(store.dataDir, 'store'))) throw noPolicy();
   return { takeOffered: none, source: null, isInStore: true, without: noPolicy() };
+}
+
+interface Serving extends Omit<StartOptions, 'offered'> {
+  readonly found: PolicyAtStart;
+  readonly log: Logger;
+}
+
+/**
+ * Throws `CliFailure`: that of the source if there is no policy at all, and 6 if the policy in force cannot be served.
+ */
+export async function startServing({ found, log, ...options }: Serving): Promise<Started> {
+  const { takeOffered, without } = found;
+  const { startPolicy } = await import('../policy/start-policy.js');
+  const start = await startPolicy({ ...options, offered: takeOffered() }).catch(async (error: unknown) => {
+    throw await storeFailure(error);
+  });
+  if (start.kind === 'none') throw without ?? new TypeError('an offer that is none');
+  if (start.kind === 'refused') {
+    const { code, message } = start.fault;
+    throw new CliFailure(EXIT.precondition, { code, message });
+  }
+  if (without !== null && !found.isInStore) {
+    const { policy } = start.candidate;
+    log.error(
+      { code: without.code, reason: without.message, snapshot: policy.digest, generation: start.generation },
+      'the source offers nothing that can be served, and what was in force last is',
+    );
+  }
+  return start;
 }
 
 const none = (): null => null;

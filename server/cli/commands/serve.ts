@@ -8,7 +8,7 @@ import { openTls, takeAddresses, takeAdminSocket } from '../gateway-addresses.js
 import { type CliIo, write, writeJson } from '../io.js';
 import { type OpenAudit, openAudit } from '../open-audit.js';
 import { openStore } from '../open-store.js';
-import { type PolicyAtStart, policyAtStart } from '../policy-at-start.js';
+import { type PolicyAtStart, policyAtStart, startServing } from '../policy-at-start.js';
 import { localConflicts } from '../local-conflicts.js';
 import { escapeText } from '../render/escape.js';
 import { onReload, onTermination } from '../signals.js';
@@ -19,7 +19,6 @@ import { nodeWarning } from '../../node-support.js';
 import { systemClock as clock } from '../../ports.js';
 import { followSource } from '../../policy/follow-source.js';
 import { publicationRule } from '../publication.js';
-import { startServing } from '../start-serving.js';
 
 export function defineServe(command: Command, io: CliIo): void {
   command.addOption(formatOption()).action((options: Options) => serve(io, options));
