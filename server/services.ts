@@ -118,17 +118,17 @@ export interface GatewayServices extends Services {
   readonly adminRoutes: readonly Route[];
   /** The admins who come through the gateway's own Unix socket. */
   readonly socketAdmins: Services['admins'];
-  /** Of the file that revokes credentials; null if there is none. */
+  /** The watch of the file that revokes credentials; null if there is none. */
   readonly revocations: Watch | null;
-  /** The one way to change the policy in force. */
+  /** The only way to change the policy in force. */
   readonly activator: Activator;
   /** A candidate beside the policy in force. */
   readonly shadow: Shadow;
-  /** Of the store's activations; null in local mode, which has none. */
+  /** The watch of the store's activations; null in local mode, which has none. */
   readonly activations: Watch | null;
   /** What this process has counted and measured. */
   readonly readSeries: () => Promise<readonly Series[]>;
-  /** Once no listener uses them any more. */
+  /** Call this once no listener uses the services any more. */
   readonly close: () => Promise<void>;
 }
 
@@ -193,7 +193,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     admins,
     socketAdmins,
     policies,
-    // Nobody publishes what a single user may do: it does not grow old.
+    // A single user's policy is never published, so it does not age.
     ages: mode.kind === 'local' ? NO_AGE_LIMITS : ages,
     resolveActor,
     clientAddress: makeClientAddress(options.trustProxy ?? []),

@@ -1,4 +1,4 @@
-// Files of a few kilobytes that must not be believed: read up to a limit, from the file that was looked at.
+// Small files that are not trusted: they are read up to a limit, from the same file that was examined.
 import { constants, type Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
 
@@ -7,7 +7,7 @@ export interface SmallFile {
   readonly facts: Stats;
 }
 
-/** `message` continues a sentence that begins with the file's name, and holds nothing of its content. */
+/** `message` continues a sentence that begins with the name of the file. It never quotes the file's content. */
 export class SmallFileError extends Error {
   override readonly name = 'SmallFileError';
   readonly fault: 'missing' | 'unreadable' | 'too_large';
@@ -18,7 +18,7 @@ export class SmallFileError extends Error {
   }
 }
 
-/** Throws `SmallFileError`. A pipe or device is refused, and cannot hang: it is opened without waiting. */
+/** Throws `SmallFileError`. A pipe or device is refused. It cannot hang, because it is opened without blocking. */
 export async function readSmallFile(path: string, limit: number): Promise<SmallFile> {
   try {
     const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);

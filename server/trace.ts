@@ -1,30 +1,31 @@
-// W3C Trace Context: a request belongs to the trace that its sender began, or else to a new one, and so does what the gateway sends because of
-// it. Whatever is not exactly as the format has it is replaced: nothing that a client sends gets into a log or a request otherwise.
+// W3C Trace Context: a request belongs to the trace that its sender began, or else to a new one. The same is true of
+// requests that the gateway sends because of it. A value that is not exactly in the right format is replaced, so
+// nothing else that a client sends gets into a log or a request.
 import { randomBytes } from 'node:crypto';
 
-/** A part of a trace that is done here. */
+/** A part of a trace that happens here. */
 export interface Span {
   /** 32 hex digits. */
   readonly traceId: string;
-  /** 16 hex digits; those of nobody else. */
+  /** 16 hex digits that nobody else has. */
   readonly spanId: string;
-  /** Goes with every request that is sent because of it. */
+  /** Headers for every request that is sent because of it. */
   readonly headers: TraceHeaders;
-  /** To be called once, when it is over. */
+  /** Call this once, when the work is over. */
   readonly end: (result: SpanResult) => void;
 }
 
-/** What came of a request: names of ours, and nothing of what it asked for. */
+/** The outcome of a request: only names of ours, and nothing of what it asked for. */
 export interface SpanResult {
-  /** `other` where it is none of the route's. */
+  /** `other` if the route does not have this method. */
   readonly method: string;
-  /** As it is declared. */
+  /** The path as the route declares it. */
   readonly route: string | null;
   /** Null if the client went away before its answer. */
   readonly status: number | null;
   readonly requestId: string;
   readonly snapshot: string | null;
-  /** Of the problem. */
+  /** The code of the problem. */
   readonly code: string | null;
   readonly step: string | null;
 }
@@ -35,7 +36,7 @@ export type TraceHeaders = Readonly<Partial<Record<'traceparent' | 'tracestate',
 export interface TraceParent {
   readonly traceId: string;
   readonly spanId: string;
-  /** Two hex digits, of which only what is defined is kept: whether it is sampled, and whether its id is random. */
+  /** Two hex digits. Only the defined bits are kept: whether it is sampled, and whether its id is random. */
   readonly flags: string;
   /** Empty if there is none. */
   readonly state: string;
@@ -47,11 +48,11 @@ const MOST_MEMBERS = 32;
 const MOST_CHARACTERS = 512;
 const MEMBER = /^(?:[a-z0-9][a-z0-9_*/@-]{0,255})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 
-/** Null if the header is absent or cannot be used, and then its `tracestate` counts for nothing, too. */
+/** Null if the header is absent or cannot be used; its `tracestate` is then ignored, too. */
 export function readTraceParent(header: string | undefined, state: string | undefined): TraceParent | null {
   if (header === undefined) return null;
   const [, version = 'ff', traceId = '', spanId = '', flags = '', more = ''] = PARENT.exec(header) ?? [];
-  // A later version may say more behind what this one says.
+  // A later version may append more to what this one says.
   if (version === 'ff' || (version === '00' && more !== '')) return null;
   if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return null;
   const known = Number.parseInt(flags, 16) & KNOWN_FLAGS;
@@ -80,7 +81,7 @@ const SPAN_BYTES = 8;
 const POOL_SPANS = 256;
 const NOT_SAMPLED = '00';
 
-/** Spans that nobody records: they pass on what they were given, under ids of their own. */
+/** Spans that nobody records. They pass on what they were given, under ids of their own. */
 export function makeUnrecordedSpans(): BeginSpan {
   let pool = Buffer.alloc(0);
   let at = 0;

@@ -1,6 +1,6 @@
-// Spans that are recorded and sent to a collector, where OpenTelemetry is configured as everywhere (`OTEL_EXPORTER_OTLP_ENDPOINT` and its
-// like) and its packages are installed beside this one. They say what kind of request it was and what came of it; who asked, and for which
-// namespace or record, stays here.
+// Records spans and sends them to a collector, if OpenTelemetry is configured in its usual way
+// (`OTEL_EXPORTER_OTLP_ENDPOINT` and others) and its packages are installed. Spans say what kind of request it was and
+// how it ended. Who asked, and for which namespace or record, stays here.
 import type * as Api from '@opentelemetry/api';
 import type * as Exporter from '@opentelemetry/exporter-trace-otlp-proto';
 import type * as Resources from '@opentelemetry/resources';
@@ -10,13 +10,13 @@ import type { BeginSpan, TraceHeaders } from './trace.js';
 
 export interface Tracing {
   readonly beginSpan: BeginSpan;
-  /** Sends what is still to be sent, as far as the collector takes it. */
+  /** Sends the remaining spans, as far as the collector takes them. */
   readonly close: () => Promise<void>;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Null if no traces are to be sent, or cannot be: the log says why. */
+/** Null if traces are not wanted or cannot be sent; the log says why. */
 export async function openTracing(env: Environment, log: Logger): Promise<Tracing | null> {
   if (!isWanted(env)) return null;
   const packages = await loadPackages().catch((error: unknown) => {
@@ -67,7 +67,7 @@ function record({ api, resources, sdk, exporter }: Packages, log: Logger): Traci
   const named = resources.resourceFromAttributes({ 'service.name': 'bailiwick' });
   const detected = resources.detectResources({ detectors: [resources.envDetector] });
   const provider = new sdk.NodeTracerProvider({
-    // What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say wins.
+    // Values from OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win.
     resource: resources.defaultResource().merge(named).merge(detected),
     spanProcessors: [new sdk.BatchSpanProcessor(new exporter.OTLPTraceExporter())],
   });

@@ -1,4 +1,4 @@
-// The version of the program, as package.json has it.
+// The version of the program, from package.json.
 import { readFileSync } from 'node:fs';
 
 export function programVersion(): string {

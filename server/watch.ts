@@ -1,9 +1,10 @@
-// Looking at something from time to time, and at once when asked: one look at a time, whatever takes how long.
+// Looks at something from time to time, and at once when asked. There is only one look at a time, however long it
+// takes.
 
 export interface Watch {
   /** Looks now, and resolves when that is done. */
   readonly hurry: () => Promise<void>;
-  /** Looks no more, and resolves when the look that goes on has ended. */
+  /** Stops looking, and resolves when the present look has ended. */
   readonly stop: () => Promise<void>;
 }
 
@@ -22,7 +23,7 @@ export function watchEvery(
     return last;
   };
   const timer = setInterval(() => {
-    // Where a look takes longer than the interval, the next one waits for its turn of the clock.
+    // If a look takes longer than the interval, the next one waits for the next tick.
     if (waiting === 0) void next('poll');
   }, milliseconds);
   timer.unref();

@@ -36,7 +36,7 @@ export function subjectFault(subject: string): IdentityFault | null {
   return utf8Length(subject) > SUBJECT_BYTES ? 'subject_too_long' : null;
 }
 
-/** An identity of given parts, or what is wrong with them. */
+/** An identity made from its parts, or what is wrong with them. */
 export function makeIdentity(provider: string, subject: string): IdentityResult {
   if (!isName(provider)) return { ok: false, fault: 'provider' };
   const fault = subjectFault(subject);

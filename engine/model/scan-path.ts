@@ -75,7 +75,7 @@ export function scanPath(text: string, marks: PathMarks): boolean {
   return true;
 }
 
-/** Of characters that are fine one by one. */
+/** Whether characters that are each allowed form a segment. */
 function isSegment(text: string, start: number, end: number): boolean {
   const length = end - start;
   if (length > 2) return length <= NAMESPACE_LIMITS.segmentLength;

@@ -25,7 +25,10 @@ import { fileFailure, writeWhole } from './files.js';
 import { type CliIo, pathOf } from './io.js';
 import type { Publication } from './read-publication.js';
 
-/** `shown` is the directory as the user named it. Throws `CliFailure`: 2 where it cannot be written, 6 what may not follow what is there. */
+/**
+ * `shown` is the directory as the user named it. Throws `CliFailure`: 2 if it cannot be written, 6 if the snapshot may
+ * not follow what is there.
+ */
 export async function publishToDirectory(
   io: CliIo,
   shown: string,

@@ -15,7 +15,7 @@ export interface PublishedToStore {
   readonly generation: number;
 }
 
-/** Throws `CliFailure`: 6 what may not follow what is in force, or a store that cannot be used. */
+/** Throws `CliFailure` 6 if the snapshot may not follow what is in force, or if the store cannot be used. */
 export async function publishToStore(
   io: CliIo,
   config: Config,

@@ -281,7 +281,7 @@ async function identify<Actor extends NonNullable<Exchange['actor']>>(
   return actor;
 }
 
-/** Counts the request against a limit, and notes what is left if the answer is to say so. */
+/** Counts the request against a limit, and notes what is left for the answer's headers. */
 function limit(limiter: RateLimiter, policy: LimitName, name: string, told: Pick<Exchange, 'quotas'> | null): void {
   const wait = limiter.take(name);
   if (wait > 0) throw tooMany(limiter, policy, wait);

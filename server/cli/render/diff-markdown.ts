@@ -1,5 +1,5 @@
-// `diff` as the comment of a pull request: who gains and loses in one line, the first rows in a table, the others folded
-// away, and as many of them as a comment has room for. The certificate stands last.
+// `diff` as the comment of a pull request: who gains and loses in one line, the first rows in a table, and the others
+// folded, as many as a comment has room for. The certificate comes last.
 import type { Cause, DiffReport, DiffRow } from '../../../engine/compiler.js';
 import { CLI_LIMITS } from '../../limits/command-line.js';
 import { count } from './text.js';
@@ -9,7 +9,7 @@ import { patternsOf, shortList, stretchText } from './region.js';
 
 /** Rows that everybody sees; the others are folded. */
 const OPEN_ROWS = 20;
-/** Of a row, what is beyond is counted. */
+/** Entries shown of each list in a row; the others are counted. */
 const SHOWN = 5;
 
 export function renderMarkdown(report: DiffReport, compared: Compared): string {
@@ -61,7 +61,7 @@ interface Room {
   readonly size: (row: SignedRow) => number;
 }
 
-/** The first of both signs that fit into some room: each has half of it, and what the other leaves. */
+/** The first rows of both signs that fit into some room. Each sign has half of the room, plus what the other leaves. */
 function share(
   rows: readonly SignedRow[],
   { room, size }: Room,

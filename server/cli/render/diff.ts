@@ -1,4 +1,4 @@
-// `diff` on a terminal and as JSON. The certificate stands last: how much was compared, and that nothing else differs.
+// `diff` on a terminal and as JSON. The certificate comes last: how much was compared, and that nothing else differs.
 import type { Cause, ChecksDiff, DiffReport, DiffRow } from '../../../engine/compiler.js';
 import { groupDigits } from '../../../engine/index.js';
 import { count } from './text.js';
@@ -7,14 +7,14 @@ import type { Paint } from './terminal.js';
 import { exactJson, instantJson } from '../../exact-json.js';
 import { patternsOf, regionText, shortList, stretchText } from './region.js';
 
-/** What the two policies are. */
+/** The two policies. */
 export interface Compared {
   readonly old: { readonly snapshot: string; readonly decisions: string };
   readonly new: { readonly snapshot: string; readonly decisions: string };
   readonly checks: ChecksDiff;
 }
 
-/** More of a row are counted in text; JSON lists all. */
+/** Entries of a row that text shows. The others are counted; JSON lists all. */
 const SHOWN_IDENTITIES = 8;
 const SHOWN_CAUSES = 8;
 /** Up to this many rows that differ only in the identities and exceptions that they name are shown one by one. */
@@ -36,14 +36,15 @@ export function renderDiff(report: DiffReport, compared: Compared, paint: Paint)
 }
 
 export interface ShownRow extends DiffRow {
-  /** Of rows shown as one: how many they are, and the most subtrees that one of them leaves out. */
+  /** For rows that are shown as one: how many there are, and the most subtrees that one of them leaves out. */
   readonly rows?: number;
   readonly most?: number;
 }
 
 /**
- * Rows as people read them, in the order of the first of each. Rows are disjoint, so one grant to everybody is a row for each set of
- * subtrees that somebody had before; where many rows differ in nothing else they are shown as one, which says so. JSON has them all.
+ * Rows for people, in the order of the first of each. Rows are disjoint, so one grant to everybody is a row for each
+ * set of subtrees that somebody had before. If many rows differ in nothing else, they are shown as one, which says so.
+ * JSON has all of them.
  */
 export function shownRows(rows: readonly DiffRow[]): readonly ShownRow[] {
   const causeText = makeCauseText();
@@ -134,7 +135,7 @@ export interface CheckLine {
   readonly names: readonly string[];
 }
 
-/** What differs of guardrails, people and tests, a line each; of snapshots only that it does. */
+/** The differences of guardrails, people and tests, one line each; for snapshots only that they differ. */
 export function checkLines({ kind: known, checks }: ChecksDiff): readonly CheckLine[] {
   const kinds = ['guardrails', 'tests', 'people'] as const;
   if (known === 'stated')

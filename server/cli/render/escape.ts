@@ -9,7 +9,7 @@ const NAMED: ReadonlyMap<string, string> = new Map([
   ['\t', '\\t'],
 ]);
 
-/** One printable line: whatever a terminal could obey stands as `\n`, `\x1b` or `\u{202e}`. */
+/** One printable line. Characters that a terminal could obey are written as `\n`, `\x1b` or `\u{202e}`. */
 export function escapeText(text: string): string {
   return text.replace(UNSAFE, escapeCharacter);
 }

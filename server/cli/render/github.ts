@@ -1,5 +1,5 @@
-// Workflow commands of GitHub Actions: each problem is an annotation on its line. GitHub drops a message of more than 65,535
-// bytes, so each is kept far below that, with all that its problem has as JSON.
+// Workflow commands of GitHub Actions: each problem is an annotation on its line. GitHub drops a message of more than
+// 65,535 bytes, so each message is kept far below that. JSON has everything that a problem contains.
 import type { Severity } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/check-policy.js';
 import { CLI_LIMITS } from '../../limits/command-line.js';
@@ -31,7 +31,7 @@ function command({ code, severity, file, range, message, detail }: Problem, loca
   return `::${COMMANDS[severity]} ${list.join(',')}::${data(firstLines(lines.map(escapeText)))}\n`;
 }
 
-/** As many whole lines as there is room for, at least the first, and how many there are beyond. */
+/** As many whole lines as fit, at least the first, and the number of lines that are left out. */
 function firstLines(lines: readonly string[]): string {
   const [first = '', ...others] = lines;
   const head = clip(first);
@@ -45,7 +45,7 @@ function firstLines(lines: readonly string[]): string {
   ].join('\n');
 }
 
-/** A line alone may have more: a character has at most four bytes. */
+/** Shortens a line that is too long by itself: a character has at most four bytes. */
 function clip(line: string): string {
   return bytesOf(line) <= CLI_LIMITS.annotationBytes
     ? line

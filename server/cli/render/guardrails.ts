@@ -1,5 +1,6 @@
-// Violated guardrails: the witnesses with the grants that cause them, and what to remove (docs/language.md "Guardrails"). JSON
-// has all of them. Text has the first, because a rule that everybody breaks has a witness for everybody.
+// Violated guardrails: the witnesses with the grants that cause them, and what to remove (docs/language.md
+// "Guardrails"). JSON has all witnesses. Text has the first, because a rule that everybody breaks has a witness for
+// everybody.
 import type {
   GuardrailReport,
   GuardrailViolation,
@@ -15,7 +16,7 @@ import { instantJson } from '../../exact-json.js';
 import { regionText, shortList, stretchText } from './region.js';
 import { grantText } from './test-failures.js';
 
-/** More than these are counted in text; JSON lists all. */
+/** Entries that text shows. The others are counted; JSON lists all. */
 const SHOWN_WITNESSES = 20;
 const SHOWN_IDENTITIES = 8;
 const SHOWN_GRANTS = 8;
@@ -71,7 +72,7 @@ function renderAlso({ also = [] }: Witness): string {
     : `    and ${count(also.length, 'more place or time', 'more places or times')}: ${LISTED}\n`;
 }
 
-/** People by their names, each with the identities that bring something, then those who are named nowhere. */
+/** People by name, each with the identities that contribute something, then those who are not named anywhere. */
 function whoText({ identities, people = [] }: Witness): string {
   if (identities.length === 0) return 'nobody';
   const named = people.map(({ person, identities: parts }) => ({ person, parts: parts.map((part) => part.identity) }));

@@ -1,4 +1,4 @@
-// JUnit XML for test reports: files, policy tests and guardrails are test cases, what is wrong with them failures.
+// JUnit XML for test reports. Files, policy tests and guardrails are test cases, and their faults are failures.
 import { type Diagnostic, lineOf } from '../../../engine/compiler.js';
 import { groupDigits } from '../../../engine/index.js';
 import type { CheckReport } from '../../policy/check-policy.js';
@@ -10,13 +10,13 @@ import { renderTestFailures } from './test-failures.js';
 
 interface Case {
   readonly name: string;
-  /** Of the policy folder, absent for what has no place. */
+  /** A path in the policy folder; null for a case without a place. */
   readonly file: string | null;
   readonly line: number | null;
   readonly failure: { readonly type: string; readonly message: string; readonly text: string } | null;
 }
 
-/** Something that was asked of the tests as a whole, such as how much they cover; null: it was met. */
+/** A requirement on the tests as a whole, such as their coverage. A null `failure` means that it was met. */
 export interface Requirement {
   readonly name: string;
   readonly failure: { readonly code: string; readonly message: string } | null;
@@ -28,7 +28,7 @@ export function renderJunit(report: CheckReport, locator: Locator, requirements:
   return document([
     suite('files', fileCases(report), locator),
     suite('tests', testCases(report), locator),
-    // Not where they were not checked, as by `test`.
+    // Left out if guardrails were not checked, as by `test`.
     ...(held + violated === 0 ? [] : [suite('guardrails', guardrailCases(report), locator)]),
     ...(requirements.length === 0 ? [] : [suite('requirements', requirements.map(requirementCase), locator)]),
   ]);
@@ -82,7 +82,10 @@ function testCase(suiteName: string, { name, file, line, failure }: Case, locato
   return `${head}>\n      <failure type="${attribute(type)}" message="${attribute(message)}">${content(text)}</failure>\n    </testcase>\n`;
 }
 
-/** A file that is valid is a case that passes; each mistake is one that fails, and so is a warning where it counts as one. */
+/**
+ * A valid file is a case that passes. Each mistake is a case that fails, and so is a warning if it makes the policy
+ * invalid.
+ */
 function fileCases({ files, invalidating }: CheckReport): readonly Case[] {
   const wrong = new Set(invalidating.map(({ file }) => file));
   const sound = files.filter((file) => !wrong.has(file));
@@ -132,7 +135,7 @@ function requirementCase({ name, failure }: Requirement): Case {
   return { name, file: null, line: null, failure: failed };
 }
 
-/** Nothing that XML does not have: control characters become escapes, as on a terminal. */
+/** Text that XML allows: control characters become escapes, as on a terminal. */
 function content(text: string): string {
   return text
     .split('\n')

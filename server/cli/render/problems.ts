@@ -1,5 +1,6 @@
-// All that can be wrong with a policy in one form: diagnostics, failed tests and violated guardrails, each with a place and a
-// text; and where the files of a policy are, as other programs want to read it. What the formats for them are made of.
+// Everything that can be wrong with a policy in one form: diagnostics, failed tests and violated guardrails, each with
+// a place and a text. Also where the files of a policy are, in the form that other programs read. Their formats are
+// made from this.
 import { isAbsolute, relative, sep } from 'node:path';
 import type {
   GuardrailViolation,
@@ -17,7 +18,7 @@ import type { CheckReport } from '../../policy/check-policy.js';
 export interface Problem {
   readonly code: ProblemCode;
   readonly severity: Severity;
-  /** Of the policy folder. */
+  /** A path in the policy folder. */
   readonly file: string;
   readonly range: Range;
   /** One line. */
@@ -73,7 +74,7 @@ export interface Locator {
   readonly uri: (file: string) => { readonly uri: string; readonly uriBaseId: string };
 }
 
-/** Both absolute. */
+/** Both are absolute paths. */
 export function makeLocator(cwd: string, folder: string): Locator {
   const inside = relative(cwd, folder);
   const isOutside = isAbsolute(inside) || inside.split(sep)[0] === '..';
@@ -91,7 +92,7 @@ export const URI_BASES: Readonly<Record<string, string>> = Object.freeze({
   POLICY: 'the policy folder',
 });
 
-/** A colon in the first segment would make a scheme of it. */
+/** A colon in the first segment would turn it into a scheme. */
 function encodeSegment(segment: string): string {
   return encodeURIComponent(segment.toWellFormed());
 }
