@@ -10,6 +10,8 @@ type Collection = Extract<CST.Token, { readonly items: unknown }>;
 export interface CompletePart {
   readonly open: Collection;
   readonly entries: Collection;
+  /** How many of them say something. */
+  readonly count: number;
   /** A document of these entries and one more, since faults between two entries are found at the second. */
   readonly document: readonly CST.Token[];
 }
@@ -22,7 +24,9 @@ export function completeParts({ stack, offset }: Parser): readonly CompletePart[
     if (one < 1) return [];
     const closer = new Parser();
     closer.stack.push({ type: 'document', offset: open.offset, start: [] }, firstOf(open, one + 1, offset));
-    return [{ open, entries: firstOf(open, one, offset), document: [...closer.end()] }];
+    const entries = firstOf(open, one, offset);
+    const count = open.items.slice(0, one).filter((item) => !isBlankItem(item)).length;
+    return [{ open, entries, count, document: [...closer.end()] }];
   });
 }
 

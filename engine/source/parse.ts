@@ -6,6 +6,7 @@ import { Composer, isMap, isScalar, isSeq, Lexer, Parser } from 'yaml';
 import type { CST, Document, Pair, ParsedNode } from 'yaml';
 import type { EngineLimits } from '../limits.js';
 import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
+import { invariant } from '../model/invariant.js';
 import type { Span } from '../model/span.js';
 import { makeMapping } from './mapping.js';
 import {
@@ -143,6 +144,8 @@ function letGo(reading: Reading): Broken | null {
     const into = taken.get(part.open) ?? { items: [], entries: [] };
     taken.set(part.open, into);
     const contents = part.composed?.contents;
+    const read = isSeq(contents) || isMap(contents) ? contents.items.length : 0;
+    invariant(read === part.count + 1, 'every entry that is let go has been read');
     if (isSeq(contents)) for (const item of contents.items.slice(0, -1)) into.items.push(convert(reading, item, null));
     if (isMap(contents)) for (const pair of contents.items.slice(0, -1)) into.entries.push(convertPair(reading, pair));
     dropEntries(part);
