@@ -1,4 +1,4 @@
-// What `who-can`, `what-can`, `explain` and `visible` say beside an answer that is exact and perhaps not what was meant.
+// What `who-can`, `what-can`, `explain` and `visible` add to an answer that is exact but perhaps not what was meant.
 import { beforeAll, expect, test } from '@jest/globals';
 import { type CliRun, runCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';

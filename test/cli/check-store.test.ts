@@ -1,4 +1,5 @@
-// `check --store`: grants at namespaces that a store does not have are told beside everything else that `check` finds.
+// `check --store`: grants at namespaces that a store does not have are reported along with everything else that `check`
+// finds.
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// `diff` tells what became of guardrails, tests and people, and `--no-weaker-checks` refuses that less is asked than before.
+// `diff` reports what changed in guardrails, tests and people, and `--no-weaker-checks` refuses a change that checks
+// less than before.
 import { beforeAll, describe, expect, it, test } from '@jest/globals';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// `explain` of what nothing in a policy or a credential would allow.
+// `explain` for a request that no change of a policy or a credential would allow.
 import { expect, test } from '@jest/globals';
 import { type CliRun, runCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';

@@ -1,4 +1,4 @@
-// A log that cannot be written: its lines are dropped and counted, and nothing else stops. With real descriptors.
+// A log that cannot be written: its lines are dropped and counted, and nothing else stops. Uses real descriptors.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync, readSync, rmSync } from 'node:fs';

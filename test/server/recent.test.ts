@@ -1,4 +1,4 @@
-// What was used last is kept, and no more than there is room for.
+// The values that were used last are kept, and no more than there is room for.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { makeRecent } from '../../server/recent.js';

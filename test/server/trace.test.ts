@@ -1,4 +1,5 @@
-// W3C Trace Context: what is continued, what is replaced, and that nothing of a client's gets through that is not exactly of the format.
+// W3C Trace Context: what is continued, what is replaced, and that nothing from a client gets through unless it has
+// exactly the right format.
 import { describe, expect, it, test } from '@jest/globals';
 import fc from 'fast-check';
 import { makeUnrecordedSpans, readTraceParent } from '../../server/trace.js';

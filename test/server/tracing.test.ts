@@ -1,4 +1,5 @@
-// Traces as OpenTelemetry’s own packages send them, to a collector of the test’s: with what a request ends in and nothing of what it asked for.
+// Traces as OpenTelemetry's own packages send them to a collector of the test: they say how a request ended, and
+// nothing of what it asked for.
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';

@@ -1,4 +1,4 @@
-// Events are made of parts that have no room for a secret, and stand as JSON in the canonical form.
+// Events are made from parts that have no room for a secret, and their JSON is in the canonical form.
 import { describe, expect, it } from '@jest/globals';
 import { ALL_SCOPES, instantOf, NO_SCOPES } from '../../../engine/index.js';
 import { askedOf, eventActor, eventAdmin, type EventParts, makeEvent } from '../../../server/audit/event.js';

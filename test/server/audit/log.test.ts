@@ -1,4 +1,4 @@
-// What somebody may do to a log, and that it is found. Rows of attacks by their ids.
+// Attacks on a log, one per row with its id, and that each is detected.
 import { appendFileSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { hash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';

@@ -1,4 +1,4 @@
-// What changes the store without a gateway leaves its events in the outbox, in the same transaction.
+// Changes of the store without a gateway leave their events in the outbox, in the same transaction.
 import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { main } from '../../../server/cli/main.js';

@@ -1,5 +1,5 @@
-// The trail of one process over a store: the outbox is carried to the log once, whatever ends in between; and what happens while the log
-// cannot be written.
+// The trail of one process on a store: the outbox is carried to the log exactly once, whatever ends in between; and
+// what happens while the log cannot be written.
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from '@jest/globals';

@@ -1,4 +1,5 @@
-// The writer over a file layer that fails: what was given is on the disk once it can be, in one chain, and nothing is doubled.
+// The writer on a file layer that fails: events reach the disk once that is possible, in one chain, and none is
+// duplicated.
 import { renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,5 +1,6 @@
-// Tokens of every kind against a reference that knows the documents and none of the product's code: one whose text was changed is
-// nobody's, and one that the issuer signed is accepted if each of its parts is good, and only then.
+// Tokens of every kind against a reference that is written from the documents and shares no code with the product. A
+// token with a changed text is refused. A token that the issuer signed is accepted if each of its parts is good, and
+// only then.
 import { KeyObject, sign as signBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-// Opaque tokens: what their issuer says plainly, for a short while, and nothing else.
+// Opaque tokens: a clear yes from their issuer counts for a short while, and nothing else counts.
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from '@jest/globals';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { join } from 'node:path';

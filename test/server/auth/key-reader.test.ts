@@ -1,5 +1,5 @@
-// Keys are looked up together and never from before: who asks while others are answered shares the next statement, a revocation
-// holds for it.
+// Keys are looked up together, and never answered from an earlier look-up. Whoever asks while others are being answered
+// shares the next statement, so a revocation takes effect.
 import { beforeEach, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { instantOf } from '../../../engine/index.js';

@@ -1,4 +1,4 @@
-// Revoked credentials: a list that is read again while the gateway runs, and that no damage makes shorter.
+// Revoked credentials: the list is read again while the gateway runs, and no damage makes it shorter.
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { open as openFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

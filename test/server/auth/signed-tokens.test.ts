@@ -1,5 +1,5 @@
-// Signed tokens as credentials, attacked row by row: header, keys and spelling. What is not exactly a token of a configured issuer is
-// refused with the one answer that all refusals have.
+// Signed tokens as credentials, attacked row by row: header, keys and spelling. Anything that is not exactly a token of
+// a configured issuer is refused with the same answer as every other refusal.
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { createHmac, createPublicKey } from 'node:crypto';
 import { CompactEncrypt, SignJWT } from 'jose';

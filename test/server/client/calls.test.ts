@@ -1,5 +1,5 @@
-// The calls of the client, once over HTTP and once in this process, on the records of the demo in local mode: one suite for both. Over
-// HTTP each exchange is held to the API's description, too.
+// The calls of the client, over HTTP and in this process, on the records of the demo in local mode: one suite for both.
+// Over HTTP each exchange is also checked against the API's description.
 import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';

@@ -1,5 +1,5 @@
-// The commands of the client, once over HTTP and once in this process: one suite for both, over all five families. Over HTTP each
-// exchange is held to the API's description, too.
+// The commands of the client, over HTTP and in this process: one suite for both, with all five families. Over HTTP each
+// exchange is also checked against the API's description.
 import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Client, Family, Records } from '../../../server/client/index.js';

@@ -1,5 +1,5 @@
-// The client over HTTP where the network is not kind: what is sent again and what is not, how long it waits, whose token goes where,
-// and what it says of an answer that is none of a gateway's. A `fetch` of the test stands for the network.
+// The client on an unreliable network: what is repeated and what is not, how long it waits, whose token goes where, and
+// what it says about an answer that is not from a gateway. The test's own `fetch` takes the place of the network.
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';

@@ -1,5 +1,5 @@
-// The table of the client is that of the routes: each operation for actors, with its method and path, and the schemas of what it is asked
-// with and answers are those from which the client's types are made. And it loads nothing of the server.
+// The client's table matches the routes: each operation for actors has the same method and path, and the client's types
+// come from the same schemas of arguments and answers. The client loads nothing of the server.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';

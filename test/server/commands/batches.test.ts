@@ -1,4 +1,4 @@
-// Batches: several writes as one, all of them or none, each by the rules that it has alone.
+// Batches: several writes as one, all of them or none, each by the same rules as alone.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';

@@ -1,4 +1,5 @@
-// docs/commands.md is whole and true: its requests are sent as they stand there, and every route that writes is in its table.
+// docs/commands.md is complete and true: its requests are sent exactly as written, and every route that writes is in
+// its table.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { PROBLEMS } from '../../../server/problem.js';

@@ -1,5 +1,5 @@
-// Requests that are sent again, and what else may befall one: each row is an attack or an accident by its id, with what has to come
-// of it. What is done, is done once.
+// Repeated requests, and what else may happen to one. Each row is an attack or an accident with its id, and the
+// expected result. Whatever is done, is done once.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
 import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';

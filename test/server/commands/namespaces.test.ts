@@ -1,5 +1,5 @@
-// Namespaces by their path: made with PUT below what is there, read, changed, archived and restored; and what each of these says to
-// whoever may not, or may not read.
+// Namespaces by their path: created with PUT below existing ones, read, changed, archived and restored; and what each
+// of these tells an actor who may not do it, or may not read.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';

@@ -1,5 +1,5 @@
-// A store that gives transactions up for others, as a distributed one does all the time: commands are tried again, whoever has to be told of
-// a conflict is told of one, and nothing is done twice, half or without being acknowledged.
+// A store that aborts transactions in favour of others, as a distributed one does all the time. Commands are repeated,
+// a conflict is reported to whoever needs to know, and nothing is done twice, by halves or without being acknowledged.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';

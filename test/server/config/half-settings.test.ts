@@ -1,4 +1,4 @@
-// Settings that mean nothing without another one: one alone is refused, with its place and what to do.
+// Settings that mean nothing without another one: a single one is refused, with its place and what to do.
 import { expect, test } from '@jest/globals';
 import { type ConfigSources, readConfig } from '../../../server/config/index.js';
 import { makeFolder } from '../../support/temp-folder.js';

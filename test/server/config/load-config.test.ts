@@ -1,4 +1,4 @@
-// Settings: precedence, every fault at once with its place, nothing passed over in silence, no secret in a message.
+// Settings: precedence, every fault at once with its place, nothing silently ignored, no secret in a message.
 import { describe, expect, test } from '@jest/globals';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Damage to an embedded store is told, never served: in its files before a start, and under a running engine.
+// Damage to an embedded store is reported and never served: in its files before a start, and under a running engine.
 import { describe, expect, it } from '@jest/globals';
 import {
   closeSync,

@@ -1,4 +1,4 @@
-// What is left of an embedded store when the process that owns it, or that creates it, is killed: every commit that was
+// What is left of an embedded store when the process that owns or creates it is killed: every commit that was
 // acknowledged, and a folder that the next process can use.
 import { describe, expect, it, test } from '@jest/globals';
 import { existsSync, rmSync } from 'node:fs';

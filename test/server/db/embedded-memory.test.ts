@@ -1,5 +1,5 @@
-// How much memory a gateway with an embedded store takes, from the outside: the first start, which makes the store, takes no more
-// than any later one, since a machine of 1 GB is enough.
+// How much memory a gateway with an embedded store takes, measured from outside. The first start, which makes the
+// store, must take no more than later ones, because a machine with 1 GB is enough.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// The engine alone: that its commits are written through to the disk, and that it would be noticed if they were not.
+// The engine alone: its commits are synced to the disk, and it would be noticed if they were not.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { rmSync } from 'node:fs';
 import { isDurable, openEngine } from '../../../server/db/embedded/engine.js';

@@ -1,5 +1,5 @@
-// A PostgreSQL of the operator's: what is told when it cannot be used, and that nothing but a late answer comes of a
-// server that kills connections, restarts or stalls.
+// A PostgreSQL of the operator: what is reported when it cannot be used, and that a server that kills connections,
+// restarts or stalls only causes late answers.
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';

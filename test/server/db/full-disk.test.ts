@@ -1,5 +1,6 @@
-// The disk under the embedded store: full while it runs, full or read-only when it is to start. Nothing ends but the statement, and what
-// is wrong is said in a line. Where this user may mount file systems these are real ones; elsewhere only what needs none is tested.
+// The disk under the embedded store: full while it runs, full or read-only when it starts. Only the statement fails,
+// and one line says what is wrong. If this user may mount file systems, these are real ones; otherwise only what needs
+// none is tested.
 import { afterEach, beforeEach, describe, expect, it, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import {

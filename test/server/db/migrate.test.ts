@@ -1,4 +1,5 @@
-// Migrations: once, in order, by one of many starters, all or nothing, and never on a store of a newer release.
+// Migrations: they run once, in order, by one of many starters, all or nothing, and never on a store of a newer
+// release.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { canonicalize } from '../../../engine/index.js';
 import { openDatabase, type Database } from '../../../server/db/database.js';

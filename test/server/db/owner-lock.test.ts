@@ -1,4 +1,4 @@
-// The lock of an embedded store's folder: held against the living, taken from the dead, never by two.
+// The lock of an embedded store's folder: the living keep it, it can be taken from the dead, and two never hold it.
 import { afterEach, beforeEach, describe, expect, it, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Which errors are failures of the store, and what a client is told of them.
+// Which errors are failures of the store, and what a client is told about them.
 import { describe, expect, it, test } from '@jest/globals';
 import knex from 'knex';
 import pg from 'pg';

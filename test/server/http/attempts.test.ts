@@ -1,4 +1,4 @@
-// How many credentials of one address that were never right are looked up at once.
+// How many credentials of one address that have never been valid are looked up at once.
 import { describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeAttempts } from '../../../server/http/attempts.js';

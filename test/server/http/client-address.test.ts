@@ -1,4 +1,5 @@
-// The address that a request is counted, logged and judged by: of the connection, or behind proxies that are named.
+// The address under which a request is counted, logged and judged: that of the connection, or from behind proxies that
+// the settings name.
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { makeClientAddress } from '../../../server/http/client-address.js';
 import { call, openGateway, type Reply, type TestGateway } from '../../support/gateway.js';

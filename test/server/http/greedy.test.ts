@@ -1,5 +1,5 @@
-// One actor asks for much more than its share, in legal queries that take seconds each, and hangs up on them; what another one
-// notices of that, beside what the same takes at that moment where nobody is greedy.
+// One actor asks for much more than its share, in legal queries that take seconds each, and hangs up on them. Measures
+// what another actor notices of that, compared with the same requests when nobody is greedy.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

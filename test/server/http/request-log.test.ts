@@ -1,4 +1,4 @@
-// Refusals for the rate in the log: the first of each second with the ids that they were answered with, all others counted.
+// Refusals for the rate in the log: the first of each second have the ids of their answers; all others are counted.
 import { mock } from 'node:test';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';

@@ -1,5 +1,5 @@
-// An actor is resolved once for each credential and policy: counted over whole requests, with a swap in between and with two keys of
-// one actor, which must never get what belongs to the other.
+// An actor is resolved once for each credential and policy. This is counted over whole requests, with a swap in between
+// and with two keys of one actor, which must never get each other's result.
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { instantOf, type NamespacePath, type Policy, resolveActor, scopeSetOf } from '../../../engine/index.js';
 import { createKey } from '../../../server/auth/api-keys.js';

@@ -1,4 +1,4 @@
-// Loading whole datasets, on every store: what is stored, what is told, and that a second run changes nothing.
+// Loading whole datasets, on every store: what is stored, what is reported, and that a second run changes nothing.
 import { beforeEach, expect, it } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
 import { createHash } from 'node:crypto';

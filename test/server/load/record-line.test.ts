@@ -1,4 +1,4 @@
-// What a line of a dataset may be, what it becomes, and what is told of one that is wrong.
+// What a line of a dataset may contain, what it becomes, and what is reported about a wrong one.
 import { describe, expect, it } from '@jest/globals';
 import { makeDigestCounter, type DigestCounter } from '../../../server/load/digest-counter.js';
 import { LOAD_LIMITS } from '../../../server/limits/records.js';

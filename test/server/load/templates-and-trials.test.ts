@@ -1,4 +1,4 @@
-// What `load` asks of records by the schemas of their templates, and the load that stores nothing.
+// What `load` demands of records through the schemas of their templates, and the load that stores nothing.
 import { beforeEach, expect, it } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
 import { loadDataset, type LoadOptions, type LoadReport } from '../../../server/load/load-dataset.js';

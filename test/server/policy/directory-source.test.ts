@@ -1,5 +1,5 @@
-// A directory store that is followed: whatever a writer leaves behind who is interrupted, and whatever somebody else does to its files,
-// what was published before stays in force until something whole is published.
+// A followed directory store. Whatever an interrupted writer leaves behind, and whatever somebody else does to its
+// files, the last publication stays in force until a complete new one is published.
 import { beforeEach, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';

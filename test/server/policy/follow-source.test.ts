@@ -1,4 +1,5 @@
-// A gateway that follows its policy: what changes at the path is verified whole and takes its place, and nothing else ever does.
+// A gateway that follows its policy: a change at the path is verified as a whole and replaces the policy, and nothing
+// else ever does.
 import { describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { rmSync, truncateSync, writeFileSync } from 'node:fs';

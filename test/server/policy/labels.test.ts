@@ -1,5 +1,5 @@
-// Labels of a snapshot that a gateway serves: worked out in a thread, known to the state, an alarm where they are false. And a policy
-// that was loaded in a thread decides as one that was loaded here.
+// Labels of a served snapshot: checked on a thread, known to the state, an alarm if they are false. Also, a policy that
+// was loaded on a thread decides like one that was loaded here.
 import { describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';

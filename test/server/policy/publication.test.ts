@@ -1,5 +1,5 @@
-// What a gateway asks of a snapshot that follows another: that it was published after it, and by whom. What somebody could put there who
-// may not publish is in source-attacks.test.ts.
+// What a gateway demands of a snapshot that follows another: that it was published later, and by whom. What somebody
+// could put there without the right to publish is in source-attacks.test.ts.
 import { describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Snapshots in the store: each once, in parts that come back as they were, and none for longer than there is room.
+// Snapshots in the store: each once, in parts that come back unchanged, and none kept for longer than there is room.
 import { expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { instantOf } from '../../../engine/index.js';

@@ -1,5 +1,5 @@
-// The counters that unfiltered counts are summed from: equal to the records in every snapshot, whatever happens to these and
-// however many write at once.
+// The counters that unfiltered counts add up: they equal the records in every snapshot, whatever happens to the records
+// and however many write at once.
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Knex } from 'knex';

@@ -1,4 +1,5 @@
-// Single records at the doors of the store: what the statements read, by which index, and that none answers past its predicate.
+// Single records at the doors of the store: what the statements read, by which index, and that none shows anything
+// outside its predicate.
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { FAMILIES, type Visible } from '../../../engine/index.js';
 import { isRecordId } from '../../../server/api/record-schema.js';

@@ -1,4 +1,4 @@
-// Where a query has to end itself: in front of each comparison, and of the sort keys where nothing is compared.
+// Where a query must end itself: before each comparison, and before the sort keys if nothing is compared.
 import { expect, test } from '@jest/globals';
 import type { Condition } from '../../../server/query/condition.js';
 import { inTime } from '../../../server/query/in-time.js';

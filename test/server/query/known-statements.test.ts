@@ -1,5 +1,5 @@
-// A statement that is known is the one that would be written: for every order, selection, size and place, whatever was asked
-// before it, and never one of another visible set.
+// A remembered statement is the one that would be written, for every order, selection, size and place, whatever was
+// asked before it. It never belongs to another visible set.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Fragment } from '../../../server/db/sql.js';

@@ -1,4 +1,4 @@
-// What a plan says beyond what was asked: the defaults, and the digest that a cursor is bound to.
+// What a plan contains beyond the request: the defaults, and the digest that a cursor is bound to.
 import { describe, expect, it } from '@jest/globals';
 import { parseQuery } from '../../../server/query/parse-query.js';
 

@@ -1,5 +1,5 @@
-// What PostgreSQL makes of the statements on a store of some size: index ranges in the wanted order and nothing but them, read no
-// further than the page needs.
+// The plans that PostgreSQL makes for the statements on a store of some size: only index ranges, in the wanted order,
+// read no further than the page needs.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Visible } from '../../../engine/index.js';
 import { openDatabase, type Database } from '../../../server/db/database.js';

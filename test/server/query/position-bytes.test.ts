@@ -1,4 +1,4 @@
-// The bytes of a position: all of it back, in the room of its texts, and nothing else is read.
+// The bytes of a position: everything comes back, they are as large as its texts, and nothing else is accepted.
 import { describe, expect, it, test } from '@jest/globals';
 import fc from 'fast-check';
 import { decodePosition, encodePosition } from '../../../server/query/position-bytes.js';

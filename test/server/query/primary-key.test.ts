@@ -1,5 +1,5 @@
-// Ids that come in the order in which records were stored, as the server's own do: the primary key then looks to the planner like a
-// short way to a page by id, and leads past all records that are invisible. No page may be read by it.
+// Ids in the order in which records were stored, like the server's own. The planner then takes the primary key for a
+// short way to a page by id, but it leads past all invisible records. No page may be read with it.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { canonicalize, type NamespacePath, type Visible } from '../../../engine/index.js';
 import type { Database } from '../../../server/db/database.js';

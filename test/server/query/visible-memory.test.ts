@@ -1,4 +1,5 @@
-// Remembered visible sets: always those of the set that is given, whatever the name; found again where it is the same; bounded.
+// Remembered visible sets: the result is always that of the given set, whatever the name; an equal set is found again;
+// memory is bounded.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { visibilityDigest, type Visible } from '../../../engine/index.js';

@@ -1,4 +1,4 @@
-// One question, two policies: the difference that is told is the difference that there is, against a strict look at every namespace.
+// One question, two policies: the reported difference is the real one, compared with a strict look at every namespace.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {

@@ -1,4 +1,4 @@
-// Schemas of templates: what they accept of values, what is refused of them, and that no schema makes much work.
+// Schemas of templates: which values they accept, which schemas are refused, and that no schema causes much work.
 import { describe, expect, it, test } from '@jest/globals';
 import { readTemplate } from '../../../server/templates/template-schema.js';
 import { stopCpu } from '../../support/cpu-time.js';
