@@ -3,6 +3,7 @@
 // everywhere. The driver's own queries ask for the columns at each execution, which takes longer than reading a row.
 import pg from 'pg';
 import type { StoreClient } from './connections.js';
+import { sqlStateOf } from './failures.js';
 import { MEMORY_LIMITS } from '../limits/queries.js';
 import { type Binding, listText } from './sql.js';
 
@@ -78,6 +79,12 @@ interface Column {
 
 type Texts = readonly (string | null)[];
 
+/**
+ * feature_not_supported, as for a statement whose columns have changed since it was prepared, and
+ * invalid_sql_statement_name. It would fail on this connection for ever; the next time it is prepared again.
+ */
+const LOST: ReadonlySet<string> = new Set(['0A000', '26000']);
+
 /** A query in the form that the driver wants: the driver tells it where to write, and brings the answers. */
 class Group {
   /** Set by the driver. */
@@ -133,6 +140,8 @@ class Group {
   }
 
   handleError(error: Error): void {
+    if (LOST.has(sqlStateOf(error) ?? ''))
+      for (const { name = '' } of this.#queries) this.#prepared.columns.delete(name);
     this.callback(error);
   }
 

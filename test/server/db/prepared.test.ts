@@ -116,6 +116,28 @@ for (const store of testStores()) {
       expect(last.some((one) => one.statement.includes(' 5 a statement'))).toBe(false);
     });
 
+    it('are prepared again where somebody has changed a column, or has dropped what was prepared', async () => {
+      await db.knex.raw('CREATE TABLE shapes (n int, m int)');
+      await db.knex.raw('INSERT INTO shapes VALUES (1, 0)');
+      const shape = (): Promise<unknown> => db.read(sql`SELECT n FROM shapes WHERE m = ${0}::int`);
+      const settle = async (code: string): Promise<unknown> => {
+        await expect(shape()).rejects.toMatchObject({ code });
+        return shape();
+      };
+      for (let times = 0; times < 4; times += 1) expect(await shape()).toEqual([{ n: 1 }]);
+      await db.knex.raw('ALTER TABLE shapes ALTER COLUMN n TYPE text');
+      expect(await settle('0A000')).toEqual([{ n: '1' }]);
+      await db.knex.raw('ALTER TABLE shapes ALTER COLUMN n TYPE jsonb USING to_jsonb(n)');
+      expect(await settle('0A000')).toEqual([{ n: '1' }]);
+      await db.knex.raw('ALTER TABLE shapes ALTER COLUMN n TYPE boolean USING true');
+      expect(await settle('0A000')).toEqual([{ n: true }]);
+      expect(await shape()).toEqual([{ n: true }]);
+      // The embedded store has one session for all connections, so that another one can drop what this one has prepared.
+      if (store.name === 'postgres') return;
+      for (const { name } of await preparedThere()) await db.knex.raw(`DEALLOCATE "${name}"`);
+      expect(await settle('26000')).toEqual([{ n: true }]);
+    });
+
     it('go on after a failure of one of them', async () => {
       const divide = (by: number): Fragment => sql`SELECT 1 / ${by}::int AS n`;
       for (let times = 0; times < 5; times += 1) {
