@@ -50,7 +50,7 @@ function readGrant(context: FileContext, node: Node): GrantDeclaration | null {
     principals: [role ?? null, identity ?? null].filter((principal) => principal !== null),
     holder: holderOf(context, node, grant),
     namespace,
-    scopes: scopes === undefined ? 'absent' : (scopes ?? 'wrong'),
+    scopes: scopes ?? (scopes === null || grant.misspelt.includes('scopes') ? 'wrong' : 'absent'),
     inherit: inherit ?? true,
     notBefore,
     expires,

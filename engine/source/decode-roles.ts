@@ -64,7 +64,8 @@ const ROLE = shape('a role', {
 function readRole(context: FileContext, { key, value: of }: Entry): RoleDeclaration {
   const role = readMapping(context, of, ROLE);
   const { description = null, members, scopes } = role?.values ?? {};
-  const stated = scopes ?? (role === null || scopes === null ? 'wrong' : 'absent');
+  const isWrong = role === null || scopes === null || role.misspelt.includes('scopes');
+  const stated = scopes ?? (isWrong ? 'wrong' : 'absent');
   return { name: readNameOfKey(context, key, 'the role'), description, members: members ?? [], scopes: stated };
 }
 

@@ -83,6 +83,8 @@ export interface ReadMapping<Rows extends FieldRows> {
   readonly entries: readonly Entry[];
   /** Whether a missing key may be one that was refused: misspelt, or broken. */
   readonly mayHaveLost: boolean;
+  /** The known keys that unknown ones were meant to be, probably. That they are missing says nothing new. */
+  readonly misspelt: readonly string[];
 }
 
 /** A mapping of known keys. Required ones that are missing are reported, and so is what is unknown. */
@@ -97,6 +99,7 @@ export function readMapping<Rows extends FieldRows>(
   if (entries === null || node.kind !== 'mapping') return null;
   const values: Record<string, unknown> = {};
   let mayHaveLost = node.partial === true;
+  const misspelt: string[] = [];
   for (const { key, value: inner } of entries) {
     const field = of.fields.get(key.text);
     // The shape's own key is quicker to find than one cut from a file.
@@ -104,17 +107,17 @@ export function readMapping<Rows extends FieldRows>(
     else {
       refuseKey(context, key, of);
       mayHaveLost = true;
+      const meant = meantKey(key.text, of);
+      if (meant !== null) misspelt.push(meant);
     }
   }
   for (const name of of.required) {
-    if (values[name] !== undefined || node.partial === true) continue;
-    // A misspelt key has been reported; that the right one is missing then says nothing new.
-    if (entries.some(({ key }) => !of.fields.has(key.text) && meantKey(key.text, of) === name)) continue;
+    if (values[name] !== undefined || node.partial === true || misspelt.includes(name)) continue;
     const at = entries[0]?.key ?? { start: node.start, end: node.end };
     const help = `add \`${name}: …\``;
     refuse(context, 'KEY_MISSING', { at, message: `${of.what} needs the key \`${name}\``, help });
   }
-  return { values: values as ReadMapping<Rows>['values'], entries, mayHaveLost };
+  return { values: values as ReadMapping<Rows>['values'], entries, mayHaveLost, misspelt };
 }
 
 /** Where a key stands, and its value as it was written. */

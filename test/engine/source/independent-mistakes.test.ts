@@ -30,6 +30,21 @@ test.each<[string, string, readonly string[]]>([
     ['GRANT_SCOPES_MISSING a', 'IDENTITY_INVALID ana'],
   ],
   [
+    'scopes whose key is misspelt: that they are missing is not another mistake',
+    grant('id: a, identity: orcid:x, namespace: /labs, scope: [resource:read]'),
+    ['KEY_UNKNOWN scope'],
+  ],
+  [
+    'scopes whose key is misspelt in the role, for all grants that rely on it',
+    'roles:\n  crew: { members: [orcid:ana], Scopes: [resource:read] }\ngrants:\n  - { id: a, role: crew, namespace: /labs }\n  - { id: b, role: crew, namespace: /labs }\n',
+    ['KEY_UNKNOWN Scopes'],
+  ],
+  [
+    'scopes that are missing beside another key that is none',
+    grant('id: a, identity: orcid:x, namespace: /labs, resaon: x'),
+    ['GRANT_SCOPES_MISSING a', 'KEY_UNKNOWN resaon'],
+  ],
+  [
     'scopes that a role may give, once it is known',
     grant('id: a, role: nope, namespace: /labs'),
     ['ROLE_UNKNOWN nope'],
