@@ -1,5 +1,5 @@
 // The shape of the repository: who imports whom, no cycles, sizes, casts, versions, words. Everything is read from the
-// sources and from what the compiler emitted, where type-only imports are gone; so a value import is what stands there.
+// sources and from the compiler's output, which has no type-only imports, so each import there is a value import.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';

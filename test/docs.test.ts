@@ -1,4 +1,4 @@
-// What is generated stands in the repository as the program would write it: `make docs` brings it up to date.
+// Generated files are in the repository exactly as the program would write them; `make docs` updates them.
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it, test } from '@jest/globals';
 import { PROBLEM_CODES } from '../engine/compiler.js';

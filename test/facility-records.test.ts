@@ -1,5 +1,5 @@
-// The records that ship are what the gateway would accept: every reference leads to a record in the lineage, what is made from a
-// template fits its schema, and all five families are there, with the mixed types that queries must cope with.
+// The records that ship would be accepted by the gateway: every reference leads to a record in the lineage, records
+// made from a template fit its schema, and all five families are there, with the mixed types that queries must handle.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';

@@ -1,5 +1,6 @@
-// The workflow of docs/in-ci.md, run: its `run:` steps with bash, in a clone of a real repository, as a runner runs them. What a
-// runner brings with it stands in: the checkout is a clone, `npm ci` finds bailiwick in place, and `gh` notes what it was asked.
+// Runs the workflow of docs/in-ci.md: its `run:` steps with bash, in a clone of a real repository, as a runner would.
+// Stand-ins replace what a runner provides: the checkout is a clone, `npm ci` finds bailiwick installed, and `gh` notes
+// what it was asked.
 import { execFile } from 'node:child_process';
 import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// The package that `npm pack` makes, as others install it: small, without tests and bad policies, and it runs. Its dependencies are
-// linked from here, so nothing is downloaded.
+// The package that `npm pack` makes, as others install it: small, without tests and bad policies, and working. Its
+// dependencies are linked from here, so nothing is downloaded.
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
-// The policy that ships: it is whole, its tests pass, its guardrails hold, and each of them would notice what it is there for.
+// The policy that ships: it is valid, its tests pass, its guardrails hold, and each guardrail would notice what it is
+// there for.
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';

@@ -1,5 +1,5 @@
-// The documents tell the truth: the README's example is carried out and its output compared, and whatever file, folder,
-// link or make target a document names exists.
+// The documents tell the truth: the README's example runs and its output is compared, and every file, folder, link or
+// make target that a document names exists.
 import { execFile } from 'node:child_process';
 import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';

@@ -1,5 +1,6 @@
-// What operators do wrong and what attackers leave in their way: settings with secrets in them, local mode where a server is meant, private
-// keys in the wrong place, hostile names and files. Rows of attacks by their ids, run in this process; none of them gets as far as listening.
+// Mistakes of operators and traps of attackers: settings with secrets in them, local mode where a server is meant,
+// private keys in the wrong place, hostile names and files. One row per attack with its id, run in this process; none
+// gets as far as listening.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, closeSync, ftruncateSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

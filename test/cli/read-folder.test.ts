@@ -1,4 +1,4 @@
-// A folder is read whole or complained about: no entry is passed over without a word, and none can hang or escape.
+// A folder is read completely or faults are reported: no entry is silently skipped, and none can hang or escape.
 import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What is printed for people: nothing can steer the terminal, and an underline stands under what it means.
+// Output for people: nothing can steer the terminal, and an underline is exactly under what it refers to.
 import { describe, expect, test } from '@jest/globals';
 import type { Diagnostic, GuardrailViolation, PolicyTestFailure, Witness } from '../../engine/compiler.js';
 import { canonicalize, groupDigits } from '../../engine/index.js';

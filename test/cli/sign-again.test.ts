@@ -1,4 +1,5 @@
-// A second signer: what somebody else has signed is added to, or left alone, or given up by name.
+// A second signer: a statement that somebody else has signed gets another signature, is left alone, or is replaced
+// explicitly.
 import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, expect, it, test } from '@jest/globals';

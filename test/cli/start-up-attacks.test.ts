@@ -1,5 +1,5 @@
-// A gateway that is started carelessly or with ill intent: with switches that make others talkative, a umask that hides nothing, and signals
-// that open a debugger. Rows of attacks by their ids.
+// A gateway that is started carelessly or with ill intent: with switches that make other programs verbose, a umask that
+// hides nothing, and signals that open a debugger. One row per attack with its id.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, lstatSync } from 'node:fs';

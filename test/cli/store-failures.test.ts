@@ -1,5 +1,5 @@
-// A store that fails while a command uses it: exit 6, a code of the store, what to do, and nothing of SQL or of what is stored. On
-// a real PostgreSQL, where there is one.
+// A store that fails while a command uses it: exit 6, a code of the store, what to do, and nothing of SQL or of stored
+// values. On a real PostgreSQL, if there is one.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { findPostgres, runSql, startPostgres, type TestPostgres } from '../support/postgres.js';

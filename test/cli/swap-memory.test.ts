@@ -1,5 +1,5 @@
-// A gateway whose policy is replaced again and again while it is asked: every answer is wholly that of the snapshot that it names, and nothing of
-// the policies before stays in memory, the first one included.
+// A gateway that is queried while its policy is replaced again and again. Every answer comes wholly from the snapshot
+// that it names, and nothing of earlier policies stays in memory, the first one included.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { renameSync, writeFileSync } from 'node:fs';

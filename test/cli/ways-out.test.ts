@@ -1,4 +1,4 @@
-// What people read where something went wrong on the way, not in the policy: each says what happened and what to do.
+// What people read when something went wrong outside the policy: each message says what happened and what to do.
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, test } from '@jest/globals';

@@ -1,5 +1,6 @@
-// What an operator replaces on disk while a gateway of several processes runs: its certificate and the list of revoked credentials count
-// in each worker, when the gateway is told, and when nobody tells it. A bad one takes no worker that serves away.
+// Files that an operator replaces while a gateway of several processes runs: its certificate and the list of revoked
+// credentials take effect in each worker, both when the gateway is told and when nobody tells it. A bad file does not
+// stop a worker that serves.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';

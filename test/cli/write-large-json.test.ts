@@ -1,4 +1,5 @@
-// JSON that may be too large for one text: the same characters as one text would have, written in parts, nested lists too.
+// JSON that may be too large for one string: written in parts, it has the same characters as one string would have,
+// even with nested lists.
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
 // Before `main` imports it from several places at once, which the module loader of the tests does not take.

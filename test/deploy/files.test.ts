@@ -1,5 +1,5 @@
-// The files of deploy/ beside what the program says of itself: flags, settings, routes, ports and times are those that there are. Whatever can
-// judge them is asked where it is installed: systemd, nginx, Caddy.
+// The files of deploy/ compared with the program: their flags, settings, routes, ports and times exist. Programs that
+// can judge the files are asked if they are installed: systemd, nginx, Caddy.
 import { describe, expect, it, test } from '@jest/globals';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';

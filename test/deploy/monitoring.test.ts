@@ -1,5 +1,5 @@
-// What deploy/ says to Prometheus and Grafana: every expression is PromQL, asks for series that a gateway has, by labels that they have;
-// each alert is explained; and, where the programs are installed, what they say themselves.
+// What deploy/ tells Prometheus and Grafana: every expression is PromQL and uses series and labels that a gateway has;
+// each alert is explained. If the programs are installed, their own checks run, too.
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { parser } from '@prometheus-io/lezer-promql';
 import { execFile, spawn } from 'node:child_process';

@@ -1,4 +1,4 @@
-// What agreement is tried on: a world of records and what several actors ask of it.
+// The scenes on which agreement is tested: a world of records and the requests of several actors.
 import fc from 'fast-check';
 import { unrestrictedPolicy } from '../../engine/index.js';
 import type { Database } from '../../server/db/database.js';

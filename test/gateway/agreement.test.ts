@@ -1,5 +1,5 @@
-// Agreement on generated worlds (docs/meaning.md "Visibility"): the records that `decide` allows one by one, and the slow
-// evaluator matches, are what all pages hold together, whatever their size, in one order; and what is counted.
+// Agreement on generated worlds (docs/meaning.md "Visibility"): all pages together hold, in one order and at any page
+// size, exactly the records that `decide` allows one by one and that the slow evaluator matches. Counts agree, too.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { oracleVisible } from '../engine/oracle/oracle.js';

@@ -1,5 +1,5 @@
-// Attacks on the front door and on keys, one row each: over real sockets, against two gateways on one store with their listeners
-// for admins. The identifier of a row says what it is about: A the front door, C credentials, O operations.
+// Attacks on the front door and on keys, one per row, over real sockets, against two gateways on one store with their
+// admin listeners. The identifier of a row says what it is about: A the front door, C credentials, O operations.
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { instantOf } from '../../engine/index.js';

@@ -1,4 +1,5 @@
-// What the audit log has of commands that are refused: what was asked of the policy, and by what it was refused or why nothing came of it.
+// What the audit log holds about refused commands: what the policy was asked, and what refused the command or why
+// nothing was done.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type AuditTrail, openTrail } from '../../server/audit/trail.js';
 import { makeIdSource, systemClock } from '../../server/ports.js';

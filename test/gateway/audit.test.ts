@@ -1,4 +1,4 @@
-// What a gateway records of the requests that it answers: one event for each decision, and nothing that is a secret.
+// What a gateway records about the requests that it answers: one event for each decision, and no secrets.
 import { rename, rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { instantOf, NO_SCOPES } from '../../engine/index.js';

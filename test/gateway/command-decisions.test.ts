@@ -1,6 +1,6 @@
-// Commands on generated worlds: whoever sends one is refused exactly where and as `decide` says, and whoever may write and not read is
-// told nothing by any answer that would be another if what they may not read were. Nothing here is committed: each command stands in a
-// batch, before one that is refused.
+// Commands on generated worlds. An actor is refused exactly where and how `decide` says. For an actor who may write but
+// not read, no answer depends on what that actor may not read. Nothing here is committed: each command is in a batch,
+// before one that is refused.
 import { beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {

@@ -1,5 +1,5 @@
-// Every query case of the conformance suite against a running gateway: over HTTP, with API keys, on the embedded store and on
-// a real PostgreSQL where there is one.
+// Every query case of the conformance suite against a running gateway: over HTTP, with API keys, on the embedded store
+// and, if there is one, on a real PostgreSQL.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { canonicalize, instantOf, isScopeName, makeIdentity, type Policy, scopeSetOf } from '../../engine/index.js';
 import { createKey } from '../../server/auth/api-keys.js';

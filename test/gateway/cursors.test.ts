@@ -1,5 +1,5 @@
-// Cursors (docs/queries.md "Pages"): one lives exactly as long as its actor sees the same, over any reload and any passing of
-// time, and opens for its own actor and query alone, before any statement is run.
+// Cursors (docs/queries.md "Pages"): a cursor is valid exactly as long as its actor sees the same, across reloads and
+// the passing of time. It opens only for its own actor and query, and is checked before any statement runs.
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Actor, Instant } from '../../engine/index.js';

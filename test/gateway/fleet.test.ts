@@ -1,6 +1,6 @@
-// Three gateways on one PostgreSQL behind one port, under load: policies swap, keys are revoked, gateways leave and others come, and
-// PostgreSQL restarts and fails over. Nobody is answered by a policy that was replaced a second ago, and no request fails that nothing
-// kept from the store.
+// Three gateways on one PostgreSQL behind one port, under load: policies swap, keys are revoked, gateways leave and
+// others come, and PostgreSQL restarts and fails over. No answer follows a policy that was replaced more than a second
+// ago, and no request fails while the store can be reached.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase } from '../../server/db/database.js';

@@ -1,5 +1,5 @@
-// A cursor holds the sort values of a record, which may be as large as a line of a dataset: every `next` that is answered can
-// be sent back, whatever is in it (docs/queries.md "Pages").
+// A cursor holds the sort values of a record, which may be as large as a line of a dataset. Every `next` in an answer
+// can be sent back, whatever it contains (docs/queries.md "Pages").
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { instantOf } from '../../engine/index.js';
 import { loadDataset } from '../../server/load/load-dataset.js';

@@ -1,5 +1,5 @@
-// Non-interference (docs/queries.md "What stays hidden"): what an actor is answered does not change by a byte when records
-// that are invisible to it come, go or change, whatever they hold and however the planner reads them.
+// Non-interference (docs/queries.md "What stays hidden"): an actor's answers do not change by a byte when records that
+// are invisible to that actor come, go or change, whatever they hold and however the planner reads them.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { FAMILIES, unrestrictedPolicy } from '../../engine/index.js';

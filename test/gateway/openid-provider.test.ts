@@ -1,4 +1,5 @@
-// A gateway that takes the tokens of a real OpenID provider, through its rotation, outage and restart, as its users live it.
+// A gateway that accepts the tokens of a real OpenID provider, through its rotation, outage and restart, as its users
+// experience it.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import { instantOf } from '../../engine/index.js';

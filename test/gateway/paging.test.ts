@@ -1,5 +1,5 @@
-// Pages while records come and go (docs/queries.md "Pages"): each page is the next part of what is there when it is read, so
-// that what stays is shown once, in order, and nothing is left out.
+// Pages while records come and go (docs/queries.md "Pages"): each page is the next part of what exists when it is read.
+// So records that stay are shown once, in order, and none is left out.
 import { beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Database } from '../../server/db/database.js';

@@ -1,5 +1,6 @@
-// What the gateway remembers of actors who come again must not outlive what it follows from: another policy, another hour of a
-// grant, a narrower key of the same actor. Sets large enough to be remembered, asked for again and again in between.
+// What the gateway remembers about actors who come back must not outlive what it was derived from: another policy,
+// another hour of a grant, a narrower key of the same actor. The sets are large enough to be remembered, and are asked
+// for again and again in between.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { compilePolicy } from '../../engine/compiler.js';

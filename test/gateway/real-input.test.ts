@@ -1,5 +1,6 @@
-// Real input: the owners of a large public repository as a policy and its proposals as records (see the data folder's README).
-// For ten people, every family and every reach, what the gateway pages through is what `decide` allows record by record.
+// Real input: the owners of a large public repository as a policy, and its proposals as records (see the data folder's
+// README). For ten people, every family and every reach, the gateway's pages hold what `decide` allows record by
+// record.
 import { createReadStream, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';

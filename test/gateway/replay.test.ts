@@ -1,5 +1,5 @@
-// `bailiwick replay` over the log of a gateway: every decision that was recorded is made again to the byte on the snapshot beside the
-// log, whatever was asked and however it was answered; and what another policy would change is listed.
+// `bailiwick replay` over the log of a gateway: every recorded decision is reproduced to the byte on the snapshot
+// beside the log, whatever was asked and however it was answered. Changes under another policy are listed.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';

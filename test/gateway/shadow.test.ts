@@ -1,5 +1,5 @@
-// A candidate beside the policy in force, as an admin meets it: the exact set of differing cells at once, live requests answered by the one
-// and compared with the other, and nothing that any of it changes.
+// A candidate beside the policy in force, as an admin sees it: the exact set of differing cells at once, and live
+// requests that are answered by one policy and compared with the other. None of this changes an answer.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,6 +1,6 @@
-// Single records on generated worlds (docs/queries.md "Single records"): GET gives a record exactly if `decide`
-// allows to read it where it is, byte for byte as a query of its namespace lists and counts it. Everything else is one and the
-// same 404, and nothing that is invisible changes an answer.
+// Single records on generated worlds (docs/queries.md "Single records"): GET returns a record exactly if `decide`
+// allows reading it where it is, byte for byte as a query of its namespace lists and counts it. Everything else gets
+// the same 404, and nothing invisible changes an answer.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { decide, FAMILIES, type Family, unrestrictedPolicy } from '../../engine/index.js';

@@ -1,5 +1,5 @@
-// A store that is slow, full, killed or gone, seen by a client of the gateway: 503 and 504 with their codes and in time, and all
-// well again as soon as the store is, without a new start. On a real PostgreSQL, where there is one.
+// A store that is slow, full, killed or gone, as a client of the gateway sees it: 503 and 504 with their codes and in
+// time. Everything works again as soon as the store does, without a restart. On a real PostgreSQL, if there is one.
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,6 @@
-// What may not be seen takes as long as what is not there. Pairs of requests, one of each kind in an order by chance: a difference is told
-// only where it is both sure (a sign test over the pairs) and large enough to be of use to somebody.
+// A record that may not be seen takes as long as one that does not exist. Requests come in pairs, one of each kind in
+// random order. A difference is only reported if it is both certain (a sign test over the pairs) and large enough to be
+// useful to somebody.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type CommandDoors, openCommandDoors, type Sending } from '../support/command-doors.js';
 import { describeOnStores } from '../support/stores.js';

@@ -1,4 +1,4 @@
-// Snapshots that admins send: verified as any offer is, stored, and not in force by that.
+// Snapshots that admins send: verified like any offer and stored, but not in force because of that.
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { instantOf, STATEMENT_LIMITS } from '../../engine/index.js';

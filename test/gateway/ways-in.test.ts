@@ -1,4 +1,5 @@
-// One gateway with every way in: certificates over TLS, tokens bound to them, opaque tokens, keys, and a list that ends any of them.
+// One gateway with every way to authenticate: certificates over TLS, tokens bound to them, opaque tokens, keys, and a
+// list that revokes any of them.
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from '@jest/globals';
 import { createHash, X509Certificate } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
