@@ -15,7 +15,7 @@ import { nestingFault } from './nesting-fault.js';
 export function decodeTables(body: SnapshotBody, limits: EngineLimits): PolicyTables | string {
   return (
     sizeFault(body, limits) ??
-    checksFault(body) ??
+    digestsFault(body) ??
     textFault(body) ??
     identityFault(body) ??
     memberFault(body) ??
@@ -98,7 +98,9 @@ function total(counts: readonly number[]): number {
 
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
-function checksFault({ checks }: SnapshotBody): string | null {
+/** Whether they are true, whoever states them finds out. That they are no other text is certain before. */
+function digestsFault({ checks, decisions }: SnapshotBody): string | null {
+  if (!DIGEST.test(decisions)) return 'decisions: not a digest';
   const sums = checks === undefined ? [] : CHECK_KINDS.map((kind) => checks[kind]);
   return sums.every(({ digest }) => DIGEST.test(digest)) ? null : 'checks: not a digest';
 }

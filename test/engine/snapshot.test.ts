@@ -235,6 +235,11 @@ describe('loading', () => {
       'a digest that is none',
       (b) => JSON.stringify(b).replace(/("people":\{"count":\d+,"digest":"sha256:).{64}/, '$1'),
     ],
+    [
+      'snapshot.content',
+      'a decision digest that is none',
+      (b) => ({ ...b, decisions: `\u001b[2J${String(b['decisions'])}` }),
+    ],
     ['snapshot.shape', 'one field more', (b) => ({ ...b, zzz: 1 })],
     ['snapshot.shape', 'fields in another order', (b) => Object.fromEntries(Object.entries(b).reverse())],
     ['snapshot.shape', 'no object', () => []],
