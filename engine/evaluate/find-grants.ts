@@ -21,8 +21,9 @@ export function findGrants(policy: Policy, principals: Int32Array, { target, sco
   const table = groundOf(policy);
   invariant(table !== UNRESTRICTED, 'only a compiled policy has grants');
   const marks = makeMarks();
-  invariant(scanNamespace(target, marks) !== null, 'a namespace is a path');
-  const search = { wanted: { place: placeOf(table, target, marks), scopes, at }, rows: [] };
+  const path = scanNamespace(target, marks);
+  invariant(path !== null, 'a namespace is a path');
+  const search = { wanted: { place: placeOf(table, path, marks), scopes, at }, rows: [] };
   for (const principal of principals) addGrants(table, table.runStart[principal] ?? 0, search);
   return search.rows.sort((a, b) => a - b);
 }

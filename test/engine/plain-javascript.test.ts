@@ -1,7 +1,7 @@
 // Callers without types: a call of the wrong shape throws and says what is wrong, and nothing is decided for it. Bytes that are none
 // are a fault like any other.
 import { beforeAll, describe, expect, it, test } from '@jest/globals';
-import { compilePolicy } from '../../engine/compiler.js';
+import { compilePolicy, whoCan } from '../../engine/compiler.js';
 import {
   ALL_SCOPES,
   decide,
@@ -109,6 +109,12 @@ test('an actor is checked when it is resolved, and when visibility is asked', ()
   const request = { family: 'resource', context: pathOf('/labs'), reach: 'exact' } as const;
   expect(() => resolveActor(policy, actor)).toThrow(RESTRICTIONS);
   expect(() => visibility(policy, { actor, request, at: 0 as never })).toThrow(RESTRICTIONS);
+});
+
+test('who-can answers for a path as it is typed what it answers for the path', () => {
+  const holders = [{ identity: 'orcid:ana', grants: [{ id: 'g0' }] }];
+  for (const namespace of ['/labs', 'labs', '/labs/', 'labs/'])
+    expect(whoCan(policy, { scope: 'resource:read', namespace, at: 0 } as never)).toEqual(holders);
 });
 
 // Text that was split where there was none gives it.
