@@ -6,7 +6,7 @@ import type { Instant } from '../model/instant.js';
 import { isWithin, type NamespacePath, parentOf, scanNamespace } from '../model/namespace.js';
 import { makeMarks } from '../model/scan-path.js';
 import { ALL_SCOPES, NO_SCOPES, READS_FROM_BELOW, scopeBit, scopeBitOf } from '../model/scope.js';
-import { heldBy, isHeldBy, type Wanted } from '../table/judge.js';
+import { heldBy, type Wanted } from '../table/judge.js';
 import { placeOf } from '../table/locate.js';
 import { isHeldByAny } from '../table/merge.js';
 import { refuseRequest, requireTime } from './caller.js';
@@ -60,12 +60,10 @@ function judgeTarget(asker: Asker, target: NamespacePath, at: Instant): AccessVe
   return carries(asker, ASKED.scopes) ? 'allow' : 'credential_scope';
 }
 
-function isHeld({ ground, runs, count, merged }: Asker): boolean {
+function isHeld(asker: Asker): boolean {
+  const { ground } = asker;
   // A time that is not an instant denies everything.
-  if (ground === UNRESTRICTED || !(ASKED.at < Infinity)) return false;
-  if (merged !== null) return isHeldByAny(ground, { runs, merged }, ASKED);
-  for (let i = 0; i < count; i += 1) if (isHeldBy(ground, runs[i] ?? 0, ASKED)) return true;
-  return false;
+  return ground !== UNRESTRICTED && ASKED.at < Infinity && isHeldByAny(ground, asker, ASKED);
 }
 
 /**

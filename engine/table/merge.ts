@@ -30,12 +30,20 @@ export function mergeSteps({ runs }: DecisionTable, held: Int32Array): MergedSte
   return merged.slice(0, putSteps(merged, 0, { always, windowed }));
 }
 
-/** Whether one of the principals holds it, answered by their merged steps. */
-export function isHeldByAny(
-  table: DecisionTable,
-  { runs, merged }: { readonly runs: Int32Array; readonly merged: MergedSteps },
-  wanted: Wanted,
-): boolean {
-  if ((scopesAt(merged, 0, wanted.place) & wanted.scopes) !== 0) return true;
-  return mayBeHeld(merged, 0, wanted) && runs.some((run) => isHeldBy(table, run, wanted));
+export interface Held {
+  /** Of the principals: the first `count`. */
+  readonly runs: Int32Array;
+  readonly count: number;
+  /** What they hold together, if it was merged. */
+  readonly merged: MergedSteps | null;
+}
+
+/** Whether one of the principals holds it. */
+export function isHeldByAny(table: DecisionTable, { runs, count, merged }: Held, wanted: Wanted): boolean {
+  if (merged !== null) {
+    if ((scopesAt(merged, 0, wanted.place) & wanted.scopes) !== 0) return true;
+    if (!mayBeHeld(merged, 0, wanted)) return false;
+  }
+  for (let i = 0; i < count; i += 1) if (isHeldBy(table, runs[i] ?? 0, wanted)) return true;
+  return false;
 }
