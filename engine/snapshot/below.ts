@@ -1,17 +1,17 @@
-// What can lie below a namespace. Paths have limits of depth and length (docs/meaning.md "Namespaces"), so below some rows
-// there is nothing, and a row whose every possible child has a row of its own has no *other* path below it. Digests are of
-// what can be asked, so both must not count what nobody can ask.
+// What can lie below a namespace. Paths are limited in depth and length (docs/meaning.md "Namespaces"), so nothing can exist
+// below some rows. And if every possible child of a row has a row of its own, no *other* path exists below it. Digests cover
+// only what can be asked, so neither case may count paths that nobody can ask about.
 import { NAMESPACE_LIMITS } from '../model/namespace.js';
 import { subtreeEnds } from '../model/namespace-tree.js';
 import type { PolicyTables } from '../model/tables.js';
 import { NEVER, type TimelineNumber, type Timelines } from './numbered-timelines.js';
 
-/** `open`: paths without a row can be below; `nothing`: no path can; `full`: all that can be next below have rows. */
+/** `open`: paths without a row can be below; `nothing`: no path can be below; `full`: every possible child has a row. */
 export type BelowKind = 'open' | 'nothing' | 'full';
 
 export interface BelowRule {
   readonly kindOf: (row: number) => BelowKind;
-  /** Of a full row: what every path below it has beyond what it inherits from the row, by class. */
+  /** For a full row: by class, what every path below it has in addition to what it inherits from the row. */
   readonly leastOf: (row: number) => ReadonlyMap<number, TimelineNumber>;
 }
 
@@ -24,10 +24,10 @@ export interface BelowInput {
 }
 
 const ALPHABET = 40;
-/** More children than any policy can name have no need of an exact number. */
+/** Longest segment for which possible children are counted. Longer ones allow more children than any policy can name. */
 const COUNTED_LENGTH = 5;
 
-/** How many segments have at most this many characters: all texts over the alphabet but `.` and `..`. */
+/** The number of segments of at most this many characters: all strings over the alphabet except `.` and `..`. */
 export function countSegments(length: number): number {
   if (length <= 0) return 0;
   if (length > COUNTED_LENGTH) return Infinity;
@@ -57,7 +57,7 @@ export function makeBelowRule(input: BelowInput): BelowRule {
   };
 
   const childrenOf = (row: number): readonly number[] => {
-    // A subtree is one run of rows, so each child stands where the one before ends.
+    // The rows of a subtree are consecutive, so each child begins where the one before ends.
     const rows: number[] = [];
     for (let child = row + 1; parent[child] === row; child = ends[child] ?? 0) rows.push(child);
     return rows;
@@ -77,7 +77,7 @@ export function makeBelowRule(input: BelowInput): BelowRule {
     return new Map([...given].map(([holder, list]) => [holder, timelines.unionOf(list)]));
   };
 
-  /** What the child itself and all that is below it have in common beyond what the parent gives. */
+  /** By class, what the child and everything below it have in common in addition to what the parent gives. */
   const givenBy = (row: number): ReadonlyMap<number, TimelineNumber> => {
     const kind = kindOf(row);
     const own = sumOf(row, () => true);

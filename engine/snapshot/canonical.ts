@@ -1,7 +1,7 @@
-// The JSON of snapshots and statements (engine/README.md "The snapshot file"): canonical JSON (RFC 8785) of which every reader of JSON makes
-// the same value. It takes plain objects, arrays, strings, booleans, null and safe integers, nested 32 deep, and no fractions, which not all
-// languages print alike. The serializer would write a Map as `{}` and NaN as null, so a guard refuses everything else first. What clients
-// send may have fractions: the server's `canonicalJson` takes all that JSON can say.
+// The JSON of snapshots and statements (engine/README.md "The snapshot file"): canonical JSON (RFC 8785) that every JSON reader turns into
+// the same value. It takes plain objects, arrays, strings, booleans, null and safe integers, nested up to 32 deep. It takes no fractions,
+// because languages print them differently. The serializer would write a Map as `{}` and NaN as null, so a guard refuses everything else
+// first. What clients send may have fractions: the server's `canonicalJson` takes everything that JSON can express.
 import stringify from 'fast-json-stable-stringify';
 import { invariant } from '../model/invariant.js';
 

@@ -1,8 +1,8 @@
-// What every class of holders may do at every namespace, for all time: a walk down the trie that keeps what is inherited and
-// visits only what differs from it (engine/README.md "What the digests cover").
+// What every class of holders may do at every namespace, for all time. A walk down the trie keeps what is inherited and visits
+// only what differs from it (engine/README.md "What the digests cover").
 //
-// Two things are known of each row: rights *at* the namespace, and rights *below* it, which are what all namespaces
-// strictly below have at least. Grants only add, so that is what a path without a row of its own inherits.
+// Each row has rights *at* the namespace and rights *below* it. The rights below are what every namespace strictly below has at
+// least. Grants only add, so a path without a row of its own inherits exactly those.
 import { classesByPrincipal, type HolderClasses } from '../model/holders.js';
 import { subtreeEnds } from '../model/namespace-tree.js';
 import { listRows, rowsOf } from '../model/row-lists.js';
@@ -13,30 +13,30 @@ import { makeMarks, mark, takeMarked } from './marks.js';
 import { makeTimelines, NEVER, type TimelineNumber, type Timelines } from './numbered-timelines.js';
 
 /**
- * The classes whose rights at or below a row differ from what they inherit: the first `count` places of three columns, which
- * are filled anew for every row. Classes are in ascending order.
+ * The classes whose rights at or below a row differ from what they inherit: the first `count` entries of three columns. Classes are
+ * in ascending order. The next row overwrites the columns.
  */
 export interface RowChanges {
   readonly count: number;
   readonly classes: Int32Array;
   /** Rights at the row. */
   readonly at: Int32Array;
-  /** Rights below it; those at it where nothing can be below. */
+  /** Rights below it. Where no path can be below, these repeat the rights at it. */
   readonly below: Int32Array;
 }
 
 export interface CellVisitor {
-  /** Before the rows below. False ends the walk. */
+  /** Called before the rows below. False ends the walk. */
   readonly enter: (row: number, changes: RowChanges) => boolean;
-  /** After the rows below. */
+  /** Called after the rows below. */
   readonly leave: (row: number) => void;
 }
 
 export interface Cells {
   readonly timelines: Timelines;
-  /** By class, what the row just entered inherits. */
+  /** By class, the rights that the row just entered inherits. */
   readonly inherited: Int32Array;
-  /** Once. False if the visitor has ended it, or there were more intervals than the limit. */
+  /** Call this once. False if the visitor ended the walk, or there were more intervals than the limit. */
   readonly walk: (visitor: CellVisitor) => boolean;
 }
 
@@ -54,16 +54,16 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
   const rule = makeBelowRule({ tables, timelines, grantsAt, holdersOf, timelineOf });
 
   const inherited = new Int32Array(holders.count);
-  /** Classes to which the row gives something. By class what they then hold at it and below it. */
+  /** The classes to which the row gives rights. `heldAt` and `heldBelow` have what each then holds at the row and below it. */
   const given = makeMarks(holders.count);
   const heldAt = new Int32Array(holders.count);
   const heldBelow = new Int32Array(holders.count);
-  // What `changesAt` gives; while the row's grants are applied, `classes` are those that `applyTimed` has met.
+  // The columns that `changesAt` returns. Until then `applyTimed` uses `classes` as a list of the classes that it has met.
   const classes = new Int32Array(holders.count);
   const at = new Int32Array(holders.count);
   const below = new Int32Array(holders.count);
 
-  /** To each of the classes. The one loop that runs for every row of the expanded policy. */
+  /** Gives rights to each of the classes. Only this loop runs for every row of the expanded policy. */
   const giveAll = (to: Int32Array, more: Rights): void => {
     const { at: moreAt, below: moreBelow } = more;
     const isStatic = moreAt <= ALL_SCOPES && moreBelow <= ALL_SCOPES;
@@ -87,7 +87,7 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
     giveAll(oneClass, more);
   };
 
-  /** What the row's grants give. */
+  /** Applies the row's grants. */
   const applyGrants = (row: number): void => {
     let timed: Map<number, Windows> | null = null;
     for (const grant of grantsAt(row)) {
@@ -100,10 +100,10 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
     if (timed !== null) applyTimed(timed);
   };
 
-  /** By class one more than the place of the first of several sums that it has a part in. */
+  /** By class, one more than the index of the first entry of `sums` that applies to it; 0 if none does. */
   const sumOf = new Int32Array(holders.count);
 
-  /** Windows are united principal by principal, however many classes hold them, and then those of all principals of a class. */
+  /** Unites windows once per principal, however many classes hold it, and then across the principals of each class. */
   const applyTimed = (timed: ReadonlyMap<number, Windows>): void => {
     const sums = [...timed].map(([principal, windows]) => ({ principal, rights: uniteWindows(windows) }));
     const [first, second] = sums;
@@ -183,7 +183,7 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
         const changes = changesAt(row);
         if (timelines.isFull() || !visitor.enter(row, changes)) return false;
         open.push({ row, undoFrom: undo.end() });
-        // Where there are rows below, they inherit what is below this one.
+        // Rows below inherit this row's rights below.
         if ((ends[row] ?? 0) > row + 1) undo.put(changes);
       }
       leaveTo(-1, visitor);
@@ -192,7 +192,7 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
   };
 }
 
-/** A row whose subtree is being walked, and where what it changed stands in the log. */
+/** A row whose subtree is being walked, and the index in the undo log where its changes begin. */
 interface OpenRow {
   readonly row: number;
   readonly undoFrom: number;
@@ -200,9 +200,9 @@ interface OpenRow {
 
 interface UndoLog {
   readonly end: () => number;
-  /** From now on the classes inherit what they hold below the row. */
+  /** Makes the classes inherit what they hold below the row. */
   readonly put: (changes: RowChanges) => void;
-  /** They inherit what they did when the log ended there. */
+  /** Restores what the classes inherited when the log ended there. */
   readonly backTo: (end: number) => void;
 }
 
@@ -237,13 +237,13 @@ function doubled(column: Int32Array): Int32Array<ArrayBuffer> {
   return longer;
 }
 
-/** What somebody holds at a row, and below it. */
+/** What a class holds at a row, and below it. */
 export interface Rights {
   readonly at: TimelineNumber;
   readonly below: TimelineNumber;
 }
 
-/** What grants that begin or end give, at a row and below it. */
+/** The timelines that grants with a beginning or an end give, at a row and below it. */
 interface Windows {
   readonly at: TimelineNumber[];
   readonly below: TimelineNumber[];

@@ -1,5 +1,6 @@
-// The normal form of guardrails, people and tests, and its digests. Two policies have equal forms where they ask the same of
-// themselves: the order of files and entries, descriptions, and how somebody came to be named are not in it.
+// The normal form of guardrails, people and tests, and its digests. Two policies have equal forms if their guardrails, people and
+// tests mean the same. The form leaves out descriptions, the order of files and entries, and the roles through which identities
+// are named.
 import { CHECK_KINDS, type CheckKind, type PolicyChecks } from '../model/checks.js';
 import { formatIdentity, GROUP_SUFFIX, type Identity } from '../model/identity.js';
 import { assertNever } from '../model/invariant.js';
@@ -9,7 +10,7 @@ import { scopeNames, type ScopeSet } from '../model/scope.js';
 import { snapshotJson } from './canonical.js';
 import { digestOf } from './hash.js';
 
-/** A guardrail by its id, a person or a test by its name, with what it asks as canonical JSON. */
+/** One guardrail, person or test: its id or name, and its content as canonical JSON. */
 export interface CheckForm {
   readonly name: string;
   readonly text: string;
@@ -96,7 +97,7 @@ function textsOf(identities: readonly Identity[]): readonly string[] {
   return identities.map(formatIdentity).sort(compareTexts);
 }
 
-/** All identities that are named, as texts, sorted. */
+/** All identities that an audience names, as sorted texts. */
 type Resolve = (named: Audience) => readonly string[];
 
 function makeResolve(set: PolicySet): Resolve {
@@ -105,7 +106,7 @@ function makeResolve(set: PolicySet): Resolve {
   return ({ providers, roles, identities }) => {
     const named = new Set(identities.map(formatIdentity));
     const reached = new Set(roles);
-    // A set is walked in order of insertion, also over what is added meanwhile: the closure over nested roles.
+    // Iterating a set also visits what is added meanwhile, so the loop follows nested roles to the end.
     for (const role of reached) {
       for (const member of members.get(role) ?? []) {
         if (member.kind === 'role') reached.add(member.role);

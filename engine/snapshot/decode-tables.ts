@@ -1,5 +1,5 @@
-// The columns of the file back to tables, checked so far that everything which reads tables may rely on them: order, no
-// repetition, ranges, nothing that dangles, nothing that is not used, no cycle, limits.
+// Turns the columns of the file back into tables. They are checked so that all readers of tables can rely on them: sorted, no
+// repetitions, values in range, no dangling references, nothing unused, no cycles, within the limits.
 import type { EngineLimits } from '../limits.js';
 import { CHECK_KINDS } from '../model/checks.js';
 import { GROUP_SUFFIX, isName, subjectFault } from '../model/identity.js';
@@ -11,7 +11,7 @@ import type { PolicyTables } from '../model/tables.js';
 import type { SnapshotBody, SparseColumn } from './document.js';
 import { nestingFault } from './nesting-fault.js';
 
-/** The tables, or what is wrong, as `field: reason`. */
+/** The tables, or what is wrong with them as `field: reason`. */
 export function decodeTables(body: SnapshotBody, limits: EngineLimits): PolicyTables | string {
   return (
     sizeFault(body, limits) ??
@@ -98,7 +98,7 @@ function total(counts: readonly number[]): number {
 
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
-/** Whether they are true, whoever states them finds out. That they are no other text is certain before. */
+/** Checks only that they look like digests, not that they are right: labels.ts does that for the decision digest. */
 function digestsFault({ checks, decisions }: SnapshotBody): string | null {
   if (!DIGEST.test(decisions)) return 'decisions: not a digest';
   const sums = checks === undefined ? [] : CHECK_KINDS.map((kind) => checks[kind]);
@@ -106,7 +106,7 @@ function digestsFault({ checks, decisions }: SnapshotBody): string | null {
 }
 
 function sizeFault(body: SnapshotBody, limits: EngineLimits): string | null {
-  // Group claims come under names of their own beside the declared ones, at most one for each.
+  // Each declared provider may have one more name, for its group claims, so the two kinds are counted separately.
   const groups = body.providers.filter((name) => name.endsWith(GROUP_SUFFIX)).length;
   if (Math.max(groups, body.providers.length - groups) > limits.providers) return 'providers: more than the limit';
   if (body.roles.name.length > limits.roles) return 'roles: more than the limit';
@@ -194,7 +194,7 @@ function grantFault({ files, grants, identities, namespaces, roles }: SnapshotBo
   return arePlaces(grants, count, files.length) ? null : 'grants.file: not a place';
 }
 
-/** What nothing refers to would make two files of one policy. */
+/** Refuses entries that nothing refers to: with them, one policy could have two files. */
 function usageFault({ files, grants, identities, members, namespaces, roles, segments }: SnapshotBody): string | null {
   const firstIdentity = roles.name.length;
   const principals = firstIdentity + identities.subject.length;

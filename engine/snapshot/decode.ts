@@ -1,6 +1,6 @@
-// Bytes of a snapshot file to tables that may be relied on (engine/README.md "The snapshot file"). Any bytes give an answer;
-// nothing of a file is used before all that a decision depends on has been checked: seal, shape, canonical form, order,
-// ranges, limits. The decision digest is a label under the seal, which no decision reads: labels.ts works it out again.
+// Turns the bytes of a snapshot file into tables that can be trusted (engine/README.md "The snapshot file"). Any bytes get an
+// answer. Nothing in a file is used until everything that a decision depends on has been checked: seal, shape, canonical form,
+// order, ranges, limits. No decision reads the decision digest, a label under the seal: labels.ts computes it again.
 import { ENGINE_LIMITS, type EngineLimits } from '../limits.js';
 import type { PolicyChecks } from '../model/checks.js';
 import { groupHolders, type HolderClasses } from '../model/holders.js';
@@ -30,7 +30,7 @@ export interface SnapshotFault {
 export interface VerifiedSnapshot {
   readonly tables: PolicyTables;
   readonly holders: HolderClasses;
-  /** Null in format 1, which does not say. */
+  /** Null in format 1, which has no such field. */
   readonly checks: PolicyChecks | null;
   readonly format: number;
   /** The snapshot digest. */
@@ -63,7 +63,7 @@ interface OpenedDocument extends Omit<VerifiedSnapshot, 'holders'> {
 }
 
 function openDocument(bytes: Uint8Array, limits: EngineLimits): OpenedDocument | Refusal {
-  // A caller without types may give the text of the file, or its path.
+  // A caller in plain JavaScript may pass the file's text, or its path.
   if (Object.prototype.toString.call(bytes) !== '[object Uint8Array]')
     return refuse('snapshot.malformed', 'what was given is not bytes: pass the file as a Uint8Array or a Buffer');
   if (bytes.length > limits.snapshotBytes)
@@ -80,9 +80,9 @@ function openDocument(bytes: Uint8Array, limits: EngineLimits): OpenedDocument |
   const wrong = shapeFault(parsed, fields);
   if (wrong !== null)
     return refuse('snapshot.shape', `the file does not have the fields of its format: ${wrong || 'no object'}`);
-  // Exactly the shape of the table that the type was written from.
+  // The cast is safe: the shape was just checked against the same table as the type.
   const document = deepFreeze(parsed as SnapshotDocument);
-  // Repeated keys, `1.0`, escapes and white space all vanish in parsing, so they show here.
+  // Parsing loses repeated keys, `1.0`, escapes and white space, so a file with any of them differs from its text here.
   if (JSON.stringify(document) !== text) return refuse('snapshot.not_canonical', 'the file is not canonical JSON');
   const { snapshot } = document;
   const tables = decodeTables(snapshot, limits);
@@ -96,7 +96,7 @@ const DIGEST_LENGTH = 71;
 const MIDDLE = '","snapshot":';
 const BODY_START = HEAD.length + DIGEST_LENGTH + MIDDLE.length;
 
-/** What an editor or a tool for text did to what was a snapshot, and the way back; null for anything else. */
+/** What an editor or another text tool did to a snapshot, and how to undo it. Null for anything else. */
 function changedText(bytes: Uint8Array): string | null {
   const back = 'its bytes must stay as they were compiled: restore the file, or compile the policy again';
   const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
@@ -111,7 +111,7 @@ function changedText(bytes: Uint8Array): string | null {
   return null;
 }
 
-/** The file's text once its seal holds: nothing is parsed before. */
+/** The file's text, once the seal has been verified. Nothing is parsed before that. */
 function sealedText(bytes: Uint8Array): string | SnapshotFault {
   const framed =
     readAscii(bytes, 0, HEAD.length) === HEAD &&
@@ -133,7 +133,7 @@ function readAscii(bytes: Uint8Array, start: number, end: number): string {
   return String.fromCharCode(...bytes.subarray(start, end));
 }
 
-/** Undefined, which has no shape, for a text that is not JSON. */
+/** Undefined if the text is not JSON; the check of the shape refuses that. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

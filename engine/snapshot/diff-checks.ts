@@ -1,5 +1,5 @@
-// What two policies ask of themselves, compared: guardrails, people and tests. For folders it says which differ. A
-// snapshot states only digests, so for one it can only say whether anything differs.
+// Compares the guardrails, people and tests of two policies. For two folders the result lists which ones differ. A snapshot has
+// only their digests, so with a snapshot the result can only say whether anything differs.
 import { CHECK_KINDS, type CheckKind, type PolicyChecks } from '../model/checks.js';
 import { compareTexts } from '../model/order.js';
 import type { PolicySet } from '../model/policy-set.js';
@@ -12,7 +12,7 @@ export interface ListedChecks {
   readonly changed: readonly string[];
 }
 
-/** `changed` also where a snapshot does not state what it was compiled under, and is not the very same file. */
+/** `changed` is also true if a snapshot does not state its checks (format 1), unless both sides are the same file. */
 export interface StatedChecks {
   readonly changed: boolean;
 }
@@ -21,7 +21,7 @@ export type ChecksDiff =
   | { readonly kind: 'listed'; readonly checks: { readonly [Kind in CheckKind]: ListedChecks } }
   | { readonly kind: 'stated'; readonly checks: { readonly [Kind in CheckKind]: StatedChecks } };
 
-/** What a snapshot says of itself, and the declarations where it comes from a folder. */
+/** What a snapshot states about itself, and the declarations if it was compiled from a folder. */
 export interface CheckedPolicy {
   readonly digest: string;
   readonly checks: PolicyChecks | null;
@@ -43,8 +43,8 @@ export function diffChecks(old: CheckedPolicy, changed: CheckedPolicy): ChecksDi
 }
 
 /**
- * Whether something was asked that is not asked any more, or is asked differently; of snapshots, whether anything differs.
- * A person who was added counts too: `atMost` counts people, so that one person made of two identities is one less.
+ * Whether a check was removed or changed; for snapshots, whether anything differs. An added person counts too: `atMost` counts
+ * people, so making two identities one person lowers the count.
  */
 export function areChecksWeaker(diff: ChecksDiff): boolean {
   if (diff.kind === 'stated') return CHECK_KINDS.some((kind) => diff.checks[kind].changed);

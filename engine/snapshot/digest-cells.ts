@@ -1,5 +1,5 @@
-// The decision digest and the namespace digests: hashes of a normal form of what is decided, which is the same
-// for two policies exactly if they decide alike. The argument is in engine/README.md "What the digests cover".
+// The decision digest and the namespace digests. They hash a normal form of all decisions: two policies have the same normal
+// form if and only if they decide alike. engine/README.md "What the digests cover" says why.
 import type { HolderClasses } from '../model/holders.js';
 import { invariant } from '../model/invariant.js';
 import type { PolicyTables } from '../model/tables.js';
@@ -9,7 +9,7 @@ import { makeHeldGroups } from './held-groups.js';
 import { makeHolderSets } from './holder-sets.js';
 import { type DigestLimits, makeGrouping, makeRightsText } from './rights-text.js';
 
-/** The decision digest: that of the root. The limit's name where the normal form would exceed it. */
+/** The decision digest, which is the digest of the root; or the name of the limit that the normal form would exceed. */
 export function digestCells(
   tables: PolicyTables,
   holders: HolderClasses,
@@ -48,8 +48,9 @@ export function digestCells(
 }
 
 /**
- * For every namespace row, the digest of every cell at it or below it, inherited rights included, for all time; the root's is the
- * decision digest. Takes time in proportion to namespaces times those whose rights change there: for listings, not for loading.
+ * For each namespace row, the digest of every cell at or below it, inherited rights included, for all time. The root's digest is the
+ * decision digest. The time is proportional to the namespaces times the holders whose rights change there, so this is for
+ * listings and not for loading.
  */
 export function digestNamespaces(tables: PolicyTables, holders: HolderClasses): readonly Digest[] {
   const cells = makeCells(tables, holders, Infinity);
@@ -79,12 +80,12 @@ export function digestNamespaces(tables: PolicyTables, holders: HolderClasses): 
   return digests;
 }
 
-/** JSON: who differs how from what is inherited, and the digests of the children in path order. */
+/** The digest of a JSON text: who has which rights here, and the digests of the children in path order. */
 function namespaceDigest(rights: readonly string[], below: readonly string[]): Digest {
   return digestOf(`["bailiwick.namespace",1,[${rights.join()}],[${below.join()}]]`);
 }
 
-/** Children's digests as they come, taken by their parent: `[segment, digest]` in path order. */
+/** Keeps the digests of children until their parent takes them, as `[segment, digest]` in path order. */
 function makeTree(tables: PolicyTables): {
   put: (row: number, digest: string) => void;
   take: (row: number) => readonly string[];

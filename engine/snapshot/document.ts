@@ -1,11 +1,11 @@
-// The snapshot file as JSON has it. Every field stands in one table, which says what it holds and which digests answer for it;
-// loading checks shapes by the same table, so no field can exist that nobody has classified.
+// The snapshot file as JSON. One table lists every field, with its type and the digests that cover it. Loading checks shapes
+// by the same table, so every field is classified.
 import type { PolicyChecks } from '../model/checks.js';
 
-/** Raised by any change of what fields there are or mean, so that no file is misread. Compiling writes this one. */
+/** The format that compiling writes. Any change to the fields or their meaning raises it, so that no file is misread. */
 export const SNAPSHOT_FORMAT = 2;
 
-/** A few rows of a long column: `row` as distances from the one before (the first from 0), `at` the values. */
+/** A few rows of a long column. `row` has each row as its distance from the one before (the first from 0), `at` has the values. */
 export interface SparseColumn {
   readonly row: readonly number[];
   readonly at: readonly number[];
@@ -20,7 +20,7 @@ export interface SnapshotBody {
   readonly files: readonly string[];
   readonly format: number;
   readonly grants: {
-    /** Rows whose grant counts at its own namespace only, as distances. */
+    /** Rows of the grants that count at their own namespace only, as distances. */
     readonly exact: readonly number[];
     readonly expires: SparseColumn;
     /** 0, or one more than a row of `files`. */
@@ -69,7 +69,7 @@ export interface SnapshotDocument {
   readonly snapshot: SnapshotBody;
 }
 
-/** `counts` are integers from 0 up, `instants` safe integers. */
+/** `counts` are integers from 0 up; `instants` are safe integers. */
 export type FieldHolds = 'text' | 'count' | 'texts' | 'counts' | 'instants';
 
 /**
@@ -122,7 +122,7 @@ export const SNAPSHOT_FIELDS = {
 
 const { checks: _, ...WITHOUT_CHECKS } = SNAPSHOT_FIELDS.snapshot;
 
-/** The fields of every format that is read. Past decisions are replayed on their own snapshots, so none is dropped. */
+/** The fields of each format that can be read. No format is ever dropped, since past decisions are replayed on their own snapshots. */
 export const FIELDS_OF_FORMAT: ReadonlyMap<number, FieldTable> = new Map<number, FieldTable>([
   [1, { ...SNAPSHOT_FIELDS, snapshot: WITHOUT_CHECKS }],
   [SNAPSHOT_FORMAT, SNAPSHOT_FIELDS],

@@ -1,5 +1,5 @@
-// Tables to the columns of the file: sorted columns as distances or counts, rare values as sparse lists. Every object has its
-// keys in code unit order, which is how the file has them.
+// Turns tables into the columns of the file. Sorted columns become distances or counts, rare values become sparse lists. The keys
+// of each object are in code unit order, as in the file.
 import { FIRST_INSTANT } from '../model/instant.js';
 import type { CheckSum, PolicyChecks } from '../model/checks.js';
 import type { PolicyTables } from '../model/tables.js';
@@ -49,7 +49,7 @@ function toSum({ count, digest }: CheckSum): CheckSum {
   return { count, digest };
 }
 
-/** As spreading does, which takes ten times as long. */
+/** The same as spreading, which takes ten times as long. */
 function toList(column: Int32Array | Uint16Array): readonly number[] {
   const list: number[] = [];
   for (let row = 0; row < column.length; row += 1) list.push(column[row] ?? 0);
@@ -70,7 +70,7 @@ function toDistances(rows: readonly number[]): readonly number[] {
   return rows.map((row, index) => row - (rows[index - 1] ?? 0));
 }
 
-/** Open ends are infinite in the tables and absent in the file; an end before all time is the first instant. */
+/** Open ends are infinite in the tables and absent from the file. An end before all time is written as the first instant. */
 function toSparse(column: Float64Array, open: number): SparseColumn {
   const rows = rowsWhere(column, (instant) => instant !== open);
   return { at: rows.map((row) => Math.max(column[row] ?? 0, FIRST_INSTANT)), row: toDistances(rows) };

@@ -1,5 +1,5 @@
-// Who holds what at each namespace of a walk, inherited rights included, as texts of groups with equal rights. A namespace mostly
-// has the groups of the one above it: what its own grants do not touch is neither listed nor hashed again.
+// Who holds what at each namespace of a walk, inherited rights included, as texts of groups with equal rights. Most groups of a
+// namespace are those of the namespace above it, so groups that its own grants do not touch are neither listed nor hashed again.
 import { invariant } from '../model/invariant.js';
 import type { Cells, Rights, RowChanges } from './cells.js';
 import type { HolderSets } from './holder-sets.js';
@@ -7,17 +7,17 @@ import { NEVER, type TimelineNumber } from './numbered-timelines.js';
 import { pairKey, type RightsGroup, rightsText } from './rights-text.js';
 
 export interface HeldGroups {
-  /** JSON texts of the groups at the row just entered, sorted. `changes` are what it does not inherit, also by what is held. */
+  /** The sorted JSON texts of the groups at the row just entered. `changed` has the same changes as `changes`, grouped by rights. */
   readonly enter: (changes: RowChanges, changed: readonly RightsGroup[]) => readonly string[];
   readonly leave: () => void;
 }
 
-/** Those who hold the same at every namespace below a row, before anything changes there. */
+/** Classes that hold the same rights everywhere below a row, before any changes there. */
 interface Group {
   readonly timeline: TimelineNumber;
   /** In ascending order. */
   readonly classes: Int32Array;
-  /** As a group of a namespace that changes nothing for it; null until one is met. */
+  /** The text of the group at a namespace that does not change it. Null until the first such namespace. */
   text: string | null;
 }
 
@@ -73,7 +73,7 @@ export function makeHeldGroups({ timelines, inherited }: Cells, sets: HolderSets
         const staying = left.has(timeline) ? unchanged(classes) : classes;
         const after: Group = { timeline, classes: merge(staying, joiningBelow), text: null };
         if (after.classes.length > 0) groups.push(after);
-        // A member that joins here joins below as well; the others have more here than below.
+        // Every class that joins here also joins below. So if both have equal length, the same classes hold the rights here and below.
         if (joiningHere.length === joiningBelow.length) {
           if (after.classes.length > 0) texts.push(groupText(after));
         } else if (staying.length + joiningHere.length > 0) {
@@ -93,7 +93,7 @@ export function makeHeldGroups({ timelines, inherited }: Cells, sets: HolderSets
 
 const NOBODY = new Int32Array(0);
 
-/** Classes by what they hold below the row, if that is anything. */
+/** Classes by what they hold below the row. Classes that hold nothing there are left out. */
 function joinBelow(groups: readonly RightsGroup[]): Map<TimelineNumber, Int32Array> {
   const joined = new Map<TimelineNumber, Int32Array>();
   for (const { below, classes } of groups)
@@ -107,7 +107,7 @@ function take<T>(map: Map<number, T>, key: number): T | undefined {
   return value;
 }
 
-/** Both ascending, without a class in common. A copy, unless there are no more. */
+/** Merges two ascending lists that have no class in common. The result is a copy, unless `more` is empty. */
 function merge(first: Int32Array, more: Int32Array): Int32Array {
   if (more.length === 0) return first;
   const merged = new Int32Array(first.length + more.length);

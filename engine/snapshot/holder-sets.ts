@@ -1,5 +1,5 @@
-// Digests of sets of identities, given as the classes that they fall into. The same set comes up again and again (a role's
-// members, at every grant to the role), so lists that have been hashed lately are remembered.
+// Digests of sets of identities. A set is given as the list of its classes. The same set comes up again and again (a role's
+// members, at every grant to the role), so sets that were hashed recently are remembered.
 import { type HolderClasses, identitiesByClass } from '../model/holders.js';
 import type { PolicyTables } from '../model/tables.js';
 import { type Digest, digestOf, putDigest } from './hash.js';
@@ -7,13 +7,13 @@ import { makeMarks, mark, takeMarked } from './marks.js';
 
 export interface HolderSets {
   /**
-   * The digest of the identities in these classes, or null again has been hashed than the limit. A set is known again by its
-   * classes in ascending order.
+   * The digest of the identities in these classes, or null once more identities have been hashed than the limit. Classes must be
+   * in ascending order, or a remembered set is not recognized.
    */
   readonly digestOf: (classes: Int32Array) => Digest | null;
 }
 
-/** A set that was hashed: its classes are a part of the pool. */
+/** A set that was hashed. Its classes are a range of the pool. */
 interface Known {
   readonly start: number;
   readonly length: number;
@@ -22,18 +22,18 @@ interface Known {
   readonly next: Known | undefined;
 }
 
-/** What is kept at most: sets, and classes of all of them together. */
+/** At most this many sets are remembered, and this many classes in all of them together. */
 const REMEMBERED_SETS = 200_000;
 const REMEMBERED_CLASSES = 8_000_000;
-/** Words of 64 bits, of which a copy takes half as long as of 32. */
+/** In words of 64 bits, which copy twice as fast as words of 32 bits. */
 const TOKEN_WORDS = 4;
 
-/** `limit` is in identities, each counted once for every set that is hashed with it. */
+/** `limit` is in identities. An identity counts once for each hashed set that contains it. */
 export function makeHolderSets(tables: PolicyTables, holders: HolderClasses, limit: number): HolderSets {
   const tokens = tokensOf(tables);
   const identities = identitiesByClass(holders);
   const marks = makeMarks(holders.classOf.length);
-  // No set has more identities than there are, and a set is done with before the next one begins.
+  // The buffers are shared: no set has more identities than the policy, and each set is finished before the next one begins.
   const rows = new Int32Array(holders.classOf.length);
   const buffer = new BigInt64Array(holders.classOf.length * TOKEN_WORDS);
   const known = new Map<number, Known>();
@@ -42,7 +42,7 @@ export function makeHolderSets(tables: PolicyTables, holders: HolderClasses, lim
   let pool = new Int32Array(holders.count);
   let used = 0;
 
-  /** Fills `rows`; how many. Rows are in the order of provider and subject, the same in every policy. */
+  /** Fills `rows` and returns their number. Rows are in the order of provider and subject, which is the same in every policy. */
   const listIdentities = (classes: Int32Array): number => {
     for (let k = 0; k < classes.length; k += 1) {
       const holder = classes[k] ?? 0;
@@ -97,7 +97,7 @@ function longer(pool: Int32Array, least: number): Int32Array<ArrayBuffer> {
   return grown;
 }
 
-/** FNV-1a, cut to what a map takes as a small integer. */
+/** FNV-1a, cut to a small integer, which makes a fast map key. */
 function keyOf(classes: Int32Array): number {
   let key = 0x811c9dc5;
   for (let i = 0; i < classes.length; i += 1) {
@@ -108,7 +108,7 @@ function keyOf(classes: Int32Array): number {
   return key & 0x3fffffff;
 }
 
-/** Word by word, which is three times as fast as a loop: it runs for every identity of every set. */
+/** Unrolled, which is three times as fast as a loop: this runs for every identity of every set. */
 function copyToken(from: BigInt64Array, word: number, { to, at }: { to: BigInt64Array; at: number }): void {
   to[at] = from[word] ?? 0n;
   to[at + 1] = from[word + 1] ?? 0n;
@@ -116,7 +116,7 @@ function copyToken(from: BigInt64Array, word: number, { to, at }: { to: BigInt64
   to[at + 3] = from[word + 3] ?? 0n;
 }
 
-/** Of each identity row 32 bytes: SHA-256 of the JSON text `["provider","subject"]`. */
+/** For each identity row 32 bytes: SHA-256 of the JSON text `["provider","subject"]`. */
 function tokensOf(tables: PolicyTables): BigInt64Array {
   const { provider, subject } = tables.identities;
   const tokens = new BigInt64Array(subject.length * TOKEN_WORDS);

@@ -1,5 +1,5 @@
-// The labels of a snapshot: digests that the seal covers and that no decision reads. They are computed before one is
-// printed or signed, since an intact file can have a false label.
+// The labels of a snapshot: digests that the seal covers and that no decision reads. An intact file can carry a false label, so
+// a label is computed again before it is printed or signed.
 import type { EngineLimits } from '../limits.js';
 import type { HolderClasses } from '../model/holders.js';
 import type { PolicyTables } from '../model/tables.js';
@@ -23,7 +23,7 @@ export function decisionsFault(
   return digests.decisions === stated ? null : FALSE_DECISIONS;
 }
 
-/** Of a file that states another decision digest than that of its decisions. */
+/** For a file whose stated decision digest is not the digest of its decisions. */
 export const FALSE_DECISIONS: SnapshotFault = Object.freeze({
   code: 'snapshot.decisions',
   message: 'the decision digest is not that of the decisions in the file',

@@ -1,17 +1,17 @@
-// A set of rows that gives them back in ascending order without sorting: a bit for each row, and one for each word of such bits.
+// A set of rows that returns them in ascending order without sorting. It has one bit for each row, and one for each word of row bits.
 
 export interface Marks {
   readonly rows: Int32Array;
   readonly words: Int32Array;
 }
 
-/** For rows below `count`; empty. */
+/** An empty set for rows below `count`. */
 export function makeMarks(count: number): Marks {
   const rows = new Int32Array((count >>> 5) + 1);
   return { rows, words: new Int32Array((rows.length >>> 5) + 1) };
 }
 
-/** Whether the row was not marked before. */
+/** Marks a row. True if it was not marked before. */
 export function mark({ rows, words }: Marks, row: number): boolean {
   const word = row >>> 5;
   const before = rows[word] ?? 0;
@@ -22,7 +22,7 @@ export function mark({ rows, words }: Marks, row: number): boolean {
   return true;
 }
 
-/** Writes the marked rows, ascending, and clears the marks; how many there were. */
+/** Writes the marked rows to `to` in ascending order, clears the marks, and returns the number of rows. */
 export function takeMarked({ rows, words }: Marks, to: Int32Array): number {
   let count = 0;
   for (let group = 0; group < words.length; group += 1) {
@@ -39,7 +39,7 @@ export function takeMarked({ rows, words }: Marks, to: Int32Array): number {
   return count;
 }
 
-/** Its place. */
+/** The index of the lowest set bit. */
 function lowestBit(bits: number): number {
   return 31 - Math.clz32(bits & -bits);
 }

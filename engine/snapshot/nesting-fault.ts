@@ -1,11 +1,11 @@
-// Roles inside roles: no cycle, and no deeper than the limit.
+// Checks roles inside roles: they have no cycle and are not nested deeper than the limit.
 import type { SnapshotBody } from './document.js';
 
 /** What is wrong, or null. */
 export function nestingFault({ members, roles }: SnapshotBody, limit: number): string | null {
   const start = [0];
   for (const count of members.perRole) start.push((start.at(-1) ?? 0) + count);
-  // How many roles stand inside each other from this one down; 0 is not known yet, -1 is being looked at.
+  // By role, the depth of nesting from this role down. 0 is not known yet, -1 is being visited.
   const height = new Int32Array(roles.name.length);
   const open: { role: number; next: number; height: number }[] = [];
   for (let first = 0; first < height.length; first += 1) {

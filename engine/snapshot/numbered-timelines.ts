@@ -1,34 +1,34 @@
-// Rights over all of time, as numbers: a timeline is a set of scopes in each of the intervals that its instants cut, and
-// equal timelines have equal numbers, so that comparing rights is comparing integers.
+// Rights over all of time, as numbers. The instants of a timeline divide time into intervals, and each interval has a set of
+// scopes. Equal timelines have equal numbers, so comparing rights means comparing integers.
 import { invariant } from '../model/invariant.js';
 import { ALL_SCOPES, type ScopeSet } from '../model/scope.js';
 import { combine, constant, during, type Timeline, unite } from '../model/timeline.js';
 import { digestOf } from './hash.js';
 
-/** Stands for a timeline; a number up to `ALL_SCOPES` is these scopes at all times, 0 nothing ever. */
+/** Stands for a timeline. A number up to `ALL_SCOPES` means these scopes at all times; 0 means nothing at any time. */
 export type TimelineNumber = number;
 
 export const NEVER: TimelineNumber = 0;
 
 export interface Timelines {
-  /** Past the limit: what is made from then on is `NEVER` and must not be read. */
+  /** True past the limit. Timelines made from then on are `NEVER` and must not be read. */
   readonly isFull: () => boolean;
   readonly during: (scopes: ScopeSet | number, notBefore: number, expires: number) => TimelineNumber;
   readonly union: (a: TimelineNumber, b: TimelineNumber) => TimelineNumber;
-  /** Of any number, without keeping what lies between: many disjoint ones take memory in proportion to their number. */
+  /** The union of a whole list. Intermediate unions are not kept, so memory grows only in proportion to the list. */
   readonly unionOf: (list: readonly TimelineNumber[]) => TimelineNumber;
   readonly intersection: (a: TimelineNumber, b: TimelineNumber) => TimelineNumber;
-  /** How many maximal intervals it has. */
+  /** The number of maximal intervals. */
   readonly intervals: (timeline: TimelineNumber) => number;
   /** JSON of the maximal intervals: `[[from, scopes], …]`, where the first `from` is null and each lasts until the next. */
   readonly text: (timeline: TimelineNumber) => string;
 }
 
 const RADIX = 2 ** 26;
-/** Characters of a text that is its own key. */
+/** Longest text, in characters, that is used as a key itself. */
 const SHORT = 1024;
 
-/** `limit` bounds the intervals of all different timelines, and what is remembered of how they were made. */
+/** `limit` bounds the intervals of all different timelines plus the remembered results of operations. */
 export function makeTimelines(limit: number): Timelines {
   const timelines: Timeline[] = [];
   for (let scopes = 0; scopes <= ALL_SCOPES; scopes += 1) timelines.push(constant(scopes));
@@ -61,7 +61,7 @@ export function makeTimelines(limit: number): Timelines {
   const remembering = (
     operation: (x: number, y: number) => number,
   ): ((a: TimelineNumber, b: TimelineNumber) => TimelineNumber) => {
-    // By the second, which is a grant's and so one of few; keys stay small integers.
+    // Indexed by the second operand, which comes from a grant and so has few values. The keys of each map stay small integers.
     const memory: (Map<TimelineNumber, TimelineNumber> | undefined)[] = [];
     return (a, b) => {
       if (a === b) return a;
@@ -84,7 +84,7 @@ export function makeTimelines(limit: number): Timelines {
   const unions = new Map<string, TimelineNumber>();
   const unionOf = (list: readonly TimelineNumber[]): TimelineNumber => {
     if (list.length <= 2) return union(list[0] ?? NEVER, list[1] ?? NEVER);
-    // Those who have the same roles have the same lists.
+    // Holders with the same roles have the same lists.
     const key = shortKey(list.join());
     let result = unions.get(key);
     if (result === undefined && !isFull()) {
@@ -110,7 +110,7 @@ export function makeTimelines(limit: number): Timelines {
   };
 }
 
-/** Maps distinguish long strings of one length by comparing them, which never ends if thousands are nearly alike. */
+/** A map tells long strings of equal length apart by comparing them. With thousands of similar strings that takes far too long. */
 function shortKey(text: string): string {
   return text.length <= SHORT ? text : digestOf(text);
 }

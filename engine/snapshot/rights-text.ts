@@ -1,4 +1,4 @@
-// What those whose rights differ from what they inherit may do at a namespace and below it, as texts of the normal form.
+// Texts of the normal form: what holders may do at a namespace and below it, for those whose rights differ from what they inherit.
 import { ALL_SCOPES } from '../model/scope.js';
 import type { Rights, RowChanges } from './cells.js';
 import type { Digest } from './hash.js';
@@ -7,17 +7,17 @@ import { NEVER, type Timelines } from './numbered-timelines.js';
 
 const RADIX = 2 ** 26;
 
-/** The maxima of a normal form (`EngineLimits`). */
+/** The limits on a normal form (`EngineLimits`). */
 export interface DigestLimits {
-  /** Identities that are written out, each counted wherever it is. */
+  /** Identities that are hashed. An identity counts once for each set that contains it. */
   readonly expandedRows: number;
-  /** Intervals that are written out, and those that are kept to work them out. */
+  /** Applied twice: to the intervals that are written, and to those that are kept while computing. */
   readonly intervals: number;
 }
 
 /**
- * Changes of a row as JSON texts `[at, below, identities]`, sorted: classes of equal rights stand together, and those who have
- * nothing are left out. A limit's name past it.
+ * The changes of a row as sorted JSON texts `[at, below, identities]`, one for each group of equal rights. If a limit is exceeded,
+ * the result is its name.
  */
 export function makeRightsText(
   timelines: Timelines,
@@ -27,7 +27,7 @@ export function makeRightsText(
   return (groups) => {
     const texts: string[] = [];
     for (const group of groups) {
-      // Rights that no instant changes are as many as the rows, which have a limit of their own.
+      // Only intervals beyond the first of each timeline count: rows have a limit of their own.
       written += timelines.intervals(group.at) + timelines.intervals(group.below) - 2;
       if (written > intervals) return 'intervals';
       const identities = sets.digestOf(group.classes);
@@ -40,25 +40,25 @@ export function makeRightsText(
 
 /** Classes of equal rights. */
 export interface RightsGroup extends Rights {
-  /** Good until the next row is grouped. */
+  /** Valid until the next row is grouped. */
   readonly classes: Int32Array;
 }
 
-/** Groups those who hold something at a row or below it by what they hold. Its buffers, for so many classes, serve for every row. */
+/** Makes a function that groups the classes with rights at a row or below it by those rights. All rows share its buffers. */
 export function makeGrouping(classCount: number): (changes: RowChanges) => readonly RightsGroup[] {
   const numberOf = new Int32Array(classCount);
   const grouped = new Int32Array(classCount);
-  // By what is held at the row, where that is held below it as well; other pairs are few.
+  // The group number by rights, for rights that are the same at the row and below it. Other pairs are few and go into a map.
   const simple = new Int32Array(ALL_SCOPES + 1).fill(-1);
   return ({ count, classes, at, below }) => {
     const groups: SizedGroup[] = [];
     const pairs = new Map<number, number>();
     let number = -1;
     for (let i = 0; i < count; i += 1) {
-      // Not as a pair: this runs for every class of every row, and each pair would be an array.
+      // Two variables and no pair: this runs for every class of every row, and each pair would allocate.
       const own = at[i] ?? NEVER;
       const inherits = below[i] ?? NEVER;
-      // Members of one role mostly have the same rights, one after the other.
+      // Neighbouring classes, such as members of one role, mostly have the same rights.
       if (i === 0 || own !== at[i - 1] || inherits !== below[i - 1]) {
         const isSimple = own === inherits && own <= ALL_SCOPES;
         const key = isSimple ? own : pairKey({ at: own, below: inherits });
@@ -117,12 +117,12 @@ function sortByNumber(
   }
 }
 
-/** JSON of the rights and of the digest of those who have them. */
+/** The JSON of the rights, with the digest of the identities that have them. */
 export function rightsText(timelines: Timelines, { at, below }: Rights, identities: Digest): string {
   return `[${timelines.text(at)},${timelines.text(below)},"${identities}"]`;
 }
 
-/** One number for the pair: a small one, which is a faster key, where the two are the same. */
+/** One number for the pair. If both are the same it is a small number, which is a faster key. */
 export function pairKey({ at, below }: Rights): number {
   return at === below ? at : -(at * RADIX + below) - 1;
 }

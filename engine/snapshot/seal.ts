@@ -1,4 +1,4 @@
-// Tables to the bytes of a snapshot file: the document and its seal, one canonical text.
+// Turns tables into the bytes of a snapshot file: the document and its seal, as one canonical text.
 import type { PolicyChecks } from '../model/checks.js';
 import { countsOf, type SnapshotCounts, type PolicyTables } from '../model/tables.js';
 import { toSnapshotBody } from './encode.js';
@@ -7,7 +7,7 @@ import { type Digest, digestOf } from './hash.js';
 export interface CompiledSnapshot {
   /** The file: canonical JSON in UTF-8, without a trailing newline. */
   readonly bytes: Uint8Array;
-  /** The snapshot digest, of exactly these bytes. */
+  /** The snapshot digest: the digest of exactly these bytes. */
   readonly digest: Digest;
   /** The decision digest. */
   readonly decisions: Digest;
@@ -15,8 +15,8 @@ export interface CompiledSnapshot {
 }
 
 /**
- * The body is written once. `toSnapshotBody` makes plain lists with keys in canonical order, of which JSON has one text; loading
- * compares every file with just that text.
+ * The body is written once, by `JSON.stringify`. Its text is canonical because `toSnapshotBody` makes plain lists with keys in
+ * canonical order. Loading compares each file with the same text.
  */
 export function sealSnapshot(
   tables: PolicyTables,
@@ -24,7 +24,7 @@ export function sealSnapshot(
 ): CompiledSnapshot {
   const { decisions } = stated;
   const body = JSON.stringify(toSnapshotBody(tables, stated));
-  // The seal is of everything in the file but itself.
+  // The seal covers the whole body.
   const bytes = new TextEncoder().encode(`{"seal":"${digestOf(body)}","snapshot":${body}}`);
   return { bytes, digest: digestOf(bytes), decisions, counts: countsOf(tables) };
 }

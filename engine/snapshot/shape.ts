@@ -1,7 +1,7 @@
-// Whether parsed JSON has exactly the fields of the format, each of the kind that the table says, in canonical order.
+// Checks that parsed JSON has exactly the fields of the format, with the types that the table gives, in canonical order.
 import { type Field, type FieldHolds, type FieldTable, isField } from './document.js';
 
-/** The path of the first field that is wrong, or null. */
+/** The path of the first wrong field, or null. */
 export function shapeFault(value: unknown, table: FieldTable, path = ''): string | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return path;
   const expected = Object.keys(table).sort();

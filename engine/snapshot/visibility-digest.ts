@@ -1,9 +1,9 @@
-// A name for what an actor can see, so that a cursor or a log can say that it is still the same (docs/queries.md "Pages").
+// A digest of what an actor can see. A cursor or a log entry uses it to tell whether that is still the same (docs/queries.md "Pages").
 import type { Visible } from '../model/decision.js';
 import { snapshotJson } from './canonical.js';
 import { digestOf } from './hash.js';
 
-/** `sha256:` and 64 hex digits; equal exactly for equal visibilities. */
+/** `sha256:` and 64 hex digits; equal if and only if the visibilities are equal. */
 export function visibilityDigest(visible: Visible): string {
   return digestOf(
     snapshotJson(

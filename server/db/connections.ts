@@ -1,13 +1,13 @@
-// Connections to the store, and pools of them. A connection has what makes it safe to share: a statement that takes too long is given up,
-// one that is lost is never handed out again, and a statement that nobody waits for any more can be cancelled. A pool says how many there
-// are, how many requests may wait for one, and for how long.
+// Connections to the store, and pools of them. A connection is safe to share: a statement that takes too long is given up, a lost
+// connection is never handed out again, and a statement that nobody waits for any more can be cancelled. A pool limits how many
+// connections there are, how many requests may wait for one, and for how long.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pg from 'pg';
 import { POOL_LIMITS } from '../limits/store.js';
 import { endsConnection, StoreError } from './failures.js';
 import { passwordFromFile } from './password-file.js';
 
-/** pg's client as it is; its types know neither its internals nor a query that is not one of theirs. */
+/** The parts of pg's client that are used here. The published types leave out its internals and other libraries' query objects. */
 interface DriverClient {
   on(event: 'error' | 'end', listener: (error?: Error) => void): unknown;
   on(event: 'notification', listener: (message: Notification) => void): unknown;
@@ -20,14 +20,14 @@ interface DriverClient {
   readonly database: string | null | undefined;
   readonly port: number;
   readonly user: string | null | undefined;
-  /** Null if neither the configuration nor PGPASSWORD has one; a function is asked when the server wants one. */
+  /** Null if neither the configuration nor PGPASSWORD has one. A function is called when the server asks for a password. */
   password: string | null | (() => Promise<string | undefined>);
   readonly processID: number | null;
   readonly secretKey: number | null;
   readonly connection: DriverConnection;
 }
 
-/** What pg's client speaks through: the protocol without its meaning, under TLS or not. */
+/** The connection under pg's client, with TLS or without: it sends and receives messages of the protocol. */
 interface DriverConnection {
   on(event: 'connect' | 'sslconnect' | 'end', listener: () => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
@@ -55,9 +55,9 @@ const { Client: DriverClient, Connection: DriverConnection, Pool: DriverPool }: 
 type QueryCallback = (error: Error | null, result?: unknown) => void;
 
 export class StoreClient extends DriverClient {
-  /** Why this connection must not be used again: knex's name for it, which gives one that carries it back to be dropped. */
+  /** Why this connection must not be used again. The name is knex's: it returns a connection with this property to be dropped. */
   __knex__disposed: Error | undefined = undefined;
-  /** Of a pool: hands the connection back, or drops it. */
+  /** Set by the pool: returns the connection to it, or drops the connection. */
   declare readonly release: (drop?: boolean) => void;
   readonly #deadline: number;
 
@@ -66,7 +66,7 @@ export class StoreClient extends DriverClient {
     super(config);
     this.#deadline = deadline;
     this.password ??= () => passwordFromFile(this);
-    // A killed backend or a lost network says so by an `error` event, which ends the process where nobody listens.
+    // A killed backend or a lost network raises an `error` event. Without a listener it would end the process.
     this.on('error', (error) => {
       this.lose(error ?? new Error('Connection terminated'));
     });
@@ -88,9 +88,10 @@ export class StoreClient extends DriverClient {
   }
 
   /**
-   * Gives up a statement after the deadline: its caller gets `store.timeout` and the connection is dropped, since its answer may
-   * still come (the embedded engine cannot stop it) or never (a network that swallows packets). A connection whose server said
-   * goodbye in an answer is dropped at once, too: its end comes later, when others might have got it already.
+   * Gives up a statement after the deadline: its caller gets `store.timeout` and the connection is dropped, since the answer may
+   * come late (the embedded engine cannot stop a statement) or never (the network drops packets). If an answer says that the server
+   * is closing the connection, the connection is dropped at once too: its `end` event comes later, and by then another caller could
+   * have it.
    */
   override query(...parameters: unknown[]): unknown {
     const callback = parameters.at(-1);
@@ -125,8 +126,8 @@ export class StoreClient extends DriverClient {
   }
 
   /**
-   * Asks the server to stop what runs on this connection. Resolves when it has been told: until then the connection must not be
-   * used for anything else, which might be stopped instead. One that cannot be told is dropped.
+   * Asks the server to stop what runs on this connection. Resolves when the server has been told: until then the connection must
+   * not be used for another statement, which might be stopped instead. If the server cannot be told, the connection is dropped.
    */
   async cancel(): Promise<void> {
     if (!(await isTold(this))) {
@@ -138,8 +139,8 @@ export class StoreClient extends DriverClient {
 }
 
 /**
- * Over a connection of its own, under TLS where the client's is: its key could be read on the way otherwise, and stop whatever runs there
- * next. The server closes it when it has done what was asked.
+ * Sends the cancel request over a connection of its own, with TLS where the client has it: whoever read the secret key on the way could
+ * stop later statements. The server closes this connection when it has handled the request.
  */
 function isTold({ host, port, processID, secretKey, connection }: DriverClient): Promise<boolean> {
   return new Promise((resolve) => {
@@ -172,13 +173,13 @@ function isTold({ host, port, processID, secretKey, connection }: DriverClient):
 
 /** How connections are made: the same for the embedded and the external store. */
 export interface ConnectionSource {
-  /** Of the next connection; the embedded store's address changes with its owner. */
+  /** For the next connection. The embedded store's address changes with its owner, so this is asked each time. */
   readonly config: () => pg.ClientConfig;
   /** What a new connection runs first, in SQL. */
   readonly greeting: string | null;
-  /** Runs an attempt to get a connection, as often as makes sense. */
+  /** Runs an attempt to get a connection, and repeats it while that makes sense. */
   readonly reach: <T>(attempt: () => Promise<T>) => Promise<T>;
-  /** Milliseconds a new connection may take to come about. */
+  /** Milliseconds that opening a new connection may take. */
   readonly connectTimeout: number;
   /** Milliseconds a request may wait for a connection. */
   readonly acquireTimeout: number;
@@ -195,7 +196,7 @@ interface PoolOptions {
   readonly onConnect: (client: StoreClient) => Promise<void>;
 }
 
-/** pg's pool, of clients of ours. */
+/** pg's pool, with `StoreClient` as its client. */
 interface DriverPool {
   connect(): Promise<StoreClient>;
   end(): Promise<void>;
@@ -225,12 +226,12 @@ export class StorePool extends DriverPool {
       onConnect: (client) => greet(client, source.greeting),
     });
     this.#source = source;
-    this.on('error', () => undefined); // of an idle connection, which is gone by then
+    this.on('error', () => undefined); // from an idle connection, which the pool has already removed
   }
 
   /** Throws `store.busy` if too many wait already, or no connection comes in time. */
   override connect(): Promise<StoreClient> {
-    // One that is idle and nobody else's is there in the next turn, without a clock.
+    // An idle connection that nobody else waits for is available in the next turn, so no timer is needed.
     return this.idleCount > this.waitingCount ? super.connect() : this.#connectInTurn();
   }
 
@@ -262,13 +263,13 @@ export class StorePool extends DriverPool {
   }
 }
 
-/** A connection, handed out only after its first statements ran and while it is still open. */
+/** Runs a new connection's first statements. Throws if the connection was lost meanwhile, so that it is not handed out. */
 async function greet(client: StoreClient, greeting: string | null): Promise<void> {
   if (greeting !== null) await client.run(greeting);
   client.throwIfLost();
 }
 
-/** One that comes too late goes back. */
+/** Throws `store.busy` after `timeout` milliseconds. A connection that arrives later is returned to the pool. */
 async function inTime(taking: Promise<StoreClient>, timeout: number): Promise<StoreClient> {
   let isLate = false;
   let timer: NodeJS.Timeout | undefined;
