@@ -70,6 +70,7 @@ function toValue(reader: Reader, node: Node, pointer: string): YamlValue {
   }
 }
 
+const NOT_ZERO = /^[^eE]*[1-9]/;
 const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/;
 
 /** What YAML takes for a value of another type is one only as JSON would write it: all else was hardly meant. */
@@ -94,7 +95,9 @@ function plainValue(reader: Reader, node: TextNode): YamlValue {
       );
     case 'number': {
       const value = Number(text);
-      const isExact = Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
+      // What is too small for a number becomes 0, which often means "no limit".
+      const isLost = value === 0 && NOT_ZERO.test(text);
+      const isExact = !isLost && (Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value));
       if (JSON_NUMBER.test(text) && isExact) return value;
       const message = isExact
         ? `\`${text}\` is not a plain decimal number`

@@ -15,6 +15,8 @@ test.each([
   ['+1', 'VALUE_NOT_TEXT'],
   ['.5', 'VALUE_NOT_TEXT'],
   ['9007199254740993', 'VALUE_NOT_TEXT'],
+  ['1e-400', 'VALUE_NOT_TEXT'],
+  ['-0.1e-400', 'VALUE_NOT_TEXT'],
   ['TRUE', 'VALUE_NOT_BOOLEAN'],
   ['False', 'VALUE_NOT_BOOLEAN'],
   ['~', 'VALUE_NULL'],
