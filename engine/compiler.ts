@@ -1,5 +1,5 @@
-// What authoring tools import: from a folder's files to a policy, and to a snapshot's bytes. Not importable by the gateway's
-// request path.
+// What authoring tools import: it reads a folder's files into a policy, and compiles a policy into a snapshot's bytes. The gateway's
+// request path must not import it.
 import { compileTables } from './compile/compile-tables.js';
 import { ENGINE_LIMITS, type EngineLimits } from './limits.js';
 import { type LoadResult, openSnapshot } from './evaluate/open-snapshot.js';
@@ -68,7 +68,7 @@ export type { JsonSchema } from './source/texts.js';
 export { readYaml, type YamlReading, type YamlValue } from './source/read-yaml.js';
 
 /**
- * A file that exists and could not be read, as its reader has reported. What it may declare is not reported as missing.
+ * A file that exists but could not be read; whoever tried has reported that. Names that it may declare are not reported as missing.
  */
 export interface UnreadFile {
   readonly path: string;
@@ -87,8 +87,8 @@ export interface PolicyReading {
 }
 
 /**
- * Reads and links the files of a policy folder, whose paths are relative to the folder with `/`, each once. All mistakes
- * are found in one run; the order of the files has no meaning.
+ * Reads and links the files of a policy folder. Paths are relative to the folder, with `/`, and each occurs once. One run finds all
+ * mistakes. The order of the files has no meaning.
  */
 export function readPolicy(
   files: readonly (SourceFile | UnreadFile)[],

@@ -1,6 +1,6 @@
-// A linked policy to decision tables: number everything in its sorted order, so that the result depends on what the policy says and
-// never on the order in which it says it. Guardrails and tests stay behind: they are checked before anything is compiled into a
-// file. No strings are compared after this step: everything later works with row numbers.
+// Turns a linked policy into decision tables. Everything is numbered in sorted order, so the result depends only on what the policy
+// says and not on the order of its entries. Guardrails and tests are left out: they are checked before a file is compiled. No strings
+// are compared after this step: everything later works with row numbers.
 import { groupHolders, type HolderClasses } from '../model/holders.js';
 import { windowOf } from '../model/instant.js';
 import { invariant } from '../model/invariant.js';
@@ -10,14 +10,14 @@ import type { GrantColumns, IdentityColumns, MemberColumns, PolicyTables, RoleCo
 import { compileNamespaces } from './namespaces.js';
 import { makeIdentityNumbers, makeTextNumbers } from './number-texts.js';
 
-/** The tables of a policy, and the rows in them of what it declares, by its position there. */
+/** The tables of a policy, and the row of each of its roles and grants by position in the policy. */
 export interface CompiledTables {
   readonly tables: PolicyTables;
   readonly roleRows: Int32Array;
   readonly grantRows: Int32Array;
   /** Principals of the members of all roles, role after role. */
   readonly memberPrincipals: Int32Array;
-  /** The holder classes of the tables (`groupHolders`). The result for the limit asked about last is kept. */
+  /** The holder classes of the tables (`groupHolders`). The result for the last limit is kept. */
   readonly holders: (limit: number) => HolderClasses | null;
 }
 
@@ -100,7 +100,7 @@ function numberFiles(policy: PolicySet): Files {
 interface Principals {
   readonly providers: readonly string[];
   readonly identities: IdentityColumns;
-  /** In the order of declaration: of the members of all roles, and of the grants. */
+  /** Principal rows in the order of declaration: of the members of all roles here, of the grants below. */
   readonly ofMembers: Int32Array;
   readonly ofGrants: Int32Array;
 }
@@ -108,7 +108,7 @@ interface Principals {
 function numberPrincipals(policy: PolicySet, roleRows: Int32Array): Principals {
   const roles = new Map(policy.roles.map((role, position) => [role.name, roleRows[position] ?? 0]));
   const numbers = makeIdentityNumbers(policy.providers.map((provider) => provider.name));
-  // Rows of identities are known only at the end. Until then those of roles are below 0.
+  // Rows of identities are known only at the end. Until then a role's row is kept as a negative number.
   const meet = (named: Named): number => {
     if (named.kind === 'identity') return numbers.numberOf(named.identity);
     const row = roles.get(named.role);

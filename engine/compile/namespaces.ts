@@ -1,4 +1,4 @@
-// The namespaces that grants name, as a trie in path order: the root first, a subtree one run of rows.
+// The namespaces that grants name, as a trie in path order: the root is first, and the rows of each subtree are consecutive.
 import { type NamespacePath, parentOf, ROOT } from '../model/namespace.js';
 import { listRows, rowsOf } from '../model/row-lists.js';
 import type { NamespaceColumns } from '../model/tables.js';
@@ -7,11 +7,11 @@ import { makeTextNumbers, type TextNumbers } from './number-texts.js';
 export interface CompiledNamespaces {
   readonly columns: NamespaceColumns;
   readonly segments: readonly string[];
-  /** In the order in which they were named. */
+  /** The row of each named namespace, in the order of `named`. */
   readonly rows: Int32Array;
 }
 
-/** Only segments are sorted as texts: they are few, where paths are many and long. */
+/** Only segments are sorted as texts: they are few, while paths are many and long. */
 export function compileNamespaces(named: readonly NamespacePath[]): CompiledNamespaces {
   const trie = makeTrie();
   const nodes = Int32Array.from(named, trie.nodeOf);
@@ -27,10 +27,10 @@ export function compileNamespaces(named: readonly NamespacePath[]): CompiledName
   return { columns: { parent, segment }, segments, rows: nodes.map((node) => rows[node] ?? 0) };
 }
 
-/** Nodes as they are met: the root is 0, and a parent stands before its children. */
+/** Nodes are numbered as they are met: the root is 0, and a parent comes before its children. */
 interface Trie {
   readonly parent: readonly number[];
-  /** Of each node the number of its segment. */
+  /** By node, the number of its segment. */
   readonly segment: readonly number[];
   readonly numbers: TextNumbers;
   readonly nodeOf: (path: NamespacePath) => number;
@@ -53,7 +53,7 @@ function makeTrie(): Trie {
   return { numbers, parent, segment, nodeOf };
 }
 
-/** Of each node the rank of its segment among siblings: path order compares segments with the slash that ends them. */
+/** By node, the rank of its segment among siblings. Path order compares segments with a slash at their end. */
 function ranksOf(segments: readonly string[], segmentOf: Int32Array): Int32Array {
   const closed = segments.map((text, segment) => ({ text: `${text}/`, segment }));
   closed.sort((a, b) => (a.text < b.text ? -1 : 1));
@@ -69,7 +69,7 @@ function rowsInPathOrder(parent: readonly number[], ranks: Int32Array): Int32Arr
     size[above] = (size[above] ?? 0) + (size[node] ?? 0);
   }
   const byRank = listRows(ranks, ranks.length).rows;
-  // The root is listed under a key of its own, the first.
+  // Keys are one more than the parent's node, so that the root, whose parent is -1, gets key 0.
   const children = listRows(
     Int32Array.from(parent, (above) => above + 1),
     parent.length + 1,

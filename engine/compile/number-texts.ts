@@ -1,10 +1,10 @@
-// Gives each text a number: a provisional one when it is first met, and at the end its position in the sorted list of all texts.
+// Gives each text a provisional number when it is first met, and at the end its position in the sorted list of all texts.
 import type { Identity } from '../model/identity.js';
 import { sortTexts } from '../model/order.js';
 import type { IdentityColumns } from '../model/tables.js';
 
 export interface TextNumbers {
-  /** The same for the same text. */
+  /** The provisional number. Equal texts get the same number. */
   readonly numberOf: (text: string) => number;
   /** Call this after every text has been numbered. */
   readonly sort: () => { readonly texts: readonly string[]; readonly rowOf: Int32Array };
@@ -16,7 +16,7 @@ export function makeTextNumbers(): TextNumbers {
   let lastNumber = 0;
   return {
     numberOf: (text) => {
-      // Neighbouring entries are mostly from the same file, so the last file is remembered.
+      // File names mostly repeat from one entry to the next, so the last text is remembered.
       if (text === last) return lastNumber;
       last = text;
       lastNumber = numbers.get(text) ?? numbers.size;
@@ -41,7 +41,7 @@ export interface IdentityNumbers {
   };
 }
 
-/** Providers are those declared, and those of identities where a set built in memory declares none. */
+/** Providers are the declared ones, plus those of identities: a set built in memory may declare none. */
 export function makeIdentityNumbers(declared: Iterable<string>): IdentityNumbers {
   const subjectsOf = new Map<string, Map<string, number>>();
   for (const provider of declared) subjectsOf.set(provider, new Map());

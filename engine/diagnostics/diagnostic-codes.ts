@@ -1,5 +1,5 @@
-// The registry of diagnostic codes: each has a page with a title, an explanation, a wrong and a right example, and
-// tests run the examples. A code is never reused and never renamed (docs/language.md "Mistakes").
+// The registry of diagnostic codes. Each code has a page with a title, an explanation, a wrong and a right example. Tests run the
+// examples. A code is never reused and never renamed (docs/language.md "Mistakes").
 import { LINT_PAGES } from './codes/lint-pages.js';
 import { OUTCOME_PAGES } from './codes/outcome-pages.js';
 import type { CodePage } from './codes/page.js';
@@ -20,7 +20,7 @@ const DIAGNOSTIC_PAGES = Object.freeze({
 
 export type DiagnosticCode = keyof typeof DIAGNOSTIC_PAGES;
 
-/** A diagnostic code, or what `check` finds beside diagnostics. */
+/** A diagnostic code, or the code of another result of `check`: a failed test or a violated guardrail. */
 export type ProblemCode = DiagnosticCode | keyof typeof OUTCOME_PAGES;
 
 const PAGES = Object.freeze({ ...DIAGNOSTIC_PAGES, ...OUTCOME_PAGES });
@@ -28,7 +28,7 @@ const PAGES = Object.freeze({ ...DIAGNOSTIC_PAGES, ...OUTCOME_PAGES });
 /** The codes of lint rules. */
 export type LintCode = Exclude<keyof typeof LINT_PAGES, 'LIMIT_LINT'>;
 
-/** All codes in code unit order. */
+/** All codes, in code unit order. */
 export const PROBLEM_CODES: readonly ProblemCode[] = Object.freeze((Object.keys(PAGES) as ProblemCode[]).sort());
 
 export function codePage(code: ProblemCode): CodePage {

@@ -1,5 +1,5 @@
-// Words that all messages share: how a count is written, and why a string is not a namespace or not an identity, as the
-// end of a sentence such as "`/A` is not a namespace: …".
+// Words that all messages share: how a count is written, and why a string is not a namespace or an identity. The reasons end a
+// sentence such as "`/A` is not a namespace: …".
 import type { IdentityFault } from '../model/identity.js';
 import { canonicalize, NAMESPACE_LIMITS, type NamespacePath, type PathFault } from '../model/namespace.js';
 
@@ -32,7 +32,7 @@ export function identityFaultText(fault: IdentityFault): string {
   return IDENTITY_FAULTS[fault];
 }
 
-/** The namespace that somebody who wrote this may have meant: without capitals, blanks around it and repeated slashes. */
+/** The namespace that the author may have meant: without capitals, surrounding white space and repeated slashes. */
 export function meantPath(text: string): NamespacePath | null {
   const meant = canonicalize(
     text

@@ -1,5 +1,5 @@
-// "Did you mean": the known name nearest to what was written, if it is near enough to be a slip of the hand.
-// A budget over all questions keeps a broken policy of many names from costing names times mistakes.
+// "Did you mean": the known name nearest to what was written, if it is near enough to be a typing mistake. A suggester has one budget
+// for all questions, so a broken policy with many names does not cost names times mistakes.
 
 export interface Suggester {
   /** The nearest candidate, or null if none is near or the budget is spent. */

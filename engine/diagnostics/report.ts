@@ -1,5 +1,5 @@
-// How mistakes are gathered: one sink per run, which keeps at most a limit of them, and the order and the deduplication
-// of what comes out (docs/language.md "Mistakes").
+// Collects mistakes: each run has one sink, which keeps a limited number of them. The result is sorted and without duplicates
+// (docs/language.md "Mistakes").
 import { groupDigits } from './fault-words.js';
 import type { Diagnostic, Related } from './diagnostic.js';
 import { codePage, type DiagnosticCode } from './diagnostic-codes.js';
@@ -11,7 +11,7 @@ export interface Finding {
   readonly code: DiagnosticCode;
   /** Relative to the policy folder, with `/`. */
   readonly file: string;
-  /** The whole file when absent. */
+  /** If it is absent, the finding is about the whole file. */
   readonly range?: Range;
   /** One line, lower case, no period, in the user's words. */
   readonly message: string;
@@ -36,13 +36,13 @@ export interface Sink {
   readonly add: (finding: Finding) => void;
   /** Whether an error has been added, listed or not. */
   readonly failed: () => boolean;
-  /** Sorted and without repetitions; what was left out is counted. */
+  /** Sorted and without duplicates. For each limit that left some out, one diagnostic says how many. */
   readonly diagnostics: () => readonly Diagnostic[];
 }
 
 type SinkLimits = Pick<EngineLimits, 'diagnostics' | 'fileDiagnostics' | 'codeDiagnostics'>;
 
-/** What one limit has let through, and what it has not. */
+/** How many findings one limit has kept, how many it has left out, and the first of those. */
 interface Quota {
   kept: number;
   left: number;
@@ -53,7 +53,7 @@ export function makeSink(limits: SinkLimits): Sink {
   const kept: Diagnostic[] = [];
   const quotas = new Map<string, Quota>();
   let failed = false;
-  /** The quota that has no room for one more, or null. */
+  /** The first quota that is full. If none is, the finding is counted in all of them and the result is null. */
   const fullQuota = ({ file, code }: Finding): Quota | null => {
     const of = [
       [limits.codeDiagnostics, quotaOf(quotas, `${code} ${file}`)],
@@ -107,7 +107,7 @@ function countLeft({ code, file, range }: Diagnostic, left: number, key: string)
   });
 }
 
-/** By file, position, code and message; equal ones once. */
+/** Sorts by file, position, code and message, and drops duplicates. */
 export function sortDiagnostics(diagnostics: Iterable<Diagnostic>): readonly Diagnostic[] {
   const sorted = [...diagnostics].sort(compareDiagnostics);
   return sorted.filter((diagnostic, index) => {

@@ -1,5 +1,5 @@
-// The tree of a policy file with its comments and blank lines: every comment belongs to the entry above or behind which
-// it stands, or to the end of the collection whose indentation it has, so that it moves with what it is about.
+// The tree of a policy file with its comments and blank lines. A comment above an entry or behind it belongs to that entry. Any other
+// comment belongs to the end of the collection with the same indentation. So comments move with what they are about.
 import type { Comment } from '../source/comments.js';
 import type { Node, TextNode } from '../source/tree.js';
 
@@ -15,22 +15,22 @@ export interface Element {
   readonly value: Node;
   readonly start: number;
   readonly end: number;
-  /** Of a list or mapping. */
+  /** The children of a list or mapping. */
   readonly children: readonly Element[];
   /** Written in brackets. */
   readonly flow: boolean;
   /** Where the children of a block begin, counted from 0. */
   readonly column: number;
   readonly blankBefore: boolean;
-  /** Above it; for the file, before everything. */
+  /** Comments above the element; for the file, those before everything else. */
   readonly leading: CommentLine[];
   /**
-   * Comments between its key, dash or bracket and its content: for a list or mapping the one on that line, for a text all of them.
+   * Comments between its key, dash or bracket and its content. A list or mapping has only the comment on that line here, a text has all.
    */
   readonly head: string[];
   /** A comment after its end, on the same line. There is at most one. */
   readonly trailing: string[];
-  /** After its last child. */
+  /** Comments after its last child. */
   readonly tail: CommentLine[];
 }
 
@@ -39,7 +39,7 @@ export function makeElements(text: string, root: Node, comments: readonly Commen
   let before: PlacedComment = { text: '', start: 0, end: 0, ownLine: true, isFresh: false, column: -1 };
   for (const comment of comments) {
     const between = text.slice(before.end, comment.start);
-    // Going through comments in order, each one can only leave the collections that are open before it, never enter one.
+    // A comment right below another can only be as far in as that one or less: comments close collections but never open one.
     const furthest = between.trim() === '' && before.isFresh ? before.column : Infinity;
     const behindDash = isBehindDash(between);
     before = {
@@ -52,16 +52,16 @@ export function makeElements(text: string, root: Node, comments: readonly Commen
   return file;
 }
 
-/** Whether the string ends, apart from spaces, in a line with only a dash: a comment after it is about what follows. */
+/** Whether the string ends, apart from spaces, in a line with only dashes. A comment after that is about what follows. */
 function isBehindDash(text: string): boolean {
   const trimmed = text.trimEnd();
   return /^[ -]*-$/.test(trimmed.slice(trimmed.lastIndexOf('\n') + 1));
 }
 
 interface PlacedComment extends Comment {
-  /** Nothing that it could be about stands before it on its line. */
+  /** Nothing before it on its line could be what it is about. */
   readonly isFresh: boolean;
-  /** How far in it may belong; -1 behind a dash. */
+  /** The largest indentation at which it may belong; -1 behind a dash. */
   readonly column: number;
 }
 
@@ -73,7 +73,7 @@ function toElement(text: string, key: TextNode | null, value: Node): Element {
     key,
     value,
     start,
-    // A block ends where the last of it does: what parsers count as its end may lie behind comments.
+    // A block ends where its last child ends. The end that a parser reports may lie behind comments.
     end: (flow ? undefined : children.at(-1)?.end) ?? Math.max(value.end, key?.end ?? 0),
     children,
     flow,
@@ -104,7 +104,7 @@ function followsBlank(text: string, offset: number): boolean {
   return text.slice(before, lineStart).trim() === '';
 }
 
-/** Gives a comment to the element that it is about, as the last comment of that place so far. */
+/** Adds a comment to the element that it is about, behind the comments already there. */
 function attach(text: string, file: Element, comment: PlacedComment): void {
   const line = { text: comment.text, blankBefore: followsBlank(text, comment.start) };
   let within = file;
@@ -113,7 +113,7 @@ function attach(text: string, file: Element, comment: PlacedComment): void {
     const next = index < 0 ? undefined : within.children[index];
     const last = index < 0 ? within.children.at(-1) : within.children[index - 1];
     if (last === undefined) {
-      // Before the first child: on the line of the key or bracket, or above the child.
+      // The comment is before the first child: on the line of the key or bracket, or above the child.
       const opens = within.key?.end ?? within.value.start;
       if (within === file) file.leading.push(line);
       else if (next === undefined || isOnLine(text, opens, comment)) within.head.push(comment.text);
@@ -152,7 +152,7 @@ function lastOf(element: Element): Element {
   return last;
 }
 
-/** Whether a comment on its own line, after a block, is indented like a part of it. */
+/** Whether a comment on its own line after a block is indented like part of the block. */
 function isPartOf(last: Element, within: Element, { column }: PlacedComment): boolean {
   return !last.flow && last.children.length > 0 && column > within.column;
 }

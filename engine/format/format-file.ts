@@ -1,5 +1,5 @@
-// `bailiwick fmt` for one file: the same policy in the one layout. What is printed is read again and compared with what was
-// there, so that a file is either formatted without any change of meaning or not touched.
+// `bailiwick fmt` for one file: prints the same policy in the one layout. The result is read again and compared with the original, so
+// a file is either formatted without any change of meaning or not touched.
 import { ENGINE_LIMITS, type EngineLimits } from '../limits.js';
 import type { Diagnostic } from '../diagnostics/diagnostic.js';
 import { invariant } from '../model/invariant.js';
@@ -16,13 +16,13 @@ import { printFile } from './print.js';
 export type Formatting =
   { readonly ok: true; readonly text: string } | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
-/** Refuses a file that `check` would not read; whether its names are declared somewhere does not matter here. */
+/** Refuses a file that `check` could not read. Whether its names are declared anywhere does not matter here. */
 export function formatFile(file: SourceFile, limits: EngineLimits = ENGINE_LIMITS): Formatting {
   const sink = makeSink(limits);
   const { text } = readDocument(file, limits, sink);
   if (sink.failed()) return { ok: false, diagnostics: sink.diagnostics() };
   const root = treeOf(text, limits);
-  // A file of comments alone has nothing to lay out.
+  // A file with only comments has nothing to lay out.
   if (root === null) return { ok: true, text };
   const comments = commentsOf(text, root);
   const shape = file.path === HEADER_FILE ? HEADER : SECTIONS;

@@ -1,16 +1,16 @@
-// The one layout of policy files: two spaces, keys of an entry in the order of their shape (`GRANT` says why), brackets where
-// the author wrote them and they fit on a line, at most one blank line. Sections, entries of lists and names keep the
-// author's order. A comment stays with what it stood at: brackets with comments inside become a block.
+// The one layout of policy files. Indentation is two spaces. The keys of an entry are in the order of their shape (`GRANT` says why).
+// Brackets stay if the author wrote them and they fit on a line. There is at most one blank line in a row. Sections, entries of lists
+// and names keep the author's order. A comment stays with what it stood at, so brackets with comments inside become a block.
 import type { MappingShape, ValueShape } from '../source/shape.js';
 import type { CommentLine, Element } from './elements.js';
 import { blockText, inlineText, type TextPlace } from './scalar.js';
 
 const WIDTH = 120;
 
-/** Sections whose entries stand one below the other, however they were written. */
+/** Sections that always have one entry below the other, however they were written. */
 const ALWAYS_BLOCK: ReadonlySet<string> = new Set(['roles', 'people', 'grants', 'guardrails', 'tests']);
 
-/** The text of a file whose top level has this shape. */
+/** The formatted text of a file. `shape` is the shape of its top level. */
 export function printFile(file: Element, shape: MappingShape): string {
   const lines = file.leading.flatMap((line, index) => commentLines(line, '', index > 0));
   const [first] = file.children;
@@ -22,7 +22,7 @@ function commentLines(line: CommentLine, indent: string, blank: boolean): readon
   return line.blankBefore && blank ? ['', indent + line.text] : [indent + line.text];
 }
 
-/** The lines of what a block holds, in this order, and of the comments at its end. */
+/** The lines of a block: its children in their given order, then the comments at its end. */
 function printLines(parent: Element, shape: ValueShape | null, indent: string): string[] {
   const isList = parent.value.kind === 'list';
   const lines: string[] = [];
@@ -31,27 +31,27 @@ function printLines(parent: Element, shape: ValueShape | null, indent: string): 
     const { above, own } = isList ? printItem(child, inner, indent) : printEntry(child, inner, indent);
     for (const line of [...child.leading, ...above]) lines.push(...commentLines(line, indent, lines.length > 0));
     if (child.blankBefore && lines.length > 0) lines.push('');
-    // One by one: a section of a large file has more lines than a call takes arguments.
+    // Lines are pushed one by one: a section of a large file has more lines than one call can take as arguments.
     for (const line of own) lines.push(line);
   }
   for (const line of parent.tail) lines.push(...commentLines(line, indent, lines.length > 0));
   return lines;
 }
 
-/** An element on its lines, and comments that stand above them though they were in it. */
+/** The lines of an element, and comments that move from inside it to the lines above. */
 interface Printed {
   readonly above: readonly CommentLine[];
   readonly own: readonly string[];
 }
 
-/** Keys in the order of their shape; the author's own names, and items, as they are. */
+/** Keys in the order of their shape. Names that the author chose, and items of lists, keep their order. */
 function inOrder(children: readonly Element[], shape: ValueShape | null): readonly Element[] {
   if (shape?.kind !== 'mapping') return children;
   const rank = (child: Element): number => shape.shape.keys.indexOf(child.key?.text ?? '');
   return [...children].sort((a, b) => rank(a) - rank(b));
 }
 
-/** What a child of a value of this shape is. */
+/** The shape of a child of a value with this shape. Null if it is not known. */
 function shapeOf(shape: ValueShape | null, child: Element): ValueShape | null {
   const inner =
     shape?.kind === 'mapping'
@@ -65,7 +65,7 @@ function shapeOf(shape: ValueShape | null, child: Element): ValueShape | null {
   return inner.of.find(isLike) ?? null;
 }
 
-/** `key: value`, the value below if it is a block. */
+/** Prints `key: value`. A block goes on the lines below. */
 function printEntry(child: Element, shape: ValueShape | null, indent: string): Printed {
   const key = `${indent}${inlineText(child.key?.text ?? '', 'line')}:`;
   if (child.value.kind === 'text') return { above: [], own: printText(child, shape, { before: key, indent }) };
@@ -74,12 +74,12 @@ function printEntry(child: Element, shape: ValueShape | null, indent: string): P
   const isSection = ALWAYS_BLOCK.has(child.key?.text ?? '') && indent === '';
   if (flow !== null && !isSection && key.length + 1 + flow.length <= WIDTH)
     return { above: [], own: [`${key} ${flow}${behind(child.trailing)}`] };
-  // Behind the key stands what was behind it, or else behind the whole of it if nothing was said in between.
+  // With comments inside the value, the one behind the key stays there. Without any, the one behind the whole value moves to the key.
   const onKey = hasInner(child) ? child.head : child.trailing;
   return { above: [], own: [key + behind(onKey), ...printLines(asBlock(child, shape), shape, `${indent}  `)] };
 }
 
-/** `- value`; of a mapping the first entry stands behind the dash, so that comments before it stand above the dash. */
+/** Prints `- value`. The first entry of a mapping goes behind the dash, so comments before it go above the dash. */
 function printItem(child: Element, shape: ValueShape | null, indent: string): Printed {
   const dash = `${indent}- `;
   if (child.value.kind === 'text') {
@@ -91,7 +91,7 @@ function printItem(child: Element, shape: ValueShape | null, indent: string): Pr
   if (flow !== null && dash.length + flow.length <= WIDTH)
     return { above: [], own: [`${dash}${flow}${behind(child.trailing)}`] };
   const moved = hasInner(child) ? child.head : child.trailing;
-  // A blank line before the author's first key stands before the dash, wherever the key goes.
+  // A blank line before the author's first key goes before the dash, wherever the key is moved.
   const children = child.children.map((key, index) => (index === 0 ? { ...key, blankBefore: false } : key));
   const block = asBlock({ ...child, children }, shape);
   const [first, ...others] = block.children;
@@ -112,7 +112,7 @@ function hasInner(element: Element): boolean {
   );
 }
 
-/** As a block, which has no closing bracket: a comment behind that comes last inside, if others came before it. */
+/** The element as a block. A block has no closing bracket, so a comment behind it becomes the last one inside, if others are inside. */
 function asBlock(element: Element, shape: ValueShape | null): Element {
   const { trailing, tail } = element;
   const below = hasInner(element) ? [...tail, ...trailing.map(toLine)] : tail;
@@ -127,7 +127,7 @@ function behind([comment]: readonly string[]): string {
   return comment === undefined ? '' : ` ${comment}`;
 }
 
-/** `[]` or `{}`; of several comments in it the others stand below. */
+/** Prints `[]` or `{}` with its first comment behind it and any others below. */
 function printEmpty(child: Element, before: string, indent: string): readonly string[] {
   const [first, ...more] = [...child.head, ...child.tail.map(({ text }) => text), ...child.trailing];
   const brackets = child.value.kind === 'list' ? '[]' : '{}';
@@ -143,11 +143,11 @@ function printText(
   const { head, trailing } = child;
   const text = child.value.kind === 'text' ? child.value.text : '';
   const indent = `${on.indent}  `;
-  // Numbers and truth values are texts without quotes that read as something else, and have to stay so.
+  // Numbers and booleans must stay without quotes, or they would become strings.
   const inline = shape?.kind === 'text' ? inlineText(text, placeOf(shape)) : text;
   const room = { room: WIDTH - on.before.length - 1, width: WIDTH - indent.length };
   const block = shape?.kind === 'text' ? blockText(text, placeOf(shape), room) : { head: inline, below: [] };
-  // Of a text on several lines only the first has room for a comment, and that one comes before it.
+  // A text on several lines has room for only one comment, on its first line, and only for one that came before the text.
   if (block.below.length > 0 && trailing.length === 0 && head.length < 2) {
     return [
       `${on.before} ${block.head}${behind(head)}`,
@@ -163,7 +163,7 @@ function placeOf(shape: ValueShape & { readonly kind: 'text' }): TextPlace {
   return shape.syntax === 'free-text' || shape.syntax === 'test-name' ? 'prose' : 'line';
 }
 
-/** In brackets on one line; null if the author wrote a block, or a comment stands inside. */
+/** The value in brackets on one line. Null if the author wrote a block or a comment is inside. */
 function flowOf(element: Element, shape: ValueShape | null): string | null {
   if (element.value.kind !== 'text' && element.children.length > 0 && (!element.flow || hasInner(element))) return null;
   return inBrackets(element, shape);

@@ -1,19 +1,19 @@
-// How a text is written: without quotes where every reader of YAML takes it for text, else in double quotes; long free
-// text folded, text of several lines as a block.
+// How a text is written: without quotes if every YAML reader takes it for a string, otherwise in double quotes. Long free text is
+// folded, and text of several lines becomes a block.
 import { plainKind } from '../source/tree.js';
 
-/** Where a text stands: in brackets more characters mean something; prose may take several lines. */
+/** Where a text stands. Inside brackets more characters have a meaning; prose may take several lines. */
 export type TextPlace = 'flow' | 'line' | 'prose';
 
-/** What YAML 1.1 readers take for a truth value or a number, though it is text to us. */
+/** Texts that YAML 1.1 readers take for a boolean or a number, and this program for a string. */
 const OLD_YAML =
   /^(?:y|n|yes|no|on|off)$|^[-+]?[0-9][0-9_]*(?:\.[0-9_]*)?$|^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/i;
 
-/** Characters that nobody sees, or that turn others round: they stand as escapes, also where the author typed them. */
+/** Invisible characters, and characters that reverse the direction of others. They are always written as escapes. */
 const HIDDEN = /[\p{Cf}\p{Zl}\p{Zp}]|[^\S\n ]/u;
 const EACH_HIDDEN = new RegExp(HIDDEN, 'gu');
 
-/** Written in one line. */
+/** The text on one line. */
 export function inlineText(text: string, place: TextPlace): string {
   return isPlainSafe(text, place) ? text : JSON.stringify(text).replace(EACH_HIDDEN, escapeOf);
 }
@@ -31,8 +31,8 @@ function isPlainSafe(text: string, place: TextPlace): boolean {
 }
 
 /**
- * The text behind `key:` or a dash, as the end of that line and the lines below it, which are indented by the caller.
- * `room` is what is left of the line, `width` what a line below has.
+ * The text behind `key:` or a dash, as the end of that line and the lines below it. The caller indents the lines below. `room` is
+ * what is left of the first line, `width` is what a line below has, both in characters.
  */
 export function blockText(
   text: string,
@@ -50,7 +50,7 @@ export function blockText(
   return { head: inline, below: [] };
 }
 
-/** Text with line ends that a block gives back as it is, without further signs. */
+/** Whether a literal block returns this text of several lines unchanged, without further indicators. */
 function isLiteralSafe(text: string): boolean {
   const body = text.endsWith('\n') ? text.slice(0, -1) : text;
   return (

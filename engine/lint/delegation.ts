@@ -1,5 +1,5 @@
-// `within` in delegated folders. A folder is delegated as soon as one file directly in it bounds its grants: then its
-// readers and its CODEOWNERS take every file in it for bounded.
+// `within` in delegated folders. A folder counts as delegated as soon as one file directly in it bounds its grants: its readers and
+// its CODEOWNERS then expect every file in it to be bounded.
 import type { FileOutline } from '../model/policy-set.js';
 import type { LintWorld } from './lint-world.js';
 import type { LintContext } from './rule.js';

@@ -1,12 +1,12 @@
-// Where a grant names its namespace. A policy keeps the place of a grant's id alone, since few are ever shown: what a finding
-// underlines is looked up in the file when there is a finding.
+// Finds where a grant names its namespace. A policy keeps only the place of each grant's id, since few places are ever shown. When
+// there is a finding, the place to underline is looked up in the file.
 import type { EngineLimits } from '../limits.js';
 import type { Place } from '../model/policy-set.js';
 import type { Span } from '../model/span.js';
 import { readTree } from '../source/read-tree.js';
 import type { Node } from '../source/tree.js';
 
-/** From the place of a grant to that of its namespace, or the same place if the file does not show it. */
+/** Maps the place of a grant to the place of its namespace. If the file does not show it, the result is the grant's place. */
 export type NamespacePlaces = (grant: Place | null) => Place | null;
 
 export function makeNamespacePlaces(sources: ReadonlyMap<string, string>, limits: EngineLimits): NamespacePlaces {
@@ -20,7 +20,7 @@ export function makeNamespacePlaces(sources: ReadonlyMap<string, string>, limits
   };
 }
 
-/** By where the id of the grant begins. */
+/** The places of namespaces, by the offset at which the grant's id begins. */
 function namespacesIn(text: string, limits: EngineLimits): ReadonlyMap<number, Span> {
   const parsed = readTree({ text, limits, report: () => undefined });
   if (parsed.kind !== 'tree') return new Map();

@@ -1,4 +1,4 @@
-// Rules about single grants: to nobody, at the root, and over.
+// Rules about single grants: grants to nobody, writes at the root, and grants that have expired or soon will.
 import { formatInstant, windowOf } from '../model/instant.js';
 import type { PolicyGrant } from '../model/policy-set.js';
 import { ROOT } from '../model/namespace.js';
@@ -55,7 +55,7 @@ export function findEndingGrants(world: LintWorld, context: LintContext): void {
   }
 }
 
-/** For messages. */
+/** The families as a list for messages. */
 export function listOf(families: readonly string[]): string {
   return families.map((family) => `\`${family}\``).join(', ');
 }

@@ -1,5 +1,5 @@
-// Ignore comments: `# bailiwick-ignore LINT_X: reason`, above an entry, behind it, or at the head of a file for all of
-// it. An entry is covered as a whole, so that its layout does not matter. Lint checks them too: one without a reason
+// Ignore comments: `# bailiwick-ignore LINT_X: reason` stands above an entry, behind it, or at the head of a file to cover the whole
+// file. A comment covers the whole entry, so the entry's layout does not matter. Lint checks the comments too: one without a reason
 // ignores nothing, and one that ignores nothing is reported.
 import type { EngineLimits } from '../limits.js';
 import type { Diagnostic } from '../diagnostics/diagnostic.js';
@@ -13,18 +13,18 @@ type LineRange = readonly [first: number, last: number];
 export interface IgnoreComment {
   readonly file: string;
   readonly range: Range;
-  /** As written; perhaps no rules at all. */
+  /** As written; they may not be names of rules. */
   readonly codes: readonly string[];
-  /** Empty: it ignores nothing. */
+  /** If it is empty, the comment ignores nothing. */
   readonly reason: string;
-  /** From the first line to the last; null: the whole file. */
+  /** The first and last line that are covered; null for the whole file. */
   readonly lines: LineRange | null;
 }
 
 const WORD = 'bailiwick-ignore';
 const COMMENT = new RegExp(`^#+\\s*${WORD}(?![\\w-])\\s*([^:]*)(?::\\s*(.*))?$`);
 
-/** All ignore comments of these files; a file that has none is only searched for the word. */
+/** All ignore comments of these files. A file without the word is not parsed. */
 export function findIgnores(sources: ReadonlyMap<string, string>, limits: EngineLimits): readonly IgnoreComment[] {
   return [...sources].flatMap(([file, text]) => (text.includes(WORD) ? ignoresIn(file, text, limits) : []));
 }
@@ -36,7 +36,7 @@ function ignoresIn(file: string, text: string, limits: EngineLimits): readonly I
   const comments = commentsOf(text, parsed.node);
   const own = new Set(comments.filter((comment) => comment.ownLine).map(({ start }) => positionAt(lines, start).line));
   const lineAt = (offset: number): number => positionAt(lines, offset).line;
-  // Of several entries the outermost, which comes first.
+  // If several entries begin or open on one line, the outermost counts; it comes first.
   const [below, before] = [new Map<number, LineRange>(), new Map<number, LineRange>()];
   for (const { start, end, opens } of entriesOf(text, parsed.node)) {
     const range: LineRange = [lineAt(start), lineAt(end)];
@@ -66,11 +66,13 @@ function ignoresIn(file: string, text: string, limits: EngineLimits): readonly I
 }
 
 interface EntrySpan extends Span {
-  /** Of a block, behind whose end nothing can stand: the end of its key, -1 for an item; null for texts and brackets. */
+  /**
+   * For a block, the end of its key, or -1 for an item: no comment can stand behind the end of a block. Null for texts and brackets.
+   */
   readonly opens: number | null;
 }
 
-/** Entries of mappings and items of lists, each before those within it. */
+/** Entries of mappings and items of lists. Each comes before those inside it. */
 function entriesOf(text: string, node: Node): readonly EntrySpan[] {
   const found: EntrySpan[] = [];
   const visit = (inner: Node): number => {
@@ -98,7 +100,7 @@ function entriesOf(text: string, node: Node): readonly EntrySpan[] {
   return found;
 }
 
-/** Whether a comment is about a diagnostic. */
+/** Whether a comment covers a diagnostic. */
 export function isIgnoredBy(
   comment: IgnoreComment,
   code: string,

@@ -1,16 +1,16 @@
-// Where a grant is hardest to replace. Grants only add, so what counts below a namespace counts at it and in everything
-// under it as well. To learn what a grant gives in *all* of its namespace classes, it is enough to look at these.
+// The namespace classes of a grant that the fewest other grants reach. An inherited grant that counts below a namespace also counts
+// in everything under it. So to learn whether something holds in *all* classes of a grant, it is enough to look at these.
 import type { NamespaceTree } from '../model/namespace-tree.js';
 
-/** A namespace class (docs/meaning.md "Cells"): a node alone, or all that is below it and nearest to it. */
+/** A namespace class (docs/meaning.md "Cells"): a node alone, or all paths below it that have it as their nearest node. */
 export interface NamespaceClass {
   readonly node: number;
   readonly extent: 'exact' | 'below';
 }
 
 /**
- * One class, but where no path can be below the node other than nodes (`NamespaceTree.hasBelow`): then that of each of
- * them.
+ * One class in most cases. If only nodes can be below the node (`NamespaceTree.hasBelow`), the result has the node itself and the
+ * classes of each of its children.
  */
 export function leastClasses(
   tree: NamespaceTree,

@@ -1,5 +1,5 @@
-// Lint: what is legal and hardly meant (engine/README.md "Shapes, layout, lint"). Pure, over the linked policy; levels and
-// ignore comments are applied here, once for all rules.
+// Lint finds what is legal but probably not intended (engine/README.md "Shapes, layout, lint"). It is a pure function of the linked
+// policy. Levels and ignore comments are applied here, once for all rules.
 import { groupDigits } from '../diagnostics/fault-words.js';
 import { ENGINE_LIMITS, type EngineLimits } from '../limits.js';
 import { codePage, type LintCode } from '../diagnostics/diagnostic-codes.js';
@@ -44,10 +44,10 @@ export const LINT_CODES: readonly LintCode[] = Object.freeze(
   [...[...RULES.values()].flat(), 'LINT_IGNORE_REASON' as const, 'LINT_IGNORE_UNUSED' as const].sort(),
 );
 
-/** Depend on the clock, so they never make a policy invalid. */
+/** Rules that depend on the clock, so they never make a policy invalid. */
 export const CLOCK_RULES: ReadonlySet<string> = new Set<LintCode>(['LINT_GRANT_EXPIRED', 'LINT_GRANT_EXPIRES_SOON']);
 
-/** End at `lintPairs`. */
+/** Rules that give up at the limit `lintPairs`. */
 const MAY_GIVE_UP: ReadonlySet<string> = new Set<LintCode>(['LINT_GRANT_REDUNDANT', 'LINT_WRITE_UNREAD']);
 
 export function isLintCode(code: string): code is LintCode {
@@ -58,9 +58,12 @@ export interface LintOptions {
   /** Null: the rules about the clock are not run. */
   readonly at: Instant | null;
   readonly soonMilliseconds: number;
-  /** Levels other than that of the page. */
+  /** Levels that replace the level on the page of the code. */
   readonly levels: ReadonlyMap<LintCode, LintLevel>;
-  /** Namespaces that a store has: of those that grants name all, and some that may be meant. Absent: no store was asked, and its rule is not run. */
+  /**
+   * Namespaces that a store has: all of those that grants name, plus some that may have been meant. Absent if no store was asked; its
+   * rule is then not run.
+   */
   readonly stored?: ReadonlySet<string>;
 }
 
@@ -98,7 +101,8 @@ export function lintPolicy(
       report: (finding) => findings.push(finding),
     });
   }
-  // What a comment about the clock ignores comes with its season, so the comment is right outside of it as well.
+  // A finding about the clock comes and goes, so a comment that ignores one is right even while there is none. The same goes for rules
+  // that are off or gave up.
   const isQuiet = (code: string): boolean =>
     isLintCode(code) && (isOff(code) || CLOCK_RULES.has(code) || (MAY_GIVE_UP.has(code) && gaveUp.length > 0));
   const kept = applyIgnores(findings, findIgnores(input.sources, limits), isQuiet);
@@ -114,7 +118,7 @@ export function lintPolicy(
   const all = sortDiagnostics([...shown.map((finding) => toDiagnostic(finding, levels)), ...notes]);
   if (all.length <= limits.diagnostics) return all;
   const more = `${groupDigits(all.length - limits.diagnostics)} more findings of lint are not listed`;
-  // What may decide whether the policy is valid comes before what may not, so neither the limit nor the clock decides it.
+  // Findings that can make the policy invalid are kept before others, so that neither the limit nor the clock decides whether it is valid.
   const ranked = all.toSorted((a, b) => weightOf(b) - weightOf(a));
   const last = ranked[limits.diagnostics];
   const rest =
@@ -128,7 +132,7 @@ export function lintPolicy(
   return [...sortDiagnostics(ranked.slice(0, limits.diagnostics)), ...rest];
 }
 
-/** Findings of more weight are listed rather than others. */
+/** Findings of more weight are listed first when not all can be listed. */
 function weightOf({ code, severity }: Diagnostic): number {
   if (severity === 'error') return 2;
   return severity === 'warning' && !CLOCK_RULES.has(code) ? 1 : 0;
@@ -142,7 +146,7 @@ function toDiagnostic({ place, ...finding }: LintFinding, levels: LintOptions['l
   return { ...makeDiagnostic({ ...finding, ...place }), severity };
 }
 
-/** What no comment ignores, and what is wrong with the comments. */
+/** The findings that no comment ignores, plus the findings about the comments themselves. */
 function applyIgnores(
   findings: readonly LintFinding[],
   ignores: readonly IgnoreComment[],

@@ -1,4 +1,4 @@
-// A policy as lint looks at it: its tables, who holds what in them, and where each of its grants and roles was written.
+// A policy as lint sees it: its tables, who holds what, and where each grant and role was written.
 import { compileTables } from '../compile/compile-tables.js';
 import { type HolderClasses } from '../model/holders.js';
 import { type NamespaceTree, treeOf } from '../model/namespace-tree.js';
@@ -16,14 +16,14 @@ export interface LintWorld {
   readonly membership: Membership;
   /** By row. */
   readonly roles: readonly PolicyRole[];
-  /** By role: 1 where any identity is in it, however deep. */
+  /** By role: 1 if it has any identity, directly or through other roles. */
   readonly populated: Uint8Array;
   /** By grant. */
   readonly principals: Int32Array;
   readonly nodes: Int32Array;
-  /** Of the members of all roles, in the order of the policy. */
+  /** The principals of the members of all roles, in the order of the policy. */
   readonly memberPrincipals: Int32Array;
-  /** Null if following roles takes more rows than the limit. */
+  /** Null if expanding roles takes more rows than the limit. */
   readonly holders: HolderClasses | null;
 }
 

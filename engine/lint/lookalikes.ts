@@ -1,5 +1,5 @@
-// Identities of one provider that differ only in case, in characters that nobody sees, or in some that look alike. The table
-// is small on purpose: letters of Greek and Cyrillic that are drawn like Latin ones, and digits that are taken for letters.
+// Identities of one provider that differ only in case, in invisible characters, or in characters that look alike. The table is small
+// on purpose: Greek and Cyrillic letters that look like Latin ones, and digits that look like letters.
 import { formatIdentity, type Identity } from '../model/identity.js';
 import type { Place } from '../model/policy-set.js';
 import type { PolicyTables } from '../model/tables.js';
@@ -17,7 +17,7 @@ const ALIKE: readonly (readonly [string, string])[] = [
   ['h', 'һНΗ'],
   ['j', 'јϳ'],
   ['k', 'кκКΚ'],
-  // A stroke with a dot or without: case gives it one and takes it away.
+  // A stroke with or without a dot: changing the case adds or removes the dot.
   ['l', '1|Ii\u0130\u0131\u0406\u0456\u0399\u03b9\u04c0\u04cf'],
   ['m', 'МΜ'],
   ['n', 'пηΝ'],
@@ -43,17 +43,17 @@ const ANY_ALIKE = new RegExp(
   'gu',
 );
 
-/** Soft hyphens, joiners, marks of direction, selectors of variants and their like. */
+/** Soft hyphens, joiners, direction marks, variation selectors and the like. */
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;
 
 interface Fold {
   readonly fold: (subject: string) => string;
   readonly difference: string;
-  /** A plain subject stays what it is. */
+  /** A plain subject stays as it is. */
   readonly keepsPlain: boolean;
 }
 
-/** How two subjects may be the same to a reader, from the least difference on, and what they differ in then. */
+/** Ways in which a reader may take two subjects for the same, from the smallest difference to the largest. */
 const FOLDS: readonly Fold[] = [
   { fold: foldCase, difference: 'case', keepsPlain: true },
   { fold: foldSeen, difference: 'characters that nobody sees', keepsPlain: true },
@@ -69,7 +69,7 @@ export function findLookalikes(world: LintWorld, context: LintContext): void {
   const isAlike = alikeIdentities(world.tables);
   if (!isAlike.includes(1)) return;
   const roles = world.roles.length;
-  // By provider and folded subject: a provider stands for itself, only subjects are compared.
+  // Keys are the provider and the folded subject: only subjects of the same provider are compared.
   const folds = FOLDS.map(({ fold, difference }) => ({ fold, difference, first: new Map<string, Seen>() }));
   const visit = (principal: number, identity: Identity, place: Place | null): void => {
     if (isAlike[principal - roles] !== 1) return;
@@ -106,12 +106,12 @@ export function findLookalikes(world: LintWorld, context: LintContext): void {
   });
 }
 
-/** 1 for each identity that some fold makes the same as another one of its provider. */
+/** 1 for each identity that some fold makes equal to another identity of its provider. */
 function alikeIdentities({ identities }: PolicyTables): Uint8Array {
   const alike = new Uint8Array(identities.subject.length);
   const odd = identities.subject.filter((subject) => !isPlain(subject));
   for (const { fold, keepsPlain } of FOLDS) {
-    // Plain subjects that stay as they are differ from each other: they can only be what an odd one becomes.
+    // If plain subjects stay as they are, they all differ, so only a folded odd subject can equal one of them.
     const met = keepsPlain ? new Set(odd.map(fold)) : null;
     let provider = -1;
     let first = new Map<string, number>();
@@ -132,12 +132,12 @@ function alikeIdentities({ identities }: PolicyTables): Uint8Array {
 
 const NOT_PLAIN = /[A-Z\u0080-\uffff]/;
 
-/** ASCII without capitals, as most subjects are: case has nothing to change there, nor has Unicode. */
+/** ASCII without capitals, as most subjects are. Neither case folding nor Unicode normalization changes such a text. */
 function isPlain(subject: string): boolean {
   return !NOT_PLAIN.test(subject);
 }
 
-/** By way of capitals, so that `straße` is `STRASSE`. */
+/** Goes through capitals, so that `straße` equals `STRASSE`. */
 function foldCase(subject: string): string {
   return isPlain(subject) ? subject : subject.toUpperCase().toLowerCase();
 }
@@ -146,7 +146,7 @@ function foldSeen(subject: string): string {
   return isPlain(subject) ? subject : foldCase(subject.replace(UNSEEN, ''));
 }
 
-/** Compatibility forms (full-width letters and their like) are folded by Unicode, the others by the table. */
+/** Unicode folds compatibility forms such as full-width letters; the table folds the rest. */
 function foldLooks(subject: string): string {
   if (isPlain(subject)) return toLatin(subject);
   return toLatin(foldCase(toLatin(subject.normalize('NFKC').replace(UNSEEN, ''))));

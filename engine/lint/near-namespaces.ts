@@ -1,6 +1,6 @@
-// A namespace that looks like a typing mistake for its neighbour. A grant there gives access to a place that does not exist, and
-// the place that was meant gets none; a guardrail there guards nothing. Names that differ on purpose differ in digits, or are
-// used alike.
+// A namespace that looks like a typing mistake for its neighbour. A grant there gives access to a place that does not exist, and the
+// intended place gets none. A guardrail there guards nothing. Names that differ on purpose usually differ in digits, or both are
+// used about as often.
 import { groupDigits } from '../diagnostics/fault-words.js';
 import { addTo } from '../model/group.js';
 import type { NamespacePath } from '../model/namespace.js';
@@ -9,13 +9,13 @@ import type { GuardrailRule, PolicyGrant, PolicySet } from '../model/policy-set.
 import type { LintWorld } from './lint-world.js';
 import { type LintContext, type LintFinding, placed, relatedTo } from './rule.js';
 
-/** Grants at or below a name that may be a slip. */
+/** At most this many grants are at or below a name that may be a slip. */
 const RARE = 2;
-/** How many times as many there are at or below the name that was meant. */
+/** The intended name has at least this many times as many grants at or below it. */
 const MORE = 2;
-/** Of the longer name; shorter ones are one edit apart by chance. */
+/** Least length of the longer name. Shorter names are often one edit apart by chance. */
 const LETTERS = 5;
-/** With more children a namespace is made by a program, which makes no slips. */
+/** A namespace with more children was made by a program, and programs make no slips. */
 const CHILDREN = 10_000;
 
 export function findNearNamespaces(world: LintWorld, context: LintContext): void {
@@ -26,13 +26,13 @@ export function findNearNamespaces(world: LintWorld, context: LintContext): void
 
 interface Scene {
   readonly world: LintWorld;
-  /** By row: the grants at it and below it. */
+  /** By row, the number of grants at it and below it. */
   readonly uses: Int32Array;
   readonly childrenOf: (row: number) => readonly number[];
   readonly nameOf: (row: number) => string;
-  /** In the name of a row. */
+  /** The digits in the name of a row. */
   readonly digitsOf: (row: number) => string;
-  /** A grant at a row or below it, for a place to point at. */
+  /** A grant at a row or below it, as a place to show. */
   readonly grantIn: (row: number) => PolicyGrant | undefined;
 }
 
@@ -80,7 +80,7 @@ function findSlipsOfGrants(scene: Scene, context: LintContext): void {
   }
 }
 
-/** A guardrail at a place that nobody means guards nothing, and holds. */
+/** A guardrail at an unintended place guards nothing, so it always holds and nobody notices. */
 function findSlipsOfGuardrails(scene: Scene, context: LintContext): void {
   const { world, childrenOf, nameOf } = scene;
   const commonOf = new Map<number, CommonNames>();
@@ -127,7 +127,7 @@ function wordsOf(
   };
 }
 
-/** Those whose digits another one has as well: a slip never changes digits (`isSlip`). */
+/** The children whose digits occur in another child's name too: a slip never changes digits (`isSlip`). */
 function withSameDigits({ digitsOf }: Scene, children: readonly number[]): readonly number[] {
   const first = new Map<string, number>();
   const isAlike = new Set<number>();
@@ -139,7 +139,7 @@ function withSameDigits({ digitsOf }: Scene, children: readonly number[]): reado
   return children.filter((row) => isAlike.has(row));
 }
 
-/** Rows that enough grants use, by their names and by what these become without one character. */
+/** Rows that enough grants use. Keys are their names, and their names without one character. */
 type CommonNames = ReadonlyMap<string, readonly number[]>;
 
 function commonNames({ uses, nameOf }: Scene, children: readonly number[]): CommonNames {
@@ -151,7 +151,7 @@ function commonNames({ uses, nameOf }: Scene, children: readonly number[]): Comm
   return common;
 }
 
-/** The neighbour that a name is a slip for: of several, the one that is used most. */
+/** The neighbour that was probably meant. If there are several, the one with the most grants. */
 function meantBy(
   name: string,
   { scene, common, least }: { readonly scene: Scene; readonly common: CommonNames; readonly least: number },
@@ -167,7 +167,7 @@ function usesOf({ tables, nodes }: LintWorld): Int32Array {
   const { parent } = tables.namespaces;
   const uses = new Int32Array(parent.length);
   for (const node of nodes) uses[node] = (uses[node] ?? 0) + 1;
-  // A parent stands before its children.
+  // A parent comes before its children.
   for (let row = parent.length - 1; row > 0; row -= 1) {
     const above = parent[row] ?? 0;
     uses[above] = (uses[above] ?? 0) + (uses[row] ?? 0);
@@ -175,14 +175,17 @@ function usesOf({ tables, nodes }: LintWorld): Int32Array {
   return uses;
 }
 
-/** The name, and all that it becomes without one character: names one edit apart have one of these in common. */
+/** The name, and each result of dropping one character. Names one edit apart have at least one of these in common. */
 function shortened(name: string): readonly string[] {
   return [name, ...new Set(Array.from(name, (_, i) => name.slice(0, i) + name.slice(i + 1)))];
 }
 
 const SEPARATOR = /^[._~-]?$/;
 
-/** One character more, less or another, or two neighbours swapped; but digits, and words of one letter, differ on purpose. */
+/**
+ * One character is added, missing or different, or two neighbouring characters are swapped. Differences in digits and in words of one
+ * letter are on purpose.
+ */
 function isSlip(name: string, other: string): boolean {
   if (Math.max(name.length, other.length) < LETTERS) return false;
   let start = 0;
@@ -198,7 +201,7 @@ function isSlip(name: string, other: string): boolean {
   return !(SEPARATOR.test(name.slice(0, start).slice(-1)) && SEPARATOR.test(name.slice(end, end + 1)));
 }
 
-/** What tests and guardrails name is meant, and so is all above it. */
+/** Namespaces that tests name, and all above them. They are no slips; neither are those that guardrails name. */
 function namedByTests({ tests }: PolicySet): ReadonlySet<string> {
   const named = new Set<string>();
   for (const { allow, deny, sees } of tests) {
@@ -218,7 +221,7 @@ function addLineage(named: Set<string>, path: string): void {
   for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) named.add(path.slice(0, end));
 }
 
-/** Null: the guardrail is about no single place. */
+/** Null if the guardrail is not about a single place. */
 function pathOfRule(rule: GuardrailRule): NamespacePath | null {
   if ('under' in rule) return rule.under;
   return 'at' in rule && rule.at.kind === 'path' ? rule.at.path : null;

@@ -1,7 +1,6 @@
-// Grants without which everybody could do the same: everybody who holds one of them holds each of its cells by other
-// grants as well. Grants are looked at from the last to the first, and one that is found covers no other, so all that
-// are found can be removed at once: whoever obeys every finding changes no decision, and then no grant is left that
-// could be spared.
+// Redundant grants: without such a grant everybody could still do the same, since everybody who holds it has each of its cells
+// through other grants. Grants are examined from the last to the first. A grant that was found redundant no longer counts as cover
+// for others, so all findings can be removed at once without changing a decision. After that no grant is redundant.
 import { groupDigits } from '../diagnostics/fault-words.js';
 import { windowOf } from '../model/instant.js';
 import type { PolicyGrant } from '../model/policy-set.js';
@@ -12,18 +11,18 @@ import { leastClasses, type NamespaceClass } from './least-classes.js';
 import { isReachable, type LintWorld } from './lint-world.js';
 import { type LintContext, placed, relatedTo } from './rule.js';
 
-/** Covering grants that are named one by one; of more, only the number is given. */
+/** At most this many covering grants are named; if there are more, the message gives their number. */
 const MAX_NAMED = 3;
-/** Covering grants whose places are given. */
+/** The places of at most this many covering grants are given. */
 const MAX_RELATED = 8;
-/** A cover of more grants is not made smaller, nor is one that has to be tried for so many holders. */
+/** A cover of more grants than `MAX_SPARED` is not made smaller, nor one that needs more than `MAX_TRIED` trials. */
 const MAX_SPARED = 64;
 const MAX_TRIED = 4096;
 
-/** Grants to one principal at one namespace, in the order of the policy, are one run of `rows`. */
+/** A run is a range of `rows`: the grants to one principal at one namespace, in the order of the policy. */
 interface Runs {
   readonly rows: Int32Array;
-  /** By run, and at the end the number of rows. */
+  /** By run, the index of its first row; the last entry is the number of rows. */
   readonly start: Int32Array;
   readonly principal: Int32Array;
   /** The runs of node `n` are `ofNode[n]` up to `ofNode[n + 1]`, by principal. */
@@ -70,15 +69,15 @@ interface Search {
   readonly world: LintWorld;
   readonly holders: HolderClasses;
   /**
-   * Whether `test` holds for each class of identities that holds the grants of a principal; ends with the first where it
-   * does not, and begins with it when it is asked about the same principal again.
+   * Whether `test` holds for each class of identities that holds the grants of a principal. Stops at the first class where it fails,
+   * and tries that class first when the same principal comes up again.
    */
   readonly everyHolder: (principal: number, test: (holder: number) => boolean) => boolean;
   readonly runs: Runs;
-  /** By grant, when it is in force. */
+  /** By grant, the instants from and until which it is in force. */
   readonly from: Float64Array;
   readonly until: Float64Array;
-  /** 1 for a grant that gives nobody anything, or was found redundant already. */
+  /** 1 for a grant that gives nobody anything or has already been found redundant. */
   readonly idle: Uint8Array;
   readonly spend: (steps: number) => void;
   readonly isSpent: () => boolean;
@@ -116,7 +115,7 @@ function makeSearch(world: LintWorld, holders: HolderClasses, steps: number): Se
   return { world, holders, everyHolder, runs, from, until, idle, spend, isSpent: () => left < 0 };
 }
 
-/** Of all grants but those that are idle. */
+/** The runs of all grants that are not idle. */
 function makeRuns({ tree, nodes, principals }: LintWorld, idle: Uint8Array): Runs {
   const nodeCount = tree.parent.length;
   const byPrincipal = listRows(
@@ -137,7 +136,7 @@ function makeRuns({ tree, nodes, principals }: LintWorld, idle: Uint8Array): Run
   return { rows, start, principal, ofNode, byFirst };
 }
 
-/** A grant that is looked at: its scopes in its window. */
+/** The grant that is being examined: its scopes during its window. */
 interface Wanted extends Piece {
   readonly index: number;
 }
@@ -172,22 +171,23 @@ function findCover(search: Search, wanted: Wanted): ReadonlySet<number> | null {
   return cover;
 }
 
-/** Who is looked at, and where. */
+/** The holder and the namespace class that are being examined. */
 interface Case {
   readonly holder: number;
   readonly place: NamespaceClass;
-  /** Taken rather than others. */
+  /** Grants that are chosen before others. */
   readonly preferred: ReadonlySet<number>;
-  /** No others are taken. */
+  /** If present, only these grants are considered. */
   readonly among?: ReadonlySet<number>;
 }
 
-/** One grant that gives the holder all of it there, else several that do together, else null. */
+/** One grant that gives the holder everything there, or several that do so together, or null. */
 function coverAt(search: Search, wanted: Wanted, { holder, place, preferred, among }: Case): readonly number[] | null {
   const { world, idle } = search;
   const { grants } = world.set;
   const partly: number[] = [];
-  // Of grants that give all of it the nearest; where there are more holders, rather one that others may hold, too.
+  // Among grants that give everything, the nearest is chosen. For a grant to a role, one to a role is preferred: other holders may
+  // have it too.
   const isShared = (other: number): boolean => (world.principals[other] ?? 0) < world.roles.length;
   const isOfMany = isShared(wanted.index);
   const rank = (other: number): number => (preferred.has(other) ? 2 : isOfMany && isShared(other) ? 1 : 0);
@@ -214,7 +214,7 @@ function coverAt(search: Search, wanted: Wanted, { holder, place, preferred, amo
   return withoutSpared(search, partly, wanted);
 }
 
-/** The grants of a holder that count in a namespace class, those that are nearest first, until `visit` says no. */
+/** Visits the grants of a holder that count in a namespace class, nearest first, until `visit` returns false. */
 function forEachHeld(
   { world, holders, runs, spend }: Search,
   { holder, place: { node: own, extent } }: Pick<Case, 'holder' | 'place'>,
@@ -229,7 +229,7 @@ function forEachHeld(
     const endRun = runs.ofNode[node + 1] ?? 0;
     if (firstRun === endRun) continue;
     const needsInherit = node !== own || extent === 'below';
-    // Whichever are fewer: the principals that count, or those that have grants here.
+    // Goes through whichever are fewer: the holder's principals, or the principals with grants here.
     const byHeld = endHeld - firstHeld <= endRun - firstRun;
     const end = byHeld ? endHeld : endRun;
     for (let i = byHeld ? firstHeld : firstRun; i < end; i += 1) {
@@ -247,7 +247,7 @@ function forEachHeld(
   }
 }
 
-/** Where a value stands in an ascending part of a column; -1 if it does not. */
+/** The index of a value in an ascending part of a column, or -1. */
 function placeIn(
   column: Int32Array,
   { from, to, value }: { readonly from: number; readonly to: number; readonly value: number },
@@ -265,7 +265,7 @@ function coversAll(search: Search, candidates: readonly number[], wanted: Piece)
   return isNothing(combine(during(wanted), unionOf(pieces), (a, b) => a & ~b));
 }
 
-/** None of what is left can be spared. */
+/** Removes grants from a cover until each remaining grant is needed. */
 function withoutSpared(search: Search, cover: readonly number[], wanted: Piece): readonly number[] {
   if (cover.length > MAX_SPARED) return cover;
   return cover.reduce((left, candidate) => {

@@ -1,4 +1,4 @@
-// Rules about roles: without members, without use, and with members that are in them anyway.
+// Rules about roles: roles without members, unused roles, and members that are in a role anyway through another one.
 import { formatIdentity } from '../model/identity.js';
 import { edgesOfMember, withRolesAbove } from '../prove/cells/membership.js';
 import { isReachable, type LintWorld } from './lint-world.js';
@@ -11,7 +11,7 @@ export function findIdleRoles(world: LintWorld, context: LintContext): void {
     guardrails.flatMap(({ rule }) => ('except' in rule ? [...(rule.to?.roles ?? []), ...rule.except.roles] : [])),
   );
   world.roles.forEach(({ name, place }, row) => {
-    if (granted.has(name)) return; // Where nobody is in it, each of its grants says so.
+    if (granted.has(name)) return; // If nobody is in it, each of its grants is reported instead.
     if (edgesOfMember(world.membership, row).length === 0 && !guarded.has(name)) {
       context.report({
         code: 'LINT_ROLE_UNUSED',
@@ -30,7 +30,7 @@ export function findIdleRoles(world: LintWorld, context: LintContext): void {
   });
 }
 
-/** A member of a role that is a member of one of its other members too. */
+/** Finds members of a role that are also members of a role inside it. */
 export function findRepeatedMembers(world: LintWorld, context: LintContext): void {
   const { membership, memberPrincipals } = world;
   const above = new Map<number, ReadonlySet<number>>();

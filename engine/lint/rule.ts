@@ -1,5 +1,5 @@
-// What a lint rule is: one function over the world that reports findings. Its page stands with all others in the registry
-// of codes; `lint-policy.ts` lists the rules.
+// A lint rule is one function that looks at the world and reports findings. The registry of codes has the pages, and
+// `lint-policy.ts` lists the rules.
 import type { LintCode } from '../diagnostics/diagnostic-codes.js';
 import type { Related } from '../diagnostics/diagnostic.js';
 import type { Instant } from '../model/instant.js';
@@ -20,14 +20,14 @@ export interface LintFinding {
 }
 
 export interface LintContext {
-  /** Null: rules about the clock say nothing. */
+  /** If it is null, rules about the clock report nothing. */
   readonly at: Instant | null;
   readonly soonMilliseconds: number;
-  /** Namespaces that a store has: of those that grants name all, and some that may be meant. Null: no store was asked. */
+  /** Namespaces that a store has: all of those that grants name, plus some that may have been meant. Null if no store was asked. */
   readonly stored: ReadonlySet<string> | null;
   readonly namespacePlace: NamespacePlaces;
   readonly maxPairs: number;
-  /** Told where a rule gave up. */
+  /** Called with the place at which a rule gave up. */
   readonly onLimit: (place: ShownPlace) => void;
   readonly report: (finding: LintFinding) => void;
 }

@@ -1,5 +1,5 @@
-// Writes that nobody reads: somewhere, at some time, a grant lets records be written where nobody at all may read them then.
-// Readers are looked for where fewest grants reach (`leastClasses`), over all of time.
+// Writes that nobody reads: at some place and time, a grant allows writing records that nobody may read there and then. Readers are
+// looked for in the classes that the fewest grants reach (`leastClasses`), over all of time.
 import { groupDigits } from '../diagnostics/fault-words.js';
 import { formatInstant, instantOf, windowOf } from '../model/instant.js';
 import { addTo, remember } from '../model/group.js';
@@ -69,7 +69,7 @@ export function findUnreadWrites(world: LintWorld, context: LintContext): void {
   }
 }
 
-/** Of the families of records that some scopes let be written. */
+/** The read scopes of the families that these scopes allow writing. */
 function readsOf(scopes: ScopeSet): number {
   let reads = 0;
   for (const { read, write } of BITS) if ((scopes & write) !== 0) reads |= read;
@@ -77,9 +77,9 @@ function readsOf(scopes: ScopeSet): number {
 }
 
 interface Readers {
-  /** What of some reads, as bits of scopes, nobody has in a namespace class. */
+  /** The part of the wanted reads, as bits of scopes, that nobody has in a namespace class. */
   readonly unreadIn: (place: NamespaceClass, wanted: Timeline) => Timeline;
-  /** Steps of timelines that were taken so far. */
+  /** The number of steps through timelines so far. */
   readonly steps: () => number;
 }
 
@@ -99,7 +99,7 @@ function makeReaders(world: LintWorld): Readers {
     return combine(wanted, reads, (want, read) => want & ~read);
   };
   return {
-    // What is nearest first, which mostly is all.
+    // Starts at the nearest node, which mostly has all that is wanted.
     unreadIn: ({ node: own, extent }, wanted) => {
       let left = extent === 'exact' ? without(wanted, exact.at(own)) : wanted;
       for (let node = own; node >= 0 && !isNothing(left); node = tree.parent[node] ?? -1)
@@ -110,7 +110,7 @@ function makeReaders(world: LintWorld): Readers {
   };
 }
 
-/** What somebody may read by row. Most grants hold forever, and their bits need no timeline. */
+/** By row, what its grants let anybody read. Most grants hold forever, and their bits need no timeline. */
 function makeReads(count: number): {
   readonly add: (row: number, piece: Piece) => void;
   readonly at: (row: number) => Timeline;
@@ -127,7 +127,7 @@ function makeReads(count: number): {
   };
 }
 
-/** The class, and the namespace that it is below where that is the same. */
+/** Describes the class. If the same holds at the node itself, that is added. */
 function whereText(
   { tree, tables }: LintWorld,
   readers: Readers,
@@ -140,7 +140,7 @@ function whereText(
   return `${isAlike ? `at ${path} and below it` : `below ${path}`}${others}`;
 }
 
-/** The first time and how many more there are; empty if that is all of the grant's. */
+/** Describes the first interval and the number of further ones. Empty if it is the whole time of the grant. */
 function whenText(when: readonly Piece[], whole: Piece): string {
   const [first, ...more] = when;
   if (first === undefined || (first.from === whole.from && first.until === whole.until)) return '';

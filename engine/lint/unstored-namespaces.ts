@@ -1,5 +1,5 @@
-// Grants at namespaces that a store does not have: a slip of the hand, or a place that is still to be made. Until it is there the
-// grant opens nothing, since whatever is below it would have made it.
+// Grants at namespaces that a store does not have: a typing mistake, or a namespace that is yet to be created. Until it exists the
+// grant opens nothing: anything stored below it would have created it.
 import { nearest } from '../diagnostics/nearest.js';
 import type { LintWorld } from './lint-world.js';
 import { type LintContext, placed } from './rule.js';

@@ -1,5 +1,5 @@
-// Base64 (RFC 4648) in both directions, strictly: nothing between or around, unused bits zero. What we write and what keyrings
-// have is the standard alphabet, padded, so that bytes have one spelling; what others sign may be URL-safe.
+// Strict base64 (RFC 4648) in both directions: no other characters inside or around, and unused bits are zero. This program and
+// keyrings use the standard alphabet with padding, so bytes have only one spelling. Envelopes from others may be URL-safe.
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const VALUES: ReadonlyMap<number, number> = new Map(
@@ -16,7 +16,7 @@ export function encodeBase64(bytes: Uint8Array): string {
   return text;
 }
 
-/** Of the standard alphabet, padded; null for any other text, so what decodes is what encoding gives. */
+/** Decodes the standard alphabet with padding. Null for any text that `encodeBase64` would not write. */
 export function decodeBase64(text: string): Uint8Array | null {
   if (text.length % 4 !== 0) return null;
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
@@ -29,14 +29,14 @@ export function decodeBase64(text: string): Uint8Array | null {
     if (value === undefined) return null;
     bits = (bits << 6) | value;
     if (i % 4 < 3) continue;
-    // A write past the end of the bytes is a write of nothing: there the bits are padding.
+    // Writing past the end of a typed array does nothing. The bits there are padding.
     for (let k = 0; k < 3; k += 1, at += 1) bytes[at] = (bits >>> (16 - 8 * k)) & 255;
     bits = 0;
   }
   return encodeBase64(bytes) === text ? bytes : null;
 }
 
-/** Of the standard alphabet, padded, or of the URL-safe one, padded or not; null for any other text, also one of both. */
+/** Decodes the standard alphabet with padding, or the URL-safe one with or without. Null for any other text or a mix of both. */
 export function decodeAnyBase64(text: string): Uint8Array | null {
   const standard = decodeBase64(text);
   if (standard !== null || !/^[A-Za-z0-9_-]*={0,2}$/.test(text)) return standard;

@@ -1,5 +1,5 @@
-// The envelope around a statement: DSSE, a payload with signatures over its exact bytes. Fields that DSSE does not name are
-// passed over, as it asks: nothing outside the payload is signed, so nothing outside may matter.
+// The DSSE envelope around a statement: a payload with signatures over its exact bytes. Fields that DSSE does not define are ignored,
+// as it requires. They are not signed, so they must not matter.
 import { snapshotJson } from '../snapshot/canonical.js';
 import { decodeAnyBase64, encodeBase64 } from './base64.js';
 import { memberOf, textOf } from './fields.js';
@@ -8,7 +8,7 @@ import { STATEMENT_LIMITS } from '../limits.js';
 const SIGNATURE_BYTES = 64;
 
 export interface EnvelopeSignature {
-  /** Whose it claims to be, which nobody has signed. Null if it does not say, or says nothing. */
+  /** The key that it claims to be by. The claim itself is not signed. Null if it is absent or empty. */
   readonly keyId: string | null;
   /** 64 bytes, or null if the string is not such a signature. */
   readonly bytes: Uint8Array | null;
@@ -20,7 +20,7 @@ export interface Envelope {
   readonly signatures: readonly EnvelopeSignature[];
 }
 
-/** From parsed JSON: the envelope, or what is wrong with it. One signature that is malformed does not spoil the others. */
+/** Takes parsed JSON and returns the envelope, or what is wrong with it. A malformed signature does not affect the others. */
 export function decodeEnvelope(value: unknown): Envelope | string {
   const payloadType = textOf(memberOf(value, 'payloadType'));
   const payload = decodeAnyBase64(textOf(memberOf(value, 'payload')) ?? '*');
@@ -40,7 +40,7 @@ function decodeSignature(value: unknown): EnvelopeSignature {
   return { keyId: keyId === '' ? null : keyId, bytes: bytes?.length === SIGNATURE_BYTES ? bytes : null };
 }
 
-/** The text of a statement file. Signatures that are malformed are left out. */
+/** The text of a statement file. Malformed signatures are left out. */
 export function encodeEnvelope({ payloadType, payload, signatures }: Envelope): string {
   return snapshotJson({
     payloadType,
@@ -51,7 +51,7 @@ export function encodeEnvelope({ payloadType, payload, signatures }: Envelope): 
   });
 }
 
-/** What is really signed (DSSE, "PAE"): type and payload with their lengths, so that no two pairs give the same bytes. */
+/** The bytes that are signed (DSSE, "PAE"): type and payload with their lengths, so that no two pairs give the same bytes. */
 export function preAuthEncoding({ payloadType, payload }: Pick<Envelope, 'payloadType' | 'payload'>): Uint8Array {
   const type = new TextEncoder().encode(payloadType);
   const head = new TextEncoder().encode(`DSSEv1 ${String(type.length)} ${payloadType} ${String(payload.length)} `);

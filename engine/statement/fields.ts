@@ -1,6 +1,6 @@
-// Parts of parsed JSON whose shape nobody has checked yet.
+// Reads parts of parsed JSON of unchecked shape.
 
-/** The object's own member, or undefined. */
+/** The object's own property, or undefined. */
 export function memberOf(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, key)?.value : undefined;
 }

@@ -1,12 +1,12 @@
-// Whether a signed statement lets a snapshot be used (engine/README.md "Publication statements"). From the outside in:
-// signatures over the exact bytes first, and only what enough keys have signed is parsed and believed.
+// Decides whether a signed statement allows a snapshot to be used (engine/README.md "Publication statements"). Signatures over the
+// exact bytes are checked first. Only a payload that enough keys have signed is parsed and believed.
 import type { Instant } from '../model/instant.js';
 import { type Envelope, preAuthEncoding } from './envelope.js';
 import type { Keyring, KeyringKey } from './keyring.js';
 import { STATEMENT_LIMITS } from '../limits.js';
 import { decodeStatement, PAYLOAD_TYPE, type PublicationStatement } from './statement.js';
 
-/** Whether an Ed25519 signature of 64 bytes is that of the key, of 32 bytes, over the message. Must not throw. */
+/** Whether `signature` (64 bytes) is an Ed25519 signature of the message by `publicKey` (32 bytes). It must not throw. */
 export type VerifySignature = (input: {
   readonly publicKey: Uint8Array;
   readonly message: Uint8Array;
@@ -16,9 +16,9 @@ export type VerifySignature = (input: {
 export type SignatureReason = 'malformed' | 'unknown_key' | 'wrong' | 'duplicate_key';
 
 export interface SignatureReport {
-  /** Of the key that made it; where no key of the keyring did, whose it claims to be, or null. */
+  /** The key that made it. If no key of the keyring did, the key that it claims to be by, or null. */
   readonly keyId: string | null;
-  /** Of that key in the keyring; null if it has none such. */
+  /** The name of that key in the keyring; null if the keyring does not have it. */
   readonly name: string | null;
   readonly ok: boolean;
   /** Why it does not count; absent if it does. */
@@ -45,12 +45,12 @@ export interface StatementReport {
   readonly signatures: readonly SignatureReport[];
   /** Null until enough keys have signed it. */
   readonly statement: PublicationStatement | null;
-  /** All that is wrong; the statement counts exactly if there are none. */
+  /** Everything that is wrong. The statement counts if and only if this is empty. */
   readonly faults: readonly StatementFault[];
 }
 
 export interface Expected {
-  /** The snapshot at hand. */
+  /** The digest of the snapshot that is to be used. */
   readonly snapshot: string;
   readonly policy: string;
   readonly at: Instant;
@@ -91,7 +91,7 @@ export function judgeStatement(envelope: Envelope, trust: Trust, expected: Expec
   return { signatures, statement, faults: compare(statement, expected) };
 }
 
-/** Keys are counted, not signatures and not the ids that these claim: of several by one key, one counts. */
+/** Keys are counted, and neither signatures nor claimed ids: of several signatures by one key only one counts. */
 function judgeSignatures(envelope: Envelope, { keyring, verify }: Trust): readonly SignatureReport[] {
   const message = preAuthEncoding(envelope);
   const counted = new Set<string>();
@@ -100,7 +100,7 @@ function judgeSignatures(envelope: Envelope, { keyring, verify }: Trust): readon
     const report = { keyId, name: claimed?.name ?? null, ok: false };
     if (bytes === null) return { ...report, reason: 'malformed' };
     const isBy = ({ publicKey }: KeyringKey): boolean => verify({ publicKey, message, signature: bytes });
-    // An id says which key to try, and one that no key has is refused. Without one, which DSSE allows, every key is tried.
+    // A key id says which key to try; an unknown id is refused. DSSE allows signatures without an id, and then every key is tried.
     const key = keyId === null ? keyring.keys.find(isBy) : [claimed].find((one) => one !== undefined && isBy(one));
     if (key === undefined) return { ...report, reason: claimed === undefined ? 'unknown_key' : 'wrong' };
     const made = { keyId: key.keyId, name: key.name };

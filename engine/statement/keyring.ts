@@ -1,6 +1,5 @@
-// Whom to believe: public keys with names, and how many of them must have signed (engine/README.md "Publication statements").
-// The only algorithm is Ed25519, which the first twelve bytes of the standard form of a public key say; there is nothing to
-// negotiate.
+// The keys to trust: public keys with names, and how many of them must have signed (engine/README.md "Publication statements"). The
+// only algorithm is Ed25519, and there is nothing to negotiate. The first twelve bytes of a public key's standard form name it.
 import { isName } from '../model/identity.js';
 import { decodeBase64, encodeBase64 } from './base64.js';
 import { memberOf, textOf } from './fields.js';
@@ -14,14 +13,14 @@ export interface KeyringKey {
   readonly publicKey: Uint8Array;
 }
 
-/** At least one key, all different; a threshold that they can reach. */
+/** A keyring has at least one key, all keys differ, and they can reach the threshold. */
 export interface Keyring {
   readonly threshold: number;
   readonly keys: readonly KeyringKey[];
 }
 
 export interface KeyringFault {
-  /** RFC 6901. */
+  /** A JSON pointer (RFC 6901). */
   readonly pointer: string;
   readonly part: 'key' | 'value';
   readonly message: string;
@@ -33,7 +32,7 @@ export type KeyringResult =
 /** SubjectPublicKeyInfo of Ed25519 up to the 32 bytes of the key (RFC 8410). */
 const PREFIX = 'MCowBQYDK2VwAyEA';
 
-/** The public key as PEM has it between its two lines, and as keyrings have it. */
+/** The public key as in a keyring, which is also the line between the two marker lines of a PEM file. */
 export function formatPublicKey(publicKey: Uint8Array): string {
   return PREFIX + encodeBase64(publicKey);
 }
@@ -45,7 +44,7 @@ const FAULTS: ReadonlyMap<PublicKeyFault, string> = new Map([
   ['no_point', 'is not an Ed25519 public key: it is not a point of the curve; is a letter wrong?'],
 ]);
 
-/** The 32 bytes, or what is wrong, as the end of a sentence about the key. */
+/** The 32 bytes, or what is wrong with the key as the end of a sentence about it. */
 export function parsePublicKey(text: string): Uint8Array | string {
   if (!text.startsWith(PREFIX)) return `must be the middle line of a \`.pub\` file, which begins with \`${PREFIX}\``;
   const bytes = decodeBase64(text.slice(PREFIX.length));
@@ -54,7 +53,7 @@ export function parsePublicKey(text: string): Uint8Array | string {
   return fault === null ? bytes : (FAULTS.get(fault) ?? 'is not an Ed25519 public key');
 }
 
-/** From the value of a keyring file, with every fault at once. */
+/** Reads the parsed value of a keyring file. All faults are reported at once. */
 export function decodeKeyring(value: unknown): KeyringResult {
   const faults: KeyringFault[] = [];
   const refuse: Refuse = (pointer, message, part = 'value') => void faults.push({ pointer, part, message });
@@ -105,7 +104,7 @@ function decodeKeys(value: unknown, refuse: Refuse): readonly KeyringKey[] {
 
 function decodeKey(entry: unknown, pointer: string, refuse: Refuse): KeyringKey | null {
   if (!checkMembers(entry, { pointer, allowed: ['name', 'publicKey'], refuse })) return null;
-  // What is missing has no place of its own.
+  // A missing member has no place, so its parent's place is reported.
   const placeOf = (key: string): string => (memberOf(entry, key) === undefined ? pointer : `${pointer}/${key}`);
   const name = textOf(memberOf(entry, 'name'));
   const text = textOf(memberOf(entry, 'publicKey'));
@@ -122,7 +121,7 @@ interface Members {
   readonly refuse: Refuse;
 }
 
-/** Whether it is an object; members with another name are refused. */
+/** Whether the value is an object. Members with unknown names are refused. */
 function checkMembers(value: unknown, { pointer, allowed, refuse }: Members): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     refuse(pointer, `must be a mapping of ${allowed.map((key) => `\`${key}\``).join(' and ')}`);

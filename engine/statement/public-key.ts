@@ -1,5 +1,5 @@
-// Which 32 bytes are a public key of Ed25519 that may be trusted. With a degenerate one a constant signature fits every
-// message, and common libraries take it; so keys are checked here, before a keyring has them.
+// Decides which 32 bytes are an Ed25519 public key that may be trusted. With a degenerate key one constant signature fits every
+// message, and common libraries accept such a key. So keys are checked here before they enter a keyring.
 import { type Digest, digestOf } from '../snapshot/hash.js';
 
 export type PublicKeyFault = 'length' | 'not_canonical' | 'small_order' | 'no_point';
@@ -13,7 +13,7 @@ const ORDER_EIGHT_Y = 2707385501144840649318225287225658788936804267575313519463
 /** The y coordinates of all eight points whose order divides the cofactor. */
 const SMALL_ORDER_Y: ReadonlySet<bigint> = new Set([0n, 1n, P - 1n, ORDER_EIGHT_Y, P - ORDER_EIGHT_Y]);
 
-/** The name of a key: a digest of its 32 bytes, which nobody else's key has. */
+/** The id of a key: the digest of its 32 bytes, which no other key has. */
 export function keyIdOf(publicKey: Uint8Array): Digest {
   return digestOf(publicKey);
 }
@@ -21,7 +21,7 @@ export function keyIdOf(publicKey: Uint8Array): Digest {
 /** What is wrong with the encoded point, or null. */
 export function publicKeyFault(bytes: Uint8Array): PublicKeyFault | null {
   if (bytes.length !== LENGTH) return 'length';
-  // The highest bit is the sign of x, the rest is y with the lowest byte first.
+  // The highest bit is the sign of x. The rest is y, lowest byte first.
   const y = bytes.reduceRight(
     (value, byte, index) => (value << 8n) | BigInt(index === LENGTH - 1 ? byte & 0x7f : byte),
     0n,
@@ -30,7 +30,8 @@ export function publicKeyFault(bytes: Uint8Array): PublicKeyFault | null {
   if (y >= P) return 'not_canonical';
   const u = modulo(y * y - 1n);
   const v = modulo(D * y * y + 1n);
-  // x² = u / v must be a square (Euler's criterion). u = 0, where one sign alone is canonical, is of small order.
+  // u / v, which is x², must be a square (Euler's criterion). For u = 0 only one sign of x is canonical, but those points have small
+  // order and were refused above.
   return power(u * power(v, P - 2n), (P - 1n) / 2n) === 1n ? null : 'no_point';
 }
 

@@ -1,6 +1,6 @@
-// What a publisher says of a snapshot, and the only bytes that say it: an in-toto statement in canonical JSON
-// (engine/README.md "Publication statements"). Reading writes the statement again and compares, so that a repeated key, a field
-// of a later version, another spelling of a number or a space is refused.
+// A publisher's statement about a snapshot, in the only bytes that can express it: an in-toto statement in canonical JSON
+// (engine/README.md "Publication statements"). Reading encodes the statement again and compares the bytes, so it refuses repeated
+// keys, fields of a later version, other spellings of a number, and extra spaces.
 import { isName } from '../model/identity.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import { snapshotJson } from '../snapshot/canonical.js';
@@ -19,11 +19,11 @@ export interface PublicationStatement {
   readonly environment: string;
   readonly generation: number;
   readonly issued: Instant;
-  /** The first instant at which the statement says nothing any more. */
+  /** The first instant at which the statement is no longer valid. */
   readonly expires: Instant;
 }
 
-/** Why there can be no such statement, or null. */
+/** Why the statement is invalid, or null. */
 export function statementFault(statement: PublicationStatement): string | null {
   if (!/^sha256:[0-9a-f]{64}$/.test(statement.snapshot)) return 'the snapshot must be named by its digest';
   if (!isName(statement.policy)) return 'the policy must have a name';
@@ -35,7 +35,7 @@ export function statementFault(statement: PublicationStatement): string | null {
   return issued < expires ? null : 'it must expire after it is issued';
 }
 
-/** The exact bytes to sign, of a statement without fault. */
+/** The exact bytes to sign. The statement must have no fault (`statementFault`). */
 export function encodeStatement(statement: PublicationStatement): Uint8Array {
   const { snapshot, policy, environment, generation, issued, expires } = statement;
   const predicate = { policy, environment, generation, issued: formatInstant(issued), expires: formatInstant(expires) };
@@ -45,7 +45,7 @@ export function encodeStatement(statement: PublicationStatement): Uint8Array {
   );
 }
 
-/** Null for any other bytes. Call it with bytes whose signatures have been verified. */
+/** Null for any bytes that are not a statement. Verify the signatures before calling this. */
 export function decodeStatement(bytes: Uint8Array): PublicationStatement | null {
   const parsed = parse(bytes);
   const subjects = memberOf(parsed, 'subject');

@@ -1,10 +1,10 @@
-// Pages of the lint rules: what is legal but probably not intended. A rule reports a warning at most, unless its level is raised;
-// `# bailiwick-ignore LINT_…: reason` above an entry, behind it, or at the head of a file for all of it, silences it.
+// Pages of the lint rules: what is legal but probably not intended. A rule reports a warning at most, unless its level is raised.
+// `# bailiwick-ignore LINT_…: reason` silences it above an entry, behind it, or for the whole file at the file's head.
 import type { CodePage } from './page.js';
 
 const grant = (rest: string): string => `  - { ${rest} }\n`;
 
-/** A grant to read, so that an example with a grant to write does not also break LINT_WRITE_UNREAD. */
+/** A read grant, so that an example with a write grant does not also break LINT_WRITE_UNREAD. */
 const READER = grant('id: r, identity: github:hubot, scopes: ["*:read"], namespace: /');
 
 export const LINT_PAGES = {

@@ -1,5 +1,5 @@
-// Pages of what `check` finds beside diagnostics: the rules under which `sarif`, `github` and `junit` list failed tests and
-// violated guardrails (docs/language.md "Tests", docs/language.md "Guardrails").
+// Pages of what `check` finds in addition to diagnostics. `sarif`, `github` and `junit` list failed tests and violated guardrails
+// under these codes (docs/language.md "Tests", docs/language.md "Guardrails").
 import type { CodePage } from './page.js';
 
 const GRANT = 'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [resource:read] }\n';
