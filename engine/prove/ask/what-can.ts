@@ -1,4 +1,4 @@
-// The whole tree for one identity: in which regions it holds which scopes, and by which grants.
+// What one identity holds in the whole tree: its regions, with their scopes and grants.
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import { formatIdentity, GROUP_SUFFIX, type Identity } from '../../model/identity.js';
 import type { Instant } from '../../model/instant.js';
@@ -23,7 +23,7 @@ export interface HeldRegion extends Region {
   readonly grants: readonly HeldGrant[];
 }
 
-/** In path order. A scope is in one region at most of those that hold a namespace; together they are exactly what is held. */
+/** In path order. Each scope at a namespace is in at most one region, and together the regions are exactly what is held. */
 export function whatCan(
   policy: Policy,
   { identity, at }: { readonly identity: Identity; readonly at: Instant },
@@ -31,7 +31,7 @@ export function whatCan(
   const prepared = preparedOf(policy);
   invariant(prepared !== null, 'only a compiled policy names identities');
   const principals = principalsOf(prepared, identity);
-  // Other grants do not matter to this identity, so their namespaces are no nodes.
+  // Other grants do not matter to this identity, so their namespaces do not become nodes.
   const paths = [...principals].flatMap((principal) =>
     Array.from(
       grantsOf(prepared, principal),
@@ -59,7 +59,7 @@ export function whatCan(
   });
 }
 
-/** What the policy does not know of an identity, which then holds nothing; `meant` is what is known and looks like it. */
+/** The part of an identity that the policy does not know; such an identity holds nothing. `meant` is a known one that looks like it. */
 export interface Unknown {
   readonly part: 'provider' | 'identity';
   readonly meant: string | null;

@@ -1,4 +1,4 @@
-// Everyone who holds a scope in a namespace, complete, with the grants that carry it.
+// Lists everyone who holds a scope in a namespace, with the grants that carry it.
 import { findGrants } from '../../evaluate/find-grants.js';
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import { addTo } from '../../model/group.js';
@@ -20,7 +20,7 @@ export interface WhoCanRequest {
 export interface Holder {
   /** `provider:subject` */
   readonly identity: string;
-  /** All that carry the scope, sorted by id; never empty. */
+  /** All grants that carry the scope, sorted by id; never empty. */
   readonly grants: readonly HeldGrant[];
 }
 

@@ -1,5 +1,5 @@
-// Grants that the actor has, itself or by its roles, and that would allow a denied access if they were changed: each lacks
-// something of scope, time and inheritance, and the edit adds exactly that, so that no part of it can be left out.
+// Grants that the actor has, directly or through roles, and that would allow a denied access if they were changed. Each lacks a
+// scope, a time or inheritance. The edit adds exactly what is missing, so it has no unnecessary parts.
 import type { GrantRef } from '../../model/decision.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
 import { scopeBit, type ScopeName, scopeNames, scopePatterns, scopeSetOf } from '../../model/scope.js';
@@ -9,14 +9,14 @@ import { endOf, pathAt } from '../cells/nodes.js';
 import { openOr } from '../cells/regions.js';
 import { type Ground, openedByGrant } from './count-opened.js';
 
-/** A change of one grant; `amend` where it lacks more than one of the three. */
+/** A change of one grant. The kind is `amend` if the grant lacks more than one of the three. */
 export interface GrantAmendment {
   readonly kind: 'scope' | 'window' | 'inherit' | 'amend';
   readonly grant: GrantRef;
-  /** To be added; `scopes` is what the grant then carries, since naming some replaces those that it has from its role. */
+  /** The scope to add. `scopes` are all scopes of the changed grant, since naming any replaces those that it has from its role. */
   readonly scope?: ScopeName;
   readonly scopes?: readonly ScopeName[];
-  /** Both or neither; null is open. */
+  /** Both are present or neither. Null means open. */
   readonly notBefore?: Instant | null;
   readonly expires?: Instant | null;
   readonly inherit?: true;
@@ -26,7 +26,7 @@ export interface Amended {
   /** For people, one line. */
   readonly text: string;
   readonly change: GrantAmendment;
-  /** The cells that everyone who holds the grant gains, the one asked for included. */
+  /** The number of cells that all holders of the grant gain together, including the one that was asked for. */
   readonly gained: bigint;
 }
 
@@ -102,8 +102,8 @@ function windowPart({ from, until }: Holding): Part {
 }
 
 /**
- * The smallest window that contains both the present one and the interval asked about. It ends at instants that the policy already
- * has.
+ * The smallest window that contains both the present one and the interval around `at`. It begins and ends at instants that the policy
+ * already has.
  */
 function widened({ instants }: Ground, holding: Holding, at: Instant): Holding {
   const after = instants.find((instant) => instant > at) ?? Infinity;

@@ -1,6 +1,5 @@
-// Which guardrails an edit would break: the edit is made in the policy as it is declared, and each guardrail that holds
-// now is proved again. So an edit is judged as a whole: a new member of a role may also be someone whom a guardrail
-// exempts.
+// Which guardrails an edit would break. The edit is made in the declared policy, and each guardrail that holds now is proved again.
+// So all effects of an edit count: a new member of a role may also become someone whom a guardrail exempts.
 import { compileTables } from '../../compile/compile-tables.js';
 import type { Policy } from '../../evaluate/policy.js';
 import { preparePolicy } from '../../evaluate/prepare.js';
@@ -14,17 +13,17 @@ import type { GrantAmendment } from './amendments.js';
 import type { Edit, PolicyChange } from './edits.js';
 
 export interface ProvedEdit extends Edit {
-  /** Ids of the guardrails that hold now and would not hold any more, sorted; null if that was not computed. */
+  /** The sorted ids of the guardrails that hold now and would no longer hold. Null if this was not computed. */
   readonly breaks: readonly string[] | null;
 }
 
-/** `set` is what `policy` was compiled from; null if it is a snapshot, which does not hold its guardrails. */
+/** `set` is what `policy` was compiled from. It is null for a snapshot, which does not contain its guardrails. */
 export interface Guarded {
   readonly policy: Policy;
   readonly set: PolicySet | null;
 }
 
-/** The edits in their order. Past `editedEntries` nothing is computed. */
+/** The edits in the same order. Past the limit `editedEntries`, `breaks` is null. */
 export function proveEdits(
   edits: readonly Edit[],
   { policy, set }: Guarded,
@@ -47,7 +46,7 @@ function heldGuardrails(set: PolicySet, policy: Policy, limits: EngineLimits): r
   return set.guardrails.filter(({ id }) => !broken.has(id));
 }
 
-/** What a proof reads once at least. */
+/** The number of entries that a proof reads at least once. */
 function entriesOf({ grants, roles }: PolicySet): number {
   return roles.reduce((sum, { members }) => sum + members.length, grants.length);
 }
@@ -66,7 +65,7 @@ function editedSet(set: PolicySet, change: PolicyChange): PolicySet {
       const { namespace, inherit, scopes } = change;
       const principal = { kind: 'identity', identity: identityOf(change.identity) } as const;
       const window = { notBefore: null, expires: null };
-      // No grant that was read has this id.
+      // An empty id cannot collide with the id of a grant that was read.
       const about = { id: '', reason: null, place: null };
       const grant: PolicyGrant = { principal, namespace, scopes: scopeSetOf(scopes), inherit, ...window, ...about };
       return { ...set, providers: declared(set, change), grants: [...set.grants, grant] };

@@ -1,5 +1,5 @@
-// How much an edit of a policy opens: the cells that it gives beyond those held already, counted exactly over everyone
-// that it reaches (docs/meaning.md "Cells").
+// How much an edit of a policy opens: the cells that it gives in addition to those already held, counted exactly over everyone whom
+// it reaches (docs/meaning.md "Cells").
 import { type Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { NamespacePath } from '../../model/namespace.js';
@@ -22,13 +22,13 @@ import {
 import { groupsNear, makeReach } from '../cells/identities.js';
 import { makeNodes, nearestRow, rowsAbove } from '../cells/nodes.js';
 
-/** A policy, and the place in it that somebody asks about. */
+/** A policy, and the place in it that the question is about. */
 export interface Ground extends Rights, CellSpace {
   readonly handle: Policy;
   readonly policy: PreparedPolicy;
-  /** The identities that are a principal or in it. */
+  /** The identities that are a principal or are in it. */
   readonly reach: (principal: number) => Int32Array;
-  /** The node that the target is, or is below. */
+  /** The target's node, or the nearest node above it. */
   readonly near: number;
   readonly isNode: boolean;
 }
@@ -45,7 +45,7 @@ export function makeGround(handle: Policy, policy: PreparedPolicy, target: Names
   };
 }
 
-/** Cells that everyone who holds a grant gains if it gives this. */
+/** The number of cells that all holders of a grant gain together if it gives this. */
 export function openedByGrant(ground: Ground, given: Holding): bigint {
   const { policy, nodes, reach } = ground;
   const places = [reachOf(nodes, given)];
@@ -57,7 +57,7 @@ export function openedByGrant(ground: Ground, given: Holding): bigint {
   }, 0n);
 }
 
-/** Cells that somebody who is these principals gains by being some others too. */
+/** The number of cells that somebody with the principals `own` gains by the principals `given`. */
 export function openedByPrincipals(
   ground: Ground,
   { own, given }: { readonly own: Iterable<number>; readonly given: readonly number[] },
@@ -71,7 +71,7 @@ export function openedByPrincipals(
   return countOpened(ground, places, sides);
 }
 
-/** 1 for the principals with a grant that counts where this one does and gives some of the same at the same time. */
+/** 1 for each principal with a grant that overlaps this one in place, scopes and time. */
 function principalsNear({ policy, nodes, rowOfGrant }: Ground, given: Holding): Uint8Array {
   const { grants, roles, identities } = policy.tables;
   const { from, until } = reachOf(nodes, given);
@@ -89,7 +89,7 @@ function principalsNear({ policy, nodes, rowOfGrant }: Ground, given: Holding): 
   return near;
 }
 
-/** Cells of one identity that are given and were not held. */
+/** The number of cells of one identity that are given and were not held. */
 function countOpened(
   ground: Ground,
   places: readonly Rows[],

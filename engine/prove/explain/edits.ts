@@ -1,5 +1,5 @@
-// What would allow a denied access: every edit of one declaration of the policy that gives one of the actor's identities the
-// scope, with what else it needs (a provider, the credential) and how much else it opens. No part of an edit can be left out.
+// What would allow a denied access: every edit of one declaration that gives one of the actor's identities the scope. An edit says what
+// else it needs (a provider, a change of the credential) and how much else it opens. It has no unnecessary parts.
 import { findGrants } from '../../evaluate/find-grants.js';
 import type { Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
@@ -17,7 +17,7 @@ import { scopesOf } from '../cells/walk.js';
 import { amendments, countsThere, type GrantAmendment } from './amendments.js';
 import { type Ground, makeGround, openedByPrincipals } from './count-opened.js';
 
-/** What the credential would need besides. */
+/** What the credential would also need. */
 export interface CredentialChange {
   /** Scopes to add. */
   readonly credentialScopes?: readonly ScopeName[];
@@ -25,7 +25,7 @@ export interface CredentialChange {
   readonly namespaceRestrictions?: readonly NamespacePath[];
 }
 
-/** A grant or a member that is new. `provider` has to be declared in `policy.yaml` first. */
+/** A new grant or a new member. If `provider` is present, it must first be declared in `policy.yaml`. */
 type Addition = { readonly provider?: string } & (
   | {
       readonly kind: 'grant';
@@ -37,7 +37,7 @@ type Addition = { readonly provider?: string } & (
   | { readonly kind: 'member'; readonly role: string; readonly identity: string }
 );
 
-/** An edit of the policy; `credential` where it alone is not enough. */
+/** An edit of the policy. `credential` is present if the edit alone is not enough. */
 export type PolicyChange = { readonly credential?: CredentialChange } & (Addition | GrantAmendment);
 
 export type Change = PolicyChange | ({ readonly kind: 'credential' } & CredentialChange);
@@ -46,12 +46,12 @@ export interface Edit {
   /** For people, one line. */
   readonly text: string;
   readonly change: Change;
-  /** What `diff` would call gained, less the cell asked for; nothing for a credential. */
+  /** The cells that `diff` would list as gained, without the one that was asked for. 0 for a change of the credential. */
   readonly opens: { readonly cells: bigint };
 }
 
 export interface Wish {
-  /** None twice. */
+  /** Without repetitions. */
   readonly identities: readonly Identity[];
   readonly scope: ScopeName;
   readonly target: NamespacePath;
@@ -86,18 +86,18 @@ export function policyEdits(handle: Policy, policy: PreparedPolicy, wish: Wish):
   );
 }
 
-/** Whom the policy would name. */
+/** The identity that the policy would name. */
 interface Newcomer {
   readonly identity: Identity;
   readonly missing: { readonly provider?: string };
 }
 
-/** Minus one: the cell that was asked for does not count. */
+/** One less: the cell that was asked for does not count. */
 function besides(cells: bigint): { readonly cells: bigint } {
   return { cells: cells - 1n };
 }
 
-/** The provider to declare before the policy may name an identity, if any; null if no declaration is enough. */
+/** The provider, if any, that must be declared before the policy may name an identity. Null if no declaration is enough. */
 function missingProvider({ identityRows }: PreparedPolicy, { provider }: Identity): { provider?: string } | null {
   const declared = provider.endsWith(GROUP_SUFFIX) ? provider.slice(0, -GROUP_SUFFIX.length) : provider;
   if (identityRows.has(provider) || identityRows.has(declared)) return {};

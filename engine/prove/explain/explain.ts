@@ -1,5 +1,5 @@
-// One access, step by step: what each step (docs/meaning.md "Decisions") found, the grants that carry the scope, and for a
-// denial the edits that would allow it. It says what `decide` decides: every verdict here is checked against it by a test.
+// Explains one access step by step: what each step (docs/meaning.md "Decisions") found, the grants that carry the scope, and for a
+// denial the edits that would allow it. The result always agrees with `decide`; a test compares the verdicts.
 import { findGrants } from '../../evaluate/find-grants.js';
 import { isRelated } from '../../evaluate/judge-request.js';
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
@@ -16,10 +16,10 @@ import { type Change, type CredentialChange, type Edit, policyEdits } from './ed
 import { type HeldGrant, makeHeldGrants } from '../cells/held-grants.js';
 import { identityRow, principalsOf } from '../cells/identities.js';
 
-/** As somebody typed it. */
+/** The request as it was typed: scope and paths have not been checked yet. */
 export interface ExplainRequest {
   readonly identities: readonly Identity[];
-  /** Null is all ten. */
+  /** Null means all ten. */
   readonly credentialScopes: readonly ScopeName[] | null;
   /** Null means no restriction; an empty list allows nothing. */
   readonly namespaceRestrictions: readonly string[] | null;
@@ -37,19 +37,19 @@ export interface ExplainedStep {
 
 export interface Explanation {
   readonly decision: 'allow' | 'deny';
-  /** The step that failed; absent if it is allowed. */
+  /** The step that failed; absent if access is allowed. */
   readonly step?: AccessStep;
-  /** In order, up to the one that failed. */
+  /** In order, up to the step that failed. */
   readonly steps: readonly ExplainedStep[];
-  /** All that carry the scope there and then, also where a later step denies. */
+  /** All grants that carry the scope there and then, even if a later step denies. */
   readonly grants: readonly HeldGrant[];
-  /** Ordered by how much else they open; empty if it is allowed, or where no edit helps. */
+  /** Ordered by how much else they open. Empty if access is allowed or no edit helps. */
   readonly edits: readonly Edit[];
-  /** Why no edit helps: present if access is denied and there is no edit. */
+  /** Why no edit helps. Present if access is denied and there is no edit. */
   readonly noEdit?: string;
 }
 
-/** Under a compiled policy. */
+/** The policy must be compiled. */
 export function explain(policy: Policy, request: ExplainRequest): Explanation {
   const prepared = preparedOf(policy);
   invariant(prepared !== null, 'only a compiled policy has grants to explain');
@@ -113,7 +113,7 @@ interface Paths {
   readonly namespaceRestrictions: readonly NamespacePath[] | null;
 }
 
-/** A policy, and the form of it that proofs read. */
+/** A policy, and the form of it that proofs use. */
 interface Compiled {
   readonly policy: Policy;
   readonly prepared: PreparedPolicy;
@@ -125,7 +125,7 @@ interface Held {
   readonly grants: readonly number[];
 }
 
-/** The request in paths, its identities none twice, with the grants that carry it. */
+/** The request with canonical paths and distinct identities, and the grants that carry it. */
 interface Access extends Omit<ExplainRequest, keyof Paths | 'scope'>, Paths {
   readonly scope: ScopeName;
   readonly held: readonly Held[];
@@ -133,7 +133,7 @@ interface Access extends Omit<ExplainRequest, keyof Paths | 'scope'>, Paths {
   readonly carrying: readonly number[];
 }
 
-/** The paths, or the first string that is not a path and why. */
+/** The paths, or a message about the first string that is not a path. */
 function canonicalPaths({ context, target, namespaceRestrictions }: ExplainRequest): Paths | string {
   const paths: NamespacePath[] = [];
   for (const [what, text] of [
@@ -164,7 +164,7 @@ function canonicalText(request: ExplainRequest, { context, target }: Paths): str
   return context === target ? `${target} is a canonical path` : `${target} and ${context} are canonical paths`;
 }
 
-/** For each identity that was given, once. */
+/** What each of the given identities holds; repeated identities occur once. */
 function holdersOf(
   { policy, prepared }: Compiled,
   asked: { identities: readonly Identity[]; scope: ScopeName; target: NamespacePath; at: Instant },
@@ -220,7 +220,7 @@ const STEPS: readonly ((access: Access) => ExplainedStep)[] = [
   },
 ];
 
-/** Whichever step failed: nothing that the policy or the credential says would be enough. */
+/** Why no change of the policy or the credential would be enough, whichever step failed. */
 function noEditText(access: Access): string {
   const { scope, context, target, held } = access;
   if (!areRelated(access)) {
@@ -237,7 +237,7 @@ function listOf(held: readonly Held[], word: 'and' | 'or'): string {
   return texts.length < 2 ? last : `${texts.slice(0, -1).join(', ')} ${word} ${last}`;
 }
 
-/** Step 6, as `decide` asks it. */
+/** Step 6, with the same function that `decide` uses. */
 function areRelated({ scope, context, target }: Access): boolean {
   return isRelated(scopeBit(scope), context, target);
 }
@@ -247,8 +247,8 @@ function readsFromBelow(scope: ScopeName): boolean {
 }
 
 /**
- * Edits exist only where context and target are related, since no edit changes that. Finds everything that is missing, not just
- * what failed first.
+ * Context and target must be related, since no edit changes that. The edits supply everything that is missing, not just what failed
+ * first.
  */
 function editsFor({ policy, prepared }: Compiled, access: Access): readonly Edit[] {
   const { scope, target, credentialScopes, namespaceRestrictions } = access;

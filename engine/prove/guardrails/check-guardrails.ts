@@ -1,5 +1,5 @@
-// Guardrails (docs/language.md "Guardrails") against the compiled form of a policy: each is proved for every person,
-// namespace, scope and time, or broken with every witness. Never by samples.
+// Checks guardrails (docs/language.md "Guardrails") against the compiled form of a policy. Each is either proved for every person,
+// namespace, scope and time, or violated with every witness. Nothing is sampled.
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import { lineOf } from '../../model/span.js';
 import { groupDigits } from '../../diagnostics/fault-words.js';
@@ -23,14 +23,14 @@ export interface GuardrailViolation {
   readonly description: string | null;
   /** The rule in words, one line. */
   readonly requires: string;
-  /** Where the guardrail stands; null in a policy built in memory. */
+  /** Where the guardrail is declared; null in a policy built in memory. */
   readonly file: string | null;
   readonly line: number | null;
-  /** All there are, in path order, then by time. */
+  /** All witnesses, in path order, then by time. */
   readonly witnesses: readonly Witness[];
-  /** Grants without which the guardrail holds, none of which can be spared; empty for `atLeast`. Sorted by id. */
+  /** A minimal set of grants without which the guardrail holds, sorted by id. Empty for `atLeast`. */
   readonly repair: readonly GrantRef[];
-  /** What else would make it hold, where that is not plain. */
+  /** What else would make it hold, if that is not obvious. */
   readonly help?: string;
 }
 
@@ -48,7 +48,7 @@ export function checkGuardrails(set: PolicySet, policy: Policy, limits: EngineLi
   return proveGuardrails(set, prepared, limits);
 }
 
-/** The same against the form that proofs read. */
+/** The same, for a policy that is already prepared for proofs. */
 export function proveGuardrails(set: PolicySet, prepared: PreparedPolicy, limits: EngineLimits): GuardrailReport {
   if (set.guardrails.length === 0) return { held: 0, violated: 0, violations: [] };
   const topLevel = prepared.paths.filter((_, row) => prepared.tables.namespaces.parent[row] === 0);
@@ -72,7 +72,7 @@ function pathsOf(rule: GuardrailRule, topLevel: readonly NamespacePath[]): reado
 
 const EVERYONE: Parties = { to: null, except: { roles: [], identities: [] } };
 
-/** The world as the rule sees it. */
+/** The world, with the people who count for the rule. */
 function sceneOf(world: World, rule: GuardrailRule): Scene {
   if (rule.kind === 'expires') return { ...world, counted: countProviders(world, rule.providers) };
   return { ...world, counted: countPeople(world, rule.kind === 'atLeast' ? EVERYONE : rule) };
@@ -107,7 +107,7 @@ function toViolation(
     requires: describeRule(rule),
     file: place?.file ?? null,
     line: place === null ? null : lineOf(place),
-    // Counting rules have joined theirs already.
+    // Sightings of counting rules have already been joined.
     witnesses: toWitnesses(scene, finding.sightings, 'at' in rule ? 'once' : 'place by place'),
     repair: grantRefs(scene.policy.tables, finding.repair),
     ...(rule.kind === 'expires' ? openEnds(scene, finding) : {}),
@@ -116,7 +116,7 @@ function toViolation(
 
 const NAMED = 3;
 
-/** Grants whose window is open on a side, so that it has no length. */
+/** Help for grants with a window that is open on a side, so that it has no length. */
 function openEnds({ policy }: Scene, { sightings }: Finding): { readonly help?: string } {
   const open = sightings.flatMap(({ grants, from, until }) => {
     const lacks = [...(from === -Infinity ? ['notBefore'] : []), ...(until === Infinity ? ['expires'] : [])];

@@ -1,6 +1,6 @@
-// What is seen where `atLeast` or `atMost` does not hold: what each person holds there by which grants, and when nobody
-// holds any of what is asked. Told place by place; where that would name too many, what is inherited is told once for all
-// places that inherit it, so that a report grows with the policy and not with its places times its people.
+// The sightings where `atLeast` or `atMost` does not hold: what each person holds there and by which grants, and when nobody holds any
+// of the scopes. They are listed place by place. If that would name too many, inherited grants are listed once for all places that
+// inherit them, so that a report grows with the policy and not with places times people.
 import { groupBy, remember } from '../../model/group.js';
 import { compareNumbers } from '../../model/order.js';
 import { mapTimeline, type Piece, piecesOf } from '../../model/timeline.js';
@@ -9,7 +9,7 @@ import { type Held, type Place, type Sharers, sharersOf } from './covers.js';
 import { joinSightings, type Scene, type Sighting } from './scene.js';
 
 export interface Verdict {
-  /** Those that are counted, as bits. */
+  /** The scopes that are counted, as bits. */
   readonly scopes: number;
   readonly isBroken: (count: number) => boolean;
 }
@@ -18,11 +18,11 @@ export interface Verdict {
 interface Breach {
   readonly rows: readonly number[];
   readonly broken: readonly Piece[];
-  /** The stretches of time in which nobody holds any of the scopes. */
+  /** The intervals in which nobody holds any of the scopes. */
   readonly nobody: readonly Piece[];
 }
 
-/** All sightings of the places, which break the rule at some time. */
+/** All sightings of the places. Each place must break the rule at some time. */
 export function sightingsOf(scene: Scene, places: readonly Place[], verdict: Verdict): readonly Sighting[] {
   const namesOf = ({ holdings, cover }: Held): number => holdings.length + cover.size;
   const names = places.reduce((sum, { inherited, local }) => sum + namesOf(inherited) + namesOf(local), 0);
@@ -58,7 +58,7 @@ function breachOf({ row, count }: Place, { isBroken }: Verdict): Breach {
   return { rows: [row], broken: when(isBroken), nobody: when((value) => value === 0 && isBroken(value)) };
 }
 
-/** The first of the rows, and those where the same is so. */
+/** The region of the first row, with the other rows in `alsoAt`. */
 function regionOf({ rows: [row = 0, ...alsoAt] }: Breach): Pick<Sighting, 'region' | 'alsoAt'> {
   return { region: { row, extent: 'exact', except: [] }, ...(alsoAt.length === 0 ? {} : { alsoAt }) };
 }
@@ -73,7 +73,7 @@ function somebodyIn(sharers: readonly Sharers[], breach: Breach, wanted: number)
     breach.broken
       .flatMap((stretch) => cut(stretch, holdings))
       .flatMap(({ from, until }) => {
-        // Nothing that they hold begins or ends within the stretch, so that any instant of it stands for all.
+        // None of their grants begins or ends within the interval, so one instant stands for all of it.
         const inForce = holdings.filter((holding) => holding.from <= from && from < holding.until);
         const scopes = inForce.reduce((all, holding) => all | (holding.scopes & wanted), 0);
         const grants = inForce.map(({ grant }) => grant).sort((a, b) => a - b);
@@ -82,12 +82,12 @@ function somebodyIn(sharers: readonly Sharers[], breach: Breach, wanted: number)
   );
 }
 
-/** One for each stretch of time and set of scopes, whoever holds them by whatever grant. */
+/** Joins sightings with the same place, time and scopes, whoever holds them and by whatever grants. */
 function joinAll(sightings: readonly Sighting[]): readonly Sighting[] {
   return joinSightings(sightings, () => null);
 }
 
-/** A stretch cut wherever one of the grants begins or ends. */
+/** Cuts an interval wherever one of the grants begins or ends. */
 function cut({ from, until }: Piece, holdings: readonly Holding[]): readonly Omit<Piece, 'value'>[] {
   const changes = holdings.flatMap((holding) => [holding.from, holding.until]);
   const starts = [...new Set([from, ...changes.filter((change) => from < change && change < until)])].sort(

@@ -1,6 +1,6 @@
-// Who counts for one guardrail (`to` and `except`), as people. Identities that `except` names are left out; of what remains,
-// a person counts if `to` names any of it, and then with everything that remains: what a human may do here they may also do
-// with what they hold by another identity.
+// Which people count for one guardrail (`to` and `except`). Identities that `except` names are left out. A person counts if `to` names
+// any of their remaining identities, and then with all of the remaining ones: a human can combine what they hold through several
+// identities.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { remember } from '../../model/group.js';
 import { formatIdentity, GROUP_SUFFIX, type Identity } from '../../model/identity.js';
@@ -14,9 +14,9 @@ import type { RowNumbers, World } from './scene.js';
 /** A human of several identities. An identity that `people` does not name is a person of its own. */
 interface Person {
   readonly name: string;
-  /** Rows of those identities that the policy gives something or has in a role, sorted. */
+  /** The sorted rows of the identities that the policy grants something or has in a role. */
   readonly rows: Int32Array;
-  /** Those that it names nowhere else: they hold nothing, but a guardrail may be about them. */
+  /** Identities that the policy names only in `people`. They hold nothing, but a guardrail may name them. */
   readonly others: readonly Identity[];
 }
 
@@ -39,15 +39,14 @@ export function makePeople(policy: PreparedPolicy, declared: readonly PolicyPers
 }
 
 /**
- * A person is identified by the row of the first of their identities that count, so that a person of one identity is
- * its row.
+ * A person is identified by the row of their first identity that counts. So a person with one identity has that identity's row.
  */
 export interface Counted {
-  /** Those people who are a principal or are in it by an identity that counts, sorted. */
+  /** The people who are a principal or are in it with an identity that counts, sorted. */
   readonly reach: (principal: number) => RowNumbers;
   /** The identities of a person that count, sorted. */
   readonly identitiesOf: (person: number) => RowNumbers;
-  /** The identities of a person by which `to` names them, as texts; empty if there is no `to`. */
+  /** The person's identities that `to` names, as texts; empty if there is no `to`. */
   readonly namedBy: (person: number) => readonly string[];
   /** All who count. */
   readonly parties: () => Iterable<Party>;
@@ -55,12 +54,12 @@ export interface Counted {
   readonly hasSeveral: boolean;
 }
 
-/** Identities that count as somebody else's, or do not count at all. */
+/** The person of an identity that does not count. */
 const NOBODY = -1;
 
 /**
- * The identities of some providers and the groups that they claim, each by itself, whoever's it is: for a rule that asks
- * something of grants, and a grant to a group is one to whoever is in it.
+ * Counts the identities of some providers and of their group claims, each by itself and regardless of `people`. This is for a rule about
+ * grants, and a grant to a group is a grant to everybody in it.
  */
 export function countProviders(world: World, providers: readonly string[]): Counted {
   const isNamed = makeNamed(world, { providers, roles: [], identities: [] });
@@ -99,7 +98,7 @@ function rowsThat({ policy }: World, counts: (row: number) => boolean): Int32Arr
 interface Counting {
   /** For each identity row, the person that it counts as. */
   readonly personOf: Int32Array;
-  /** Those who count with several identities. */
+  /** The people who count with several identities. */
   readonly several: ReadonlyMap<number, RowNumbers>;
   readonly namedBy: ReadonlyMap<number, readonly string[]>;
 }
@@ -130,7 +129,7 @@ interface Named {
   readonly identity: (identity: Identity) => boolean;
 }
 
-/** Whether an identity is named: itself, by a role that it is in, however deep, or by where it comes from. */
+/** Whether an identity is named: directly, through a role that it is in (directly or nested), or through its provider. */
 function makeNamed({ policy, membership }: World, { providers, roles, identities }: Audience): Named {
   const { tables } = policy;
   const firstIdentity = tables.roles.name.length;

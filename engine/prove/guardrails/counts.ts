@@ -8,7 +8,7 @@ import { sightingsOf } from './count-sightings.js';
 import { countOf, inForceOf, makePlaces, type Place, plus } from './covers.js';
 import type { Finding, RowNumbers, RuleOf, Scene } from './scene.js';
 
-/** `rows` are the nodes where it counts. */
+/** `rows` are the nodes at which the rule counts. */
 export function checkCounts(scene: Scene, rule: RuleOf<'atLeast' | 'atMost'>, rows: readonly number[]): Finding {
   const isBroken = (count: number): boolean =>
     rule.kind === 'atLeast' ? count < rule.identities : count > rule.identities;
@@ -23,15 +23,15 @@ export function checkCounts(scene: Scene, rule: RuleOf<'atLeast' | 'atMost'>, ro
 /** A place with the grants that have been put back so far. */
 interface Refill {
   readonly row: number;
-  /** Whether it is asked for: a top level is one only while a grant names something there. */
+  /** Whether the rule counts here: a top-level namespace exists only while a grant names it or something below it. */
   isThere: boolean;
   readonly cover: Map<number, Timeline>;
   count: Timeline;
 }
 
 /**
- * Takes all grants of the places that break the rule away and puts back, one by one, each that does not break it again;
- * those that reach few people first, so that few stay away. Places that keep the rule keep it with fewer grants too.
+ * Removes all grants that count in places that break the rule, then puts back each one that does not break it again. Grants that reach
+ * few people come first, so that few stay removed. Places that keep the rule also keep it with fewer grants.
  */
 function ceilingRepair(scene: Scene, rule: RuleOf<'atMost'>, broken: readonly Place[]): readonly number[] {
   const candidates = new Map<number, Holding>();

@@ -1,5 +1,5 @@
-// What `atLeast` and `atMost` count: who holds any of the scopes in one namespace, when, by which grants, and how many people that
-// is.
+// What `atLeast` and `atMost` count: who holds any of the scopes in one namespace, when and by which grants, and how many people these
+// are.
 import { addTo, groupBy, remember } from '../../model/group.js';
 import { listRows, rowsOf } from '../../model/row-lists.js';
 import { combine, during, NOTHING, piecesOf, type Timeline, unite, without } from '../../model/timeline.js';
@@ -7,23 +7,23 @@ import { type Holding, holdingOf } from '../cells/holdings.js';
 import { rowsAbove } from '../cells/nodes.js';
 import type { Scene } from './scene.js';
 
-/** Some grants of a place, and for each of the people that they reach when they are covered: 1 in those stretches. */
+/** Some grants of a place. `cover` has a timeline for each person whom they reach: 1 while the person holds one of them. */
 export interface Held {
   readonly holdings: readonly Holding[];
   readonly cover: ReadonlyMap<number, Timeline>;
 }
 
-/** The grants that count in one namespace, and how many they cover. */
+/** The grants that count in one namespace, and how many people they cover. */
 export interface Place {
   readonly row: number;
-  /** The same object in all namespaces of one parent. */
+  /** The same object for all children of one parent. */
   readonly inherited: Held;
   readonly local: Held;
   /** How many people are covered. */
   readonly count: Timeline;
 }
 
-/** Makes places; what they inherit from one parent is computed once. */
+/** Makes places. What the children of one parent inherit is computed once. */
 export function makePlaces(scene: Scene, scopes: number): (row: number) => Place {
   const { nodes } = scene;
   const grantsAt = listRows(scene.rowOfGrant, nodes.paths.length);
@@ -56,7 +56,7 @@ function heldBy(scene: Scene, holdings: readonly Holding[]): Held {
   return { holdings, cover: new Map(Array.from(covers, ([person, windows]) => [person, unite(windows)])) };
 }
 
-/** A window as a count of one. */
+/** A timeline that is 1 while the grant is in force. */
 export function inForceOf({ from, until }: Holding): Timeline {
   return during({ from, until, value: 1 });
 }
@@ -65,7 +65,7 @@ export function plus(a: Timeline, b: Timeline): Timeline {
   return combine(a, b, (x, y) => x + y);
 }
 
-/** How many of the timelines are not 0. */
+/** For each instant, the number of timelines that are not 0. */
 export function countOf(timelines: Iterable<Timeline>): Timeline {
   const changes = new Map<number, number>();
   for (const timeline of timelines) {
@@ -89,21 +89,21 @@ export function countOf(timelines: Iterable<Timeline>): Timeline {
 
 /** People who hold the same subset of these grants. */
 export interface Sharers {
-  /** Those of the grants that they hold: one at least. */
+  /** The grants that they hold; at least one. */
   readonly holdings: readonly Holding[];
   /** Sorted. */
   readonly people: readonly number[];
 }
 
-/** What somebody holds by one principal, and by those before it. */
+/** What somebody holds through one principal, linked to what they hold through earlier principals. */
 interface Shared {
   readonly before: Shared | null;
   readonly holdings: readonly Holding[];
 }
 
 /**
- * Everybody who holds any of these grants, each listed once. People are told apart by their principals, so that no grant is read
- * once for each person.
+ * Everybody who holds any of these grants, each listed once. People are grouped by their principals, so that no grant is read once for
+ * each person.
  */
 export function sharersOf(scene: Scene, holdings: readonly Holding[]): readonly Sharers[] {
   const sharedBy = new Map<number, Shared>();

@@ -1,4 +1,4 @@
-// The rule of a guardrail in words, as one line.
+// Describes the rule of a guardrail in words, on one line.
 import { groupDigits } from '../../diagnostics/fault-words.js';
 import { formatIdentity } from '../../model/identity.js';
 import { assertNever } from '../../model/invariant.js';
@@ -62,7 +62,7 @@ function placeText(at: CountedAt): string {
   return at.kind === 'path' ? `at ${at.path}` : 'at every top level';
 }
 
-/** In the largest unit that it is a whole number of. */
+/** The duration in the largest unit that divides it evenly. */
 function durationText(milliseconds: number): string {
   const unit = UNITS.find(([length]) => milliseconds % length === 0);
   return unit === undefined ? `${String(milliseconds)}ms` : `${String(milliseconds / unit[0])}${unit[1]}`;

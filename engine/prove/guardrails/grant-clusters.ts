@@ -1,6 +1,6 @@
-// Cuts what people hold into clusters of grants that meet in some namespace. Nothing outside a cluster affects it, and each is
-// listed once for all people who hold exactly it. Teams share most of what they hold, so that a proof over clusters does hardly
-// anything twice.
+// Cuts what people hold into clusters: sets of grants that meet in some namespace. Nothing outside a cluster affects it. A cluster is
+// listed once for all people who hold exactly its grants. Teams share most of what they hold, so a proof over clusters repeats
+// hardly anything.
 import { addTo, groupBy } from '../../model/group.js';
 import { sortedRows } from '../../model/row-lists.js';
 import { type Holding, reachOf, type Rows } from '../cells/holdings.js';
@@ -8,29 +8,29 @@ import type { Group } from '../cells/identities.js';
 import { endOf, type Nodes } from '../cells/nodes.js';
 import type { RowNumbers } from './scene.js';
 
-/** Everything that some people hold at a node, or at and below it. Outside of these rows they break nothing. */
+/** Everything that some people hold at a node, or at and below it. */
 export interface Cluster {
-  /** Sorted by node, then grant; those bound above the rows inherit. */
+  /** Sorted by node, then grant. Those bound above the rows are inherited there. */
   readonly holdings: readonly Holding[];
   /** The node alone, or its subtree. */
   readonly rows: Rows;
-  /** Those who hold these and nothing else here, sorted; never empty. */
+  /** Those who hold exactly these grants here, sorted; never empty. */
   readonly people: RowNumbers;
 }
 
-/** What a rule of scopes that must not meet is about. */
+/** What a rule about scopes that must not meet applies to. */
 export interface Concerned {
   readonly nodes: Nodes;
   /** The node at and below which the rule counts. */
   readonly under: number;
-  /** Indexed by a set of scopes: 1 if a cell where these are held breaks the rule. Adding scopes never makes it hold again. */
+  /** Indexed by a set of scopes: 1 if holding these in one cell breaks the rule. More scopes never make it hold again. */
   readonly breaks: Uint8Array;
   /** Grants that matter somewhere at or below `under`, sorted by node, then grant. */
   readonly holdings: readonly Holding[];
-  /** By position in the holdings, whose they are. */
+  /** By position in the holdings, the principal that holds the grant. */
   readonly principals: Int32Array;
   readonly groups: readonly Group[];
-  /** Those of the groups who are a principal or are in it, sorted. */
+  /** The parties of the groups that are a principal or are in it, sorted. */
   readonly reach: (principal: number) => RowNumbers;
 }
 
@@ -41,7 +41,7 @@ interface Meeting {
   readonly groups: Group[];
 }
 
-/** The clusters in which the rule may be broken: the scopes meet there, though perhaps not at one time. */
+/** The clusters in which the rule may be broken: the scopes meet there, though perhaps never at the same time. */
 export function clustersOf(concerned: Concerned): readonly Cluster[] {
   const { holdings, principals, groups } = concerned;
   const byPrincipal = groupBy(holdings.keys(), (position) => principals[position] ?? 0);
@@ -66,8 +66,9 @@ export function clustersOf(concerned: Concerned): readonly Cluster[] {
 }
 
 /**
- * Grants that break the rule by themselves, for those who have nothing else that meets them. Most of what is found in a policy
- * that breaks a rule everywhere, so it is not collected group by group: they are all who have the grant, except for the others.
+ * Clusters of a single grant that breaks the rule by itself, for the people who have no other grant that meets it. If a policy breaks a
+ * rule everywhere, most clusters are of this kind. So their people are not collected group by group: they are all who have the grant,
+ * except the people of other clusters with it.
  */
 function aloneOf(
   { nodes, under, breaks, holdings, principals, reach }: Concerned,
@@ -88,16 +89,16 @@ function aloneOf(
   });
 }
 
-/** Positions of several grants that are held in one place and count in some rows. */
+/** Called with the positions of several grants that meet, and the rows in which they count. */
 type Take = (positions: readonly number[], rows: Rows) => void;
 
-/** A node, what is passed on to it from above, and the run of what is bound there or below. */
+/** A node, the grants that it inherits from above, and the range of grants that are bound there or below. */
 interface Part extends Rows {
   readonly row: number;
   readonly above: readonly number[];
 }
 
-/** Cuts what a group holds, from the node where the rule counts downwards. Grants that meet no other are passed over. */
+/** Cuts what a group holds into clusters, from the node where the rule counts downwards. Grants that meet no other are skipped. */
 function makeCut({ nodes, under, breaks, holdings }: Concerned): (held: Int32Array, take: Take) => void {
   const rowAt = Int32Array.from(holdings, ({ row }) => row);
   const scopesAt = Uint16Array.from(holdings, ({ scopes }) => scopes);

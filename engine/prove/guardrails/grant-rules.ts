@@ -1,11 +1,11 @@
-// `never` and `expires` (docs/language.md "Guardrails"): rules that a grant breaks by itself. Each such grant is a witness by
-// itself, and the repair is all of them.
+// `never` and `expires` (docs/language.md "Guardrails"): rules that a single grant can break. Each such grant is a witness, and the
+// repair is all of them.
 import { type Holding, holdingOf } from '../cells/holdings.js';
 import { endOf, type Nodes } from '../cells/nodes.js';
 import type { RowRegion } from '../cells/regions.js';
 import type { Finding, RuleOf, Scene, Sighting } from './scene.js';
 
-/** Where a grant breaks a rule for everybody who holds it, and by which scopes; null if it keeps the rule. */
+/** The region in which a grant breaks a rule for everybody who holds it, and the scopes that do so. Null if it does not. */
 type JudgeGrant = (holding: Holding) => { readonly region: RowRegion; readonly scopes: number } | null;
 
 /** Scopes that nobody may hold at or below a namespace at any time. */
@@ -19,8 +19,8 @@ export function checkNever(scene: Scene, rule: RuleOf<'never'>): Finding {
 }
 
 /**
- * Every grant that gives an identity of some providers anything has a beginning and an end, and no more than so much time
- * between them. One that is open on either side never ends in time.
+ * Every grant that gives anything to an identity of the named providers must have a beginning and an end, at most
+ * `withinMilliseconds` apart. A grant that is open on either side breaks the rule.
  */
 export function checkExpires(scene: Scene, { withinMilliseconds }: RuleOf<'expires'>): Finding {
   return checkGrants(scene, ({ row, inherit, scopes, from, until }) =>
@@ -30,7 +30,7 @@ export function checkExpires(scene: Scene, { withinMilliseconds }: RuleOf<'expir
   );
 }
 
-/** Grants that are never in force give nothing, and are passed over. */
+/** Grants that are never in force give nothing and are skipped. */
 function checkGrants(scene: Scene, judge: JudgeGrant): Finding {
   const { id, principal } = scene.policy.tables.grants;
   const sightings: Sighting[] = [];
@@ -44,7 +44,7 @@ function checkGrants(scene: Scene, judge: JudgeGrant): Finding {
   return { sightings, repair: sightings.flatMap(({ grants }) => [...grants]) };
 }
 
-/** Where a grant counts at or below a namespace; null if nowhere. */
+/** The region in which a grant counts at or below a namespace; null if there is none. */
 export function regionUnder(nodes: Nodes, { row, inherit }: Holding, under: number): RowRegion | null {
   if (under <= row && row < endOf(nodes, under)) return { row, extent: inherit ? 'subtree' : 'exact', except: [] };
   const above = row < under && under < endOf(nodes, row);

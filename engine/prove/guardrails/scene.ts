@@ -1,5 +1,5 @@
-// What a guardrail is proved against, and what is found there, in rows and numbers: one policy over its own nodes and those
-// that its guardrails name, and the people whom one guardrail is about.
+// What a guardrail is proved against and what a proof finds, in rows and numbers: one policy over its own nodes and those that its
+// guardrails name, and the people whom one guardrail applies to.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { EngineLimits } from '../../limits.js';
 import { groupBy, remember } from '../../model/group.js';
@@ -22,10 +22,10 @@ export type RowNumbers = readonly number[] | Int32Array;
 export interface Sighting extends Patch {
   /** By their numbers (`counted.ts`), sorted. */
   readonly people: RowNumbers;
-  /** More rows where the same is so, sorted. */
+  /** More rows where the same holds, sorted. */
   readonly alsoAt?: readonly number[];
   readonly grants: RowNumbers;
-  /** More of the same people. */
+  /** More sightings of the same people. */
   readonly also?: readonly Sighting[];
 }
 
@@ -41,11 +41,11 @@ export interface World extends Rights {
   readonly limits: EngineLimits;
   readonly membership: Membership;
   readonly people: People;
-  /** The identities that are a principal or in it. */
+  /** The identities that are a principal or are in it. */
   readonly reach: (principal: number) => Int32Array;
 }
 
-/** A world as one guardrail sees it. */
+/** A world, with the people who count for one guardrail. */
 export interface Scene extends World {
   readonly counted: Counted;
 }
@@ -53,7 +53,7 @@ export interface Scene extends World {
 export interface WorldOf {
   readonly policy: PreparedPolicy;
   readonly people: readonly PolicyPerson[];
-  /** Namespaces that need a row of their own though no grant names them. */
+  /** Namespaces that need a row of their own even if no grant names them. */
   readonly more: readonly NamespacePath[];
   readonly limits: EngineLimits;
 }
@@ -68,7 +68,7 @@ export function makeWorld({ policy, people, more, limits }: WorldOf): World {
   };
 }
 
-/** The same object for lists of the same rows, so that each is read once. */
+/** Returns one shared object for all lists with the same rows, so that each distinct list is processed once. */
 export function makeInterning(): (rows: RowNumbers) => RowNumbers {
   const byContent = new Map<string, RowNumbers>();
   return remember((rows) => {
@@ -79,7 +79,7 @@ export function makeInterning(): (rows: RowNumbers) => RowNumbers {
   });
 }
 
-/** Sightings of one place, one stretch of time and the same scopes that also agree in a key become one. */
+/** Joins sightings with the same place, time, scopes and key. */
 export function joinSightings(
   sightings: readonly Sighting[],
   keyOf: (sighting: Sighting) => unknown,

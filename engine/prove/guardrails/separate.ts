@@ -1,5 +1,5 @@
-// `separate` (docs/language.md "Guardrails"): scopes that no person may hold beside each other at or below a namespace, for
-// every person, every node, and all time.
+// `separate` (docs/language.md "Guardrails"): scopes that no person may hold together at or below a namespace. It is checked for every
+// person, every node, and all time.
 import { ALL_SCOPES } from '../../model/scope.js';
 import { mapTimeline, NOTHING } from '../../model/timeline.js';
 import { foldRights } from '../cells/fold.js';
@@ -10,7 +10,7 @@ import { regionUnder } from './grant-rules.js';
 import type { Finding, RuleOf, Scene, Sighting } from './scene.js';
 import { separationRepair } from './separation-repair.js';
 
-/** Of the sides, no two may be held in one cell unless one side has both. */
+/** No two sides may be held together in one cell. */
 export function checkSeparate(scene: Scene, { under, sides }: RuleOf<'separate'>): Finding {
   const { nodes, policy, counted } = scene;
   const { grants, roles, identities } = policy.tables;
@@ -34,7 +34,7 @@ export function checkSeparate(scene: Scene, { under, sides }: RuleOf<'separate'>
   };
 }
 
-/** The held scopes of those sides that are held beside another side; a scope of two sides is held of both. */
+/** The held scopes of all sides that are held together with another side. A scope that is in two sides counts for both. */
 function heldOfSeveral(sides: readonly number[], held: number): number {
   const touched = sides.filter((side) => (side & held) !== 0);
   return touched.length < 2 ? 0 : touched.reduce((scopes, side) => scopes | (side & held), 0);

@@ -1,5 +1,5 @@
-// The repair of `separate`: an inclusion-minimal set of grants without which no identity holds scopes of two sides in one
-// place at one time. Grants conflict within a cluster only, so that is where they are looked for.
+// The repair of `separate`: an inclusion-minimal set of grants without which no identity holds scopes of two sides in one place at one
+// time. Grants only conflict within a cluster, so the search stays within clusters.
 import { groupBy } from '../../model/group.js';
 import type { Holding } from '../cells/holdings.js';
 import { endOf, type Nodes, rowsAbove } from '../cells/nodes.js';
@@ -8,8 +8,9 @@ import type { Cluster } from './grant-clusters.js';
 import type { World } from './scene.js';
 
 /**
- * Rows of grants, sorted. Grants that conflict with few others are kept, so that the set is small; of two that conflict
- * with each other alone, the one that more people have, or have in more places, so that the exception goes and not the rule.
+ * The sorted rows of the grants to remove. Grants that conflict with few others are kept, so that the set is small. If two grants
+ * conflict only with each other, the one that more people have, or that counts in more places, is kept: the exception goes, not the
+ * rule.
  */
 export function separationRepair(
   world: World,
@@ -49,9 +50,9 @@ function placesOf(nodes: Nodes, { row, inherit }: Holding): number {
 
 interface Candidate {
   readonly holding: Holding;
-  /** The side that it gives scopes of; 0 if it breaks the rule by itself. */
+  /** The side whose scopes it gives; 0 if it breaks the rule by itself. */
   readonly side: number;
-  /** Positions of the clusters that it is in. */
+  /** Indexes of the clusters that it is in. */
   readonly places: number[];
   /** How many grants of other sides it meets there. This is only an estimate, because time is ignored. */
   conflicts: number;
@@ -78,13 +79,13 @@ function candidatesOf(sides: readonly number[], clusters: readonly Cluster[]): R
   return candidates;
 }
 
-/** Scopes of the grants that are kept, at a node of a cluster. */
+/** The scopes over time of the grants that are kept, for one node of a cluster. */
 interface Kept {
-  /** Of those bound there. */
+  /** Of the kept grants bound there. */
   readonly at: Timeline;
-  /** Of those bound there that inherit. */
+  /** Of the kept grants bound there that inherit. */
   readonly passed: Timeline;
-  /** Of those bound there or below. */
+  /** Of the kept grants bound there or below. */
   readonly inside: Timeline;
 }
 

@@ -1,18 +1,18 @@
-// Which people a witness names, and which of their identities brings what: a human who breaks a rule by several
-// identities is reported as one.
+// Which people a witness names, and what each of their identities contributes. A human who breaks a rule with several identities is
+// reported as one person.
 import { compareTexts, sortTexts } from '../../model/order.js';
 import { firstFrom, sortedRows } from '../../model/row-lists.js';
 import { type ScopeName, scopeNames } from '../../model/scope.js';
 import { identityText } from '../cells/identities.js';
 import type { RowNumbers, Scene, Sighting } from './scene.js';
 
-/** One of the identities of a person that bring what the witness is about. */
+/** One identity of a person that holds some of the witness's cells. */
 export interface WitnessPart {
   /** `provider:subject` */
   readonly identity: string;
-  /** Of the scopes of the witness; absent, as `grants` is, where a guardrail would name more than `limits.witnessNames`. */
+  /** The scopes of the witness that it holds. Absent, like `grants`, if a guardrail would name more than `limits.witnessNames`. */
   readonly scopes?: readonly ScopeName[];
-  /** Ids of those grants of the witness that it holds, sorted. */
+  /** The sorted ids of the witness's grants that it holds. */
   readonly grants?: readonly string[];
 }
 
@@ -21,12 +21,12 @@ export interface WitnessPerson {
   readonly person: string;
   /** Sorted by identity. */
   readonly identities: readonly WitnessPart[];
-  /** Other identities of theirs, by which `to` of the guardrail names them; absent if it names one of `identities`. */
+  /** The person's other identities that `to` of the guardrail names; absent if it names one of `identities`. */
   readonly namedBy?: readonly string[];
 }
 
 export interface Bringers {
-  /** Rows of the identities that bring what is sighted, sorted. */
+  /** The sorted rows of the identities that hold what was sighted. */
   readonly identitiesOf: (sighting: Sighting) => RowNumbers;
   /** Sorted by name. */
   readonly peopleOf: (sighting: Sighting) => readonly WitnessPerson[];

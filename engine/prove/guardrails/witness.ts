@@ -1,5 +1,5 @@
-// Witnesses of a violated guardrail as outsiders read them: what is alike is joined, and names are
-// told once where a report would else grow with people times places.
+// Witnesses of a violated guardrail as reports show them. Similar sightings are joined. Names are listed only once where a report
+// would otherwise grow with people times places.
 import type { GrantRef } from '../../model/decision.js';
 import { groupBy, remember } from '../../model/group.js';
 import type { NamespacePath } from '../../model/namespace.js';
@@ -14,31 +14,31 @@ import { makeBringers, type WitnessPerson } from './witness-people.js';
 /** Cells of a witness's identities, and the grants that give them. */
 export interface WitnessCells extends Region, ScopesThen {
   /**
-   * More namespaces where the same is so, each exactly; absent if there are none. Only where a guardrail that counts names
-   * more than `limits.witnessNames`: then identities and grants are told once for all places that inherit them.
+   * More namespaces where the same holds, each by itself without those below. Absent if there are none. Used only if a counting
+   * guardrail would name more than `limits.witnessNames`: identities and grants are then listed once for all places that inherit them.
    */
   readonly alsoAt?: readonly NamespacePath[];
   /** The grants that give the scopes there and then, sorted by id. */
   readonly grants: readonly GrantRef[];
 }
 
-/** Cells that break a guardrail, or for `atLeast` what there is of the cells that it demands. */
+/** Cells that break a guardrail. For `atLeast`, those of the demanded cells that somebody has. */
 export interface Witness extends WitnessCells {
-  /** `provider:subject`, sorted; of a person those that bring what the witness is about. */
+  /** `provider:subject`, sorted. Of a person only the identities that hold some of these cells. */
   readonly identities: readonly string[];
-  /** Those of them who have a name in `people`; absent if there are none. */
+  /** Those that have a name in `people`; absent if there are none. */
   readonly people?: readonly WitnessPerson[];
   /**
-   * More cells of the same identities, in the order of witnesses; absent if there are none. Only where another guardrail would
-   * name more than `limits.witnessNames`: then identities are told once.
+   * More cells of the same identities, in the order of witnesses. Absent if there are none. Used only if a guardrail that does not
+   * count would name more than `limits.witnessNames`: identities are then listed once.
    */
   readonly also?: readonly WitnessCells[];
 }
 
-/** Whether people are named once already, however many places there are, or place by place. */
+/** Whether the sightings already name people once for all places, or separately for each place. */
 type Naming = 'once' | 'place by place';
 
-/** Sightings that differ in their grants or in whom they name alone are joined; the order is that of the tree, then time. */
+/** Joins sightings that differ only in their grants or only in their people. Witnesses are in the order of the tree, then time. */
 export function toWitnesses(scene: Scene, sightings: readonly Sighting[], naming: Naming): readonly Witness[] {
   const { policy } = scene;
   const same = makeInterning();
@@ -78,8 +78,8 @@ function toCells({ policy, nodes }: World, sighting: Sighting): WitnessCells {
 }
 
 /**
- * One sighting for each set of people, with all others of theirs in `also`, if each by itself would name more than
- * `limits.witnessNames` grants and people. Equal sets must be the same object.
+ * If all sightings together would name more than `limits.witnessNames` grants and people, joins them to one for each set of people,
+ * with the others in `also`. Equal sets must be the same object.
  */
 function joinPeople({ limits }: World, sightings: readonly Sighting[]): readonly Sighting[] {
   const names = sightings.reduce((sum, { people, grants }) => sum + people.length + grants.length, 0);
