@@ -103,6 +103,20 @@ export function beginsText(lexeme: string): boolean {
   return lexeme !== '' && `${BEFORE_PLAIN}"'!&*`.includes(lexeme.charAt(0));
 }
 
+/** An escape of a double-quoted text, or the backslash of one that YAML does not have. */
+const ESCAPE = /\\(?:[0abtnvfre "/\\N_LP\t\n]|x[\da-fA-F]{2}|u[\da-fA-F]{4}|U[\da-fA-F]{8})|(\\)/g;
+
+/** The lexeme, or its beginning where it is a text with more than `most` escapes that YAML does not have. */
+export function cutAtBadEscapes(lexeme: string, most: number): string {
+  if (!lexeme.startsWith('"')) return lexeme;
+  let bad = 0;
+  for (const { 1: isBad, index } of lexeme.matchAll(ESCAPE)) {
+    if (isBad !== undefined) bad += 1;
+    if (bad > most) return lexeme.slice(0, index);
+  }
+  return lexeme;
+}
+
 /** Visits all tokens: the outer before the inner, and otherwise in the order of the text. */
 export function visitTokens(tokens: Iterable<CST.Token | null | undefined>, visit: (token: CST.Token) => void): void {
   for (const token of tokens) {

@@ -13,6 +13,7 @@ import {
   BEFORE_PLAIN,
   beginsText,
   completeParts,
+  cutAtBadEscapes,
   dropBlanks,
   dropEntries,
   enclosuresOf,
@@ -65,6 +66,9 @@ const WINDOW = 1 << 16;
 /** Tokens that may stand beside each other without a text. */
 const BESIDE = 1_000;
 
+/** Escapes in one text that YAML does not have. The package keeps an error for each, and the first one is told. */
+const BAD_ESCAPES = 1_000;
+
 /** Tags and the like that are reported one by one. */
 const REFUSED = 100_000;
 
@@ -74,7 +78,9 @@ export function parseYaml(source: YamlSource, window = WINDOW): ParsedYaml {
   const limitMet = makeLimits(reading);
   let count = 0;
   for (const lexeme of new Lexer().lex(source.text)) {
-    tokens.push(...parser.next(lexeme));
+    const read = cutAtBadEscapes(lexeme, BAD_ESCAPES);
+    tokens.push(...parser.next(read));
+    if (read.length < lexeme.length) return stop(reading) ?? tooMany(reading, BAD_ESCAPES, 'wrong escapes in one text');
     count += 1;
     const stopped = limitMet(lexeme) ?? (count % window === 0 ? letGo(reading) : null);
     if (stopped !== null) return stopped;
@@ -131,8 +137,7 @@ function letGo(reading: Reading): Broken | null {
   long.forEach(dropBlanks);
   if (long.some(({ length }) => length > BESIDE)) {
     // Most likely a fault is among them.
-    tokens.push(...parser.end());
-    return judge(reading, [compose(tokens)], tokens) ?? tooMany(reading, BESIDE, 'marks without a text between them');
+    return stop(reading) ?? tooMany(reading, BESIDE, 'marks without a text between them');
   }
   const parts = completeParts(parser).map((part) => ({ ...part, composed: compose(part.document) }));
   const composed = parts.map((part) => part.composed);
@@ -151,6 +156,13 @@ function letGo(reading: Reading): Broken | null {
     dropEntries(part);
   }
   return null;
+}
+
+/** Judges what was read so far as if the text ended here. */
+function stop(reading: Reading): Broken | null {
+  const { parser, tokens } = reading;
+  tokens.push(...parser.end());
+  return judge(reading, [compose(tokens)], tokens);
 }
 
 function compose(tokens: readonly CST.Token[]): Document.Parsed | undefined {
