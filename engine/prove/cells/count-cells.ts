@@ -1,12 +1,12 @@
-// Counting cells (docs/meaning.md "Cells"): identities times namespace classes times scopes times intervals of time. Counts
-// are bigint throughout: 100,000 identities, namespaces and instants have more cells than doubles have integers.
+// Counts cells (docs/meaning.md "Cells"): identities times namespace classes times scopes times intervals of time. Counts are bigint
+// throughout: with 100,000 identities, namespaces and instants they exceed the integers that a double can represent.
 import { firstFrom } from '../../model/row-lists.js';
 import type { PolicyTables } from '../../model/tables.js';
 import { SCOPES } from '../../model/scope.js';
 import { endOf, type Nodes } from './nodes.js';
 import type { Patch, RowRegion } from './regions.js';
 
-/** The namespace classes of a region. */
+/** The number of namespace classes in a region. */
 export function countClasses(nodes: Nodes, { row, extent, except }: RowRegion): number {
   if (extent === 'exact') return 1;
   const subtree = (root: number): number =>
@@ -15,7 +15,7 @@ export function countClasses(nodes: Nodes, { row, extent, except }: RowRegion): 
   return except.reduce((count, left) => count - subtree(left), all);
 }
 
-/** The instants at which some grant begins or ends, sorted: n of them cut time into n + 1 intervals. */
+/** The sorted instants at which some grant begins or ends. n of them divide time into n + 1 intervals. */
 export function instantsOf(policies: readonly PolicyTables[]): Float64Array {
   const instants = new Set<number>();
   for (const { grants } of policies) {
@@ -25,13 +25,13 @@ export function instantsOf(policies: readonly PolicyTables[]): Float64Array {
   return Float64Array.from(instants).sort();
 }
 
-/** The world in which patches are counted. */
+/** The nodes and instants by which patches are counted. */
 export interface CellSpace {
   readonly nodes: Nodes;
   readonly instants: Float64Array;
 }
 
-/** The cells of patches, for one identity. */
+/** The number of cells in patches, for one identity. */
 export function countCells(space: CellSpace, patches: readonly Patch[]): bigint {
   return patches.reduce((cells, { region, scopes, from, until }) => {
     const intervals = intervalsBefore(space, until) - intervalsBefore(space, from);
@@ -39,7 +39,7 @@ export function countCells(space: CellSpace, patches: readonly Patch[]): bigint 
   }, 0n);
 }
 
-/** The intervals that begin before an instant of the space; all of them for Infinity. */
+/** The number of intervals that begin before an instant of the space; for Infinity, the number of all intervals. */
 function intervalsBefore({ instants }: CellSpace, instant: number): number {
   if (instant === -Infinity) return 0;
   if (instant === Infinity) return instants.length + 1;
@@ -52,7 +52,7 @@ function countBits(scopes: number): number {
   return count;
 }
 
-/** All cells there are. */
+/** The number of all cells. */
 export function countAllCells({ nodes, instants }: CellSpace, identities: number): bigint {
   const classes = nodes.classesBefore.at(-1) ?? 0;
   return BigInt(identities) * BigInt(classes) * BigInt(SCOPES.length) * BigInt(instants.length + 1);

@@ -1,5 +1,5 @@
-// Cells to regions: what differs from node to node, in path order, becomes a few disjoint regions by one fixed rule
-// (docs/meaning.md "Cells"). A node that is as its surroundings belongs to their region; one that is not is left out of it,
+// Folds cells into regions: rights that differ from node to node become a few disjoint regions by one fixed rule (docs/meaning.md
+// "Cells"). A node with the same rights as its surroundings belongs to their region. A node that differs is left out of that region,
 // with its subtree, and starts its own.
 import { SCOPES } from '../../model/scope.js';
 import {
@@ -16,20 +16,20 @@ import { endOf, type Nodes } from './nodes.js';
 import { type Extent, type Patch, type PlaceKey, placeKey, type RowRegion } from './regions.js';
 import { type Walk, walkRights } from './walk.js';
 
-/** By single scopes: a scope that differs somewhere does not break up the regions of the others. */
+/** Each scope by itself, so that a scope that differs somewhere does not split the regions of the others. */
 export const EACH_SCOPE: readonly number[] = SCOPES.map((_, bit) => 1 << bit);
 
 export interface Fold {
   /**
-   * To be called for nodes in path order, with the scopes at the node and below it. A node that is not visited has those
-   * of the node above it; at the start there are none.
+   * Call this for nodes in path order, with the scopes at the node and below it. A node that is not visited has those of the node above
+   * it. At the start there are none.
    */
   readonly visit: (row: number, at: Timeline, below: Timeline) => void;
-  /** The patches: disjoint, and exactly what was visited. Ends the fold. */
+  /** Ends the fold. The patches are disjoint and together exactly what was visited. */
   readonly finish: () => readonly Patch[];
 }
 
-/** What a walk meets, measured and folded. */
+/** Folds what `measure` returns for the rights of each node of a walk. */
 export function foldRights(
   walk: Walk,
   planes: readonly number[],
@@ -42,16 +42,16 @@ export function foldRights(
   return fold.finish();
 }
 
-/** `planes` are sets of scopes that are folded apart from each other; patches that then agree in region and time are joined. */
+/** `planes` are sets of scopes that are folded separately. Patches with the same region and interval are then joined. */
 export function makeFold(nodes: Nodes, planes: readonly number[]): Fold {
-  // Made when something is there: most walks are short, and meet one or two scopes.
+  // Folds are made only when needed: most walks are short and meet one or two scopes.
   const folds = planes.map((plane): { readonly plane: number; fold: PlaneFold | null } => ({ plane, fold: null }));
   return {
     visit: (row, at, below) => {
       const bits = bitsOf(at) | bitsOf(below);
       for (const each of folds) {
         const { plane } = each;
-        // Nothing inside nothing.
+        // Nothing is held here, and nothing is held around it.
         if ((bits & plane) === 0 && (each.fold?.isIdle(row) ?? true)) continue;
         each.fold ??= makePlane(nodes);
         const inPlane = (whole: Timeline): Timeline =>
@@ -100,7 +100,7 @@ function makePlane(nodes: Nodes): PlaneFold {
       const around = frames.at(-1);
       const inherited = around?.below ?? NOTHING;
       const end = endOf(nodes, row);
-      // Where no path lies below, nothing there can differ from anything.
+      // If no path can be below, rights below cannot differ.
       const down = nodes.hasBelow[row] === 0 && end === row + 1 ? inherited : below;
       if (sameTimeline(at, inherited) && sameTimeline(down, inherited)) return;
       around?.region?.region.except.push(row);

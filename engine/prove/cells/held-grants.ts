@@ -1,21 +1,20 @@
-// Grants as answers cite them, and why somebody holds one: the memberships that lead from an identity to the role of the
-// grant, none of which is a detour.
+// Grants as answers cite them, and why somebody holds one: a shortest chain of memberships from an identity to the role of the grant.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { GrantRef } from '../../model/decision.js';
 import type { PlaceColumns, PolicyTables } from '../../model/tables.js';
 import { edgesAbove, makeMembership } from './membership.js';
 
-/** One membership, and where it is declared; file and line are absent where the policy was built in memory. */
+/** One membership, and where it is declared. File and line are absent if the policy was built in memory. */
 export interface ChainLink {
-  /** Of which the identity, or the role before, is a member. */
+  /** The role that has the identity, or the previous link's role, as a member. */
   readonly role: string;
   readonly file?: string;
   readonly line?: number;
 }
 
-/** A grant as somebody in particular holds it. */
+/** A grant as a particular identity holds it. */
 export interface HeldGrant extends GrantRef {
-  /** From the identity to the role of the grant, a shortest chain; absent if the grant names the identity itself. */
+  /** A shortest chain from the identity to the role of the grant. Absent if the grant names the identity itself. */
   readonly through?: readonly ChainLink[];
 }
 
@@ -47,7 +46,7 @@ export function makeHeldGrants({ tables }: Pick<PreparedPolicy, 'tables'>): Held
       membership,
       identities.map((identity) => roles.name.length + identity),
     );
-    // The first edge to a role is from what was reached first, so no chain is shorter.
+    // The first edge to a role comes from the principal that was reached first, so no chain is shorter.
     const chainTo = (principal: number): readonly ChainLink[] => {
       const links: ChainLink[] = [];
       for (let [edge] = edges.get(principal) ?? []; edge !== undefined;) {

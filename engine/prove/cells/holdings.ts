@@ -1,5 +1,5 @@
-// Which grants matter to whom near a place: the grants of a set of principals that count there, those inherited from above
-// included. Everything here is rows and numbers of one loaded policy over one list of nodes.
+// Which grants matter near a place: the grants of a set of principals that count there, including those inherited from above.
+// Everything here is rows and numbers of one loaded policy over one list of nodes.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { rowsOf } from '../../model/row-lists.js';
@@ -18,10 +18,10 @@ export interface Holding {
   readonly until: number;
 }
 
-/** A policy as rows, which need not be found by text. */
+/** A policy as rows, without the index that finds identities by text. */
 export type PolicyRows = Omit<PreparedPolicy, 'identityRows'>;
 
-/** One policy over a list of nodes that has all of the policy's own among its rows. */
+/** One policy over a list of nodes that contains all nodes of the policy. */
 export interface Rights {
   readonly policy: PolicyRows;
   readonly nodes: Nodes;
@@ -53,7 +53,7 @@ export function holdingOf({ policy, rowOfGrant }: Rights, grant: number): Holdin
   };
 }
 
-/** By node, then grant: the order of every list of holdings. */
+/** Compares by node, then grant. All lists of holdings have this order. */
 export function compareHoldings(a: Holding, b: Holding): number {
   return a.row - b.row || a.grant - b.grant;
 }
@@ -63,20 +63,20 @@ export function grantsOf({ byPrincipal }: PolicyRows, principal: number): Int32A
   return rowsOf(byPrincipal, principal);
 }
 
-/** A run of rows, the end exclusive. */
+/** A range of rows, with an exclusive end. */
 export interface Rows {
   readonly from: number;
   readonly until: number;
 }
 
-/** The rows where something that is bound to a node counts. */
+/** The rows in which something that is bound to a node counts. */
 export function reachOf(nodes: Nodes, { row, inherit }: Pick<Holding, 'row' | 'inherit'>): Rows {
   return { from: row, until: inherit ? endOf(nodes, row) : row + 1 };
 }
 
-/** Where these holdings count, without what lies in others: disjoint, in path order. */
+/** The rows in which these holdings count, without those inside others: disjoint, in path order. */
 export function outermost(nodes: Nodes, holdings: readonly Holding[]): readonly Rows[] {
-  // A subtree sorts before its node alone.
+  // A node with its subtree sorts before the node alone.
   const sorted = Float64Array.from(holdings, ({ row, inherit }) => 2 * row + (inherit ? 0 : 1)).sort();
   const places: Rows[] = [];
   let covered = 0;
@@ -96,8 +96,8 @@ interface Run extends Rows {
 }
 
 /**
- * The grants of these principals that count in some of these places, which are disjoint and in path order: bound there, or
- * inherited from above.
+ * The grants of these principals that count in any of these places: bound there, or inherited from above. The places must be disjoint
+ * and in path order.
  */
 export function holdingsIn(rights: Rights, principals: Iterable<number>, places: readonly Rows[]): readonly Holding[] {
   const runs = withAbove(rights.nodes, places);
@@ -118,7 +118,7 @@ function withAbove({ parent }: Nodes, places: readonly Rows[]): readonly Run[] {
   const known = new Set(places.map(({ from }) => from));
   const runs: Run[] = [...places];
   for (const { from } of places) {
-    // Those above a known row are known, or will be: it is above another place, or one itself.
+    // Rows above a known row are known or will be, since that row is a place or above one.
     for (let row = parent[from] ?? -1; row >= 0 && !known.has(row); row = parent[row] ?? -1) {
       known.add(row);
       runs.push({ from: row, until: row + 1, inheritedOnly: true });
@@ -127,7 +127,7 @@ function withAbove({ parent }: Nodes, places: readonly Rows[]): readonly Run[] {
   return runs.sort((a, b) => a.from - b.from);
 }
 
-/** Those of the holdings (sorted) that give any of the scopes somewhere in the region and stretch of time. */
+/** The holdings that give any of the patch's scopes somewhere in its region and interval. `holdings` must be sorted. */
 export function carriers(nodes: Nodes, holdings: readonly Holding[], patch: Patch): readonly Holding[] {
   const found: Holding[] = [];
   const sorted = { count: holdings.length, rowAt: (i: number): number => holdings[i]?.row ?? 0 };
@@ -140,7 +140,7 @@ export function carriers(nodes: Nodes, holdings: readonly Holding[], patch: Patc
   return found;
 }
 
-/** The rows of a region, and those above it. */
+/** The rows of a region, and the rows above it. */
 function runsOf(nodes: Nodes, { row, extent, except }: RowRegion): readonly Run[] {
   const runs: Run[] = rowsAbove(nodes, row).map((from) => ({ from, until: from + 1, inheritedOnly: true }));
   runs.reverse().push({ from: row, until: row + 1, inheritedOnly: extent === 'below' });
@@ -160,7 +160,7 @@ interface ByRow {
   readonly rowAt: (i: number) => number;
 }
 
-/** What lies in the runs. Whichever side is behind is searched for the other. */
+/** Visits the things in the runs. Whichever of the two lists is behind catches up by a search. */
 function eachIn(runs: readonly Run[], things: ByRow, visit: (i: number, run: Run) => void): void {
   const lasts = { count: runs.length, rowAt: (i: number): number => (runs[i]?.until ?? 0) - 1 };
   for (let i = 0, next = 0; i < things.count;) {
@@ -176,7 +176,7 @@ function eachIn(runs: readonly Run[], things: ByRow, visit: (i: number, run: Run
   }
 }
 
-/** The first thing after one that has reached a row; by steps that double, since most are near. */
+/** The first thing after `before` that has reached a row. The steps double, since most results are near. */
 function seek({ count, rowAt }: ByRow, before: number, row: number): number {
   let low = before;
   let step = 1;

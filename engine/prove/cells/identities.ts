@@ -1,5 +1,5 @@
-// Identities by what they hold. Loading has already grouped identities that hold the same grants; a proof about part of
-// the tree or some scopes sees fewer differences, so those classes collapse further.
+// Identities grouped by what they hold. Loading has already grouped identities that hold the same grants. A proof about part of the tree
+// or some of the scopes sees fewer differences, so it can merge those classes further.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { remember } from '../../model/group.js';
 import { classesByPrincipal, identitiesByClass } from '../../model/holders.js';
@@ -7,7 +7,7 @@ import { formatIdentity, type Identity } from '../../model/identity.js';
 import { compareTexts } from '../../model/order.js';
 import { rowsOf, sortedRows, unionOfRows } from '../../model/row-lists.js';
 
-/** One human, or one identity: whose rights count as one. */
+/** One human or one identity, with rights that count together. */
 export interface Party {
   /** The row that stands for it. */
   readonly row: number;
@@ -15,7 +15,7 @@ export interface Party {
   readonly identities: ArrayLike<number>;
 }
 
-/** Parties that hold exactly the same grants, as far as they matter. */
+/** Parties that hold exactly the same grants among those that matter. */
 export interface Group {
   /** Rows of principals, sorted. */
   readonly principals: readonly number[];
@@ -23,7 +23,7 @@ export interface Group {
   readonly parties: readonly number[];
 }
 
-/** By the principals that matter (1 each). Only who holds something that matters is in a group. */
+/** Groups parties by their principals that matter (1 in `matters`). Parties without any such principal are in no group. */
 export function groupsNear(policy: PreparedPolicy, matters: Uint8Array, parties: Iterable<Party>): readonly Group[] {
   const classOf = (identity = -1): number => policy.holders.classOf[identity] ?? -1;
   const groups = new Map<string, { readonly principals: readonly number[]; readonly parties: number[] }>();
@@ -55,7 +55,7 @@ export function principalsOfClass({ holders }: Pick<PreparedPolicy, 'holders'>, 
   return holder < 0 ? new Int32Array(0) : holders.principals.subarray(holders.start[holder], holders.start[holder + 1]);
 }
 
-/** Those of an identity; none for one that the policy does not name. */
+/** The principals with grants that an identity is or is in; none if the policy does not name it. */
 export function principalsOf(policy: PreparedPolicy, identity: Identity): Int32Array {
   return principalsOfClass(policy, policy.holders.classOf[identityRow(policy, identity) ?? -1] ?? -1);
 }
@@ -65,7 +65,7 @@ export function identityRow({ identityRows }: PreparedPolicy, identity: Identity
   return identityRows.get(identity.provider)?.get(identity.subject);
 }
 
-/** The identities that are a principal or are in it, however deep, sorted. Remembers what it was asked. */
+/** The sorted identities that are a principal or are in it, directly or nested. Results are remembered. */
 export function makeReach(policy: PreparedPolicy): (principal: number) => Int32Array {
   const { holders, tables } = policy;
   const identitiesOf = identitiesByClass(holders);
@@ -91,8 +91,8 @@ export interface Named {
 }
 
 /**
- * Sorts lists of numbers below `count` by their texts. Each text is made and compared once for all lists together, which
- * have most numbers in common.
+ * Sorts lists of numbers below `count` by their texts. The lists have most numbers in common, so each text is made and ranked once for
+ * all of them.
  */
 export function makeOrder(
   { count, textOf }: { readonly count: number; readonly textOf: (number: number) => string },

@@ -1,5 +1,5 @@
-// Who is in which role, followed in both directions, straight from the member edges. Loading groups identities only by
-// roles that have grants; exemptions, causes and edits need the others too.
+// Who is in which role, in both directions, straight from the member edges. Loading groups identities only by roles that have grants,
+// but exemptions, causes and edits need the other roles too.
 import { addTo } from '../../model/group.js';
 import { firstFrom, listRows, type RowLists, rowsOf } from '../../model/row-lists.js';
 import type { PolicyTables } from '../../model/tables.js';
@@ -27,14 +27,14 @@ export function edgesOfMember(membership: Membership, principal: number): Int32A
   return rowsOf(membership.byMember, principal);
 }
 
-/** Whether a role names a principal as a member; edges are sorted by role, then member. */
+/** Whether a role names a principal as a member. Edges are sorted by role, then member. */
 export function isMember(membership: Membership, role: number, principal: number): boolean {
   const edges = rowsOf(membership.byRole, role);
   const memberAt = (i: number): number => membership.tables.members.member[edges[i] ?? -1] ?? Infinity;
   return memberAt(firstFrom(edges.length, (i) => memberAt(i) >= principal)) === principal;
 }
 
-/** Every role that one of these principals is in, however deep, with the edges that lead to it: from the nearest first. */
+/** Every role that any of these principals is in, directly or nested, with the edges that lead to it. The nearest come first. */
 export function edgesAbove(
   membership: Membership,
   principals: Iterable<number>,
@@ -46,17 +46,17 @@ export function edgesAbove(
   return edges;
 }
 
-/** These principals and every role that one of them is in, however deep; the nearest first. */
+/** These principals and every role that any of them is in, directly or nested. The nearest come first. */
 export function withRolesAbove(membership: Membership, principals: Iterable<number>): ReadonlySet<number> {
   const reached = new Set(principals);
-  // A set is walked in order of insertion, also over what is added meanwhile.
+  // Iterating a set also visits what is added meanwhile.
   for (const principal of reached) {
     for (const edge of edgesOfMember(membership, principal)) reached.add(membership.tables.members.role[edge] ?? 0);
   }
   return reached;
 }
 
-/** These principals and everything that is in one of them, however deep. */
+/** These principals and everything that is in any of them, directly or nested. */
 export function withMembersBelow(membership: Membership, principals: Iterable<number>): ReadonlySet<number> {
   const roles = membership.tables.roles.name.length;
   const reached = new Set(principals);

@@ -1,5 +1,5 @@
-// The namespace nodes of exact answers (docs/meaning.md "Cells"): the root and every namespace that a grant names, in path
-// order, so that a subtree is one run of rows. Every other path behaves as its nearest node at or above it, from below.
+// The namespace nodes of exact answers (docs/meaning.md "Cells"): the root and every namespace that a grant names, in path order, so
+// the rows of a subtree are consecutive. Every other path has the rights below its nearest node above.
 import { comparePaths, isWithin, type NamespacePath, parentOf, ROOT } from '../../model/namespace.js';
 import { childrenThatFit, subtreeEnds } from '../../model/namespace-tree.js';
 
@@ -11,13 +11,13 @@ export interface Nodes {
   readonly parent: Int32Array;
   /** The row after the last of the subtree. */
   readonly end: Int32Array;
-  /** 1 where some canonical path has this node as its nearest one above, 0 at the limits of paths. */
+  /** 1 if some canonical path has this node as its nearest one above; 0 if the limits of paths leave none. */
   readonly hasBelow: Uint8Array;
-  /** Namespace classes of the rows before this one; one entry more than there are rows. */
+  /** By row, the number of namespace classes of all earlier rows. One entry more than there are rows. */
   readonly classesBefore: Float64Array;
 }
 
-/** Of the root and what is in any of these lists, each of which is in path order. */
+/** The nodes of the root and of all these lists. Each list must be in path order. */
 export function makeNodes(...lists: readonly (readonly NamespacePath[])[]): Nodes {
   const paths = lists.reduce(mergePaths, [ROOT]);
   const parent = new Int32Array(paths.length).fill(-1);

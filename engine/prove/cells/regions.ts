@@ -1,23 +1,23 @@
-// Regions of the namespace tree, over rows of nodes and as outsiders read them (docs/meaning.md "Cells"), and patches: what
-// is the same throughout a region and a stretch of time.
+// Regions of the namespace tree, over rows of nodes and as reports show them (docs/meaning.md "Cells"). A patch is a set of scopes that
+// stays the same throughout a region and an interval.
 import { type Instant, instantOf } from '../../model/instant.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { compareNumbers } from '../../model/order.js';
 import { ALL_SCOPES, type ScopeName, scopeNames } from '../../model/scope.js';
 import { type Nodes, pathAt } from './nodes.js';
 
-/** `exact`: the namespace alone; `below`: everything below it, without it; `subtree`: both. */
+/** `exact`: only the namespace; `below`: everything below it, without the namespace; `subtree`: both. */
 export type Extent = 'exact' | 'subtree' | 'below';
 
 /** A region over rows of nodes. */
 export interface RowRegion {
   readonly row: number;
   readonly extent: Extent;
-  /** Rows of the subtrees that are left out, in path order; none of them lies in another. */
+  /** Rows of the subtrees that are left out, in path order. None is inside another. */
   readonly except: readonly number[];
 }
 
-/** Scopes throughout a region and a stretch of time. */
+/** A set of scopes throughout a region and an interval. */
 export interface Patch {
   readonly region: RowRegion;
   readonly from: number;
@@ -25,7 +25,7 @@ export interface Patch {
   readonly scopes: number;
 }
 
-/** A region as outsiders read it (docs/meaning.md "Cells"). */
+/** A region as reports show it (docs/meaning.md "Cells"). */
 export interface Region {
   readonly namespace: NamespacePath;
   readonly extent: Extent;
@@ -37,10 +37,10 @@ export function toRegion(nodes: Nodes, { row, extent, except }: RowRegion): Regi
   return except.length === 0 ? region : { ...region, except: except.map((left) => pathAt(nodes, left)) };
 }
 
-/** The rest of a patch as outsiders read it. */
+/** The scopes and the interval of a patch as reports show them. */
 export interface ScopesThen {
   readonly scopes: readonly ScopeName[];
-  /** Null is open. */
+  /** Null means open. */
   readonly from: Instant | null;
   readonly until: Instant | null;
 }
@@ -56,7 +56,7 @@ export function openOr(instant: number): Instant | null {
 /** The subtree first, then the namespace alone, then what is below it. */
 const EXTENTS: readonly Extent[] = ['subtree', 'exact', 'below'];
 
-/** In path order, then by time. */
+/** Compares in path order, then by time. */
 export function comparePatches(a: Patch, b: Patch): number {
   return (
     a.region.row - b.region.row ||
@@ -70,14 +70,14 @@ export function comparePatches(a: Patch, b: Patch): number {
 /** Most patches are whole regions for all time. Their key is a number, because building texts would take most of the time. */
 export type PlaceKey = number | string;
 
-/** A key that two patches share exactly if region and stretch of time are the same. */
+/** A key that two patches share if and only if their region and interval are the same. */
 export function placeKey({ region: { row, extent, except }, from, until }: Patch): PlaceKey {
   const place = row * EXTENTS.length + EXTENTS.indexOf(extent);
   if (except.length === 0 && from === -Infinity && until === Infinity) return place;
   return `${String(place)} ${except.join()} ${String(from)} ${String(until)}`;
 }
 
-/** The same for patches that have the same scopes too. */
+/** A key that two patches share if and only if their region, interval and scopes are the same. */
 export function patchKey(patch: Patch): PlaceKey {
   const place = placeKey(patch);
   return typeof place === 'number' ? place * (ALL_SCOPES + 1) + patch.scopes : `${place} ${String(patch.scopes)}`;

@@ -1,22 +1,21 @@
-// What a class of identities may do at and below every node of some places, for all time. Only nodes where something is
-// granted are visited: every other path is as its nearest node above, from below (engine/README.md "Why exact answers are
-// exact").
+// What a class of identities may do at and below every node of some places, for all time. Only nodes where something is granted are
+// visited: every other path has the rights below its nearest node above (engine/README.md "Why exact answers are exact").
 import { during, either, NOTHING, type Timeline } from '../../model/timeline.js';
 import type { Holding, Rows } from './holdings.js';
 import { endOf, type Nodes } from './nodes.js';
 
-/** Rights of each side at a node, and at every path whose nearest node above it is this one. */
+/** Called with the rights of each side at a node, and at every path with this node as its nearest one above. */
 export type Visit = (row: number, at: readonly Timeline[], below: readonly Timeline[]) => void;
 
 export interface Walk {
   readonly nodes: Nodes;
-  /** The rows to walk, each a node with or without its subtree: disjoint, in path order. Their nodes are always visited. */
+  /** The rows to walk: disjoint, in path order, each a node with or without its subtree. These nodes are always visited. */
   readonly places: readonly Rows[];
-  /** What each side holds in and above these places, sorted by node (`holdingsIn`); several sides are walked in step. */
+  /** What each side holds in and above these places, sorted by node (`holdingsIn`). All sides are walked together. */
   readonly sides: readonly (readonly Holding[])[];
 }
 
-/** All places in one pass over what is held, so that many places cost no more than what is held in and above them. */
+/** Walks all places in one pass over the holdings, so that many places cost no more than the holdings in and above them. */
 export function walkRights({ nodes, places, sides }: Walk, visit: Visit): void {
   const outside = sides.map(() => NOTHING);
   const open: { readonly end: number; readonly below: readonly Timeline[] }[] = [];
@@ -42,7 +41,7 @@ export function walkRights({ nodes, places, sides }: Walk, visit: Visit): void {
   }
 }
 
-/** What a side holds at one node: a run of its list, the end exclusive. */
+/** What a side holds at one node: a range of its list, with an exclusive end. */
 interface Run extends Rows {
   readonly side: readonly Holding[];
 }
@@ -53,7 +52,7 @@ function runAt(side: readonly Holding[], from: number, row: number): Run {
   return { side, from, until };
 }
 
-/** What those of a run that are inherited give, or the others. By halves, so that n windows cost n log n. */
+/** What the inherited holdings of a range give, or the others. Unites by halves, so that n windows cost n log n. */
 function given({ side, from, until }: Run, inherit: boolean): Timeline {
   const middle = (from + until) >>> 1;
   if (middle > from)

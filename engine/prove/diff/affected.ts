@@ -1,6 +1,5 @@
-// Who can have gained or lost anything between two policies, grouped by what they hold near the changes, and where to
-// look. Work grows with what was changed: identities whose grants are all the same, and places away from every change,
-// are passed over.
+// Who may have gained or lost anything between two policies, grouped by what they hold near the changes, and where to look. The work
+// grows with the changes: identities with the same grants on both sides, and places away from every change, are skipped.
 import { groupBy } from '../../model/group.js';
 import { grantsOf, type Holding, holdingOf, outermost, type Rows } from '../cells/holdings.js';
 import { principalsOfClass } from '../cells/identities.js';
@@ -9,11 +8,11 @@ import type { PolicyPair, Side, SideName } from './policy-pair.js';
 /** Identities that hold the same near all changes, in either policy. */
 export interface AffectedGroup extends Principals {
   readonly identities: readonly number[];
-  /** Where its rights may differ: disjoint runs of rows in path order, each a node alone or with its subtree. */
+  /** Where its rights may differ: disjoint ranges of rows in path order, each a node alone or with its subtree. */
   readonly places: () => readonly Rows[];
 }
 
-/** In each policy: of some identities all that they are or are in, or those that have grants near a change. */
+/** The principals that some identities are or are in, in each policy: either all of them, or those with grants near a change. */
 type Principals = Readonly<Record<SideName, Int32Array>>;
 
 interface Candidate extends Principals {
@@ -22,7 +21,7 @@ interface Candidate extends Principals {
   readonly differing: readonly Differing[];
 }
 
-/** A principal that has grants which differ: some, or all of them if those who hold it do so on this side alone. */
+/** A principal with grants that differ. If its holders have it only on this side (`alone`), all of its grants differ. */
 interface Differing {
   readonly side: SideName;
   readonly principal: number;
@@ -48,7 +47,7 @@ export function findAffected(pair: PolicyPair): readonly AffectedGroup[] {
   });
 }
 
-/** Classes of holders that do not hold the very same grants in both policies. */
+/** The classes of holders that do not hold exactly the same grants in both policies. */
 function findCandidates(pair: PolicyPair): readonly Candidate[] {
   const touched = {
     old: principalsOfGrants(pair.old, pair.old.differs),
@@ -102,7 +101,7 @@ function changesOf(pair: PolicyPair, differing: Iterable<Differing>): readonly H
   return found;
 }
 
-/** 1 for the principals with one of these grants. */
+/** 1 for each principal that has any of these grants. */
 function principalsOfGrants({ policy, hasRole }: Side, grants: Uint8Array): Uint8Array {
   const found = new Uint8Array(hasRole.length + policy.tables.identities.subject.length);
   grants.forEach((one, grant) => {
@@ -111,7 +110,7 @@ function principalsOfGrants({ policy, hasRole }: Side, grants: Uint8Array): Uint
   return found;
 }
 
-/** 1 for the principals of each policy with a grant that counts where something changed. */
+/** For each policy, 1 for each principal with a grant that counts where something changed. */
 function nearTo(pair: PolicyPair, changes: readonly Holding[]): Readonly<Record<SideName, Uint8Array>> {
   const { parent, paths } = pair.nodes;
   const marked = new Uint8Array(paths.length);

@@ -1,5 +1,5 @@
-// Why a cell was gained or lost: the grants, members and roles that one policy has and the other has not. What is lost from
-// the old to the new policy is what would be gained on the way back, so there is one search for both.
+// Why a cell was gained or lost: the grants, members and roles that one policy has and the other does not. What is lost from the old to
+// the new policy would be gained on the way back, so one search serves both.
 import { remember } from '../../model/group.js';
 import { type Holding, holdingOf } from '../cells/holdings.js';
 import { placeOf } from '../cells/held-grants.js';
@@ -12,7 +12,7 @@ import { changedFields, type GrantField, type PolicyPair, type Side, type SideNa
 export type ChangeKind = 'added' | 'removed' | 'changed';
 
 interface Placed {
-  /** Where it stands: in the new policy, or in the old one for what was removed. Absent if it was built in memory. */
+  /** The file of the new policy, or of the old one for what was removed. Absent if the policy was built in memory. */
   readonly file?: string;
   readonly line?: number;
 }
@@ -32,7 +32,7 @@ export type Cause = Placed &
     | { readonly change: 'added' | 'removed'; readonly kind: 'role'; readonly role: string }
   );
 
-/** Where causes are looked for: on the side that has the difference, the grants that carry it there. */
+/** A question for causes: the side that has the difference, and the grants that carry it there. */
 export interface Search {
   readonly having: SideName;
   readonly difference: Patch;
@@ -46,9 +46,9 @@ export interface KeyedCause {
 }
 
 export interface CauseFinder {
-  /** All that were found, each once for a side that has it. */
+  /** All causes that were found, each once for each side that has it. */
   readonly causes: readonly KeyedCause[];
-  /** Of identities, by common number, that hold alike: adds the causes of a difference, by their numbers, to a set. */
+  /** For identities (common numbers) with equal rights: a function that adds the numbers of the causes of a difference to a set. */
   readonly of: (identities: readonly number[]) => (search: Search, found: Set<number>) => void;
 }
 
@@ -175,7 +175,7 @@ function principalText({ policy }: Side, principal: number): string {
 }
 
 /**
- * What leads the identities to a role and is on this side alone: roles, and the edges to those that are on both; nothing if
+ * What leads the identities to a role and exists only on this side: roles, and new edges to roles that exist on both sides. Nothing if
  * they are in the role on the other side too.
  */
 function membershipsAlone(

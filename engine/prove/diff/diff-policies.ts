@@ -1,5 +1,5 @@
-// What anyone gains or loses from one policy to another: exactly, over all identities, namespaces, scopes and time, folded
-// into few disjoint rows, each with what caused it (docs/meaning.md "Cells").
+// Exactly what anyone gains or loses from one policy to another, over all identities, namespaces, scopes and time. The result is folded
+// into a few disjoint rows, each with its causes (docs/meaning.md "Cells").
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { invariant } from '../../model/invariant.js';
@@ -34,24 +34,24 @@ export interface DiffRow extends Region, ScopesThen {
 }
 
 export interface DiffReport {
-  /** No request that the two decide differently. */
+  /** True if the two decide every request alike. */
   readonly equal: boolean;
   /** Disjoint, in path order. */
   readonly gained: readonly DiffRow[];
   readonly lost: readonly DiffRow[];
   /** `compared` = `equal` + `gained` + `lost`. */
   readonly cells: { readonly compared: bigint; readonly equal: bigint; readonly gained: bigint; readonly lost: bigint };
-  /** How much was looked at: grows with what was changed, not with the policies. */
+  /** How much was examined. This grows with the changes, not with the policies. */
   readonly visited: { readonly groups: number; readonly nodes: number };
 }
 
 /**
- * Both must be compiled policies whose decision digests are theirs. Takes time and memory about linear in what the identities
- * concerned hold near changes.
+ * Both must be compiled policies with correct decision digests. Time and memory are about linear in what the affected identities hold
+ * near changes.
  */
 export function diffPolicies(old: Policy, changed: Policy): DiffReport {
   const report = comparePolicies(prepared(old), prepared(changed));
-  // Computed in two ways that have nothing in common but the tables.
+  // A cross-check: the two computations have only the tables in common.
   invariant(
     report.equal === (old.decisions === changed.decisions),
     'no cell differs exactly if the decision digests are equal',
@@ -104,7 +104,7 @@ interface Differences {
   readonly nodes: number;
 }
 
-/** All places of a group, in one walk. */
+/** Compares all places of a group in one walk. */
 function comparePlaces(
   { nodes }: PolicyPair,
   places: readonly Rows[],
@@ -129,14 +129,14 @@ interface Rowed {
 }
 
 interface RowMaker {
-  /** Adds identities to the one row of a region, a stretch of time and scopes, and gives its causes to be added to. */
+  /** Adds identities to the row of a patch, and returns the set of its causes for the caller to extend. */
   readonly add: (patch: Patch, identities: readonly number[]) => Set<number>;
-  /** How many cells were added. */
+  /** The number of cells that were added. */
   readonly cells: () => bigint;
   readonly finish: () => readonly DiffRow[];
 }
 
-/** Rows that agree in all but the identities are one row. */
+/** Patches that differ only in their identities share one row. */
 function makeRows(pair: PolicyPair, allCauses: readonly KeyedCause[]): RowMaker {
   const rows = new Map<PlaceKey, Rowed>();
   return {

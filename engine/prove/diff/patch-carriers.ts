@@ -1,5 +1,5 @@
-// The grants that carry what differs, patch by patch. The patches of one region follow each other in time, so those are
-// carried by a window that moves over the region's grants: many short windows at one place cost no more than they are.
+// The grants that carry what differs, patch by patch. The patches of one region follow each other in time, so one sweep over the region's
+// grants finds the carriers of each. Many short windows at one place then cost no more than their number.
 import { groupBy } from '../../model/group.js';
 import { compareNumbers } from '../../model/order.js';
 import { carriers, type Holding } from '../cells/holdings.js';
@@ -8,7 +8,7 @@ import type { Patch } from '../cells/regions.js';
 
 type VisitCarriers = (patch: Patch, carrying: readonly Holding[]) => void;
 
-/** `holdings` are sorted by node; those patches that share a region, as an object, do not overlap in time. */
+/** `holdings` must be sorted by node. Patches that share a region object must not overlap in time. */
 export function visitCarriers(
   nodes: Nodes,
   { holdings, patches }: { readonly holdings: readonly Holding[]; readonly patches: readonly Patch[] },

@@ -1,5 +1,5 @@
-// Two loaded policies in one numbering, so that what they say is compared by integers: the nodes, identities, roles and
-// principals of either have the same numbers on both sides. All columns are sorted, so each pair is merged in one pass.
+// Two loaded policies with common numbers, so that they can be compared by integers: equal nodes, identities, roles and principals have
+// the same number on both sides. All columns are sorted, so each pair of columns is merged in one pass.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { compareTexts } from '../../model/order.js';
 import { listRows } from '../../model/row-lists.js';
@@ -12,21 +12,21 @@ import { makeNodes } from '../cells/nodes.js';
 export type SideName = 'old' | 'new';
 type Both<T> = Readonly<Record<SideName, T>>;
 
-/** One of the two policies. Identities, roles and principals are common numbers; grants and member edges are its own rows. */
+/** One of the two policies. Identities, roles and principals are common numbers. Grants and member edges are its own rows. */
 export interface Side extends Rights {
   readonly membership: Membership;
   /** 1 for the roles that it has. */
   readonly hasRole: Uint8Array;
-  /** By grant, the row of its version in the other policy; -1 if there is none. A grant is followed by its id. */
+  /** By grant, the row of the grant with the same id in the other policy; -1 if there is none. */
   readonly other: Int32Array;
-  /** 1 for grants that the other policy has not, or not so. */
+  /** 1 for grants that the other policy does not have, or has with other content. */
   readonly differs: Uint8Array;
 }
 
 export interface PolicyPair extends CellSpace, Both<Side> {
-  /** How many either policy names. */
+  /** The number of identities that either policy names. */
   readonly identities: number;
-  /** Common principals are these, then the identities. */
+  /** The number of roles. Common principals are the roles, then the identities. */
   readonly roles: number;
 }
 
@@ -81,7 +81,7 @@ export function changedFields(pair: PolicyPair, versions: Both<number>): readonl
 /** What two sorted columns have in common. */
 interface Merged {
   readonly count: number;
-  /** Common numbers by row: equal rows have the same, and order is kept. */
+  /** Common numbers by row. Equal rows have the same number, and the order is kept. */
   readonly numbers: Both<Int32Array>;
   /** Rows by common number; -1 where a side has none. */
   readonly rows: Both<Int32Array>;
@@ -120,7 +120,7 @@ interface Common {
   readonly identities: Merged;
   readonly roleNames: readonly string[];
   readonly providers: readonly string[];
-  /** Of the identities. */
+  /** Columns of the identities. */
   readonly provider: Int32Array;
   readonly subject: readonly string[];
 }
@@ -152,7 +152,7 @@ function commonOf(old: PolicyTables, changed: PolicyTables): Common {
   };
 }
 
-/** The policy with common numbers for its identities, roles and principals, those of the other policy among them. */
+/** The policy with common numbers for its identities, roles and principals. The columns also cover those of the other policy. */
 function renumbered(
   { tables, holders, byPrincipal, paths }: PreparedPolicy,
   side: SideName,

@@ -1,6 +1,5 @@
-// Which grants the tests of a policy cover (`test --coverage`). A grant is covered if it carries, alone or together
-// with others, an access that some test expects and gets; it is pinned if it carries one alone, so that a test would
-// notice its loss.
+// Which grants the tests of a policy cover (`test --coverage`). A grant is covered if it carries, alone or together with others, an
+// access that some test expects and gets. It is pinned if it carries such an access alone, so that a test would notice its loss.
 import type { GrantRef } from '../../model/decision.js';
 import { compareTexts } from '../../model/order.js';
 import type { PolicySet } from '../../model/policy-set.js';
@@ -15,7 +14,7 @@ export interface GrantCoverage {
   readonly uncovered: readonly GrantRef[];
 }
 
-/** Of the tests that were run. */
+/** Computes the coverage of the tests that were run. */
 export function coverGrants(set: PolicySet, { carriers }: Pick<PolicyTestReport, 'carriers'>): GrantCoverage {
   const covered = new Set<string>();
   const pinned = new Set<string>();
@@ -33,7 +32,7 @@ export function coverGrants(set: PolicySet, { carriers }: Pick<PolicyTestReport,
   };
 }
 
-/** The share of grants that are covered, in percent; a policy without grants is covered whole. */
+/** The share of covered grants, in percent; 100 for a policy without grants. */
 export function coveredPercent({ total, covered }: GrantCoverage): number {
   return total === 0 ? 100 : (100 * covered) / total;
 }

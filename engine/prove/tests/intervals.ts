@@ -1,4 +1,4 @@
-// The grants that a test's actor holds, and so when answers about it can change. Never used to decide.
+// The grants that a test's actor holds, and from them the instants at which answers about it can change. Never used to decide.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { Identity } from '../../model/identity.js';
 import { type Instant, instantOf } from '../../model/instant.js';
@@ -6,15 +6,15 @@ import { isWithin, type NamespacePath, ROOT } from '../../model/namespace.js';
 import { grantsOf } from '../cells/holdings.js';
 import { principalsOf } from '../cells/identities.js';
 
-/** Rows of every grant that one of the identities holds, itself or through roles, whatever its time. */
+/** The rows of all grants that any of the identities holds, directly or through roles, at any time. */
 export function grantsHeldBy(policy: PreparedPolicy, identities: readonly Identity[]): ReadonlySet<number> {
   const principals = new Set(identities.flatMap((identity) => [...principalsOf(policy, identity)]));
   return new Set([...principals].flatMap((principal) => [...grantsOf(policy, principal)]));
 }
 
-/** A stretch of time in which nothing changes. */
+/** An interval in which no answer changes. */
 export interface Interval {
-  /** Its first instant; null: it has none. */
+  /** Its first instant; null if it has none. */
   readonly from: Instant | null;
   /** Some instant in it. */
   readonly at: Instant;

@@ -1,4 +1,4 @@
-// Why an access that a test expects is not allowed: the grant that comes nearest to allowing it, and the one thing it lacks.
+// Why an access that a test expects is not allowed: the grant that comes nearest to allowing it, and what that grant lacks.
 import type { Actor } from '../../model/actor.js';
 import type { GrantRef, Step } from '../../model/decision.js';
 import { formatIdentity } from '../../model/identity.js';
@@ -9,7 +9,7 @@ import { hasScope, type ScopeName, scopeNames } from '../../model/scope.js';
 import { lineOf } from '../../model/span.js';
 
 export interface NearestMiss {
-  /** Null if what is lacking is not a matter of grants. */
+  /** Null if no grant could help. */
   readonly grant: GrantRef | null;
   /** What stands in the way, in one line. */
   readonly text: string;
@@ -23,7 +23,7 @@ export interface Miss {
   readonly step: Step;
 }
 
-/** `held` are the ids of the actor's grants, `grants` all of the policy. */
+/** `held` are the ids of the actor's grants; `grants` are all grants of the policy. */
 export function nearestMiss(miss: Miss, held: ReadonlySet<string>, grants: readonly PolicyGrant[]): NearestMiss {
   const { actor, step } = miss;
   if (step === 'restriction') {

@@ -1,5 +1,5 @@
-// Runs the tests that stand in a policy (docs/language.md "Tests") against its compiled form. Each expectation is asked of the same
-// `decide` and `visibility` that serve requests; a failure says what was expected, what came, and why.
+// Runs the tests of a policy (docs/language.md "Tests") against its compiled form. Each expectation goes to the same `decide` and
+// `visibility` that serve requests. A failure says what was expected, what the answer was, and why.
 import type { Actor } from '../../model/actor.js';
 import { lineOf } from '../../model/span.js';
 import type { Decision, GrantRef, Step, Visibility } from '../../model/decision.js';
@@ -15,23 +15,23 @@ import { visibility } from '../../evaluate/visibility.js';
 import { grantsHeldBy, type Interval, intervalsOf } from './intervals.js';
 import { nearestMiss, type NearestMiss } from './nearest-miss.js';
 
-/** One expectation that does not hold, in the first interval of time where it does not. */
+/** One expectation that does not hold, in the first interval in which it fails. */
 export interface PolicyTestFailure {
   readonly test: string;
-  /** Where the expectation stands; null in a policy built in memory. */
+  /** Where the expectation is declared; null in a policy built in memory. */
   readonly file: string | null;
   readonly line: number | null;
-  /** As the test says it: `resource:read /labs`, or `resource /labs` of `sees`. */
+  /** As in the test: `resource:read /labs`, or for `sees` `resource /labs`. */
   readonly request: string;
   /** For `sees`, the namespaces in path order. */
   readonly expected: 'allow' | 'deny' | readonly NamespacePath[];
   readonly actual: 'allow' | 'deny' | readonly NamespacePath[];
   readonly step?: Step;
-  /** The grants that carry what should not be allowed, or should not be seen. */
+  /** The grants that carry an access that should be denied, or show a namespace that should not be seen. */
   readonly grants?: readonly GrantRef[];
-  /** For what should be allowed or seen: the grant that comes nearest. */
+  /** If an access should be allowed or a namespace seen: the grant that comes nearest to that. */
   readonly nearest?: NearestMiss;
-  /** The test's instant, or the start of the interval in which it fails; null is before all changes. */
+  /** The test's instant, or the start of the interval in which it fails. Null means before all changes. */
   readonly at: Instant | null;
 }
 
@@ -43,7 +43,7 @@ export interface PolicyTestResult {
 }
 
 export interface PolicyTestReport {
-  /** Tests, not expectations. */
+  /** Counts of tests, not of expectations. */
   readonly passed: number;
   readonly failed: number;
   /** One for each test, in their order. */
@@ -53,13 +53,13 @@ export interface PolicyTestReport {
   /** The same for each of `results`: names need not be unique. */
   readonly failuresByResult: readonly (readonly PolicyTestFailure[])[];
   /**
-   * Of each access that a test expects and gets (`allow`, and the namespaces of `sees`), in each interval of time, the
-   * grants that carry it: what coverage is made of.
+   * The basis of coverage. For each access that a test expects and gets (`allow`, and the namespaces of `sees`), the grants that carry
+   * it in each interval of time.
    */
   readonly carriers: readonly (readonly GrantRef[])[];
 }
 
-/** `policy` must be what `set` compiles to; `tests` are those of `set` that are to be run. */
+/** `policy` must be compiled from `set`. `tests` are the tests of `set` to run. */
 export function runPolicyTests(
   set: PolicySet,
   policy: Policy,
@@ -124,7 +124,7 @@ function checkAccess(
       if (answer.decision === 'allow') run.carriers.push(answer.grants);
       continue;
     }
-    // What comes after the first failure still counts as covered: coverage does not depend on the order of time.
+    // Intervals after the first failure still count for coverage, so coverage does not depend on the order of time.
     if (failure !== null) continue;
     const request = `${scope} ${namespace}`;
     const reason = answer.decision === 'allow' ? { grants: answer.grants } : denial(run, question, answer.step);
@@ -138,7 +138,7 @@ function checkVisibility(
   { family, context, namespaces, place }: ExpectedVisibility,
 ): PolicyTestFailure | null {
   const expected = [...namespaces].sort(comparePaths);
-  // A process run is seen from its own namespace only: that is the whole of its reach (docs/meaning.md "Visibility").
+  // A process run is visible only from its own namespace (docs/meaning.md "Visibility").
   const reach = family === 'process-run' ? 'exact' : 'lineage';
   let failure: PolicyTestFailure | null = null;
   for (const interval of intervals(run, context)) {
@@ -168,12 +168,12 @@ function checkVisibility(
   return failure;
 }
 
-/** A visibility within one lineage is a list of namespaces; subtrees only come with the reach of that name. */
+/** A visibility within one lineage as a list of namespaces. Subtrees occur only with the reach `subtree`. */
 function listed(answer: Visibility): readonly NamespacePath[] {
   return answer.kind === 'some' ? [...answer.exact, ...answer.subtrees].sort(comparePaths) : [];
 }
 
-/** The test's own instant, or one of each interval in which answers about this namespace can differ for this actor. */
+/** The test's own instant, or one instant of each interval in which answers about this namespace can differ for this actor. */
 function intervals(run: Run, namespace: NamespacePath): readonly Interval[] {
   const { at } = run.test;
   return at === null ? intervalsOf(run.prepared, run.held, namespace) : [{ from: at, at }];
