@@ -1,4 +1,4 @@
-// Which files are read at all: those named like policy files, and only as many and as large as the limits allow.
+// Decides which files are read: those named like policy files, within the limits on number and size.
 import { groupDigits } from '../diagnostics/fault-words.js';
 import { nearest } from '../diagnostics/nearest.js';
 import type { EngineLimits } from '../limits.js';
@@ -11,7 +11,7 @@ export interface SourceFile {
   readonly bytes: Uint8Array;
 }
 
-/** `files` are sorted by path. What is left out and could be missed has been reported. */
+/** `files` must be sorted by path. Reports each file that is left out, unless nobody could miss it. */
 export function acceptFiles(files: readonly SourceFile[], limits: EngineLimits, sink: Sink): ReadonlySet<SourceFile> {
   const accepted = new Set<SourceFile>();
   let totalBytes = 0;
@@ -57,8 +57,8 @@ export interface NameRefusal {
 }
 
 /**
- * Why a file of a policy folder is not read, by its path; null for a policy file. What looks like policy under another name
- * is an error: a guardrail that is not read guards nothing.
+ * Why a file of a policy folder is not read, judged by its path; null for a policy file. A file that looks like policy under another
+ * name is an error: a guardrail that is not read guards nothing.
  */
 export function nameRefusal(path: string): NameRefusal | 'aside' | null {
   if (path.endsWith('.yaml')) return null;
@@ -79,7 +79,7 @@ export function readsLikePolicy(bytes: Uint8Array): boolean {
   return POLICY_TEXT.test(new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(bytes));
 }
 
-/** A file that its name alone would only have ignored is refused if its text reads like policy. */
+/** A file that would be ignored by its name is refused if its text reads like policy. */
 export function textRefusal(refusal: NameRefusal, bytes: Uint8Array): NameRefusal {
   return refusal.code === 'FILE_IGNORED' && readsLikePolicy(bytes) ? POLICY_UNDER_ANY_NAME : refusal;
 }
@@ -96,7 +96,7 @@ function misnamed(name: string): NameRefusal | null {
   };
 }
 
-/** Where a name ends whose extension is a slip for `yaml`, such as `.yam`; `.saml` and `.xaml` are other formats. */
+/** The index of the dot if the extension is a misspelt `yaml`, such as `.yam`; null otherwise. `.saml` and `.xaml` are other formats. */
 function slipOf(name: string): number | null {
   const dot = name.lastIndexOf('.');
   const extension = name.slice(dot + 1);
@@ -113,15 +113,15 @@ const POLICY_UNDER_ANY_NAME: NameRefusal = {
   message: 'the file has the text of a policy file, and is not read',
   help: 'rename it so that it ends in `.yaml`, or move it out of the folder',
 };
-/** What a policy folder may hold beside policy without a warning. A hidden `*.yaml` is policy. */
+/** Files other than policy that a policy folder may hold without a warning. A hidden `*.yaml` is policy. */
 const ASIDE = /(?:^|\/)\.|(?:^|\/)(?:[^/]*\.md|CODEOWNERS|LICENSE)$/;
-/** What the product itself writes. */
+/** Files that this program writes itself. */
 const SNAPSHOT = /^(?:.*[.-])?snapshot\.json$|\.dsse\.json$/;
 /** `.yml`, `.YAML`, `.json`, and copies such as `.yaml.txt`, `.yaml~` and `.yaml.bak`. */
 const LIKE_POLICY = /\.ya?ml|\.json[c5]?(?![a-z0-9])/i;
-/** Beside a file that somebody edits right now, the editor keeps notes of its own. */
+/** Files that an editor keeps next to a file while it is open. */
 const OPEN_IN_EDITOR = /\.sw[a-z]$|\.un~$|swp$|#$/;
-/** A section of a policy file in YAML or JSON; lists where other tools have mappings of that name, and not prose. */
+/** A section of a policy file in YAML or JSON. It does not match prose, or other tools' mappings under a key that is a list here. */
 const POLICY_TEXT = new RegExp(
   [
     /^bailiwick[ \t]*:[ \t]*\d/,

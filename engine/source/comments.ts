@@ -1,18 +1,18 @@
-// The comments of a policy file, which its tree leaves out: what is behind a hash anywhere but in a text.
+// The comments of a policy file, which its tree leaves out: everything behind a hash that is not inside a text.
 import type { Span } from '../model/span.js';
 import type { Node } from './tree.js';
 
 export interface Comment extends Span {
   /** From the hash to the end of the line, without spaces at the end. */
   readonly text: string;
-  /** Nothing but spaces stands before it on its line. */
+  /** Only spaces stand before it on its line. */
   readonly ownLine: boolean;
 }
 
 /** In order. `root` is the tree of `text`, null if it is empty. */
 export function commentsOf(text: string, root: Node | null): readonly Comment[] {
   const comments: Comment[] = [];
-  // The next hash is found once, not once for every text before it.
+  // The next hash is found once, and not once for each text before it.
   const nextHash = (from: number): number => {
     const found = text.indexOf('#', from);
     return found < 0 ? text.length : found;
@@ -36,7 +36,7 @@ export function commentsOf(text: string, root: Node | null): readonly Comment[] 
   return comments;
 }
 
-/** Where texts stand, in order. Of a block text (`|`, `>`) the first line is not text: it may end in a comment. */
+/** The spans of texts, in order. The first line of a block text (`|`, `>`) is left out: it may end in a comment. */
 function textSpans(source: string, root: Node): readonly Span[] {
   const spans: Span[] = [];
   const visit = (node: Node): void => {

@@ -1,4 +1,4 @@
-// What every decoder of one file needs: where to report, and how offsets become lines.
+// What each decoder of a file needs: where to report faults, and how to turn offsets into lines.
 import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import type { EngineLimits } from '../limits.js';
 import type { Finding, Sink } from '../diagnostics/report.js';
@@ -18,7 +18,7 @@ export function reportFault(context: FileContext, fault: SourceFault): void {
   context.sink.add(findingOf(context.file, context, fault));
 }
 
-/** Texts of any length may be cited: more of one says no more to a person. */
+/** Cited texts are cut to this many characters: more of a long text does not help a reader. */
 const WORDS = 400;
 
 /** A fault of one file, as it is reported. */
@@ -43,7 +43,7 @@ function shortened(words: string): string {
     : `${words.slice(0, WORDS / 2).toWellFormed()}…${words.slice(-WORDS / 2).toWellFormed()}`;
 }
 
-/** Reports and gives null, so that a decoder can end with it. */
+/** Reports a fault and returns null, so that a decoder can return the result. */
 export function refuse(
   context: FileContext,
   code: DiagnosticCode,

@@ -1,4 +1,4 @@
-// The section `grants` (docs/language.md "Every key"). Parts that are wrong become null, so that the others are still checked.
+// The section `grants` (docs/language.md "Every key"). Wrong parts become null, so that the others are still checked.
 import type { GrantDeclaration } from '../model/document.js';
 import { refuse, type FileContext } from './context.js';
 import { firstLine, itemsOf, type Reader } from './fields.js';
@@ -12,9 +12,9 @@ function uncut<T>(read: Reader<T>): Reader<T> {
   return (context, node, what) => (refuseCutOff(context, node) ? null : read(context, node, what));
 }
 
-// The order is that of a sentence: who may do what, how far down and when, where, and why. It is also what makes a cut
-// file safe: `namespace` is required and stands after everything that narrows the grant, so a file that ends early,
-// at whatever line, loses the grant as a whole and never a bound of it.
+// The keys are in the order of a sentence: who may do what, how far down and when, where, and why. This order also makes truncated
+// files safe: `namespace` is required and comes after everything that narrows the grant. So a file that is cut off at any line loses
+// the whole grant, and never only its bounds.
 const GRANT = shape(
   'a grant',
   {
@@ -58,7 +58,7 @@ function readGrant(context: FileContext, node: Node): GrantDeclaration | null {
   };
 }
 
-/** Exactly one of `role` and `identity`; where there are both, both are read. */
+/** Exactly one of `role` and `identity` must be present. If both are, both are read. */
 function holderOf(context: FileContext, node: Node, grant: ReadMapping<typeof GRANT.rows>): GrantDeclaration['holder'] {
   const [role, identity] = [entryOf(grant, 'role'), entryOf(grant, 'identity')];
   if (role !== undefined && identity !== undefined) {
@@ -71,7 +71,7 @@ function holderOf(context: FileContext, node: Node, grant: ReadMapping<typeof GR
   }
   if (role !== undefined) return 'role';
   if (identity !== undefined) return 'identity';
-  // Where another key is unknown, that may be the misspelt principal.
+  // An unknown key may be the misspelt principal.
   if (!grant.mayHaveLost)
     refuse(context, 'GRANT_PRINCIPAL', {
       at: firstLine(context, node),

@@ -1,4 +1,4 @@
-// The section `guardrails` (docs/language.md "Guardrails"): five kinds of rules, exactly one in each guardrail.
+// The section `guardrails` (docs/language.md "Guardrails"). There are five kinds of rules, and each guardrail has exactly one.
 import type { CountedPlace, GuardrailDeclaration, RuleDeclaration } from '../model/document.js';
 import { ROOT } from '../model/namespace.js';
 import { nearest } from '../diagnostics/nearest.js';
@@ -57,7 +57,7 @@ const SEPARATE = shape(
   { required: ['scopes'] },
 );
 
-/** A list of sides, or a mapping of `scopes` and, to narrow it, `under`, `to` and `except`. */
+/** A list of sides, or a mapping with `scopes` and optionally `under`, `to` and `except` to narrow the rule. */
 function readSeparate(context: FileContext, node: Node): RuleDeclaration {
   if (node.kind === 'list') return { kind: 'separate', sides: readSides(context, node), under: ROOT, ...partiesOf({}) };
   const separate = readMapping(context, node, SEPARATE)?.values ?? {};
@@ -83,7 +83,7 @@ const COUNTED_PLACE = value(text('counted-place'), (context, node, what): Counte
   if (written === null) return null;
   if (written.text === EVERY_TOP_LEVEL) return { kind: EVERY_TOP_LEVEL };
   const isNear = nearest(written.text, [EVERY_TOP_LEVEL]) !== null || TOP_LEVEL.test(written.text);
-  // Without a slash it was hardly meant to be a namespace; as one it would hold of nobody.
+  // Without a slash this was probably not meant as a namespace. Taken as one, the rule would apply to nobody.
   if (!written.text.startsWith('/') && isNear) {
     const message = `${what} is neither a namespace nor \`${EVERY_TOP_LEVEL}\``;
     return refuse(context, 'NAMESPACE_INVALID', { at: written, message, help: `did you mean \`${EVERY_TOP_LEVEL}\`?` });
@@ -171,7 +171,7 @@ const readGuardrail: Reader<GuardrailDeclaration> = (context, node) => {
   if (guardrail === null) return null;
   const { values, mayHaveLost } = guardrail;
   const [kind, second] = RULE_KINDS.filter((name) => values[name] !== undefined);
-  // Where another key is unknown, that may be the misspelt rule.
+  // An unknown key may be the misspelt rule.
   if (kind === undefined && !mayHaveLost) {
     refuse(context, 'GUARDRAIL_KIND', {
       at: entryOf(guardrail, 'id')?.value ?? firstLine(context, node),
@@ -186,7 +186,7 @@ const readGuardrail: Reader<GuardrailDeclaration> = (context, node) => {
       help: 'write two guardrails',
     });
   }
-  // All of them, so that the mistakes in each are reported.
+  // All rules are read, so that the mistakes in each are reported.
   const rules = RULE_KINDS.flatMap((name) => values[name] ?? []);
   return { id: values.id ?? null, description: values.description ?? null, rules };
 };

@@ -1,5 +1,5 @@
-// Whose rights a guardrail is about: `to` and `except`. A list that names nobody is refused in `to`: the rule would hold of
-// nothing, and look like one that guards.
+// Whose rights a guardrail is about: `to` and `except`. An empty list in `to` is refused: the rule would apply to nobody, and still look
+// like one that guards something.
 import type {
   AudienceDeclaration,
   ExemptionDeclaration,
@@ -15,7 +15,7 @@ import { IDENTITIES, someIdentities } from './values.js';
 
 const readTexts = textsOf('a provider');
 
-/** At least one; `instead` says what to do where none is named. */
+/** A list of at least one provider. `instead` tells the author what to do if it is empty. */
 export function someProviders(instead: string): Value<readonly Located<string>[]> {
   const read: Reader<readonly Located<string>[]> = (context, node, what) =>
     readTexts(context, node, what)?.map(({ text: name, start, end }) => ({ value: name, start, end })) ?? null;
@@ -48,7 +48,7 @@ const EXCEPT = shape(
   { notEmpty: true },
 );
 
-/** A mapping that names somebody. */
+/** A mapping that must name somebody. */
 function naming<T>(
   of: MappingShape,
   read: Reader<T>,
@@ -73,7 +73,7 @@ const readExemption: Reader<ExemptionDeclaration> = (context, node) => {
   return except === undefined ? null : { roles: except.roles ?? [], identities: except.identities ?? [] };
 };
 
-/** The keys of a rule that is not about everyone. */
+/** The keys that restrict whom a rule is about. */
 export const PARTIES = {
   to: [
     naming(TO, readAudience, { empty: '`to` names nobody', instead: TO_SOMEBODY }),
@@ -88,7 +88,7 @@ export const PARTIES = {
   ],
 } as const;
 
-/** Of a rule that has neither, everyone. */
+/** A rule without `to` and `except` is about everyone. */
 export function partiesOf(rule: {
   readonly to?: AudienceDeclaration | null;
   readonly except?: ExemptionDeclaration | null;

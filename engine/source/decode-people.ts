@@ -1,4 +1,4 @@
-// The section `people`: one human who signs in in several ways, under a name that reports use.
+// The section `people`: a human who signs in in several ways, with the name that reports use.
 import type { PersonDeclaration } from '../model/document.js';
 import type { FileContext } from './context.js';
 import { entriesOf, readNameOfKey } from './fields.js';

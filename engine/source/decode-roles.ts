@@ -34,7 +34,7 @@ function readRoleMember(context: FileContext, node: MappingNode): RoleReference 
   return readMapping(context, node, ROLE_MEMBER)?.values.role ?? null;
 }
 
-/** `orcid: 0000-0001` and `identity: orcid:0000-0001` were hardly meant to name a role: what to write instead, as a help. */
+/** Help for `orcid: 0000-0001` and `identity: orcid:0000-0001`, which were probably meant as an identity and not as a role. */
 function meantIdentity({ entries }: MappingNode): string | null {
   const [entry, second] = entries;
   if (entry?.value.kind !== 'text' || second !== undefined) return null;
@@ -48,7 +48,7 @@ function meantIdentity({ entries }: MappingNode): string | null {
 const readMembers = itemsOf(readMember);
 
 const MEMBERS = value(list(either(IDENTITY, mapping(ROLE_MEMBER))), (context, node, what) =>
-  // An identity has a colon in its text and a role none, so the two never meet.
+  // The text of an identity has a colon and that of a role has none, so the two never collide.
   distinct(context, readMembers(context, node, what) ?? [], (member) =>
     member.kind === 'role' ? member.value : formatIdentity(member.value),
   ),
@@ -60,7 +60,7 @@ const ROLE = shape('a role', {
   scopes: [STATED_SCOPES, 'What a grant to this role means when it names no scopes.'],
 });
 
-/** A role whose name or content is wrong still counts as declared: references to it are not reported as well. */
+/** A role with a wrong name or wrong content still counts as declared, so references to it are not reported as well. */
 function readRole(context: FileContext, { key, value: of }: Entry): RoleDeclaration {
   const role = readMapping(context, of, ROLE);
   const { description = null, members, scopes } = role?.values ?? {};

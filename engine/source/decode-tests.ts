@@ -20,7 +20,7 @@ const ACTOR = shape(
   { required: ['identities'] },
 );
 
-/** One identity, or a list of them, is not an actor yet. */
+/** Reads an actor. A single identity or a list of identities is not an actor; the help says what to write. */
 function readActor(context: FileContext, node: Node): ReadMapping<typeof ACTOR.rows> | null {
   const isIdentity = (part: Node): boolean => part.kind === 'text' && parseIdentity(part.text).ok;
   const source = context.text.slice(node.start, node.end);
@@ -129,7 +129,7 @@ function readSeen(context: FileContext, { key, value: places }: Entry): Visibili
   return { family, context: namespace.value, namespaces, start: key.start, end: key.end };
 }
 
-/** A word, a space and a path; `due` says so. */
+/** Cuts a text into a word and a path, with one space between. `due` describes that for messages. */
 function cutExpectation(
   context: FileContext,
   written: TextNode,
@@ -140,7 +140,7 @@ function cutExpectation(
     const message = `\`${written.text}\` is not an expectation`;
     return refuse(context, 'TEST_EXPECTATION', { at: written, message, help: `write ${due}` });
   }
-  // Places within the text, where it is written as it reads.
+  // Parts get exact places only if the text stands in the file without escapes.
   const start = written.plain ? written.start : written.start + 1;
   const exact = context.text.startsWith(written.text, start);
   const part = (word: string, from: number): Written =>

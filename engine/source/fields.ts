@@ -1,14 +1,14 @@
-// The few readers that all others are written in.
+// The basic readers that all others are made of.
 import { groupDigits } from '../diagnostics/fault-words.js';
 import type { Located, Span } from '../model/span.js';
 import { isName, utf8Length } from '../model/identity.js';
 import { refuse, reportFault, type FileContext } from './context.js';
 import { plainKind, type Entry, type Node, type TextNode } from './tree.js';
 
-/** Gives the value, or null after reporting what is wrong; `what` is how the value is called in a message. */
+/** Returns the value, or null after reporting what is wrong. `what` names the value in messages. */
 export type Reader<T> = (context: FileContext, node: Node, what: string) => T | null;
 
-/** The entries of a mapping whose keys are names of the author's. */
+/** The entries of a mapping with keys that the author chose. */
 export function readEntries(context: FileContext, node: Node, what: string): readonly Entry[] | null {
   if (node.kind === 'mapping') return node.entries;
   if (node.kind === 'refused') return null;
@@ -47,7 +47,7 @@ export function readList(context: FileContext, node: Node, what: string): readon
   });
 }
 
-/** A text as such: quoted, or without quotes and nothing but text. */
+/** A text: in quotes, or without quotes if YAML reads it as nothing else. */
 export function readText(context: FileContext, node: Node, what: string): TextNode | null {
   if (node.kind === 'text') {
     const kind = node.plain ? plainKind(node.text) : 'text';
@@ -65,7 +65,7 @@ export function readText(context: FileContext, node: Node, what: string): TextNo
   });
 }
 
-/** `resource: read` is a mapping, and was hardly meant to be one. */
+/** Help for a mapping such as `resource: read`, which was probably meant as a text. */
 function pairHelp(node: Node): string | undefined {
   if (node.kind !== 'mapping' || node.entries.length !== 1) return undefined;
   const [entry] = node.entries;
@@ -80,7 +80,7 @@ export function readName(context: FileContext, node: Node, what: string): Locate
   return { value: text.text, start: text.start, end: text.end };
 }
 
-/** A name that stands as a key; what it names counts also where the name is refused. */
+/** A name that is a key. What it names counts even if the name is refused. */
 export function readNameOfKey(context: FileContext, key: TextNode, what: string): Located<string> {
   if (!isName(key.text)) refuseName(context, key, what);
   return { value: key.text, start: key.start, end: key.end };
@@ -126,7 +126,7 @@ export function readBoolean(context: FileContext, node: Node, what: string): boo
   });
 }
 
-/** The items of a list that can be read; `word` is how one is called. */
+/** The readable items of a list. `word` names one item in messages. */
 export function itemsOf<T>(read: Reader<T>, word?: string): Reader<readonly T[]> {
   return (context, node, what) => {
     const items = readList(context, node, what);
@@ -141,7 +141,7 @@ export function itemsOf<T>(read: Reader<T>, word?: string): Reader<readonly T[]>
   };
 }
 
-/** A mapping whose keys are the author's: what its entries say. */
+/** The values of a mapping with keys that the author chose. */
 export function entriesOf<T>(read: (context: FileContext, entry: Entry) => T | null): Reader<readonly T[]> {
   return (context, node, what) => {
     const entries = readEntries(context, node, what);
@@ -158,7 +158,7 @@ export function textsOf(word?: string): Reader<readonly TextNode[]> {
   };
 }
 
-/** A list that must not be empty, as a rule or a person would then be about nobody. `empty` and `none` say what to write. */
+/** A list that must not be empty: a rule or a person would be about nobody. `empty` and `none` tell the author what to write. */
 export function filled<T>(read: Reader<T>, words: { readonly empty: string; readonly none?: string }): Reader<T> {
   return (context, node, what) => {
     if (isNull(node) && words.none !== undefined) return refuseNull(context, node, { what, instead: words.none });
@@ -167,7 +167,7 @@ export function filled<T>(read: Reader<T>, words: { readonly empty: string; read
   };
 }
 
-/** Each item of a list once; one that stands there again is reported. */
+/** The distinct items of a list. Repeated items are reported. */
 export function distinct<T extends Span>(
   context: FileContext,
   items: readonly T[],
@@ -198,7 +198,7 @@ export function isNull(node: Node): boolean {
   return node.kind === 'text' && node.plain && plainKind(node.text) === 'null';
 }
 
-/** `instead` says what to write. It never says to leave the key out if that would be refused as well. */
+/** `instead` tells the author what to write. It must not suggest leaving out a key that is required. */
 export function refuseNull(
   context: FileContext,
   at: Node,
@@ -214,7 +214,7 @@ function kindOf(node: Node): string {
   return kind === 'number' ? 'a number' : kind === 'boolean' ? 'a truth value' : 'text';
 }
 
-/** Long lists and mappings are cited by their first line. */
+/** The first line of a node, by which long lists and mappings are cited. */
 export function firstLine(context: FileContext, node: Node): Span {
   const lineEnd = context.text.indexOf('\n', node.start);
   return { start: node.start, end: lineEnd < 0 ? node.end : Math.min(node.end, lineEnd) };

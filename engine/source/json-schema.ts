@@ -1,5 +1,5 @@
-// JSON Schemas of policy files for editors (draft 7, which editors understand best), made of the same description that
-// the decoders read by.
+// JSON Schemas of policy files for editors, in draft 7, which editors support best. They are generated from the same shapes that the
+// decoders use.
 import { assertNever } from '../model/invariant.js';
 import type { MappingShape, ValueShape } from './shape.js';
 import { HEADER, SECTIONS } from './shapes.js';
@@ -27,7 +27,7 @@ export function policySchema(kind: PolicyFileKind): JsonSchema {
 
 type Definitions = Map<string, JsonSchema>;
 
-/** The schema of a value; what has a name of its own is defined once and referred to. */
+/** The schema of a value. Named shapes are defined once and referred to. */
 function valueSchema(value: ValueShape, definitions: Definitions): JsonSchema {
   switch (value.kind) {
     case 'text':
@@ -70,7 +70,7 @@ function define(definitions: Definitions, name: string, make: () => JsonSchema):
 function mappingSchema(shape: MappingShape, definitions: Definitions): JsonSchema {
   const properties = [...shape.fields].map(([key, { value, about }]): [string, JsonSchema] => {
     const schema = valueSchema(value, definitions);
-    // Beside a reference draft 7 ignores everything else, so the description goes around it.
+    // Draft 7 ignores everything next to a reference, so the description goes around it.
     return [key, '$ref' in schema ? { description: about, allOf: [schema] } : { description: about, ...schema }];
   });
   return {
@@ -84,7 +84,7 @@ function mappingSchema(shape: MappingShape, definitions: Definitions): JsonSchem
   };
 }
 
-/** The key is there, with something in it. */
+/** Requires the key, with something in it. */
 function filled(shape: MappingShape, key: string): JsonSchema {
   const isList = shape.fields.get(key)?.value.kind === 'list';
   return {

@@ -1,5 +1,5 @@
-// The keys of policy files as a list that documents and help texts print: made of the shapes that the decoders read by, so it
-// says what is accepted and nothing else.
+// The keys of policy files as a list for documents and help texts. It is generated from the shapes that the decoders use, so it lists
+// exactly what is accepted.
 import { assertNever } from '../model/invariant.js';
 import type { MappingShape, ValueShape } from './shape.js';
 import { HEADER, SECTIONS } from './shapes.js';
@@ -7,7 +7,7 @@ import { TEXTS } from './texts.js';
 
 export interface LanguageKey {
   readonly key: string;
-  /** `required`, `one of these` where exactly one key of the mapping is given, or `optional`. */
+  /** `one of these` means that the mapping must have exactly one of its keys with that mark. */
   readonly need: 'required' | 'one of these' | 'optional';
   readonly takes: string;
   readonly about: string;
@@ -19,7 +19,7 @@ export interface LanguageMapping {
   readonly keys: readonly LanguageKey[];
 }
 
-/** Every mapping of the language, from `policy.yaml` inwards, each once. */
+/** Every mapping of the language once, from `policy.yaml` inwards. */
 export function policyLanguage(): readonly LanguageMapping[] {
   const found = new Map<string, LanguageMapping>();
   collect(HEADER, found);

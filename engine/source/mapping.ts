@@ -1,9 +1,9 @@
-// The rules for keys that every mapping of a policy file obeys: texts, no merge keys, none that programs trip over, none
-// twice. Entries that break one are reported and left out.
+// The rules for keys in every mapping of a policy file: they are texts, not merge keys, not names with a special meaning in programs,
+// and not repeated. Entries that break a rule are reported and left out.
 import type { Span } from '../model/span.js';
 import { plainKind, type Entry, type MappingNode, type SourceFault, type TextNode } from './tree.js';
 
-/** Keys that programs trip over, never accepted. */
+/** Keys with a special meaning in JavaScript. They are never accepted. */
 export const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 const DASH_HELP = 'if another entry of the list begins here, write `- ` before it; else remove one, or merge them';
@@ -23,8 +23,7 @@ export function makeMapping(
     const fault = keyFault(key, seen.get(key.text));
     const isRepeated = fault?.code === 'YAML_DUPLICATE_KEY';
     if (fault === null) seen.set(key.text, key);
-    // Where the first key comes again, an entry of a list has most likely lost its dash: that is one mistake, not one for
-    // each of its keys.
+    // If the first key comes again, an entry of a list has probably lost its dash. That is one mistake, and not one for each of its keys.
     else if (!isRepeated || !beganAgain)
       report(isRepeated && key.text === first ? { ...fault, help: DASH_HELP } : fault);
     beganAgain ||= isRepeated && key.text === first;
@@ -34,7 +33,7 @@ export function makeMapping(
   return kept.length === entries.length ? whole : { ...whole, partial: true };
 }
 
-/** `before` is the same key where it stood first. */
+/** `before` is the first occurrence of the same key, if there is one. */
 export function keyFault(key: TextNode, before: TextNode | undefined): SourceFault | null {
   const { start, end, text } = key;
   if (key.plain && text === '<<')

@@ -1,12 +1,12 @@
-// Keys that stand further left than what they belong to, where YAML sees nothing wrong: it takes them for neighbours. Told
-// once, at the first of them, instead of as what follows from it.
+// Keys that stand further left than the entry that they belong to. YAML sees nothing wrong and takes them for neighbours of the entry.
+// One mistake is reported, at the first such key, instead of all its consequences.
 import { isNull } from './fields.js';
 import type { MappingShape } from './shape.js';
 import type { Entry, ListNode, MappingNode, Node, SourceFault } from './tree.js';
 
 type Report = (fault: SourceFault) => void;
 
-/** The tree of a file of this shape, without such keys. */
+/** The tree of a file, without such keys. `of` is the shape of the file. */
 export function withoutMisindented(node: Node, of: MappingShape, report: Report): Node {
   if (node.kind !== 'mapping') return node;
   const kept: Entry[] = [];
@@ -23,7 +23,7 @@ export function withoutMisindented(node: Node, of: MappingShape, report: Report)
   return { ...node, entries: kept };
 }
 
-/** A section whose entries have names, such as `roles`: a key of an entry stands beside a name with nothing in it. */
+/** Handles a section with named entries, such as `roles`: a key of an entry stands next to a name with an empty value. */
 function withNamed(section: Entry, of: MappingShape, report: Report): Entry {
   const { key, value } = section;
   const shape = entryShape(of, section, 'named');
@@ -41,7 +41,7 @@ function withNamed(section: Entry, of: MappingShape, report: Report): Entry {
   return { key, value: { ...value, entries: kept } };
 }
 
-/** The shape of what a section lists or names. */
+/** The shape of the entries of a section. Null if the section is not of this kind. */
 function entryShape(of: MappingShape, { key }: Entry, kind: 'list' | 'named'): MappingShape | null {
   const section = of.fields.get(key.text)?.value;
   return section?.kind === kind && section.of.kind === 'mapping' ? section.of.shape : null;

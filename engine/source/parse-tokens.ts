@@ -1,18 +1,18 @@
-// The `yaml` package's tokens, and which of them can be let go while a text is still read. The package keeps some hundred
-// bytes for every mark, to the end. What is complete in the lists and mappings that are open can be composed and taken out
-// before: then a legal text of any size takes little memory, and reading ends soon behind the first fault of a broken one.
+// The `yaml` package's tokens, and which of them can be released while a text is still being read. The package keeps about a hundred
+// bytes for every mark until the end. Complete entries of open lists and mappings can be composed and taken out earlier. Then a legal
+// text of any size takes little memory, and a broken one is given up soon after its first fault.
 import { Parser, type CST } from 'yaml';
 import type { Enclosure } from './syntax-scene.js';
 
 type Collection = Extract<CST.Token, { readonly items: unknown }>;
 
-/** The first entries of a list or mapping that is open. */
+/** The complete first entries of an open list or mapping. */
 export interface CompletePart {
   readonly open: Collection;
   readonly entries: Collection;
-  /** How many of them say something. */
+  /** The number of entries that are not blank. */
   readonly count: number;
-  /** A document of these entries and one more, since faults between two entries are found at the second. */
+  /** A document of these entries and one more: a fault between two entries is found at the second. */
   readonly document: readonly CST.Token[];
 }
 
@@ -30,7 +30,7 @@ export function completeParts({ stack, offset }: Parser): readonly CompletePart[
   });
 }
 
-/** The collection as if it had ended behind its first entries. */
+/** The collection as if it had ended after its first `count` entries. */
 function firstOf(open: Collection, count: number, offset: number): Collection {
   switch (open.type) {
     case 'block-map':
@@ -48,13 +48,13 @@ function firstOf(open: Collection, count: number, offset: number): Collection {
 export function dropEntries({ open, entries }: CompletePart): void {
   open.items.splice(0, entries.items.length);
   if (open.type !== 'flow-collection') return;
-  // Nothing stands before the comma now.
+  // The first entry follows nothing now, so its comma is removed.
   const start = open.items[0]?.start ?? [];
   const comma = start.findIndex(({ type }) => type === 'comma');
   if (comma >= 0) start.splice(comma, 1);
 }
 
-/** Tokens that stand beside the one that is read. A legal text has few of them without blank lines and comments. */
+/** The lists of tokens next to the one being read. In a legal text they are short, apart from blank lines and comments. */
 export function openLists({ stack }: Parser): readonly CST.Token[][] {
   return stack.flatMap((token) => {
     const last = 'items' in token ? token.items.at(-1) : undefined;
@@ -67,10 +67,10 @@ export function openLists({ stack }: Parser): readonly CST.Token[][] {
   });
 }
 
-/** Blanks separate what stands next to them, and the last indent what follows. */
+/** This many blanks are kept on each side: blanks separate their neighbours, and the last one indents what follows. */
 const NEAR = 3;
 
-/** Takes out what says nothing in long runs of blank lines and comments. */
+/** Shortens long runs of blank lines and comments without changing their meaning. */
 export function dropBlanks(tokens: CST.Token[]): void {
   const isNear = (i: number): boolean => {
     for (let near = i - NEAR; near <= i + NEAR; near += 1) if (!isBlank(tokens[near])) return true;
@@ -88,17 +88,17 @@ function isBlankItem({ start, key, sep, value }: CST.CollectionItem): boolean {
   return (key ?? sep ?? value) === undefined && start.every(isBlank);
 }
 
-/** How many lists and mappings are open. */
+/** The number of open lists and mappings. */
 export function openCollections({ stack }: Parser): number {
-  // Below is the document, above may be a text.
+  // The document is at the bottom of the stack, and a text may be at the top.
   const top = stack.at(-1);
   return stack.length - 1 - (top !== undefined && 'items' in top ? 0 : 1);
 }
 
-/** The unit separator, which the package's lexer gives before each text without quotes. */
+/** The unit separator, which the package's lexer emits before each text without quotes. */
 export const BEFORE_PLAIN = '\u001f';
 
-/** Whether a lexeme is or announces a text, or what is refused in place of one: a tag, an anchor, an alias. */
+/** Whether a lexeme is or announces a text, or something that is refused in its place: a tag, an anchor, an alias. */
 export function beginsText(lexeme: string): boolean {
   return lexeme !== '' && `${BEFORE_PLAIN}"'!&*`.includes(lexeme.charAt(0));
 }
@@ -117,7 +117,7 @@ export function cutAtBadEscapes(lexeme: string, most: number): string {
   return lexeme;
 }
 
-/** Visits all tokens: the outer before the inner, and otherwise in the order of the text. */
+/** Visits all tokens: outer before inner ones, and otherwise in the order of the text. */
 export function visitTokens(tokens: Iterable<CST.Token | null | undefined>, visit: (token: CST.Token) => void): void {
   for (const token of tokens) {
     if (token === null || token === undefined) continue;

@@ -1,6 +1,6 @@
-// YAML text to a tree: the only file that knows the `yaml` package (docs/language.md "Strictness"). The package checks
-// the syntax; everything it would take that policy files must not have (directives, tags, anchors, aliases, merge keys,
-// keys that are not strings, duplicate keys, several documents) is refused here, and what it only warns of is an error.
+// Turns YAML text into a tree. The `yaml` package checks the syntax (docs/language.md "Strictness"). This file refuses everything that
+// the package accepts and policy files must not have: directives, tags, anchors, aliases, merge keys, keys that are not strings,
+// duplicate keys, several documents. The package's warnings are errors here.
 import { groupDigits } from '../diagnostics/fault-words.js';
 import { Composer, isMap, isScalar, isSeq, Lexer, Parser } from 'yaml';
 import type { CST, Document, Pair, ParsedNode } from 'yaml';
@@ -27,7 +27,7 @@ import { takeNode, type Entry, type Node, type NodeBudget, type SourceFault, typ
 
 export interface YamlSource {
   readonly text: string;
-  /** Where `text` begins in its file; all places are in the file. */
+  /** The offset of `text` in its file. All reported places are in the file. */
   readonly offset: number;
   readonly limits: EngineLimits;
   /** Shared by the pieces of one file. */
@@ -37,21 +37,21 @@ export interface YamlSource {
 
 export type ParsedYaml =
   | { readonly kind: 'tree'; readonly node: Node }
-  /** A text of comments alone. */
+  /** A text with only comments. */
   | { readonly kind: 'empty' }
-  /** `fault` is for the caller to report; null if a limit was met, which has been reported. */
+  /** The caller must report `fault`. It is null if a limit was reached, which has already been reported. */
   | { readonly kind: 'broken'; readonly fault: SourceFault | null };
 
 /** A text that is being read. */
 interface Reading extends YamlSource {
   readonly parser: Parser;
-  /** What the parser has given: documents, and what stands outside of them. */
+  /** What the parser has emitted: documents, and what stands outside them. */
   readonly tokens: CST.Token[];
-  /** What has been read of a list or mapping and taken out of its token. */
+  /** The parts of lists and mappings that have been read and taken out of their tokens. */
   readonly taken: Map<CST.Token | undefined, Taken>;
-  /** Faults of what could be read, reported if everything can. */
+  /** Faults of the parts that could be read. They are reported only if everything can be read. */
   readonly faults: SourceFault[];
-  /** Tags and the like that have been reported. */
+  /** The number of tags and the like that have been reported. */
   refused: number;
 }
 
@@ -60,16 +60,16 @@ interface Taken {
   readonly entries: (Entry | null)[];
 }
 
-/** Marks of the package's lexer that are read until complete tokens are let go: more than a piece of a file has. */
+/** After this many lexemes, complete tokens are released. A piece of a file has fewer. */
 const WINDOW = 1 << 16;
 
-/** Tokens that may stand beside each other without a text. */
+/** At most this many tokens may follow each other without a text. */
 const BESIDE = 1_000;
 
 /** Escapes in one text that YAML does not have. The package keeps an error for each, and the first one is told. */
 const BAD_ESCAPES = 1_000;
 
-/** Tags and the like that are reported one by one. */
+/** At most this many tags and the like are reported one by one. */
 const REFUSED = 100_000;
 
 export function parseYaml(source: YamlSource, window = WINDOW): ParsedYaml {
@@ -102,7 +102,7 @@ function broken(source: YamlSource, fault: SourceFault): Broken {
   return { kind: 'broken', fault: inFile(source, fault) };
 }
 
-/** To be asked after each lexeme, so that no memory is taken for what lies beyond a limit. */
+/** Makes a check to call after each lexeme, so that no memory is taken for text beyond a limit. */
 function makeLimits(reading: Reading): (lexeme: string) => Broken | null {
   const { parser, limits, budget } = reading;
   let texts = 0;
@@ -130,13 +130,13 @@ function tooMany(reading: Reading, limit: number, what: string): Broken {
   return { kind: 'broken', fault: null };
 }
 
-/** Reads what is complete, and lets its tokens go. */
+/** Reads what is complete, and releases its tokens. */
 function letGo(reading: Reading): Broken | null {
   const { parser, tokens, taken } = reading;
   const long = [tokens, ...openLists(parser)].filter(({ length }) => length > BESIDE);
   long.forEach(dropBlanks);
   if (long.some(({ length }) => length > BESIDE)) {
-    // Most likely a fault is among them.
+    // There is probably a fault among them.
     return stop(reading) ?? tooMany(reading, BESIDE, 'marks without a text between them');
   }
   const parts = completeParts(parser).map((part) => ({ ...part, composed: compose(part.document) }));
@@ -176,7 +176,7 @@ function compose(tokens: readonly CST.Token[]): Document.Parsed | undefined {
   return document;
 }
 
-/** Reports what is refused in these tokens. Broken if there is a fault in what was composed of them. */
+/** Reports what is refused in these tokens. The result is broken if composing them found a fault. */
 function judge(
   reading: Reading,
   documents: readonly (Document.Parsed | undefined)[],
@@ -194,13 +194,13 @@ function judge(
     .filter(({ code }) => !REFUSED_ELSEWHERE.has(code))
     .sort((a, b) => a.pos[0] - b.pos[0]);
   visitTokens(first === undefined ? tokens : held, (token) => {
-    // What stands behind a fault may be taken for something that it is not.
+    // The parser may misread what follows a fault.
     if (first === undefined || token.offset < first.pos[0]) refuseToken(reading, token);
   });
   return first === undefined ? null : broken(reading, explainSyntax(reading.text, first, enclosuresOf(held)));
 }
 
-/** Codes of the package for what `refuseToken` has reported by then. */
+/** The package's codes for what `refuseToken` has already reported. */
 const REFUSED_ELSEWHERE: ReadonlySet<string> = new Set([
   'ALIAS_PROPS',
   'BAD_ALIAS',
@@ -243,7 +243,7 @@ const REFUSALS: ReadonlyMap<string, Refusal> = new Map<string, Refusal>([
   ],
 ]);
 
-/** `key` is that of the entry whose value this is: a missing value is cited by its key. */
+/** `key` is the key of the entry that has this value, since a missing value is cited by its key. */
 function convert(reading: Reading, node: ParsedNode, key: TextNode | null): Node {
   const [start, end] = [node.range[0] + reading.offset, node.range[1] + reading.offset];
   const report = (fault: SourceFault): unknown => reading.faults.push(fault);

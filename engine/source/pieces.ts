@@ -1,5 +1,5 @@
-// Parts of one file's text, each read by the quick reader where that understands it, else by the whole YAML parser, and
-// how what they say is joined.
+// Reads parts of one file's text and joins the results. Each part is read by the quick reader if that understands it, otherwise by the
+// whole YAML parser.
 import type { Span } from '../model/span.js';
 import { makeMapping } from './mapping.js';
 import { parseYaml, type ParsedYaml, type YamlSource } from './parse.js';
@@ -16,7 +16,7 @@ export function partOf(whole: YamlSource, start: number, end: number): YamlSourc
   return { ...whole, text: whole.text.slice(start, end), offset: whole.offset + start };
 }
 
-/** The pieces of one list or mapping are lists or mappings; no other text is cut (`split.ts`). */
+/** Joins the pieces of one list or mapping, which are lists or mappings themselves. Nothing else is cut into pieces (`split.ts`). */
 export function joinPieces(nodes: readonly Node[], report: (fault: SourceFault) => void): Node {
   const lists = nodes.filter((node): node is ListNode => node.kind === 'list');
   const mappings = nodes.filter((node): node is MappingNode => node.kind === 'mapping');
@@ -28,7 +28,7 @@ export function joinPieces(nodes: readonly Node[], report: (fault: SourceFault) 
   return makeMapping(entries, span, report);
 }
 
-/** A key without quotes that stands there. */
+/** The key without quotes at a place. */
 export function keyAt({ text, offset }: YamlSource, { start, end }: Span): TextNode {
   return { kind: 'text', plain: true, text: text.slice(start, end), start: start + offset, end: end + offset };
 }

@@ -1,13 +1,13 @@
-// The quick reader: the plain part of YAML that nearly every policy line is written in (block lists and mappings, flow
-// collections, texts on one line, comments), many times faster than the whole parser. INVARIANT: it never refuses and
-// never repairs; at anything that it does not wholly understand it gives up with null, and the whole parser reads the
-// piece instead. So it can be wrong only by giving another tree, and a property test compares the two.
+// The quick reader: many times faster than the whole parser, for the plain part of YAML that nearly all policy lines use (block lists
+// and mappings, flow collections, texts on one line, comments). INVARIANT: it never refuses and never repairs. At anything that it does
+// not fully understand it gives up with null, and the whole parser reads the piece instead. So it can only be wrong by returning a
+// different tree, and a property test compares the two.
 import { keyFault } from './mapping.js';
 import { takeNode, type Entry, type Node, type NodeBudget, type TextNode } from './tree.js';
 
 export interface QuickSource {
   readonly text: string;
-  /** Where `text` begins in its file. */
+  /** The offset of `text` in its file. */
   readonly offset: number;
   readonly depth: number;
   readonly budget: NodeBudget;
@@ -17,7 +17,7 @@ interface Cursor extends QuickSource {
   at: number;
 }
 
-/** Thrown and caught in this file alone: the text is not for this reader. */
+/** Thrown and caught only in this file: the text is not for this reader. */
 class NotQuick extends Error {}
 
 /** The tree, or null if the whole parser is needed. The budget is only spent when there is a tree. */
@@ -55,7 +55,7 @@ function giveUp(): never {
   throw new NotQuick();
 }
 
-/** From the beginning of a line over blank lines and comments to the next content; its column, or -1 at the end. */
+/** Moves from the beginning of a line over blank lines and comments to the next content. Returns its column, or -1 at the end. */
 function nextContent(cursor: Cursor): number {
   const { text } = cursor;
   for (;;) {
@@ -73,7 +73,7 @@ function skipLine(cursor: Cursor): void {
   cursor.at = end < 0 ? cursor.text.length : end + 1;
 }
 
-/** After a value: nothing but spaces and a comment up to the end of its line. */
+/** Moves to the next line after a value. Only spaces and a comment may follow the value on its line. */
 function endLine(cursor: Cursor): void {
   const { text } = cursor;
   const from = cursor.at;
@@ -99,7 +99,7 @@ function readBlock(cursor: Cursor, column: number, depth: number): Node {
   return isDashAt(cursor) ? readBlockList(cursor, column, depth) : readBlockMapping(cursor, column, depth);
 }
 
-/** Goes to the next line with content; whether it is another entry of the collection in `column`. */
+/** Moves to the next line with content. True if that is another entry of the collection in `column`. */
 function goesOn(cursor: Cursor, column: number): boolean {
   const lineStart = cursor.at;
   const next = nextContent(cursor);
@@ -122,7 +122,7 @@ function readBlockList(cursor: Cursor, column: number, depth: number): Node {
       endLine(cursor);
     }
     if (!goesOn(cursor, column)) break;
-    // A list may stand in the column of the key that it belongs to: then the next key ends it.
+    // A list may stand in the same column as its key. Then the next key ends it.
     if (!isDashAt(cursor)) {
       cursor.at -= column;
       break;
@@ -144,7 +144,7 @@ function readBlockMapping(cursor: Cursor, column: number, depth: number): Node {
   return { kind: 'mapping', entries, start, end: entries.at(-1)?.value.end ?? start };
 }
 
-/** What follows `key:`: on the same line, or on lines below that are indented further (a list: as far). */
+/** Reads what follows `key:`, on the same line or on further indented lines below. A list may be indented as far as the key. */
 function readBlockValue(cursor: Cursor, column: number, of: { readonly depth: number; readonly key: TextNode }): Node {
   while (cursor.text.charCodeAt(cursor.at) === SPACE) cursor.at += 1;
   const code = cursor.text.charCodeAt(cursor.at);
@@ -164,7 +164,7 @@ function readBlockValue(cursor: Cursor, column: number, of: { readonly depth: nu
   return { kind: 'text', plain: true, text: '', start: of.key.start, end: of.key.end };
 }
 
-/** A text on one line, or a flow collection: `column` is that of the block collection around it. */
+/** A text on one line, or a flow collection. `column` is the column of the block collection around it. */
 function readInline(cursor: Cursor, column: number, depth: number): Node {
   if (isFlowAt(cursor)) return readFlow(cursor, column, depth + 1);
   const code = cursor.text.charCodeAt(cursor.at);
@@ -172,12 +172,12 @@ function readInline(cursor: Cursor, column: number, depth: number): Node {
   return takeText(cursor, PLAIN_IN_BLOCK);
 }
 
-// The first characters leave out everything that means something to YAML. A colon or hash within is text as long as no
-// space follows or precedes it; a space is text if more text follows.
+// The first characters exclude everything with a meaning in YAML. Inside, a colon is text if no space follows it, a hash is text if no
+// space precedes it, and a space is text if more text follows.
 const PLAIN_IN_BLOCK = /[A-Za-z0-9/_.+][^ \n:#]*(?:(?::(?![ \n]|$)|(?<! )#| +(?![ \n#]|$))[^ \n:#]*)*/y;
 const PLAIN_IN_FLOW =
   /[A-Za-z0-9/_.+][^ \n:#,[\]{}]*(?:(?::(?![ \n,[\]{}]|$)|(?<! )#| +(?![ \n#,[\]{}:]|$))[^ \n:#,[\]{}]*)*/y;
-/** One word; what `sees` asks about has a path behind it. */
+/** One word. The keys of `sees` also have a path behind it. */
 const KEY = /[A-Za-z0-9][A-Za-z0-9._-]{0,200}(?: \/[A-Za-z0-9._~/-]{0,600})?(?=:(?:[ \n]|$))/y;
 const QUOTED_KEY = /"[^"\\\n]{0,200}"(?=:(?:[ \n]|$))/y;
 
@@ -195,7 +195,7 @@ function readKey(cursor: Cursor): TextNode {
   return QUOTED_KEY.test(cursor.text) ? readQuoted(cursor, QUOTE) : giveUp();
 }
 
-/** The keys of a mapping so far. Most mappings have few, which are compared one by one. */
+/** The keys of a mapping so far. Most mappings have few keys, so these are compared one by one. */
 interface Keys {
   readonly texts: string[];
   many: Set<string> | null;
@@ -238,7 +238,7 @@ function readQuoted(cursor: Cursor, quote: number): TextNode {
   return { kind: 'text', plain: false, text: text.slice(at + 1, end), start, end: start + end + 1 - at };
 }
 
-/** Over spaces and line ends within a flow collection, whose lines are indented further than what is around it. */
+/** Skips spaces and line ends inside a flow collection. Its lines must be indented further than the collection around it. */
 function skipFlowSpace(cursor: Cursor, column: number): void {
   const { text } = cursor;
   while (text.charCodeAt(cursor.at) === SPACE) cursor.at += 1;
@@ -290,7 +290,7 @@ function readFlowValue(cursor: Cursor, column: number, depth: number): Node {
   if (isFlowAt(cursor)) return readFlow(cursor, column, depth + 1);
   const code = cursor.text.charCodeAt(cursor.at);
   const value = code === QUOTE || code === APOSTROPHE ? readQuoted(cursor, code) : takeText(cursor, PLAIN_IN_FLOW);
-  // A pair within a list (`[a: b]`), or text that goes on, is left to the whole parser.
+  // A pair inside a list (`[a: b]`), or text that continues, is left to the whole parser.
   if (cursor.text.charCodeAt(cursor.at) === COLON) giveUp();
   return value;
 }

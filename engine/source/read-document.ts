@@ -1,5 +1,5 @@
-// One policy file from its bytes to a `PolicyDocument`: text, tree, sections. Files are read on their own; what they say
-// of each other is for `link/`. After a fault reading goes on with what is left, so that all mistakes are found in one run.
+// Turns the bytes of one policy file into a `PolicyDocument`: text, tree, sections. Each file is read by itself; `link/` resolves what
+// files say about each other. After a fault, reading continues with what is left, so that one run finds all mistakes.
 import type { EngineLimits } from '../limits.js';
 import type { PolicyDocument } from '../model/document.js';
 import type { Sink } from '../diagnostics/report.js';
@@ -16,7 +16,7 @@ import type { Entry, Node, SourceFault } from './tree.js';
 
 export interface ReadDocument {
   readonly document: PolicyDocument;
-  /** What the file says, with LF line ends: places in diagnostics are places in it. */
+  /** The text of the file, with LF line ends. Places in diagnostics are places in it. */
   readonly text: string;
 }
 
@@ -31,7 +31,7 @@ export function readDocument(file: SourceFile, limits: EngineLimits, sink: Sink)
   return { document: { ...NO_SECTIONS, file: file.path, lines: context.lines, ...said }, text };
 }
 
-/** What a file says, or what is left of it where it is refused, which is reported; null if nothing is. */
+/** The tree of a file. If the file is refused, that is reported, and the tree is what is left of it, or null. */
 function treeOf(context: FileContext, faults: readonly Span[], shape: MappingShape): Node | 'empty' | null {
   const { text, limits } = context;
   const report = (fault: SourceFault): void => {
@@ -49,7 +49,7 @@ function treeOf(context: FileContext, faults: readonly Span[], shape: MappingSha
   return read.kind === 'empty' ? 'empty' : null;
 }
 
-/** An empty `policy.yaml` lacks its keys; another empty file is only strange. */
+/** An empty `policy.yaml` lacks its required keys. Any other empty file is only unusual. */
 function emptyFile(context: FileContext, isHeader: boolean): Node {
   const first = { start: 0, end: context.text.split('\n', 1)[0]?.length ?? 0 };
   if (!isHeader)
@@ -73,13 +73,13 @@ function mayDeclare(path: string): boolean {
   return refusal === null || (refusal !== 'aside' && refusal.code === 'FILE_MISNAMED');
 }
 
-/** In place of a file that is not read: if it is named like a policy file, it may declare what others refer to. */
+/** Stands for a file that is not read. If it is named like a policy file, it may declare what others refer to. */
 export function unreadDocument(path: string): ReadDocument {
   const unread = { ...NO_SECTIONS, file: path, lines: lineTableOf(''), complete: !mayDeclare(path) };
   return { document: unread, text: '' };
 }
 
-/** What of a document one kind of file says. */
+/** The part of a document that one kind of file provides. */
 type Said = Pick<PolicyDocument, 'complete'> & Partial<PolicyDocument>;
 
 function readHeader(context: FileContext, node: Node | null): Said {
@@ -98,7 +98,7 @@ function readSections(context: FileContext, node: Node | null): Said {
     entryOf(sections, 'roles'),
     entryOf(sections, 'grants'),
   ];
-  // What was lost may have been grants.
+  // If something was lost, it may have been grants.
   if (within !== undefined && grants === undefined && !mayHaveLost && !isPartial(roles)) {
     refuse(context, 'WITHIN_UNUSED', {
       at: within.key,
@@ -118,15 +118,15 @@ function readSections(context: FileContext, node: Node | null): Said {
   };
 }
 
-/** Whether something in it was refused, and is lost. */
+/** Whether something in it was refused and lost. */
 function isPartial(entry: Entry | undefined): boolean {
   return entry?.value.kind === 'refused' || (entry?.value.kind === 'mapping' && entry.value.partial === true);
 }
 
-/** Whether no name that the entry may have declared was lost, so that one which is not found does not exist. */
+/** Whether the entry has lost no name, so that a name that is not found really does not exist. */
 function declaresAll(entry: Entry | undefined): boolean {
   if (entry === undefined) return true;
   if (entry.value.kind !== 'mapping' || isPartial(entry)) return false;
-  // With a space in a name most likely a colon is missing before it: another name was meant then.
+  // A space in a name probably means that a colon is missing before it, so another name was meant.
   return !entry.value.entries.some(({ key }) => key.text.includes(' '));
 }

@@ -1,5 +1,5 @@
-// One file's text to its tree, whichever way is cheapest: large files in pieces, and each piece by the quick reader where
-// that understands it, else by the whole YAML parser. Every way gives the same tree and refuses the same texts.
+// Turns one file's text into its tree in the cheapest way. Large files are read in pieces, and each piece by the quick reader if that
+// understands it, otherwise by the whole YAML parser. All ways give the same tree and refuse the same texts.
 import type { EngineLimits } from '../limits.js';
 import { makeMapping } from './mapping.js';
 import type { ParsedYaml, YamlSource } from './parse.js';
@@ -17,13 +17,13 @@ export interface TreeSource {
 /** In UTF-16 code units. */
 const PIECE_LENGTH = 32_768;
 
-/** `pieceLength` is how long a text is read in one. */
+/** Texts longer than `pieceLength` are read in pieces. */
 export function readTree({ text, limits, report }: TreeSource, pieceLength = PIECE_LENGTH): ParsedYaml {
   return readWhole({ text, limits, report, offset: 0, budget: { left: limits.nodes } }, pieceLength);
 }
 
 function readWhole(whole: YamlSource, pieceLength: number): ParsedYaml {
-  // A first `---` is legal and says nothing. Without it most files are for the quick reader.
+  // A `---` at the beginning is legal and means nothing. The quick reader can read most files without it.
   const head = HEAD.exec(whole.text)?.[0].length ?? 0;
   if (head > 0 && !whole.text.startsWith('---', head))
     return readBody(partOf(whole, head, whole.text.length), pieceLength);
@@ -55,7 +55,7 @@ function readEntry(whole: YamlSource, entry: EntryText): Entry | Broken | null {
     return parsed.kind === 'tree' && parsed.node.kind === 'mapping' ? (parsed.node.entries[0] ?? null) : null;
   }
   const nodes: Node[] = [];
-  // A piece is read without the mapping around it, which counts as one level.
+  // A piece is read without the mapping around it, and that mapping counts as one level.
   const inner = { ...whole, limits: { ...whole.limits, depth: whole.limits.depth - 1 } };
   for (const piece of entry.pieces) {
     const parsed = readPiece(partOf(inner, piece.start, piece.end));

@@ -1,5 +1,5 @@
-// Strict YAML for files other than policy, such as the gateway's settings: the same text and syntax rules, a plain
-// value instead of a policy document, and the place of every part of it.
+// Strict YAML for files other than policy, such as the gateway's settings. The rules for text and syntax are the same. The result is a
+// plain value, with the place of each of its parts.
 import { ENGINE_LIMITS } from '../limits.js';
 import type { Diagnostic } from '../diagnostics/diagnostic.js';
 import { makeSink } from '../diagnostics/report.js';
@@ -14,13 +14,13 @@ export type YamlValue = string | number | boolean | null | readonly YamlValue[] 
 
 export interface YamlReading {
   readonly diagnostics: readonly Diagnostic[];
-  /** Null for a file that says nothing; meaningless if there are diagnostics. */
+  /** Null for an empty file. Meaningless if there are diagnostics. */
   readonly value: YamlValue;
-  /** The place of what an RFC 6901 pointer names: its key, or the value itself. */
+  /** The place of the key or the value that an RFC 6901 pointer names. */
   readonly rangeOf: (pointer: string, part: 'key' | 'value') => Range;
 }
 
-/** Reads the bytes of one file; `path` is how diagnostics name it. */
+/** Reads the bytes of one file. `path` is its name in diagnostics. */
 export function readYaml(file: { readonly path: string; readonly bytes: Uint8Array }): YamlReading {
   const { text, faults } = decodeText(file.bytes);
   const lines = lineTableOf(text);
@@ -73,7 +73,7 @@ function toValue(reader: Reader, node: Node, pointer: string): YamlValue {
 const NOT_ZERO = /^[^eE]*[1-9]/;
 const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/;
 
-/** What YAML takes for a value of another type is one only as JSON would write it: all else was hardly meant. */
+/** A number, boolean or null must be spelled as in JSON. Other spellings that YAML allows were probably not meant, so they are refused. */
 function plainValue(reader: Reader, node: TextNode): YamlValue {
   const { text } = node;
   const refuse = (code: DiagnosticCode, message: string, help: string): null => {

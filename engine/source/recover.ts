@@ -1,7 +1,6 @@
-// What a file that is refused still says, so that all mistakes are found in one run: it is cut where, at the left edge,
-// a key begins, and below it where an entry of its list or mapping does. For a part that is not YAML the first fault is
-// reported; the other parts are checked as if nothing had happened. INVARIANT: at least one fault is reported, and what
-// is given here is never used as policy.
+// Reads what is left of a refused file, so that one run finds all mistakes. The file is cut where a key begins at the left edge, and
+// below that where an entry of the key's list or mapping begins. For a part that is not YAML the first fault is reported. The other
+// parts are checked as usual. INVARIANT: at least one fault is reported, and the result is never used as policy.
 import { groupDigits } from '../diagnostics/fault-words.js';
 import { firstFrom } from '../model/row-lists.js';
 import type { Span } from '../model/span.js';
@@ -15,29 +14,29 @@ export interface DamagedText {
   readonly whole: YamlSource;
   /** The keys that may stand at the left edge. */
   readonly keys: readonly string[];
-  /** Faults of characters, in order. They have been reported. */
+  /** Faulty characters, in order. They have already been reported. */
   readonly faults: readonly Span[];
 }
 
 interface Recovery extends DamagedText {
-  /** Faults of syntax so far. */
+  /** The number of syntax faults so far. */
   told: number;
-  /** Whether something is lost since the last of the known keys. */
+  /** Whether something was lost since the last known key. */
   isLost: boolean;
-  /** Whether one of the known keys may be within what is lost. */
+  /** Whether the lost text may contain a known key. */
   hidesKeys: boolean;
 }
 
-/** `first` is the fault that ended the reading of the whole, null if it was not begun. Null if nothing is left. */
+/** `first` is the fault that ended reading the whole text, or null if that was not tried. The result is null if nothing is left. */
 export function recoverTree(damaged: DamagedText, first: SourceFault | null): Node | null {
   const { whole } = damaged;
   const recovery: Recovery = { ...damaged, told: 0, isLost: false, hidesKeys: false };
   const entries = cut(damaged).flatMap((part) => {
     if (part.isKnown) recovery.isLost = false;
-    // What follows a fault and is not a key of the file most likely belongs to the broken part.
+    // Text after a fault that is not a known key probably belongs to the broken part.
     return recovery.isLost ? [null] : readPart(recovery, part);
   });
-  // A second document is not a fault of any part, and may have the same keys.
+  // A second document is not a fault of any single part, and may have the same keys.
   const isSecond = first?.code === 'YAML_DOCUMENTS';
   if (first !== null && (isSecond || recovery.told === 0)) whole.report(first);
   if (entries.every((entry) => entry === null)) return null;
@@ -65,7 +64,7 @@ function cut({ whole: { text }, keys }: DamagedText): readonly Part[] {
   const end = (at: number): void => {
     const whole = { ...part, end: at };
     const before = parts.at(-1);
-    // One of many documents says as much.
+    // Of several markers in a row one is enough.
     if (at > begin && !(isMarker(text, whole) && before !== undefined && isMarker(text, before))) parts.push(whole);
   };
   for (const line of linesOf(text, { start: begin, end: text.length })) {
@@ -79,7 +78,7 @@ function cut({ whole: { text }, keys }: DamagedText): readonly Part[] {
   return parts;
 }
 
-/** The beginning or end of a document alone, which is no entry. */
+/** Whether the span is only a marker for the beginning or end of a document, which is not an entry. */
 function isMarker(text: string, { start, end }: Span): boolean {
   return end - start <= 4 && /^(?:---|\.\.\.)\n?$/.test(text.slice(start, end));
 }
@@ -98,12 +97,12 @@ function readPart(recovery: Recovery, part: Span): readonly (Entry | null)[] {
   const key = keyAt(whole, entry.key);
   const { kind, starts, isOdd } = entriesOf(whole.text, body);
   const found: SourceFault[] = [];
-  // The mapping around the body counts as one level.
+  // The body is read without the mapping around it, and that mapping counts as one level.
   const limits = { ...whole.limits, depth: whole.limits.depth - 1 };
   const inner = { ...whole, limits, report: (fault: SourceFault) => found.push(fault) };
   const nodes = starts.map((start, index) => readNode(recovery, partOf(inner, start, starts[index + 1] ?? body.end)));
   const broken = nodes.filter((node) => node === null).length;
-  // Where lines stand out of their columns, a cut that breaks several entries was most likely made at the wrong ones.
+  // If lines are out of their columns and the cut breaks several entries, the cut was probably made at the wrong lines.
   const isMiscut = isOdd && broken > 1;
   for (const fault of isMiscut ? found.slice(0, 1) : found) whole.report(fault);
   const kept = nodes.filter((node): node is Node => node !== null && node !== 'nothing' && node.kind === kind);
@@ -116,7 +115,7 @@ function refused(key: Entry['key']): Entry {
   return { key, value: { kind: 'refused', start: key.start, end: key.end } };
 }
 
-/** Null if a fault is in it. */
+/** Null if the part has a fault. */
 function readNode(recovery: Recovery, part: YamlSource): Node | 'nothing' | null {
   const start = part.offset;
   const end = start + part.text.length;
@@ -137,7 +136,7 @@ function readNode(recovery: Recovery, part: YamlSource): Node | 'nothing' | null
   return null;
 }
 
-/** Whether one of the faults, which are in order, is in the span. */
+/** Whether any of the faults overlaps the span. `faults` must be in order. */
 function isTouched(faults: readonly Span[], { start, end }: Span): boolean {
   const next = faults[firstFrom(faults.length, (place) => (faults[place]?.end ?? 0) > start)];
   return next !== undefined && next.start < end;

@@ -1,5 +1,5 @@
-// Scopes and the patterns for them: `<family>:*`, `*:read`, `*:write`, and in guardrails `*-template` in the family's
-// place (docs/language.md "Scope patterns"). No other wildcard exists anywhere.
+// Scopes and the patterns for them: `<family>:*`, `*:read`, `*:write`, and in guardrails also `*-template` as the family
+// (docs/language.md "Scope patterns"). There are no other wildcards.
 import { NO_SCOPES, parseScopePattern, unionScopes, type ScopeSet } from '../model/scope.js';
 import type { Located } from '../model/span.js';
 import { refuse, type FileContext } from './context.js';
@@ -33,7 +33,7 @@ function scopeOf(context: FileContext, written: Written, syntax: PatternSyntax):
   return SETS[syntax].get(written.text) ?? refuseScope(context, written, SETS[syntax].keys());
 }
 
-/** `words` are those that the place allows. */
+/** `words` are the scopes and patterns that are allowed here. */
 export function refuseScope(context: FileContext, written: Written, words: Iterable<string>): null {
   const scope = written.text;
   if (SETS['guardrail-pattern'].has(scope) && !SETS['scope-pattern'].has(scope)) {
@@ -49,7 +49,7 @@ export function refuseScope(context: FileContext, written: Written, words: Itera
 
 const readTexts = textsOf('a scope');
 
-/** Each scope or pattern of a list on its own; a text twice is refused, patterns may overlap. Null if one is wrong. */
+/** Each scope or pattern of a list by itself. Repeated texts are refused, but patterns may overlap. Null if one is wrong. */
 function readEach(syntax: PatternSyntax): Reader<readonly ScopeSet[]> {
   return (context, node, what) => {
     if (node.kind === 'text' && !isNull(node) && !SETS[syntax].has(node.text)) {
@@ -80,9 +80,9 @@ function readUnion(syntax: PatternSyntax): Reader<Located<ScopeSet>> {
   };
 }
 
-/** Of a role or a grant. */
+/** The scopes of a role or a grant. */
 export const STATED_SCOPES = value(list(text('scope-pattern'), 1), readUnion('scope-pattern'));
-/** Of a credential, which may carry none. */
+/** The scopes of a credential, which may carry none. */
 export const CREDENTIAL_SCOPES = value(list(text('scope-pattern')), readEach('scope-pattern'));
 
 /** One scope or pattern of a guardrail. */

@@ -1,5 +1,5 @@
-// What a value of the policy language is: how it looks, for the editor schemas, the documents and the formatter, and how it
-// is read. Each mapping of the language is described once, by its rows; reading it reads every key that it has.
+// The values of the policy language: how they look, for the editor schemas, the documents and the formatter, and how they are read. Each
+// mapping of the language is described once, by its rows, and reading it reads all of its keys.
 import { nearest } from '../diagnostics/nearest.js';
 import { refuse, type FileContext } from './context.js';
 import { isNull, readEntries, refuseNull, type Reader } from './fields.js';
@@ -11,16 +11,16 @@ export type ValueShape =
   | { readonly kind: 'version' | 'boolean' }
   | { readonly kind: 'count'; readonly least: number }
   | { readonly kind: 'list'; readonly of: ValueShape; readonly least: number }
-  /** Keys are the author's. */
+  /** The author chooses the keys. */
   | { readonly kind: 'named'; readonly key: TextSyntax; readonly of: ValueShape }
   | { readonly kind: 'mapping'; readonly shape: MappingShape }
-  /** At most one of the alternatives is a list, one a mapping and one a text, so the value says which is meant. */
+  /** At most one alternative is a list, one a mapping and one a text, so the kind of the value tells which is meant. */
   | { readonly kind: 'either'; readonly of: readonly ValueShape[] };
 
 /** A value under a key. */
 export type Value<T> = ValueShape & { readonly read: Reader<T> };
 
-/** `about` is for people, in an editor: one sentence. */
+/** `about` is one sentence that an editor shows. */
 type FieldRow = readonly [value: Value<unknown>, about: string];
 type FieldRows = Readonly<Record<string, FieldRow>>;
 
@@ -28,24 +28,24 @@ export interface FieldShape {
   readonly key: string;
   readonly value: Value<unknown>;
   readonly about: string;
-  /** The key, as messages have it. */
+  /** The key, as messages show it. */
   readonly what: string;
 }
 
 interface Rules {
   readonly required: readonly string[];
-  /** Of these keys exactly one is there. */
+  /** Exactly one of these keys must be present. */
   readonly exactlyOne: readonly string[];
-  /** Of these keys at least one is there and not empty. */
+  /** At least one of these keys must be present and not empty. */
   readonly anyFilled: readonly string[];
-  /** `{}` has no meaning. */
+  /** Whether `{}` is refused. */
   readonly notEmpty: boolean;
-  /** Keys of another place, and the words that say which. */
+  /** Keys that belong elsewhere, with a message that says where. */
   readonly elsewhere: ReadonlyMap<string, string>;
 }
 
 export interface MappingShape<Rows extends FieldRows = FieldRows> extends Rules {
-  /** How the mapping is called in a message, with its article. */
+  /** The name of the mapping in messages, with its article. */
   readonly what: string;
   readonly rows: Rows;
   /** The rows by key, in the order in which they are written. */
@@ -76,18 +76,18 @@ export function value<T>(looks: ValueShape, read: Reader<T>): Value<T> {
 }
 
 export interface ReadMapping<Rows extends FieldRows> {
-  /** By key: absent where the key is, null where the value is wrong, which has been reported. */
+  /** By key. A value is absent if its key is, and null if it is wrong, which has been reported. */
   readonly values: {
     readonly [Key in keyof Rows]?: (Rows[Key] extends readonly [Value<infer T>, string] ? T : never) | null;
   };
   readonly entries: readonly Entry[];
-  /** Whether a missing key may be one that was refused: misspelt, or broken. */
+  /** Whether a missing key may be a misspelt or broken one that was refused. */
   readonly mayHaveLost: boolean;
-  /** The known keys that unknown ones were meant to be, probably. That they are missing says nothing new. */
+  /** The known keys that unknown keys were probably meant to be. That they are missing is not a mistake of its own. */
   readonly misspelt: readonly string[];
 }
 
-/** A mapping of known keys. Required ones that are missing are reported, and so is what is unknown. */
+/** Reads a mapping of known keys. Missing required keys and unknown keys are reported. */
 export function readMapping<Rows extends FieldRows>(
   context: FileContext,
   node: Node,
@@ -102,7 +102,7 @@ export function readMapping<Rows extends FieldRows>(
   const misspelt: string[] = [];
   for (const { key, value: inner } of entries) {
     const field = of.fields.get(key.text);
-    // The shape's own key is quicker to find than one cut from a file.
+    // Looking up the shape's own key string is faster than looking up one cut from a file.
     if (field !== undefined) values[field.key] = field.value.read(context, inner, field.what);
     else {
       refuseKey(context, key, of);
@@ -120,7 +120,7 @@ export function readMapping<Rows extends FieldRows>(
   return { values: values as ReadMapping<Rows>['values'], entries, mayHaveLost, misspelt };
 }
 
-/** Where a key stands, and its value as it was written. */
+/** The entry of a key: its place, and its value as written. */
 export function entryOf<Rows extends FieldRows>(read: ReadMapping<Rows>, name: keyof Rows): Entry | undefined {
   return read.entries.find(({ key }) => key.text === name);
 }
@@ -143,7 +143,7 @@ function dueKeys({ required, exactlyOne, anyFilled }: MappingShape): string {
   return choice.length === 0 ? due : `${due} and one of ${choice.join(', ')}`;
 }
 
-/** `role:staff` is one text. */
+/** Without a space after the colon, `role:staff` is one text and not an entry. */
 const SPACELESS = /^([A-Za-z]+):(.+)$/s;
 
 function meantKey(written: string, { keys }: MappingShape): string | null {

@@ -1,5 +1,5 @@
-// The two kinds of policy files, described once: the decoders read by it, the formatter takes from it in which order keys
-// stand, and the editor schemas are made of it (docs/language.md "Every key").
+// The two kinds of policy files, described once. The decoders read by these shapes, the formatter takes the order of keys from them, and
+// the editor schemas are generated from them (docs/language.md "Every key").
 import type { ProviderDeclaration } from '../model/document.js';
 import { GROUP_SUFFIX } from '../model/identity.js';
 import { refuse, type FileContext } from './context.js';

@@ -1,10 +1,10 @@
-// Large files in pieces: the `yaml` package keeps some 10 KiB per grant while it reads, so a file of 100,000 grants is cut
-// where a top-level entry, or an entry of its list or mapping, begins. INVARIANT: in a file that is valid as a whole such
-// a line can begin nothing else (whatever continues a text or a flow collection is indented further), and pieces that
-// are valid make a valid whole; so the cut changes neither what is accepted nor what it means. A property test holds it.
+// Cuts large files into pieces: the `yaml` package keeps about 10 KiB per grant while it reads. A file is cut where a top-level entry
+// begins, or an entry of its list or mapping. INVARIANT: in a valid file such a line cannot begin anything else, since the continuation
+// of a text or flow collection is indented further. And valid pieces make a valid whole. So the cut changes neither what is accepted nor
+// what it means. A property test checks this.
 import type { Span } from '../model/span.js';
 
-/** One top-level entry; `pieces` cut its value where it is long, and are empty where the entry is read in one. */
+/** One top-level entry. A long value is cut into `pieces`; if they are empty, the entry is read as a whole. */
 export interface EntryText extends Span {
   readonly key: Span;
   readonly pieces: readonly Span[];
@@ -15,12 +15,12 @@ const ENTRY = /^([A-Za-z]+):(?: .*)?$/;
 const PLAIN_KEY = /^[A-Za-z0-9][A-Za-z0-9._-]*:(?: |$)/;
 const BARE = /^[A-Za-z]+:\s*(?:#.*)?$/;
 
-/** Null if the text has anything at its left edge that is not an entry, a comment or a dash. */
+/** Null if the text has anything at the left edge other than an entry, a comment or a dash. */
 export function splitEntries(text: string, pieceLength: number): readonly EntryText[] | null {
   const starts: number[] = [];
   for (let start = 0, end: number; start < text.length; start = end + 1) {
     end = lineEnd(text, start, text.length);
-    // Before the first entry nothing may stand, be it indented; what follows one belongs to it.
+    // Nothing may stand before the first entry, not even indented. Indented lines after an entry belong to it.
     const at = starts.length === 0 ? afterSpaces(text, start) : start;
     if (!isContentAt(text, at, end) || (starts.length > 0 && isDashAt(text, start))) continue;
     if (at > start || !ENTRY.test(text.slice(start, end))) return null;
@@ -33,7 +33,7 @@ export function splitEntries(text: string, pieceLength: number): readonly EntryT
   });
 }
 
-/** Pieces of at least `pieceLength`, each beginning with an entry of the body; none if the body is short or odd. */
+/** Pieces of at least `pieceLength`, each beginning at an entry of the body. Empty if the body is short or odd. */
 function splitBody(text: string, body: Span, pieceLength: number): readonly Span[] {
   if (body.end - body.start < pieceLength) return [];
   const { starts, isOdd } = entriesOf(text, body);
@@ -48,7 +48,7 @@ function splitBody(text: string, body: Span, pieceLength: number): readonly Span
   return pieces.length === 0 ? [] : [...pieces, { start, end: body.end }];
 }
 
-/** The key that a text begins with, and the list or mapping on the lines below it; null if it begins with no key. */
+/** The key at the beginning of a text, and the list or mapping on the lines below it. Null if the text does not begin with a key. */
 export function bodyOf(text: string, part: Span): { readonly key: Span; readonly body: Span | null } | null {
   const headEnd = lineEnd(text, part.start, part.end);
   const head = text.slice(part.start, headEnd);
@@ -60,13 +60,13 @@ export function bodyOf(text: string, part: Span): { readonly key: Span; readonly
 
 export interface BodyEntries {
   readonly kind: 'list' | 'mapping';
-  /** Where the lines of its entries begin; the first is where the body does. */
+  /** The offsets at which the lines of its entries begin. The first is the beginning of the body. */
   readonly starts: readonly number[];
-  /** Something in the column of the entries is not an entry, or stands left of them. */
+  /** Whether something in the column of the entries is not an entry, or something stands left of that column. */
   readonly isOdd: boolean;
 }
 
-/** The entries of a list or mapping by its first column; what is odd belongs to the entry above. */
+/** The entries of a list or mapping, found by its first column. Odd lines belong to the entry above. */
 export function entriesOf(text: string, body: Span): BodyEntries {
   const starts = [body.start];
   let indent = -1;
@@ -114,7 +114,7 @@ export function* linesOf(text: string, span: Span): Generator<Span> {
   }
 }
 
-/** Where the line that begins at `start` ends: before its line feed, or at `end`. */
+/** The end of the line that begins at `start`: before its line feed, but not past `end`. */
 function lineEnd(text: string, start: number, end: number): number {
   const found = text.indexOf('\n', start);
   return found < 0 || found > end ? end : found;

@@ -1,6 +1,5 @@
-// The words for what the `yaml` package finds wrong. Its own codes and messages may change with a version, and use the
-// words of its grammar. What the user did is read from the lines around the place, and an unknown fault is still an
-// error.
+// Messages for the faults that the `yaml` package finds. Its own codes and messages may change between versions and use the terms of its
+// grammar. So the user's mistake is recognized from the lines around the place. An unknown fault is still an error.
 import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import type { Span } from '../model/span.js';
 import {
@@ -14,7 +13,7 @@ import {
 } from './syntax-scene.js';
 import type { SourceFault } from './tree.js';
 
-/** Null if the fault is another's. */
+/** Explains a fault. Null if the rule does not know it. */
 type Rule = (scene: Scene) => SourceFault | null;
 
 interface Words {
@@ -35,7 +34,7 @@ export function explainSyntax(text: string, fault: PackageFault, enclosures: rea
   return { code: 'YAML_SYNTAX', ...scene.at, message, help };
 }
 
-/** Of the fault that the package's code or message names. */
+/** A rule for faults with a matching code or message of the package. */
 function named(by: RegExp, words: Words): Rule {
   return ({ fault, at }) => (by.test(fault.message) || by.test(fault.code) ? { ...words, ...at } : null);
 }
@@ -58,19 +57,19 @@ const CLOSING = new Map([
   ["'", { close: "'", what: 'a single quote' }],
 ]);
 
-/** How a quote is written within quotes. */
+/** How to write a quote inside quotes. */
 const QUOTE_WITHIN = new Map([
   ['"', 'write a quote within the text as `\\"`'],
   ["'", "write a quote within the text as `''`"],
 ]);
 
-/** The last that is still open of those that are like this. */
+/** The last enclosure of this kind that is still open. */
 function lastOpen(enclosures: readonly Enclosure[], isLike: (one: Enclosure) => boolean): Enclosure | undefined {
   const open = enclosures.filter((one) => one.end === null && isLike(one));
   return open.sort((a, b) => b.start - a.start)[0];
 }
 
-/** Said where it should have been closed, with the place where it was opened. */
+/** Reported where the enclosure should have been closed, with the place where it was opened. */
 function unclosed({ start, mark }: Enclosure, at: Span, help: string): SourceFault {
   const code = QUOTE_WITHIN.has(mark) ? 'YAML_QUOTE_UNCLOSED' : 'YAML_UNCLOSED';
   const related = [{ start, end: start + 1, message: 'opened here' }];
@@ -128,7 +127,7 @@ const SCALAR_START: Rule = ({ text, fault, at, line }) => {
   return { code: 'YAML_SCALAR_START', ...at, message, help };
 };
 
-/** Faults of the package that come of lines that do not follow each other. */
+/** The package's codes for lines that do not fit those before them. */
 const OF_LINES =
   /^(?:BAD_INDENT|BLOCK_AS_IMPLICIT_KEY|BLOCK_IN_FLOW|MISSING_CHAR|MULTILINE_IMPLICIT_KEY|UNEXPECTED_TOKEN)$/;
 
@@ -142,13 +141,13 @@ const DASH: Rule = ({ text, fault, line }) => {
   }
   const above = lineAbove(text, line);
   const isInColumn = above !== null && above.first - above.start === first - line.start;
-  // Whether what begins above in this column are entries of a list, and this is not.
+  // The line above must begin an entry of a list in this column, and this line must not.
   if (content > first || !isInColumn || above.content === above.first) return null;
   const [message, help] = ['an entry of a list without its dash', `write \`- ${shown(words)}\``];
   return { code: 'YAML_DASH_MISSING', start: first, end: first + Math.max(1, words.length), message, help };
 };
 
-/** A line that should be a key and perhaps its value. */
+/** For a line that should be a key with or without a value. */
 const KEY: Rule = ({ fault, line: { first, content: start, end, words }, isInFlow }) => {
   const isAtDash = start > first && fault.pos[0] <= first;
   if (!OF_LINES.test(fault.code) || fault.code === 'UNEXPECTED_TOKEN' || isAtDash || isInFlow) return null;
@@ -189,7 +188,7 @@ const TRAILING: Rule = ({ text, fault, line, enclosures, isBehindValue }) => {
 
 const INDENTATION: Rule = ({ text, fault, line, isBehindValue }) => {
   if (!OF_LINES.test(fault.code)) return null;
-  // The value ends on its line, and what follows is indented as if it belonged to it.
+  // The value ends on its line, but the next line is indented as if it belonged to the value.
   const isBelow = fault.code === 'BLOCK_AS_IMPLICIT_KEY' && fault.pos[0] > line.content;
   const below = isBelow ? lineBelow(text, line) : null;
   if (below !== null) return { ...INDENT, start: below.first, end: below.end };
@@ -200,12 +199,12 @@ const INDENTATION: Rule = ({ text, fault, line, isBehindValue }) => {
   return { ...INDENT, start: line.first, end: Math.max(line.first + 1, line.end) };
 };
 
-/** Cut short, for a help. */
+/** The text, shortened for a help. */
 function shown(text: string): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-/** The first that knows the fault explains it. */
+/** The first rule that knows a fault explains it. */
 const RULES: readonly Rule[] = [
   QUOTE,
   BRACKET,

@@ -1,4 +1,4 @@
-// What the rules that explain faults of syntax look at: the fault of the `yaml` package, and the text around its place.
+// What the rules that explain syntax faults look at: the `yaml` package's fault, and the text around its place.
 import type { Span } from '../model/span.js';
 
 export interface PackageFault {
@@ -21,7 +21,7 @@ export interface Scene {
   readonly enclosures: readonly Enclosure[];
   /** The fault. Never empty and never past the line, so that there is something to underline. */
   readonly at: Span;
-  /** The line with the fault, where the fault is about how lines follow each other. */
+  /** The line with the fault, if the fault is about how lines follow each other. */
   readonly line: Line;
   /** Whether a bracket or brace is open. */
   readonly isInFlow: boolean;
@@ -33,7 +33,7 @@ const AT_NODE_END = /^Unexpected (?:scalar|flow-(?:seq|map)-start|.*quoted-scala
 
 export function makeScene(text: string, fault: PackageFault, enclosures: readonly Enclosure[]): Scene {
   const [from, to] = fault.pos;
-  // The package points past the end where something is missing at the end: show the last character instead.
+  // If something is missing at the end, the package points past the end. The last character is shown instead.
   const start = Math.min(from, Math.max(0, text.trimEnd().length - 1));
   const isInFlow = enclosures.some(
     ({ mark, start: opened, end }) => /[[{]/.test(mark) && opened < from && (end === null || end > from),
@@ -55,7 +55,7 @@ function lineEndAt(text: string, offset: number): number {
   return found < 0 ? text.length : found;
 }
 
-/** A line, and in it what follows the indentation and the dashes of a list. */
+/** A line, with the content after its indentation and list dashes. */
 export interface Line extends Span {
   /** Where the indentation ends. */
   readonly first: number;
@@ -66,7 +66,7 @@ export interface Line extends Span {
 }
 
 export function lineAt(text: string, offset: number): Line {
-  // A search from before the beginning would look at the first character.
+  // `lastIndexOf` treats a negative offset as 0 and would look at the first character.
   const start = offset === 0 ? 0 : text.lastIndexOf('\n', offset - 1) + 1;
   const line = text.slice(start, lineEndAt(text, offset)).trimEnd();
   const [indent = '', dashes = ''] = /^(\s*)((?:- +)*)/.exec(line)?.slice(1) ?? [];
@@ -75,7 +75,7 @@ export function lineAt(text: string, offset: number): Line {
   return { start, end: start + line.length, first, content, words: line.slice(content - start) };
 }
 
-/** The next line that says something, null at the end. */
+/** The next line with content; null at the end. */
 export function lineBelow(text: string, { end }: Line): Line | null {
   for (let at = lineEndAt(text, end) + 1; at < text.length; at = lineEndAt(text, at) + 1) {
     const line = lineAt(text, at);
@@ -84,7 +84,7 @@ export function lineBelow(text: string, { end }: Line): Line | null {
   return null;
 }
 
-/** The nearest line above that says something and is indented no further, null if there is none. */
+/** The nearest line above with content that is not indented further; null if there is none. */
 export function lineAbove(text: string, { start, first }: Line): Line | null {
   for (let at = start; at > 0;) {
     const above = lineAt(text, at - 1);

@@ -1,11 +1,10 @@
-// Bytes to text (docs/language.md "Strictness"): strict UTF-8, CRLF read as LF, and no character that a reader could not see
-// or that two programs could take for different things. Every fault is found, so that what is left can still be read
-// (`recover.ts`).
+// Turns bytes into text (docs/language.md "Strictness"): strict UTF-8, CRLF read as LF, and no characters that a reader could not see or
+// that two programs could interpret differently. All faults are found, so that the rest can still be read (`recover.ts`).
 import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import type { SourceFault } from './tree.js';
 
 export interface DecodedText {
-  /** With LF line ends. Bytes that were not UTF-8 stand as replacement characters; empty if nothing is readable. */
+  /** With LF line ends. Bytes that are not UTF-8 become replacement characters. Empty if nothing is readable. */
   readonly text: string;
   /** In order, not overlapping. */
   readonly faults: readonly SourceFault[];
@@ -13,7 +12,7 @@ export interface DecodedText {
 
 /** Lines of printable ASCII, as most files are, have no fault. */
 const NOT_ASCII = /[^\n -~]/;
-/** What stands where bytes were no text. */
+/** Stands for bytes that are not UTF-8. */
 const REPLACEMENT = '\uFFFD';
 
 export function decodeText(bytes: Uint8Array): DecodedText {
@@ -30,7 +29,7 @@ export function decodeText(bytes: Uint8Array): DecodedText {
   return { text, faults: all };
 }
 
-/** By its byte order mark, or by the NUL in every other byte of text in ASCII. */
+/** Recognized by a byte order mark, or by the NUL in every second byte of ASCII text. */
 function isUtf16(bytes: Uint8Array): boolean {
   const [first = 0, second = 0] = bytes;
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) return true;
@@ -90,13 +89,13 @@ function sequenceLength(bytes: Uint8Array, at: number): number {
 
 interface CharacterRule {
   readonly code: DiagnosticCode;
-  /** Runs of what is refused. */
+  /** Matches runs of refused characters. */
   readonly pattern: RegExp;
   readonly message: string;
   readonly help: string;
 }
 
-/** Written as escapes: the characters themselves are what is refused. */
+/** The patterns are written as escapes, since the characters themselves would be invisible or misleading here. */
 const CHARACTER_RULES: readonly CharacterRule[] = [
   {
     code: 'TEXT_BOM',
@@ -136,11 +135,11 @@ function characterFaults(text: string): SourceFault[] {
 }
 
 const ODD_SPACES = /[\u00A0\u2000-\u200A\u202F\u205F\u3000]+/g;
-/** The indentation of a line, its dashes, its key, and the spaces behind them: where spaces mean something. */
+/** The indentation of a line, its dashes, its key, and the spaces behind them. Here spaces have a meaning. */
 const LINE_HEAD =
   /^[ \u00A0\u2000-\u200A\u202F\u205F\u3000]*(?:-[ \u00A0\u2000-\u200A\u202F\u205F\u3000]+)*(?:[A-Za-z]+:[ \u00A0\u2000-\u200A\u202F\u205F\u3000]*)?/gm;
 
-/** In a text such spaces are as good as any character. */
+/** Finds odd spaces in the heads of lines. Inside a text they are legal. */
 function spaceFaults(text: string): SourceFault[] {
   if (text.search(ODD_SPACES) < 0) return [];
   const faults: SourceFault[] = [];
@@ -158,7 +157,7 @@ function spaceFaults(text: string): SourceFault[] {
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 const NOT_NORMAL = 'text that is not in normal form C';
 
-/** One fault for each word that normal form C would write differently; a line without words counts as one. */
+/** One fault for each word that normal form C writes differently. A line without words counts as one word. */
 function normalFormFaults(text: string): SourceFault[] {
   if (text.normalize('NFC') === text) return [];
   const faults: SourceFault[] = [];
@@ -178,7 +177,7 @@ function normalFormFaults(text: string): SourceFault[] {
   return faults;
 }
 
-/** The first character that is another in normal form C. */
+/** A fault at the first character that differs in normal form C. */
 function lineFault(line: string, offset: number): SourceFault {
   const normal = line.normalize('NFC');
   let from = 0;
@@ -187,7 +186,7 @@ function lineFault(line: string, offset: number): SourceFault {
   return { code: 'TEXT_NOT_NFC', start, end: start + 1, message: NOT_NORMAL, help: 'convert the file to NFC' };
 }
 
-/** What is wrong with a text that was written with escapes, or null. */
+/** What is wrong with a text that was written with escapes; null if nothing is. */
 export function escapedTextFault(
   text: string,
 ): { readonly code: DiagnosticCode; readonly message: string; readonly help: string } | null {

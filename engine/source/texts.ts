@@ -1,5 +1,5 @@
-// What the texts of policy files must look like: in words, for documents, and as an editor can check and complete them. What
-// a pattern cannot say (calendars, bytes, whether a name is declared) is left to the readers (`values.ts` and its like).
+// What the texts of policy files must look like: in words for documents, and as patterns with which editors check and complete them.
+// What a pattern cannot express (calendars, bytes, whether a name is declared) is left to readers such as `values.ts`.
 import { ENGINE_LIMITS } from '../limits.js';
 import { NAMESPACE_LIMITS } from '../model/namespace.js';
 import { FAMILIES, SCOPES } from '../model/scope.js';
@@ -9,7 +9,7 @@ export type JsonSchema = { readonly [key: string]: JsonSchemaValue };
 type JsonSchemaValue = string | number | boolean | readonly JsonSchemaValue[] | JsonSchema;
 
 interface Look {
-  /** In words, as documents say what a key takes. */
+  /** What a key takes, in words for documents. */
   readonly takes: string;
   readonly schema: JsonSchema;
 }
@@ -23,7 +23,7 @@ const NAME_WORDS = 'a name: `a-z`, `0-9`, `.`, `_`, `-`';
 const FORBIDDEN = `(?!(?:${[...FORBIDDEN_KEYS].join('|')})$)`;
 const SEGMENT = `(?!\\.{1,2}(?:/|$))[a-z0-9._~-]{1,${String(NAMESPACE_LIMITS.segmentLength)}}`;
 const NAMESPACE = `/(?:$|(?=.{1,${String(NAMESPACE_LIMITS.bytes - 1)}}$)${SEGMENT}(?:/${SEGMENT}){0,${String(NAMESPACE_LIMITS.segments - 1)}}$)`;
-/** Of at most 255 bytes, which a pattern cannot count. */
+/** A subject has at most 255 bytes. A pattern can only count characters. */
 const SUBJECT = '(?!\\s)[^\\u0000-\\u001f\\u007f-\\u009f]{1,255}(?<!\\s)';
 const INSTANT =
   '\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\\d|3[01])T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{1,3})?(?:Z|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)';
@@ -43,7 +43,7 @@ export const TEXTS = {
   'role-name': matches('names', `^${FORBIDDEN}${NAME}$`, NAME_WORDS),
   'person-name': matches('names', `^${FORBIDDEN}${NAME}$`, NAME_WORDS),
   provider: matches('names', `^${FORBIDDEN}(?!.*-group$)${NAME}$`, 'a name that does not end in `-group`'),
-  /** Whether it is declared is for `link/`. */
+  /** `link/` checks whether it is declared. */
   reference: { takes: 'a name', schema: { type: 'string', description: 'a name that is declared elsewhere' } },
   identity: matches('`provider:subject`', `^${NAME}:${SUBJECT}$`, '`provider:subject`'),
   subject: matches('a subject', `^${SUBJECT}$`, 'as the provider calls it'),

@@ -1,16 +1,16 @@
-// The tree of one policy file: texts, lists and mappings with their places, and how YAML 1.2's core schema reads a text
-// that stands without quotes. A tree has no values of other types: use `plainKind` to get one.
+// The tree of one policy file: texts, lists and mappings with their places. A tree has no values of other types. `plainKind` says how
+// YAML 1.2's core schema reads a text without quotes.
 import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import type { Span } from '../model/span.js';
 
-/** A text and its place; it may be a part of a node. */
+/** A text and its place. It may be part of a node. */
 export interface Written extends Span {
   readonly text: string;
 }
 
 export interface TextNode extends Written {
   readonly kind: 'text';
-  /** Without quotes, so that it may read as something other than text. */
+  /** Whether it is without quotes, so that it may mean something other than text. */
   readonly plain: boolean;
 }
 
@@ -26,20 +26,20 @@ export interface Entry {
 
 export interface MappingNode extends Span {
   readonly kind: 'mapping';
-  /** Keys are texts, each once. */
+  /** Keys are distinct texts. */
   readonly entries: readonly Entry[];
-  /** Entries were left out, which has been reported: that one is missing says nothing. */
+  /** Whether entries were left out, which has been reported. Then a missing key is not a mistake of its own. */
   readonly partial?: boolean;
 }
 
-/** What was refused and has been reported: readers skip it in silence. */
+/** Something that was refused and reported. Readers skip it silently. */
 export interface RefusedNode extends Span {
   readonly kind: 'refused';
 }
 
 export type Node = TextNode | ListNode | MappingNode | RefusedNode;
 
-/** A mistake in one file, by offsets. */
+/** A mistake in one file. Places are offsets. */
 export interface SourceFault extends Span {
   readonly code: DiagnosticCode;
   readonly message: string;
@@ -47,7 +47,7 @@ export interface SourceFault extends Span {
   readonly related?: readonly (Span & { readonly message: string })[];
 }
 
-/** How many texts a file may still have. */
+/** The number of texts that a file may still have. */
 export interface NodeBudget {
   left: number;
 }
@@ -64,14 +64,14 @@ const BOOLEAN = /^(?:true|True|TRUE|false|False|FALSE)$/;
 const NUMBER =
   /^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
 
-/** 1 for the first characters of texts that may be something else: of numbers, `null`, `true`, `false` and `~`. */
+/** 1 for characters with which a number, `null`, `true`, `false` or `~` can begin. */
 const OTHER_STARTS = Uint8Array.from({ length: 128 }, (_, unit) =>
   '-+.0123456789~nNtTfF'.includes(String.fromCharCode(unit)) ? 1 : 0,
 );
 
-/** What the core schema of YAML 1.2 (section 10.3.2) makes of a text without quotes. */
+/** How the core schema of YAML 1.2 (section 10.3.2) reads a text without quotes. */
 export function plainKind(text: string): PlainKind {
-  // Nearly every text can be told by its first character.
+  // The first character decides for nearly every text.
   if (text !== '' && (OTHER_STARTS[text.charCodeAt(0)] ?? 0) === 0) return 'text';
   return NULL.test(text) ? 'null' : BOOLEAN.test(text) ? 'boolean' : NUMBER.test(text) ? 'number' : 'text';
 }

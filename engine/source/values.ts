@@ -1,5 +1,4 @@
-// The values of the policy language: namespaces, identities, scopes and patterns, instants, durations (docs/language.md
-// "Every key").
+// The values of the policy language: namespaces, identities, instants, durations (docs/language.md "Every key").
 import { identityFaultText, pathFaultText } from '../diagnostics/fault-words.js';
 import { formatIdentity, makeIdentity, parseIdentity, type IdentityFault } from '../model/identity.js';
 import { parseInstant, type Instant } from '../model/instant.js';
@@ -30,7 +29,7 @@ export const PROSE = value(
 );
 export const DESCRIPTION = [PROSE, 'Free text for people.'] as const;
 
-/** A namespace in its canonical form (docs/meaning.md "Namespaces"); the fix is offered, never applied. */
+/** A namespace in its canonical form (docs/meaning.md "Namespaces"). A correction is suggested but never applied. */
 export const NAMESPACE = value(text('namespace'), (context, node, what) => {
   const written = readText(context, node, what);
   return written === null ? null : namespaceOf(context, written, what);
@@ -50,7 +49,7 @@ export function namespaceOf(context: FileContext, written: Written, what: string
   return { value: result.path, start: written.start, end: written.end };
 }
 
-/** What was perhaps meant: without spaces, in lower case, with single slashes. */
+/** Suggests what may have been meant: without surrounding spaces, in lower case, with single slashes. */
 function namespaceHelp(text: string): string {
   const plain = text
     .trim()
@@ -84,7 +83,7 @@ export function readIdentity(context: FileContext, node: Node, what: string): Id
   });
 }
 
-/** How a role is named in the places that take one as well as an identity. */
+/** How to name a role in places that take a role or an identity. */
 const ROLE_INSTEAD: ReadonlyMap<string, string> = new Map([
   ['a member', '; to name a role, write `{ role: … }`'],
   ['`identity`', '; to name a role, write `role: …` in place of `identity`'],
@@ -107,7 +106,7 @@ const IDENTITY_PARTS = shape(
   { required: ['provider', 'subject'] },
 );
 
-/** As in requests, a mapping of provider and subject. */
+/** A mapping of provider and subject, as in requests. */
 function readIdentityParts(context: FileContext, node: Node): IdentityReference | null {
   const { provider = null, subject = null } = readMapping(context, node, IDENTITY_PARTS)?.values ?? {};
   if (provider === null || subject === null) return null;
@@ -133,7 +132,7 @@ const ONE_IDENTITY = either(IDENTITY, mapping(IDENTITY_PARTS));
 
 /** None twice. */
 export const IDENTITIES = value(list(ONE_IDENTITY), readIdentities);
-/** At least one; `instead` says what to do where none is named. */
+/** A list of at least one identity. `instead` tells the author what to do if it is empty. */
 export function someIdentities(instead: string): Value<readonly IdentityReference[]> {
   return value(list(ONE_IDENTITY, 1), filled(readIdentities, { empty: instead }));
 }
@@ -182,7 +181,7 @@ export const DURATION = value(text('duration'), (context, node, what) => {
   return written === null ? null : refuseIt(`${what} is not a duration`, 'write it as `30s`, `15m`, `24h` or `90d`');
 });
 
-/** Refuses a text that ends where the file does, without quotes: what was cut off may have made it another one. */
+/** Refuses a text without quotes that ends where the file ends: the file may have been cut off in the middle of the text. */
 export function refuseCutOff(context: FileContext, node: Node): boolean {
   const cutOff = node.kind === 'text' && node.plain && node.text !== '' && node.end === context.text.length;
   if (cutOff)
@@ -194,7 +193,7 @@ export function refuseCutOff(context: FileContext, node: Node): boolean {
   return cutOff;
 }
 
-/** What is nearest of the words that a place allows, as a help. */
+/** Help with the nearest of the allowed words. */
 export function nearestHelp(text: string, words: Iterable<string>): string | undefined {
   const near = nearest(text, words);
   return near === null ? undefined : `did you mean \`${near}\`?`;
