@@ -1,6 +1,6 @@
-// `make bench`: every bench at a modest size, one after the other, and one page of what they print: .run/bench.md. Each says in its own words
-// what is measured, beside what, and which goals are held; `make bench-…` runs one of them at any size. `make bench-smoke` runs them at sizes
-// that say nothing, and fails where one does not come to its end or has a figure that is no number.
+// `make bench` runs every bench at a modest size, one after the other, and writes what they print to one page: .run/bench.md. Each bench says
+// what is measured, what it is compared with, and which goals are reached. `make bench-…` runs one of them at any size. `make bench-smoke` runs
+// them at sizes too small for real figures, and fails if a bench does not finish or has a figure that is not a number.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -32,7 +32,7 @@ const BENCHES = {
     smoke: ['--grants', '100', '--large', '1', '--small', '2', '--seconds', '0.1'],
   },
 };
-/** What a report may leave out: a figure without a goal, a contender without a failure, a machine without PostgreSQL. */
+/** Fields that may be null: a figure may have no goal, a contender no failure, a machine no PostgreSQL. */
 const MAY_BE_NULL = new Set(['goal', 'reached', 'error', 'postgres']);
 const PEERS = fileURLToPath(new URL('decisions/node_modules', import.meta.url));
 const HELP = `Usage: make bench ARGS="[names]", or make bench-smoke ARGS="[names]"
@@ -49,7 +49,7 @@ if (names.length === 0 || wanted.some((name) => !Object.hasOwn(BENCHES, name))) 
 } else if (given.includes('--smoke')) process.exitCode = (await tryAll(names)) ? 0 : 1;
 else process.exitCode = (await runAll(names)) ? 0 : 1;
 
-/** Whether all of them came to their end: a goal that is not held is told, and is no failure. */
+/** Whether all benches finished. A goal that is not reached is reported, but it is not a failure. */
 async function runAll(chosen) {
   const machine = `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}`;
   const parts = [`# Benches\n\n${new Date().toISOString()}, ${machine}\n`];
@@ -63,7 +63,7 @@ async function runAll(chosen) {
     parts.push(
       `## ${title}\n\n\`bench/${name}\` with \`${args.join(' ')}\`\n\n\`\`\`text\n${text.trim()}\n\`\`\`\n${end}`,
     );
-    // What is there so far stays where a later one is interrupted.
+    // The page is written after each bench, so that it remains if a later one is interrupted.
     mkdirSync('.run', { recursive: true });
     writeFileSync(PAGE, parts.join('\n'));
   }
@@ -71,7 +71,7 @@ async function runAll(chosen) {
   return isWhole;
 }
 
-/** Whether each came to its end with numbers alone. */
+/** Whether each bench finished and reported only numbers. */
 async function tryAll(chosen) {
   const folder = mkdtempSync(join(tmpdir(), 'bailiwick-smoke-'));
   const faults = [];
@@ -96,7 +96,7 @@ async function tryAll(chosen) {
   return faults.length === 0;
 }
 
-/** Of a report, where something failed, and where a number should be: JSON has null for what is none. */
+/** The places in a report where something failed or a number is missing: JSON writes null for a number that is none. */
 function missingIn(value, path = '') {
   if (typeof value !== 'object') return [];
   if (value === null) return MAY_BE_NULL.has(path.split('.').at(-1)) ? [] : [`${path} is no number`];

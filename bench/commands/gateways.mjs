@@ -1,4 +1,4 @@
-// The thread of a store: a gateway that records, one that does not, and the bare statements on connections of their own.
+// The thread of a store: a gateway with an audit log, one without, and the bare statements on connections of their own.
 import { parentPort, workerData } from 'node:worker_threads';
 import pg from 'pg';
 import { instantOf } from '../../dist/engine/index.js';
@@ -54,7 +54,7 @@ const places = rows.map(({ id, revision, path }) => ({
   own: { id, revision },
   namespace: path.replace(/(?<=.)\/$/, ''),
 }));
-// Those of HTTP and of the process know their own revisions.
+// Writers over HTTP and in the process have separate records, since each keeps track of its own revisions.
 const [theirs, ours] = [places.slice(0, MOST), places.slice(MOST)];
 const others = await db.knex.raw(
   `SELECT id::text AS id, revision::int AS revision, path FROM records WHERE family = 2 AND archived_at IS NULL

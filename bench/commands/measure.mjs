@@ -1,5 +1,5 @@
-// `make bench-commands`: creates, changes and copies a second through the gateway with its audit log, beside the bare statement on the same
-// store, interleaved in one run; what the log costs a query; and what the indexes of ancestors cost an insert.
+// `make bench-commands`: creates, changes and copies per second through the gateway with its audit log, compared with the bare statement on
+// the same store, interleaved in one run. It also measures what the log costs a query, and what the indexes of ancestors cost an insert.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,14 +30,14 @@ const PARTS = [
   'gateway in process',
   'gateway over HTTP',
 ];
-/** Of the bare statement's rate. */
+/** As a share of the bare statement's rate. */
 const GOAL = '>= 0.7';
 
 async function main(settings) {
   const figures = [];
   const before = loadNow();
   const folder = mkdtempSync(join(tmpdir(), 'bench-commands-'));
-  // As durable as it is delivered.
+  // As durable as PostgreSQL is when installed: fsync stays on.
   const server = await startPostgres(['fsync=on', 'max_connections=200', 'shared_buffers=512MB', 'max_wal_size=4GB']);
   let postgres = null;
   try {
@@ -100,7 +100,7 @@ async function measureStore({ settings, figures }, name, config, folder) {
   }
 }
 
-/** Inserts beside the same table without the indexes that make subtrees quick: what those cost whoever writes. */
+/** Compares inserts with and without the indexes that make subtrees fast, to show what those cost writers. */
 async function measureIndexes({ settings, figures }, server, folder) {
   const admin = await openDatabase({ kind: 'external', url: server.url });
   await admin.knex.raw('CREATE DATABASE without_ancestors');
@@ -147,7 +147,7 @@ async function fill(config, settings) {
   await db.close();
 }
 
-/** The median rates of the contenders, each measured once in each round, after a round that does not count. */
+/** The median rates of the contenders. Each is measured once in each round. The first round does not count. */
 async function takeTurns(thread, { rounds, seconds }, contenders) {
   const rates = contenders.map(() => []);
   for (let round = -1; round < rounds; round += 1) {

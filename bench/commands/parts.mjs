@@ -1,5 +1,5 @@
-// What a create costs the store alone: the same rows in one statement, and the same statements in the same trips. Nothing here is
-// routed, authenticated, authorized or carried to a log.
+// The cost of a create in the store alone: the same rows in one statement, and the same statements in the same round trips. Nothing here
+// is routed, authenticated, authorized or carried to a log.
 import { randomUUID } from 'node:crypto';
 import { instantOf, lineageOf } from '../../dist/engine/index.js';
 import { findKept, keep } from '../../dist/server/commands/kept-answers.js';
@@ -10,7 +10,7 @@ import { contentOf } from '../../dist/server/records/content.js';
 
 const DAY = 86_400_000;
 const MADE = { name: 'made', properties: { rank: 7, label: 'l12345', ok: true } };
-/** As long as one of a create. */
+/** An event as long as that of a create. */
 const EVENT = JSON.stringify({ event: 'x'.repeat(900) });
 
 /** Of one of the gateway's creates: the namespace that it writes to. */
@@ -42,7 +42,7 @@ export async function writeInTrips(db, namespace) {
     const written = await insertRecord(session, { id, family: 'resource', namespace, content, copiedFrom: null });
     const done = [{ status: 201, family: 'resource', namespace, ...written, untold: 'record' }];
     for (const statement of keep(key, { at, done, keepFor: DAY, expired: false })) run(statement);
-    // Claimed by a log that is nobody's, so that none carries it away meanwhile.
+    // It is claimed by a log that nobody runs, so that none carries it away meanwhile.
     run(sql`INSERT INTO audit_outbox (id, event, log, after) VALUES (${key.owner}::text, ${EVENT}::text, 'bench', 0)`);
   });
 }

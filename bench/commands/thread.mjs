@@ -1,4 +1,4 @@
-// A thread with a store and the gateways on it, as the bench sees it. Only what goes over HTTP is sent from here.
+// The bench's side of a thread with a store and its gateways. Only requests over HTTP are sent from here.
 import { Agent, request as httpRequest } from 'node:http';
 import { Worker } from 'node:worker_threads';
 import { makeWriter } from './world.mjs';
@@ -32,7 +32,7 @@ export async function startThread({ config, folder, settings }) {
   };
 }
 
-/** What all writers together get done in a second, each waiting for its answers. */
+/** Operations per second of all writers together. Each writer waits for its answers. */
 export async function measureRate(writers, { operation, seconds }, run) {
   const begun = performance.now();
   let done = 0;

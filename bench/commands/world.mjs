@@ -1,4 +1,4 @@
-// What commands are measured on: a store with records in it, one actor who may write everywhere, and the requests and statements that do
+// The world in which commands are measured: a store with records, one actor who may write everywhere, and requests and statements that do
 // the same thing.
 import { threadId } from 'node:worker_threads';
 import { compilePolicy } from '../../dist/engine/compiler.js';
@@ -53,15 +53,15 @@ const PROPERTIES = { rank: 7, label: 'l12345', ok: true };
 
 let made = 0;
 
-/** A name that no key of a request had before. */
+/** A name that no request has used as a key before. */
 export function nextName() {
   made += 1;
   return `bench-${threadId}-${made}`;
 }
 
 /**
- * One writer: what it sends next, and what it has to know of the answer. Each has a record of its own, so that no writer waits for
- * another's.
+ * One writer: what it sends next, and what it must remember from the answer. Each has a record of its own, so that no writer waits for
+ * another.
  */
 export function makeWriter({ namespace, own }) {
   let { revision } = own;

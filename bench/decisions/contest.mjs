@@ -1,6 +1,6 @@
 // One contestant in a process of its own: node --expose-gc contest.mjs <folder of a workload> <contestant>. Prints one line of JSON.
-// Requests are parsed from JSON in small chunks right before they are decided, as in a server: fresh strings whose hashes nobody
-// has computed. Parsing is not timed.
+// Requests are parsed from JSON in small chunks right before they are decided, as in a server, so their strings are fresh and have no
+// cached hashes. Parsing is not timed.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -17,7 +17,7 @@ const PATIENCE = 4000;
 const [folder, name] = process.argv.slice(2);
 const { own, load } = CONTESTANTS[name];
 
-/** Buffers are counted until another thread has freed them. */
+/** The memory in use. Buffers count until another thread has freed them. */
 async function memory() {
   globalThis.gc();
   await setTimeout(50);
@@ -67,7 +67,7 @@ for (let chunk = 0; chunk < chunks.length && (firstTime < PATIENCE || firstCount
   }
 }
 
-/** Decisions a second over all chunks that were reached above. */
+/** Decisions per second over all chunks that were reached above. */
 function round() {
   let time = 0;
   let count = 0;
@@ -94,7 +94,7 @@ const figures = {
   first: (firstCount / firstTime) * 1000,
   load: took,
   heap: after.heapUsed - before.heapUsed,
-  // Shared buffers are in the second number alone.
+  // Shared buffers are only in the second number.
   outside: Math.max(after.external - before.external, after.arrayBuffers - before.arrayBuffers),
   heapAfter: last.heapUsed - before.heapUsed,
 };

@@ -1,5 +1,5 @@
-// Who takes part. `load` gives a function from a request to whether it is allowed, or `{ shape, decide }` where requests have to be put
-// into other objects first, which is not measured.
+// The contestants. `load` returns a function that tells whether a request is allowed, or `{ shape, decide }` if requests must first be put
+// into other objects. That first step is not measured.
 import { load as casbin } from './contestants/casbin.mjs';
 import { loadConditions, loadTypes } from './contestants/casl.mjs';
 import { load as cedar } from './contestants/cedar.mjs';

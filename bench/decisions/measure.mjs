@@ -1,5 +1,5 @@
-// `make bench-decide`: decisions a second beside other authorization libraries, on one machine in one run. Each contestant has a process of
-// its own, passes are interleaved, every answer is checked against a slow reference.
+// `make bench-decide`: decisions per second, compared with other authorization libraries on one machine in one run. Each contestant has a
+// process of its own, passes are interleaved, and every answer is checked against a slow reference.
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ const HELP = `Usage: make bench-decide ARGS="[options]"
 
 const MILLION = 1_000_000;
 const FLAGS = ['--expose-gc', '--max-old-space-size=8000'];
-/** V8 crashes with it in the WebAssembly of one contestant. */
+/** Switches off an optimization with which V8 crashes in Cedar's WebAssembly. */
 const CEDAR_FLAGS = ['--no-turbo-inline-js-wasm-calls'];
 const here = (file) => join(import.meta.dirname, file);
 const run = promisify(execFile);

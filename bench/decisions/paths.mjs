@@ -1,4 +1,4 @@
-// Paths as the contestants that have no notion of them need them.
+// Functions on paths, for contestants that have no notion of them.
 
 /** Whether `path` is `ancestor` or below it; `/labs/optics2` is not below `/labs/optics`. */
 export function isWithin(path, ancestor) {

@@ -1,5 +1,5 @@
-// Writes a workload into a folder, as node prepare.mjs <folder> <grants> <seed>: the policy, its snapshot, the requests and what the
-// reference says about each.
+// node prepare.mjs <folder> <grants> <seed> writes a workload into a folder: the policy, its snapshot, the requests, and the reference's
+// answer to each.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compile } from './contestants/own.mjs';

@@ -18,7 +18,7 @@ function median(values) {
   return sorted[sorted.length >> 1] ?? null;
 }
 
-/** Whoever disagrees with the reference, or failed, gets no figure. */
+/** A contestant that failed or disagrees with the reference gets no figure. */
 const counts = ({ wrong, error }) => wrong === 0 && error === null;
 
 export function print(grants, rows) {

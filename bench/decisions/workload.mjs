@@ -1,5 +1,5 @@
-// The workload: a tree of namespaces up to six levels deep, people with one to four identities, nested roles, grants, and 20,000
-// requests of which half are allowed. Everything is plain data that any engine can be given.
+// The workload: a tree of namespaces up to six levels deep, people with one to four identities, nested roles, grants, and 20,000 requests.
+// Half of the requests are allowed. Everything is plain data for any engine.
 import { isWithin } from './paths.mjs';
 import { makeRandom } from './random.mjs';
 
@@ -31,7 +31,7 @@ const DEPTH_OF_GRANTS = [0.02, 1, 6, 18, 30, 27, 18];
 const IDENTITIES_OF_ACTOR = [0, 30, 35, 20, 15];
 const ROLES_OF_IDENTITY = [35, 35, 20, 10];
 const ROLE_DEPTH = 5;
-/** What stands in the way of a request that is denied, and how often. */
+/** Why a request is denied, and how often. */
 const OBSTACLES = ['nothing granted', 'other scope', 'credential', 'restriction', 'sibling'];
 const OBSTACLE_WEIGHTS = [40, 25, 10, 15, 10];
 
@@ -52,7 +52,7 @@ function makeTree(random, count) {
     let depth = random.weighted(DEPTH_OF_NAMESPACES);
     while (levels[depth - 1] === undefined) depth -= 1;
     const parent = random.pick(levels[depth - 1]);
-    // Names that other names begin with are what prefix comparisons get wrong.
+    // Some names are prefixes of other names, which naive prefix comparisons get wrong.
     const twin = parent.children.length > 0 && random.chance(0.15) ? lastSegment(random.pick(parent.children)) : null;
     let name = twin === null ? random.pick(WORDS) : `${twin}${random.pick(['2', '-b', 'x', '.old'])}`;
     const taken = new Set(parent.children.map(lastSegment));
@@ -91,7 +91,7 @@ function subjectOf(random, provider, number) {
   return provider === 'github' ? `u${number}` : `${random.pick(WORDS)}-${random.int(10_000)}-${padded}`;
 }
 
-/** Members are identities, and roles further down, so that there are no cycles. */
+/** Members are identities and roles with higher numbers, so that there are no cycles. */
 function makeRoles(random, identities, count) {
   const roles = Array.from({ length: count }, (_, i) => ({
     name: `${random.pick(WORDS)}-team-${i}`,
@@ -112,7 +112,7 @@ function makeRoles(random, identities, count) {
   return roles;
 }
 
-/** Four in five to an identity, the others to a role. */
+/** Four of five grants go to an identity, the others to a role. */
 function makeGrants(random, { tree, identities, roles, count }) {
   const weights = BUNDLES.map(([weight]) => weight);
   return Array.from({ length: count }, () => {
@@ -198,7 +198,7 @@ function indexGrants({ roles, grants }) {
   };
 }
 
-/** For the balance only: the verdict is that of reference.mjs. */
+/** Used only to balance the requests. The verdicts come from reference.mjs. */
 function isAllowed({ scopes, restrictions, scope, target }, grants) {
   return (
     scopes.includes(scope) &&

@@ -1,5 +1,5 @@
-// Writes a generated policy as the YAML folder that people would keep: roles in files of a few hundred, grants in a folder for each
-// top level, delegated by `within`. As a program: node bench/policies/generate.mjs <folder> --grants 100000 [--seed 1]
+// Writes a generated policy as a YAML folder like those that people keep: files of a few hundred roles, and a folder of grants for each
+// top-level namespace, delegated by `within`. As a program: node bench/policies/generate.mjs <folder> --grants 100000 [--seed 1]
 // [--namespaces n] [--identities n] [--edits 10].
 import { mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,7 +10,7 @@ import { grantOf, guardrailsText, pathOf, rolesOf, sizesOf, testsText, topOf } f
 const ROLES_IN_FILE = 400;
 const GRANTS_IN_FILE = 1000;
 
-/** Fills the folder, which must be new or empty; answers the sizes. */
+/** Fills the folder, which must be new or empty. Returns the sizes. */
 export function generatePolicy(folder, wanted) {
   const sizes = sizesOf(wanted);
   mkdirSync(folder, { recursive: true });

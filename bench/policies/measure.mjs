@@ -1,5 +1,5 @@
-// `make bench-policy`: generates policies and measures what their authors wait for, each command in a process of its own. Prints
-// one table and writes .run/bench-policy.json. Figures depend on what else the machine does, so its load stands beside them.
+// `make bench-policy`: generates policies and measures the commands that their authors wait for, each in a process of its own. Prints one
+// table and writes .run/bench-policy.json. Figures depend on what else the machine does, so its load is shown with them.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir, totalmem } from 'node:os';
@@ -25,7 +25,7 @@ const HELP = `Usage: make bench-policy ARGS="[options]"
   --out <file>      where the figures go as JSON (default .run/bench-policy.json)
 `;
 
-/** Seconds and MiB that must not be passed, by number of grants and step. */
+/** Goals: most seconds and MiB, by number of grants and step. */
 const GOALS = {
   100_000: {
     'compile, with all of check': { wall: 10, peakMiB: 1024 },
@@ -97,7 +97,7 @@ function measure(folder, wanted) {
   return { sizes, counts, snapshotBytes: bytes, diffRows: rows, witnesses, repair, steps: judged, load };
 }
 
-/** One verb in a process of its own, with the flags of Node that users set: none. */
+/** Runs one verb in a process of its own, without any flags for Node, as users do. */
 function command(folder, step, args) {
   const { wall, cpu, peakMiB } = run(folder, [CLI, ...args]);
   return { step, wall, cpu, peakMiB };

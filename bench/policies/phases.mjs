@@ -9,12 +9,12 @@ import { readFolder } from '../../dist/server/policy/read-folder.js';
 const [snapshot, edited, folder] = process.argv.slice(2);
 const phases = [];
 
-/** What hardly anybody in a generated policy keeps: the work of telling who breaks it, where, by which grants. */
+/** Guardrails that hardly anybody in a generated policy satisfies, to measure the work of reporting who breaks them, where and how. */
 const STRICT = {
   'policy.yaml': 'bailiwick: 1\nname: strict\nproviders: { badge: {} }\n',
   'guardrails.yaml': 'guardrails: [{ id: apart, separate: ["resource:*", "process-run:*", "namespace:*"] }]\n',
 };
-/** Beyond that the list of who breaks it, which names everybody at every place, is longer than anybody reads. */
+/** With more grants the list of violations, which names everybody at every place, is longer than anybody reads. */
 const MOST_BROKEN = 100_000;
 
 function time(name, work) {

@@ -1,7 +1,7 @@
-// What a generated policy says: a facility with as many namespaces, people and grants as wanted. Everything follows from the
-// seed and the index of the thing alone, so the same numbers give the same policy everywhere and an edit moves nothing else.
+// The content of a generated policy: a facility with as many namespaces, people and grants as wanted. Everything follows from the seed
+// and the thing's index alone. So the same numbers give the same policy everywhere, and an edit changes nothing else.
 
-/** Most of what the measurements promise for: the limits of the engine leave room above. */
+/** The largest numbers that are measured. The engine's limits are higher. */
 const MOST_NAMESPACES = 100_000;
 const MOST_IDENTITIES = 100_000;
 const FAN_OUT = 8;
@@ -12,7 +12,7 @@ const DAY = 24 * 60 * 60 * 1000;
 const FIRST_MONTH = { year: 2026, month: 1 };
 const MONTHS = 36;
 
-/** What people of a team, a department, or alone are given; writing namespaces and templates is for stewards. */
+/** What is granted to people of a team or a department, or to single people. Only stewards write namespaces and templates. */
 const BUNDLES = [
   ['resource:read'],
   ['"*:read"'],
@@ -25,7 +25,7 @@ const BUNDLES = [
 const STEWARDSHIP = ['"namespace:*"', '"resource-template:*"', '"process-template:*"'];
 
 /**
- * Sizes of the policy with so many grants. Namespaces and identities are as many as there are grants, up to 100,000 of each:
+ * The sizes of a policy with `grants` grants. By default there are as many namespaces and identities as grants, up to 100,000 of each:
  * the hardest shape, in which hardly anything repeats.
  */
 export function sizesOf({ grants, seed = 1, namespaces, identities, edits = 0 }) {
@@ -41,7 +41,7 @@ export function sizesOf({ grants, seed = 1, namespaces, identities, edits = 0 })
   return { grants, seed, edits, visitors, stewards, staff, teams, departments, divisions, tops, nodes };
 }
 
-/** A number from 0 up to `below`, for the `index`-th thing of a kind; `salt` tells draws for one thing apart. */
+/** A number from 0 up to `below` for the `index`-th thing of a kind. `salt` separates several draws for one thing. */
 function draw({ seed }, [kind, index, salt], below) {
   let h = seed ^ Math.imul(kind + 1, 0x9e3779b1) ^ Math.imul(salt + 1, 0x85ebca6b);
   h = Math.imul(h ^ index, 0xc2b2ae35);
@@ -92,8 +92,8 @@ export function* rolesOf(sizes) {
 }
 
 /**
- * Grant `index` as the lines of its YAML, or nothing where an edit has removed it; `node` is the namespace where it stands.
- * Edits change, remove, add to and move every so many-th grant.
+ * Grant `index` as the lines of its YAML, or nothing if an edit has removed it. `node` is its namespace. Edits change, remove, add to
+ * and move grants at regular intervals.
  */
 export function grantOf(sizes, index) {
   const grant = plainGrant(sizes, index);
@@ -146,7 +146,7 @@ function visit(day) {
   return { notBefore: start, expires: start + 28 * DAY };
 }
 
-/** Until the end of a month, perhaps from half a year before. */
+/** A window until half a year after the month. A `bounded` one begins with the month. */
 function term(month, bounded) {
   const at = (months) => Date.UTC(FIRST_MONTH.year, FIRST_MONTH.month - 1 + months, 1);
   return bounded ? { notBefore: at(month), expires: at(month + 6) } : { expires: at(month + 6) };
@@ -165,7 +165,7 @@ function textOf(sizes, { id, node, who, scopes, exact, window }) {
   ].join('\n');
 }
 
-/** Guardrails of all five kinds, which the policy keeps. */
+/** Guardrails of all five kinds. The policy satisfies them. */
 export function guardrailsText() {
   return `guardrails:
   - id: only-stewards-change-templates
@@ -183,7 +183,7 @@ export function guardrailsText() {
 `;
 }
 
-/** A test for each top level, which passes. */
+/** A test for each top-level namespace. All pass. */
 export function testsText(sizes) {
   const tests = Array.from({ length: sizes.tops }, (_, top) => {
     const at = `/${name('site', top)}`;

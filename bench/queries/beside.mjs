@@ -1,5 +1,5 @@
-// What the means do not cover: visible sets that are namespaces and not subtrees, other families, archived records, the order that
-// is taken where none is asked for. Ours beside the same rows out of a table that holds nothing else.
+// Cases that the means do not cover: visible sets of namespaces instead of subtrees, other families, archived records, and the default
+// order. Our queries are compared with the same rows from a table that holds nothing else.
 import { agree, contender, prepared } from './contest.mjs';
 import { interleave, loadNow, median, say, short } from './figures.mjs';
 import { ourStatement, physStatement, preparePhys, visibleOf } from './statements.mjs';
@@ -7,7 +7,7 @@ import { ourStatement, physStatement, preparePhys, visibleOf } from './statement
 const NEWEST = { orderBy: [{ createdAt: 'desc' }], order: 'x.created_at DESC, x.id' };
 const BY_ID = { order: 'x.id' };
 
-/** Deeper than any of the visible sets has to be. */
+/** Deeper than any visible set needs to be. */
 const DEEP = 5;
 
 function casesOf({ namespaces, sets }) {
@@ -41,7 +41,7 @@ const CODES = new Map([
 
 export async function measureBeside({ run, client, own, db, secret, settings, cases }, world) {
   for (const { name, visible, family = 'resource', includeArchived = false, orderBy = [], order } of casesOf(world)) {
-    // Where a query is asked from and how far it reaches is in the visible set by now.
+    // The visible set already reflects the query's context and reach.
     const envelope = { family, namespace: '/', orderBy, includeArchived };
     const query = { name, kind: 'query', envelope, order };
     await preparePhys(

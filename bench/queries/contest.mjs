@@ -1,4 +1,4 @@
-// The contenders on the same question in turn, checked to give the same answer.
+// Runs the contenders on the same question in turn, and checks that they give the same answer.
 import { itemsJson } from '../../dist/server/query/page-statement.js';
 import { figure, interleave, loadNow, median, say, short } from './figures.mjs';
 import { CONNECTIONS } from './gateway-client.mjs';
@@ -14,11 +14,11 @@ import {
   visibleOf,
 } from './statements.mjs';
 
-/** A statement of the baselines is given up after so many milliseconds, and counted as having taken them. */
+/** A statement of a baseline is given up after this many milliseconds, and counts as having taken that long. */
 export const PATIENCE = 4_000;
 const QUERY_CANCELED = '57014';
 
-/** All queries on one visible set; each contender is checked to give what the physical limit gives. */
+/** Measures all queries on one visible set, and checks that each contender gives the same answer as the physical limit. */
 export async function measureSet(context, { roots, visible, share, index, gateway }) {
   const { run, client, reader, own, settings, cases } = context;
   const actor = `set-${index}`;
@@ -53,7 +53,7 @@ async function prepareOurs({ db, secret }, { query, after, roots, actorId }) {
   return { envelope, ours: await ourStatement(db, { query, envelope, roots, secret, actorId }) };
 }
 
-/** Each runs its statement prepared, under a name of its own: the plan is not made again. */
+/** Each contender's statement is prepared under a name of its own, so that its plan can be reused. */
 export function prepared(client) {
   const name = `bench ${(statements += 1)}`;
   return (text, values) => client.query({ name, text, values });
@@ -61,7 +61,7 @@ export function prepared(client) {
 
 let statements = 0;
 
-/** The join runs as the owner, whom the policy of the other baseline does not concern, and is given up like that one. */
+/** The join runs as the owner, to whom the row policy of the other baseline does not apply. It is given up after the same time. */
 function unfenced({ client }) {
   const run = prepared(client);
   return async (text, values) => {
@@ -74,7 +74,7 @@ function unfenced({ client }) {
   };
 }
 
-/** The sort keys of the record in the middle of what is visible, as a cursor holds them. */
+/** The sort keys of the record in the middle of the visible records, as in a cursor. */
 async function middle(run, visible) {
   const { rows } = await run(
     `SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at, id::text
@@ -95,7 +95,7 @@ export function contender(name, run, { text, values }) {
   return { name, call };
 }
 
-/** What has to agree: the ids of the page, or the count. Of the gateway its answer is given, of a statement the rows. */
+/** What must agree: the ids of the page, or the count. A gateway gives its answer, a statement its rows. */
 function idsOrCount({ rows, items, count }) {
   const found = count ?? rows?.[0]?.count;
   if (found !== undefined) return Number(found);
@@ -112,8 +112,8 @@ export async function agree(contenders, what) {
 }
 
 /**
- * The whole gateway beside the same handler that runs the bare statement, one that looks the key up before and one that leaves
- * out knex as well: one request at a time, and as many as it takes.
+ * Compares the whole gateway with the same handler that runs the bare statement, one that also looks up the key, and one that also
+ * leaves out knex. Measures one request at a time, and throughput with many.
  */
 export async function measureGateway(context, { gateway, query, roots, index }) {
   const actor = `set-${index}`;
@@ -127,7 +127,7 @@ export async function measureGateway(context, { gateway, query, roots, index }) 
   ];
   // Less than a second of each query is for trying the bench out, not for its figures.
   const part = Math.min(1, context.settings.seconds);
-  // What runs but a few times is not compiled yet.
+  // Code must run often enough to be compiled first.
   for (const { call } of contenders) await throughput(call, part * WARMING);
   const times = await interleave(contenders, { milliseconds: part * 6_000, atLeast: 100 * part, atMost: 2_000 });
   const rates = contenders.map(() => []);

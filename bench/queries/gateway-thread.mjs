@@ -64,7 +64,7 @@ const gateway = await startGateway({
   db,
   listen,
   rate: { perActor: 0, perAddress: 0, unauthenticated: 0 },
-  // What it costs is measured, not how many one actor may have at once.
+  // The bench measures cost, so the limit on one actor's concurrent requests must not matter.
   concurrency: { perActor: 32 },
   log: silent,
 });

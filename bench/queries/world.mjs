@@ -1,5 +1,5 @@
-// The generated world of the query bench: namespaces up to six levels deep with Zipf sizes, records as dataset lines, and visible
-// sets of k subtree roots that hold a wanted share of the records. Everything follows from the seed.
+// The generated world of the query bench: namespaces up to six levels deep with Zipf sizes, records as dataset lines, and visible sets of
+// k subtree roots with a wanted share of the records. Everything follows from the seed.
 
 const DEPTH = 6;
 const FIRST = Date.parse('2020-01-01T00:00:00Z');
@@ -16,7 +16,7 @@ export function makeRandom(seed) {
   };
 }
 
-/** `count` paths in the order of their size, the largest first. */
+/** `count` paths in the order of their sizes, largest first. */
 export function makeNamespaces(count, seed) {
   const random = makeRandom(seed);
   const paths = [];
@@ -64,7 +64,7 @@ export async function* makeLines({ records, namespaces, seed, counts, others = 0
       lines.push({ number: number + 1, bytes: Buffer.from(JSON.stringify(line)) });
     }
     yield lines;
-    // The reader of a file gives way to others too.
+    // This yields to other work, as reading a file would.
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

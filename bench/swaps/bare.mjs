@@ -1,4 +1,4 @@
-// What an Express application costs that does nothing: no policy, no credential, no store, no log. `node bare.mjs <processes>`; says its port.
+// The cost of an Express application that does nothing: no policy, no credential, no store, no log. `node bare.mjs <processes>` prints its port.
 import cluster from 'node:cluster';
 import express from 'express';
 

@@ -9,7 +9,7 @@ import { isMainThread } from 'node:worker_threads';
 const RESOLUTION = 1;
 const MILLISECOND = 1e6;
 const MEBIBYTE = 2 ** 20;
-/** What is given back to the system late is not held. */
+/** Milliseconds to wait, since memory that is returned to the system late does not count as held. */
 const SETTLING = 200;
 
 if (isMainThread && cluster.isPrimary && process.send !== undefined) {
@@ -23,7 +23,7 @@ if (isMainThread && cluster.isPrimary && process.send !== undefined) {
     process.send(what === 'memory' ? await held() : pauses);
   });
   process.channel?.unref();
-  // Whoever measures has gone.
+  // The measuring process has gone.
   process.on('disconnect', () => process.exit());
 }
 
@@ -37,8 +37,8 @@ async function held() {
 }
 
 /**
- * The longest time in one go for which this thread itself was at work, by the system's account of its processor time: apart from a
- * pause, in which a busy machine may have been at work for others. Null where no system says.
+ * The longest time for which this thread itself was at work without a break, by the system's account of its processor time. A pause can
+ * also come from other processes on a busy machine. Null if the system has no such account.
  */
 function watchOwn() {
   const file = openAccount();

@@ -1,8 +1,8 @@
-// Clients that ask all the time, each on a connection that it keeps, and for the next answer when it has the one before. Every answer is held
-// against the snapshot that it names.
+// Clients that ask all the time, each on a connection of its own, with one request at a time. Every answer is checked against the snapshot that
+// it names.
 import { Agent, request } from 'node:http';
 
-/** `isRight` judges `{status, snapshot, json}`; without it, whatever is answered with 200 is right. */
+/** `isRight` judges `{status, snapshot, json}`. Without it, every answer with status 200 is right. */
 export function startLoad({ port, key, body, connections, isRight = ({ status }) => status === 200 }) {
   const text = JSON.stringify(body);
   let [times, wrong, isOver] = [[], 0, false];
@@ -17,7 +17,7 @@ export function startLoad({ port, key, body, connections, isRight = ({ status })
     agent.destroy();
   });
   return {
-    /** Of what was answered since this was last asked; milliseconds. */
+    /** Figures of the answers since the last call, in milliseconds. */
     take: () => {
       const sorted = Float64Array.from(times).sort();
       const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;

@@ -1,5 +1,5 @@
-// `make bench-swap`: what a swap of the policy costs those who ask meanwhile: how long the gateway is held up, how soon all of its processes
-// decide by the new one, and what memory is left after a thousand of them; and a gateway of 1, 2 and more processes beside bare Express.
+// `make bench-swap`: what a swap of the policy costs clients. It measures how long the gateway is held up, how soon all of its processes decide
+// by the new policy, and how much memory is left after a thousand swaps. It also compares a gateway of 1, 2 and more processes with bare Express.
 import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ const HELP = `Usage: make bench-swap ARGS="[options]"
 const CONNECTIONS = 8;
 const PROCESSES = [...new Set([1, 2, Math.max(4, availableParallelism())])];
 const SWAPS_OF_PROCESSES = 20;
-/** Milliseconds for what is compiled and remembered at first; less where the bench is only tried out. */
+/** Milliseconds until code is compiled and caches are filled; less if the bench is only tried out. */
 const warmUp = ({ seconds }) => Math.min(1, seconds) * 5_000;
 const CONVERGED = '<= 1000';
 
@@ -58,7 +58,7 @@ function makeFolder(parent, name) {
   return folder;
 }
 
-/** Serves the first of the snapshots from a file of its own, with a store that has the records. `swap` puts the other one there, in turns. */
+/** Serves the first snapshot from a file of its own, with a store that has the records. Each `swap` puts the other snapshot there. */
 async function serve({ folder, snapshots }, { name, workers }) {
   const own = makeFolder(folder, `served-${name}`);
   const [path, dataDir] = [join(own, 'snapshot.json'), join(own, 'data')];
@@ -66,7 +66,7 @@ async function serve({ folder, snapshots }, { name, workers }) {
   const gateway = await startGateway({ dataDir, policy: path, workers });
   const key = await fill(dataDir);
   const { port } = gateway;
-  // Each stays with the process that took its connection.
+  // Each agent stays with the process that accepted its connection.
   const agents = Array.from({ length: 4 * workers }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
   let swaps = 0;
   const isServed = async (digest) => {
@@ -76,7 +76,7 @@ async function serve({ folder, snapshots }, { name, workers }) {
   return {
     ...gateway,
     key,
-    /** Milliseconds from when it is at its place, as publishers put it there, until all processes answer by it. */
+    /** Milliseconds from when the snapshot is in its place, put there as publishers do, until all processes answer by it. */
     swap: async () => {
       swaps += 1;
       const next = snapshots[swaps % 2];
@@ -102,7 +102,7 @@ async function measureSmall({ settings, figures, ...world }) {
   try {
     const load = gateway.load(2);
     const times = [];
-    // What is compiled and remembered at first is not what swaps leave behind.
+    // What the first swaps compile and cache is not counted as left behind.
     const early = Math.ceil(settings.small / 10);
     let before = 0;
     for (let turn = 1; turn <= settings.small; turn += 1) {
@@ -142,7 +142,7 @@ async function measureProcesses({ settings, figures, ...world }, processes) {
       if (wrong > 0) throw new Error(`${wrong} wrong answers of the ${name}`);
       rates[name].push(answers);
     };
-    // In turns, so that what else the machine does is in both.
+    // The two take turns, so that other work on the machine affects both.
     for (let round = 0; round < settings.seconds; round += 1) {
       await measure('bare', startLoad({ port: bare.port, key: gateway.key, body, connections: CONNECTIONS }));
       await measure('gateway', gateway.load(CONNECTIONS));
@@ -178,7 +178,7 @@ async function measureLarge({ settings, figures, ...world }) {
     for (let turn = 1; turn <= settings.large; turn += 1) times.push(await gateway.swap());
     const [busy, pauses] = [load.take(), await gateway.ask('pauses')];
     const resident = await gateway.resident();
-    // As long without a swap, once nothing is left to be done for the last one.
+    // Measures for the same time without a swap, once all work for the last one is done.
     await sleep(warmUp(settings));
     load.take();
     await gateway.ask('pauses');

@@ -1,4 +1,4 @@
-// Servers as processes of their own: a gateway, and a bare Express application to put beside it.
+// Servers in processes of their own: a gateway, and a bare Express application to compare it with.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
@@ -8,7 +8,7 @@ const CLI = fileURLToPath(new URL('../../dist/server/cli/main.js', import.meta.u
 const HOOK = fileURLToPath(new URL('hook.mjs', import.meta.url));
 const BARE = fileURLToPath(new URL('bare.mjs', import.meta.url));
 
-/** Runs a verb to its end and gives what it prints. */
+/** Runs a verb to its end and returns what it prints. */
 export async function run(args, input = '') {
   const child = spawn(process.execPath, [CLI, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
   const [out, errors] = [[], []];
@@ -38,15 +38,15 @@ async function start(args, portOf) {
   const [line] = await Promise.race([once(child.stdout, 'data'), failed]);
   return {
     port: portOf(String(line)),
-    /** To look at its policy now. */
+    /** Makes the gateway look at its policy now. */
     hurry: () => child.kill('SIGHUP'),
-    /** `pauses`, or the MiB of `memory` that it holds: as hook.mjs says. */
+    /** Asks hook.mjs for `pauses`, or for the MiB of `memory` that the process holds. */
     ask: async (what) => {
       child.send(what);
       const [told] = await Promise.race([once(child, 'message'), failed]);
       return told;
     },
-    /** MiB of the process and of its children, as Linux counts them: what they share counts once. NaN elsewhere. */
+    /** MiB of the process and its children, as Linux counts them, with shared memory counted once. NaN on other systems. */
     resident: () => residentOf(child.pid),
     stop: async () => {
       child.kill('SIGTERM');

@@ -1,5 +1,5 @@
-// Two policies whose rights do not meet, the records that tell them apart, and the key of somebody who asks: whatever is answered is right under
-// one of them and wrong under the other.
+// Two policies with disjoint rights, the records that tell them apart, and the key of an actor. So any answer is right under one policy and
+// wrong under the other.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generatePolicy } from '../policies/generate.mjs';
@@ -9,7 +9,7 @@ const SITES = ['/site-0000', '/site-0001'];
 const RECORDS = 10;
 const ASKS = { family: 'resource', namespace: '/', reach: 'subtree', select: ['namespace'] };
 
-/** Fills a folder; resolves with two snapshots, each `{path, digest}`, with `grants` other grants beside those that are asked for. */
+/** Fills a folder and resolves with two snapshots, each `{path, digest}`. Each has `grants` more grants than the questions need. */
 export async function compileBoth(folder, { grants, seed }) {
   const compiled = [];
   for (const [index, site] of SITES.entries()) {
@@ -27,7 +27,7 @@ export async function compileBoth(folder, { grants, seed }) {
   return compiled;
 }
 
-/** Stores the records, and makes the key of who asks for them. */
+/** Stores the records, and makes the key of the actor who asks for them. */
 export async function fill(dataDir) {
   const lines = SITES.flatMap((namespace) =>
     Array.from({ length: RECORDS }, (_, index) => JSON.stringify({ family: 'resource', namespace, name: `r${index}` })),
@@ -36,7 +36,7 @@ export async function fill(dataDir) {
   return (await run(['keys', 'create', '--data-dir', dataDir, '--actor', 'bench', '--identity', 'badge:bench'])).trim();
 }
 
-/** What to ask all the time, and whether an answer is wholly that of the snapshot that it names. */
+/** The question to ask all the time, and a check that an answer is entirely that of the snapshot that it names. */
 export function question(snapshots) {
   const namespaceOf = new Map(snapshots.map(({ digest }, index) => [digest, SITES[index]]));
   const isRight = ({ status, snapshot, json }) => {

@@ -1,5 +1,5 @@
-// Namespaces whose every possible child is named, which only the limits of paths allow: what is below them is worked out in time that
-// is linear in how many there are.
+// Namespaces with grants at every possible child, which is only possible near the limits of paths. What is below them is computed in
+// time linear in their number.
 import { describe, expect, it } from '@jest/globals';
 import { NAMESPACE_LIMITS } from '../../engine/index.js';
 import type { PolicyTables } from '../../engine/model/tables.js';

@@ -1,5 +1,5 @@
-// The shared conformance cases, whose answers were computed by an evaluator that shares nothing with this project. Policies
-// are rendered as policy files and go the whole way: read, linked, compiled, loaded.
+// The shared conformance cases. Their answers were computed by an evaluator that shares nothing with this project. Policies are written
+// as policy files, then read, linked, compiled and loaded.
 import { describe, expect, it } from '@jest/globals';
 import { compilePolicy, readPolicy } from '../../engine/compiler.js';
 import {

@@ -1,5 +1,5 @@
-// Every door to a decision answers alike: for canonical parts, for texts as typed, for an actor resolved before, with grants and
-// without. And a door opens to handles that the engine has made, to nothing that looks like one.
+// Every way to ask for a decision gives the same answer: with canonical parts, with texts as typed, with a resolved actor, with grants
+// and without. All of them accept only handles that the engine has made, and nothing that merely looks like one.
 import { describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';

@@ -1,5 +1,5 @@
-// Redundant grants, judged by the decision digest on generated worlds: what is reported can be removed, each alone and all at
-// once, and what is left has none to spare, whoever a grant goes to and wherever paths end.
+// Redundant grants, judged by the decision digest on generated worlds: the reported grants can be removed, each alone and all at once,
+// and afterwards none is redundant, whoever a grant goes to and wherever paths end.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Diagnostic, lintPolicy, type PolicySet } from '../../engine/compiler.js';

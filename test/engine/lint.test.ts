@@ -1,5 +1,5 @@
-// Lint: each rule on small policies, ignore comments and levels, and the two promises that are worth a proof: obeying every
-// `LINT_GRANT_REDUNDANT` changes no decision, and what is left has none to spare.
+// Lint: each rule on small policies, ignore comments and levels, and two properties: obeying every `LINT_GRANT_REDUNDANT` changes no
+// decision, and afterwards no grant is redundant.
 import { describe, expect, it, test } from '@jest/globals';
 import fc from 'fast-check';
 import {

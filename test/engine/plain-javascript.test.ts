@@ -1,5 +1,5 @@
-// Callers without types: a call of the wrong shape throws and says what is wrong, and nothing is decided for it. Bytes that are none
-// are a fault like any other.
+// Callers in plain JavaScript: a call of the wrong shape throws an error that says what is wrong, and nothing is decided. Something
+// other than bytes in place of a snapshot is a fault like any other.
 import { beforeAll, describe, expect, it, test } from '@jest/globals';
 import { compilePolicy, whoCan } from '../../engine/compiler.js';
 import {

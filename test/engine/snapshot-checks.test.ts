@@ -1,5 +1,5 @@
-// What a snapshot states of the guardrails, tests and people that it was compiled under: that one is gone or asks less shows
-// in the snapshot digest and in no decision. Files of the format before, which states nothing, are read forever.
+// What a snapshot states about the guardrails, tests and people that it was compiled with. If one is removed or weakened, the snapshot
+// digest changes and no decision does. Files of the previous format, which states nothing, can always be read.
 import { describe, expect, it, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { readPolicy } from '../../engine/compiler.js';

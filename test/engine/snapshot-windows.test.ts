@@ -1,5 +1,5 @@
-// Grants that begin and end, many of them at one place: what the digests keep stays in proportion to what there is, they
-// mean what they mean of few, and a policy whose rights change too often is refused with the reason.
+// Many grants that begin and end at one place: the memory of the digests stays proportional to the policy, they mean the same as with
+// few grants, and a policy with rights that change too often is refused with the reason.
 import { describe, expect, it } from '@jest/globals';
 import { compilePolicy, ENGINE_LIMITS } from '../../engine/compiler.js';
 import { ALL_SCOPES, type Instant, instantOf, type ScopeSet } from '../../engine/index.js';

@@ -1,5 +1,5 @@
-// What an application keeps beside a library of somebody else: grants and memberships by who holds them, and the credential's
-// part of the decision, which the libraries do not know.
+// What an application needs in addition to another library: grants and memberships by holder, and the credential's part of the decision,
+// which the libraries do not know.
 import { isWithin } from '../paths.mjs';
 
 export const identityKey = ({ provider, subject }) => `${provider}|${subject}`;

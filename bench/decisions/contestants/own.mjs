@@ -1,4 +1,5 @@
-// Bailiwick itself, as a library user calls it: from raw texts with the whole answer, and for an actor that is kept, as the gateway does.
+// Bailiwick itself, called in two ways: from raw texts with the whole answer, as a library user does, and for a resolved actor, as the
+// gateway does.
 import {
   adopt,
   canonicalize,
@@ -51,7 +52,7 @@ function toPolicySet({ roles, grants }) {
   };
 }
 
-/** As the gateway holds a policy: what decides and nothing else. */
+/** The policy as the gateway holds it: only what decides. */
 function open(bytes) {
   const { ok, packed, fault } = packSnapshot(bytes);
   if (!ok) throw new Error(fault.message);

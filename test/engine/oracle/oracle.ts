@@ -1,5 +1,5 @@
-// The slow, obvious evaluator: docs/meaning.md read aloud, over the linked policy. No numbers, no trie, no bits; it shares
-// nothing with the engine but the types.
+// The slow, obvious evaluator: it follows docs/meaning.md word for word, over the linked policy. It has no numbers, no trie and no bits,
+// and shares only types with the engine.
 import type {
   Access,
   Actor,

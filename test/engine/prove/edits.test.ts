@@ -1,5 +1,5 @@
-// Every edit that explain proposes is made and decided again, as written files too; without any of its parts it does not
-// allow; and every edit of one declaration that would allow the access is among them.
+// Every edit that explain proposes is made, also in written files, and then allows the access. Without any one of its parts it does not.
+// And every edit of one declaration that would allow the access is proposed.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {

@@ -1,5 +1,5 @@
-// `separate` where most people share most of what they hold, as in teams and departments: proved once for all who hold the
-// same in one place, so that what each of them holds beside it must still tell. Brute force is the judge.
+// `separate` with people who share most of what they hold, as in teams and departments. The proof is made once for all who hold the same
+// in one place, but what each of them also holds must still count. Compared with brute force.
 import { expect, it, test } from '@jest/globals';
 import fc from 'fast-check';
 import { checkGuardrails, type GuardrailViolation } from '../../../engine/prove/guardrails/check-guardrails.js';

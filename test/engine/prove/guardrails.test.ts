@@ -1,5 +1,5 @@
-// Every kind of guardrail against brute force over small worlds with windows, nested roles and grants that do not inherit:
-// held or broken alike, every witness, and a repair that repairs and that cannot spare a grant.
+// Every kind of guardrail against brute force over small worlds with windows, nested roles and grants that do not inherit: the same
+// verdicts, every witness, and a minimal repair that works.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { GuardrailViolation } from '../../../engine/prove/guardrails/check-guardrails.js';

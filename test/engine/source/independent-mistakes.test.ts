@@ -1,5 +1,5 @@
-// Mistakes of one entry that have nothing to do with each other are told together: correcting one brings up no other that was
-// there before (docs/language.md "Mistakes").
+// Independent mistakes in one entry are reported together: correcting one does not reveal another that was already there
+// (docs/language.md "Mistakes").
 import { expect, test } from '@jest/globals';
 import { readExample, summary } from './support.js';
 

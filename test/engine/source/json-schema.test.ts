@@ -1,5 +1,5 @@
-// The editor schemas and the decoders are made of one description, and say the same: what the reader takes is valid and
-// what it refuses for its shape is not, over all fixtures, all examples of the code pages, and generated documents.
+// The editor schemas and the decoders come from one description and must agree: what the reader accepts is valid, and what it refuses
+// because of its shape is not. Checked with all fixtures, all examples of the code pages, and generated documents.
 import { describe, expect, it, test } from '@jest/globals';
 import { Ajv } from 'ajv';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-// The whole parser lets go of what it has read: neither a broken text nor a legal one takes memory for each of its marks.
+// The whole parser releases what it has read: neither broken nor legal texts take memory for each of their marks.
 import { describe, expect, test } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { pathToFileURL } from 'node:url';

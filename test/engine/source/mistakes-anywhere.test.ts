@@ -1,4 +1,4 @@
-// Mistakes that have no place of their own: characters that no file may have, and whatever is done to a policy.
+// Mistakes that can occur anywhere: characters that no file may have, and arbitrary changes to a policy.
 import { describe, expect, it, test } from '@jest/globals';
 import fc from 'fast-check';
 import { readdirSync, readFileSync, statSync } from 'node:fs';

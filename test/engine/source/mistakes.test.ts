@@ -1,5 +1,5 @@
-// The slips of somebody who writes policy by hand: each is told once, at its place, with what to do, and hides none of the
-// other mistakes of its file (docs/language.md "Mistakes").
+// Typical mistakes of people who write policy by hand. Each is reported once, at its place, with what to do, and hides no other mistake
+// in its file (docs/language.md "Mistakes").
 import { describe, expect, it, test } from '@jest/globals';
 import { POLICY, readExample, readFolder, ROLES, summary, textUnder } from './support.js';
 

@@ -1,4 +1,4 @@
-// Settings and keyrings are read as strictly as policy: a value that YAML reads otherwise than it looks is refused.
+// Settings and keyrings are read as strictly as policy: a value is refused if YAML reads it differently from how it looks.
 import { expect, test } from '@jest/globals';
 import { readYaml } from '../../../engine/compiler.js';
 

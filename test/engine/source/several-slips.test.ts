@@ -1,4 +1,4 @@
-// What is no YAML is told once and makes up no other mistake: of each entry its first fault, and what is wrong with the
+// Text that is not YAML is reported once and causes no further reports: for each broken entry its first fault, plus the mistakes in the
 // entries that can be read.
 import { describe, expect, it, test } from '@jest/globals';
 import fc from 'fast-check';

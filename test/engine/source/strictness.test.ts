@@ -1,4 +1,4 @@
-// What policy files must not contain (docs/language.md "Strictness") and how it is told: code, and the text under the span.
+// What policy files must not contain (docs/language.md "Strictness") and how it is reported: the code, and the text under the span.
 import { describe, expect, it, test } from '@jest/globals';
 import { readExample, readFolder, POLICY, summary } from './support.js';
 

@@ -1,5 +1,4 @@
-// The three ways to a tree are one: what the quick reader understands, and what is read in pieces, is what the whole
-// YAML parser reads.
+// All three ways of reading give the same tree: the quick reader and reading in pieces agree with the whole YAML parser.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ENGINE_LIMITS } from '../../../engine/limits.js';
