@@ -104,7 +104,8 @@ export function askRaw(policy: Policy, actor: RawActor): Asker | null {
   }
   ASKER.restrictions = canonicalRestrictions(actor.namespaceRestrictions);
   if (ASKER.restrictions === null && actor.namespaceRestrictions !== null) return null;
-  ASKER.scopes = ALL_SCOPES;
+  // With typed scopes it has none of these, so that whoever overlooks the typed ones denies.
+  ASKER.scopes = actor.credentialScopes === null ? ALL_SCOPES : NO_SCOPES;
   ASKER.typedScopes = actor.credentialScopes;
   addPrincipals(actor.identities);
   return ASKER;

@@ -54,9 +54,9 @@ export interface Expected {
   readonly snapshot: string;
   readonly policy: string;
   readonly at: Instant;
-  /** Absent: any. */
+  /** If absent, a statement for any environment counts. */
   readonly environment?: string;
-  /** Absent: any. */
+  /** If absent, a statement of any generation counts. */
   readonly minimumGeneration?: number;
 }
 
