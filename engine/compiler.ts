@@ -8,6 +8,8 @@ import type { Diagnostic } from './diagnostics/diagnostic.js';
 import type { PolicyDocument } from './model/document.js';
 import { groupDigits } from './diagnostics/fault-words.js';
 import type { FileOutline, PolicySet } from './model/policy-set.js';
+import { countPairs } from './model/exclusions.js';
+import { pastNamespaces } from './model/namespace.js';
 import { compareTexts } from './model/order.js';
 import { makeDiagnostic, makeSink } from './diagnostics/report.js';
 import { rangeOf } from './model/span.js';
@@ -57,13 +59,24 @@ export { unknownPlace } from './prove/ask/unknown-place.js';
 export { type Holder, whoCan, type WhoCanRequest } from './prove/ask/who-can.js';
 export type { ChainLink, HeldGrant } from './prove/cells/held-grants.js';
 export type { Region } from './prove/cells/regions.js';
+export { GROUP_SUFFIX } from './model/identity.js';
 export type { Witness, WitnessCells } from './prove/guardrails/witness.js';
 export type { WitnessPart, WitnessPerson } from './prove/guardrails/witness-people.js';
+export { costOfTests } from './prove/tests/test-cost.js';
+export { acceptedFindings } from './lint/accepted.js';
 export { areChecksWeaker, type ChecksDiff, diffChecks } from './snapshot/diff-checks.js';
 export type { CompiledSnapshot } from './snapshot/seal.js';
 export { type PolicyFileKind, policySchema } from './source/json-schema.js';
 export { type LanguageMapping, policyLanguage } from './source/language.js';
-export { hiddenRefusal, nameRefusal, readsLikePolicy, type SourceFile, textRefusal } from './source/accept-files.js';
+export {
+  hiddenFolderRefusal,
+  hiddenRefusal,
+  isForeignFolder,
+  nameRefusal,
+  readsLikePolicy,
+  type SourceFile,
+  textRefusal,
+} from './source/accept-files.js';
 export type { JsonSchema } from './source/texts.js';
 export { readYaml, type YamlReading, type YamlValue } from './source/read-yaml.js';
 
@@ -128,6 +141,15 @@ export type CompileResult =
 
 /** Fails only if the policy is larger than the limits allow. */
 export function compilePolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMITS): CompileResult {
+  if (
+    pastNamespaces(
+      set.grants.map(({ namespace }) => namespace),
+      limits.namespaces,
+    ) >= 0
+  )
+    return tooLarge(`the policy would have more than ${groupDigits(limits.namespaces)} namespaces`, 'split the policy');
+  if (countPairs(set.exclusive.map(({ identities }) => identities.length)) > limits.exclusive)
+    return tooLarge(`the policy would have more than ${groupDigits(limits.exclusive)} exclusive pairs`, PAIRS_HELP);
   const { tables, holders: holdersWithin } = compileTables(set);
   const holders = holdersWithin(limits.expandedRows);
   const digests = holders === null ? null : digestCells(tables, holders, limits);
@@ -138,7 +160,7 @@ export function compilePolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMI
     return tooLarge(`${found}, counted in every namespace where they do`, INTERVALS_HELP);
   }
   const snapshot = sealSnapshot(tables, { checks: digestChecks(set), decisions: digests.decisions });
-  if (snapshot.bytes.length > limits.snapshotBytes) {
+  if (snapshot === null || snapshot.bytes.length > limits.snapshotBytes) {
     return tooLarge(`the snapshot would have more than ${groupDigits(limits.snapshotBytes)} bytes`, EXPANDED_HELP);
   }
   return { ok: true, snapshot };
@@ -149,6 +171,7 @@ export function openCompiled(compiled: CompiledSnapshot): LoadResult {
   return openSnapshot(decodeSnapshot(compiled.bytes));
 }
 
+const PAIRS_HELP = 'a list of `exclusive` has a pair for each two of its identities: write shorter lists';
 const EXPANDED_HELP = 'let fewer grants go to roles with many members, or split the policy';
 const INTERVALS_HELP =
   'drop grants that have expired, and give the rest their `notBefore` and `expires` at fewer different instants';

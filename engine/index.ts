@@ -40,11 +40,12 @@ export type {
   VisibilityRequest,
   Visible,
 } from './model/decision.js';
-export { groupDigits, identityFaultText, meantPath, pathFaultText } from './diagnostics/fault-words.js';
+export { bytesText, groupDigits, identityFaultText, meantPath, pathFaultText } from './diagnostics/fault-words.js';
 export { nearest } from './diagnostics/nearest.js';
 export { assertNever, InvariantError } from './model/invariant.js';
 export {
   formatIdentity,
+  GROUP_SUFFIX,
   type Identity,
   type IdentityFault,
   type IdentityResult,
@@ -111,6 +112,7 @@ export {
   PAYLOAD_TYPE,
   type PublicationStatement,
   statementFault,
+  type StatementSource,
 } from './statement/statement.js';
 
 /**

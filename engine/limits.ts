@@ -24,18 +24,26 @@ export const ENGINE_LIMITS = Object.freeze({
   members: 5_000_000,
   /** Identities of all people together. */
   people: 1_000_000,
+  /** Pairs of identities in the lists of `exclusive` together. */
+  exclusive: 1_000_000,
   /** Roles inside roles, the outermost counted. */
   roleDepth: 64,
   grants: 2_000_000,
+  /** Namespaces that grants name, with every one above them: the rows of the tree that a policy is compiled to. */
+  namespaces: 8_000_000,
   tests: 100_000,
   /** Expectations (allow, deny, sees) of all tests together. */
   expectations: 1_000_000,
   guardrails: 10_000,
+  /** Questions of all tests together: each access once for each interval of time. */
+  testSteps: 5_000_000,
   /**
    * Grants and identities that the witnesses of a guardrail name place by place; beyond that, one entry covers many
    * places.
    */
   witnessNames: 100_000,
+  /** Grants and people that proofs of guardrails compare in pairs, for groups that people may be in. */
+  proofSteps: 50_000_000,
   /** Bytes of a description, a reason or the name of a test. */
   freeTextBytes: 1_000,
   /** Grants and members of a policy, once for each edit of `explain` that guardrails are proved with. */

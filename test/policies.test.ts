@@ -121,12 +121,14 @@ describe('the policy that ships', () => {
     expect([4, 5]).toContain(status);
   });
 
-  it('is of the size that its description says: four beamlines, each in a file that binds its grants', () => {
-    const files = readdirSync(join(POLICIES, 'grants/beamlines')).filter((file) => file !== 'shared.yaml');
-    expect(files).toEqual(['amx.yaml', 'fmx.yaml', 'lix.yaml', 'nyx.yaml']);
-    for (const file of files) {
-      const text = readFileSync(join(POLICIES, 'grants/beamlines', file), 'utf8');
-      expect(text).toContain(`within: /beamlines/${file.replace('.yaml', '')}\n`);
+  it('is of the size that its description says: four beamlines, each with a folder that is delegated to its owners', () => {
+    const folders = readdirSync(join(POLICIES, 'grants/beamlines')).filter((file) => file !== 'shared.yaml');
+    expect(folders).toEqual(['amx', 'fmx', 'lix', 'nyx']);
+    const header = readFileSync(join(POLICIES, 'policy.yaml'), 'utf8');
+    const owners = readFileSync(join(POLICIES, 'CODEOWNERS'), 'utf8');
+    for (const folder of folders) {
+      expect(header).toContain(`  grants/beamlines/${folder}: { within: /beamlines/${folder} }\n`);
+      expect(owners).toMatch(new RegExp(`^/grants/beamlines/${folder}/ +@photon-facility/${folder}-leads$`, 'm'));
     }
   });
 });

@@ -3,10 +3,18 @@
 // are compared after this step: everything later works with row numbers.
 import { groupHolders, type HolderClasses } from '../model/holders.js';
 import { windowOf } from '../model/instant.js';
+import { pairRows } from '../model/exclusions.js';
 import { invariant } from '../model/invariant.js';
 import type { Place, PolicySet } from '../model/policy-set.js';
 import { lineOf } from '../model/span.js';
-import type { GrantColumns, IdentityColumns, MemberColumns, PolicyTables, RoleColumns } from '../model/tables.js';
+import type {
+  GrantColumns,
+  IdentityColumns,
+  MemberColumns,
+  PolicyTables,
+  RoleColumns,
+  TextColumn,
+} from '../model/tables.js';
 import { compileNamespaces } from './namespaces.js';
 import { makeIdentityNumbers, makeTextNumbers } from './number-texts.js';
 
@@ -48,6 +56,7 @@ function numberPolicy(policy: PolicySet): CompiledTables {
     members: memberColumns(policy, columns),
     namespaces: namespaces.columns,
     grants: grantColumns(policy, columns),
+    exclusive: pairRows(principals.ofExclusive),
   };
   let kept: { readonly limit: number; readonly holders: HolderClasses | null } | undefined;
   return {
@@ -103,6 +112,8 @@ interface Principals {
   /** Principal rows in the order of declaration: of the members of all roles here, of the grants below. */
   readonly ofMembers: Int32Array;
   readonly ofGrants: Int32Array;
+  /** Identity rows of each list of `exclusive`. */
+  readonly ofExclusive: readonly (readonly number[])[];
 }
 
 function numberPrincipals(policy: PolicySet, roleRows: Int32Array): Principals {
@@ -117,6 +128,7 @@ function numberPrincipals(policy: PolicySet, roleRows: Int32Array): Principals {
   };
   const members = policy.roles.flatMap((role) => role.members.map(meet));
   const grants = policy.grants.map((grant) => meet(grant.principal));
+  const exclusive = policy.exclusive.map((list) => list.identities.map(numbers.numberOf));
   const { providers, identities, rowOf } = numbers.sort();
   const principalOf = (number: number): number => (number < 0 ? -1 - number : roles.size + (rowOf[number] ?? 0));
   return {
@@ -124,6 +136,7 @@ function numberPrincipals(policy: PolicySet, roleRows: Int32Array): Principals {
     identities,
     ofMembers: Int32Array.from(members, principalOf),
     ofGrants: Int32Array.from(grants, principalOf),
+    ofExclusive: exclusive.map((list) => list.map((number) => rowOf[number] ?? 0)),
   };
 }
 
@@ -145,7 +158,11 @@ function roleColumns(policy: PolicySet, { roles, files }: Columns): RoleColumns 
     file[row] = files.rowOf(place);
     line[row] = rowLine(place);
   });
-  return { name: roles.texts, file, line };
+  const description = textColumn(
+    policy.roles.map((role) => role.description),
+    roles.rows,
+  );
+  return { name: roles.texts, file, line, description };
 }
 
 function memberColumns(policy: PolicySet, { roles, principals, files }: Columns): MemberColumns {
@@ -207,7 +224,20 @@ function grantColumns(policy: PolicySet, { grants, principals, files, namespaceR
     columns.file[row] = files.rowOf(grant.place);
     columns.line[row] = rowLine(grant.place);
   });
-  return { id: grants.texts, ...columns };
+  const reason = textColumn(
+    policy.grants.map((grant) => grant.reason),
+    grants.rows,
+  );
+  return { id: grants.texts, ...columns, reason };
+}
+
+function textColumn(texts: readonly (string | null)[], rows: Int32Array): TextColumn {
+  const byRow = new Map<number, string>();
+  texts.forEach((text, position) => {
+    if (text !== null) byRow.set(rows[position] ?? 0, text);
+  });
+  const row = Int32Array.from(byRow.keys()).sort();
+  return { row, text: Array.from(row, (at) => byRow.get(at) ?? '') };
 }
 
 /** As in `PlaceColumns`. */

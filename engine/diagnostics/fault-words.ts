@@ -43,6 +43,12 @@ export function meantPath(text: string): NamespacePath | null {
   return meant.ok ? meant.path : null;
 }
 
+/** `64 MiB`, or the number of bytes where that is no whole number of them. */
+export function bytesText(bytes: number): string {
+  const mebibytes = bytes / 2 ** 20;
+  return Number.isInteger(mebibytes) ? `${groupDigits(mebibytes)} MiB` : `${groupDigits(bytes)} bytes`;
+}
+
 /** `1,204,000` */
 export function groupDigits(number: bigint | number): string {
   return String(number).replace(/\B(?=(?:\d{3})+$)/g, ',');

@@ -20,6 +20,7 @@ import {
   type Verdict,
 } from './judge-request.js';
 import { refuseRequest } from './caller.js';
+import { beginTurn, endTurn } from './turn.js';
 import { type Policy, UNRESTRICTED } from './policy.js';
 import { type Asker, askerOf, askFor, askRaw, type RawActor, type ResolvedActor } from './resolve-actor.js';
 
@@ -43,29 +44,34 @@ export interface AskedInput {
 
 /** `grants` are all that carry the scope, sorted by id; for a copy those of both sides; none if no policy applies. */
 export function decide(policy: Policy, { actor, request, at }: DecideInput): Decision {
-  return decideFor(askFor(policy, actor), request, at);
+  const turn = beginTurn();
+  return endTurn(turn, decideFor(askFor(policy, actor), request, at));
 }
 
 /** Like `decide`, for strings as typed. */
 export function decideRaw(policy: Policy, { actor, request, at }: RawInput): Decision {
+  const turn = beginTurn();
   const asker = askRaw(policy, actor);
-  return asker === null ? DENIED.canonicalize : decideFor(asker, request, at);
+  return endTurn(turn, asker === null ? DENIED.canonicalize : decideFor(asker, request, at));
 }
 
 /** Like `decideRaw`, under the policy that the actor was resolved against. */
 export function decideAs(actor: ResolvedActor, { request, at }: AskedInput): Decision {
-  return decideFor(askerOf(actor), request, at);
+  const turn = beginTurn();
+  return endTurn(turn, decideFor(askerOf(actor), request, at));
 }
 
 /** Only the verdict of `decideRaw`. Several times as fast, for callers who need no grants. */
 export function judgeRaw(policy: Policy, { actor, request, at }: RawInput): Verdict {
+  const turn = beginTurn();
   const asker = askRaw(policy, actor);
-  return asker === null ? 'canonicalize' : judgeRequest(asker, request, at);
+  return endTurn(turn, asker === null ? 'canonicalize' : judgeRequest(asker, request, at));
 }
 
 /** Only the verdict of `decideAs`. */
 export function judgeAs(actor: ResolvedActor, { request, at }: AskedInput): Verdict {
-  return judgeRequest(askerOf(actor), request, at);
+  const turn = beginTurn();
+  return endTurn(turn, judgeRequest(askerOf(actor), request, at));
 }
 
 function decideFor(asker: Asker, request: RawRequest, at: Instant): Decision {
@@ -83,6 +89,7 @@ function decideFor(asker: Asker, request: RawRequest, at: Instant): Decision {
 
 function decideCopy(asker: Asker, request: Extract<RawRequest, { readonly kind: 'copy' }>, at: Instant): Decision {
   if (!arePaths(request.source, request.destination)) return DENIED.canonicalize;
+  if (asker.excluded !== null) return exclusion(asker.excluded);
   const source = judgeOwn(asker, { scope: SOURCE_READ, path: request.source }, at);
   if (source !== 'allow') return COPY_DENIED.source_read[source];
   const rows = addCited(asker, []);
@@ -92,7 +99,8 @@ function decideCopy(asker: Asker, request: Extract<RawRequest, { readonly kind: 
 }
 
 function answer(asker: Asker, verdict: AccessVerdict): Decision {
-  return verdict === 'allow' ? { decision: 'allow', grants: citedGrants(asker) } : DENIED[verdict];
+  if (verdict === 'allow') return { decision: 'allow', grants: citedGrants(asker) };
+  return asker.excluded !== null && verdict === 'exclusive' ? exclusion(asker.excluded) : DENIED[verdict];
 }
 
 /** The grants that carry the access that was judged last. */
@@ -112,13 +120,18 @@ function toRefs({ ground }: Asker, rows: number[]): readonly GrantRef[] {
 
 const NO_GRANTS: readonly GrantRef[] = Object.freeze([]);
 
-// There are few denials, so each is one frozen object.
+function exclusion(identities: readonly [string, string]): Decision {
+  return { decision: 'deny', step: 'exclusive', identities };
+}
+
+// There are few other denials, so each is one frozen object.
 const denial = (step: Step, cause?: AccessStep): Decision =>
   Object.freeze(cause === undefined ? { decision: 'deny', step } : { decision: 'deny', step, cause });
 
 const DENIED: Readonly<Record<AccessStep, Decision>> = {
   canonicalize: denial('canonicalize'),
   unknown_scope: denial('unknown_scope'),
+  exclusive: denial('exclusive'),
   restriction: denial('restriction'),
   no_matching_grant: denial('no_matching_grant'),
   credential_scope: denial('credential_scope'),
@@ -128,6 +141,7 @@ const DENIED: Readonly<Record<AccessStep, Decision>> = {
 const causesOf = (step: Step): Readonly<Record<AccessStep, Decision>> => ({
   canonicalize: denial(step, 'canonicalize'),
   unknown_scope: denial(step, 'unknown_scope'),
+  exclusive: denial(step, 'exclusive'),
   restriction: denial(step, 'restriction'),
   no_matching_grant: denial(step, 'no_matching_grant'),
   credential_scope: denial(step, 'credential_scope'),

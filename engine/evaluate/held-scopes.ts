@@ -7,6 +7,7 @@ import { ALL_SCOPES, scopeBit, type ScopeName, scopeNames } from '../model/scope
 import { citedGrants } from './decide.js';
 import { ASKED, judgeScopes } from './judge-request.js';
 import type { Policy } from './policy.js';
+import { beginTurn, endTurn } from './turn.js';
 import { type Asker, askerOf, askFor, type ResolvedActor } from './resolve-actor.js';
 
 export interface HeldScope {
@@ -21,12 +22,14 @@ interface Place {
 
 /** In the order of code points. With context and target the same, step 6 always holds. */
 export function heldScopes(policy: Policy, input: Place & { readonly actor: Actor }): readonly HeldScope[] {
-  return heldBy(askFor(policy, input.actor), input);
+  const turn = beginTurn();
+  return endTurn(turn, heldBy(askFor(policy, input.actor), input));
 }
 
 /** Like `heldScopes`, under the policy that the actor was resolved against. */
 export function heldScopesAs(actor: ResolvedActor, place: Place): readonly HeldScope[] {
-  return heldBy(askerOf(actor), place);
+  const turn = beginTurn();
+  return endTurn(turn, heldBy(askerOf(actor), place));
 }
 
 function heldBy(asker: Asker, { namespace, at }: Place): readonly HeldScope[] {

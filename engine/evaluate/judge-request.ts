@@ -47,11 +47,12 @@ export function judgeAccess(
   return isRelated(ASKED.scopes, context, path) ? 'allow' : 'target_relationship';
 }
 
-/** Steps 2 to 5 at a path that was just scanned. */
+/** Steps 2 to 5 at a path that was just scanned, for an actor whose identities may be combined. */
 function judgeTarget(asker: Asker, target: NamespacePath, at: Instant): AccessVerdict {
   const { ground } = asker;
   requireTime(at);
   ASKED.at = at;
+  if (asker.excluded !== null) return 'exclusive';
   if (!passesRestriction(asker, target)) return 'restriction';
   if (ground !== UNRESTRICTED) {
     ASKED.place = placeOf(ground, target, TARGET);
@@ -102,7 +103,7 @@ export function judgeScopes(asker: Asker, namespace: NamespacePath, at: Instant)
   requireTime(at);
   const carried = asker.local ? ALL_SCOPES : asker.scopes;
   const path = scanNamespace(namespace, TARGET);
-  if (path === null || !passesRestriction(asker, path)) return NO_SCOPES;
+  if (path === null || asker.excluded !== null || !passesRestriction(asker, path)) return NO_SCOPES;
   if (ground === UNRESTRICTED) return carried;
   ASKED.at = at;
   ASKED.scopes = carried;
@@ -130,6 +131,7 @@ export function judgeRequest(asker: Asker, request: RawRequest, at: Instant): Ve
       return judgeCreation(asker, request.namespace, at);
     case 'copy': {
       if (!arePaths(request.source, request.destination)) return 'canonicalize';
+      if (asker.excluded !== null) return 'exclusive';
       if (judgeOwn(asker, { scope: SOURCE_READ, path: request.source }, at) !== 'allow') return 'source_read';
       const destination = judgeOwn(asker, { scope: DESTINATION_WRITE, path: request.destination }, at);
       return destination === 'allow' ? 'allow' : 'destination_write';

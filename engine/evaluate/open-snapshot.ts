@@ -27,7 +27,7 @@ function packSnapshot({ tables, holders, checks, digest, decisions, format }: Ve
   const { name, providers } = tables;
   return {
     facts: { kind: 'compiled', name, digest, decisions, format, counts: countsOf(tables), providers, checks },
-    table: buildTable(tables, holders),
+    table: buildTable(tables, holders, digest),
   };
 }
 

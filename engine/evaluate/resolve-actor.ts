@@ -1,13 +1,16 @@
 // Who asks, in the terms of one policy: principals, and what the credential carries. An actor is resolved for each
 // request, or once and kept for as long as neither it nor the policy changes.
 import type { Actor } from '../model/actor.js';
-import type { Identity } from '../model/identity.js';
+import { firstPair } from '../model/exclusions.js';
+import { formatIdentity, type Identity } from '../model/identity.js';
 import { invariant } from '../model/invariant.js';
 import { isWithin, type NamespacePath, scanNamespace } from '../model/namespace.js';
 import { makeMarks } from '../model/scan-path.js';
 import { ALL_SCOPES, NO_SCOPES, scopeBitOf, type ScopeSet } from '../model/scope.js';
-import { holdingsOf } from '../table/locate.js';
+import { type DecisionTable, EXCLUSIVE } from '../table/columns.js';
+import { holdingsOf, identityOf, recordOf } from '../table/locate.js';
 import { type MergedSteps, mergeSteps } from '../table/merge.js';
+import { beginTurn, endTurn } from './turn.js';
 import { requireActor, requireIdentity, requireRawActor } from './caller.js';
 import { type Ground, groundOf, type Policy, UNRESTRICTED } from './policy.js';
 
@@ -30,6 +33,8 @@ export interface Asker {
   /** The runs of its principals are the first `count` entries. A run may occur twice. */
   runs: Int32Array;
   count: number;
+  /** Two of its identities that exclude each other, as texts, sorted; null if no two do. */
+  excluded: readonly [string, string] | null;
   /** What they hold together; null for an actor that is not kept. */
   merged: MergedSteps | null;
   scopes: ScopeSet;
@@ -60,20 +65,22 @@ Reflect.deleteProperty(ResolvedActor.prototype, 'constructor');
 export const { askerOf } = ResolvedActor;
 
 export function resolveActor(policy: Policy, actor: Actor): ResolvedActor {
+  const turn = beginTurn();
   const asker = askFor(policy, actor);
   const runs = Int32Array.from(new Set(asker.runs.subarray(0, asker.count))).sort();
   const restrictions = asker.restrictions === null ? null : [...asker.restrictions];
   const merged = asker.ground === UNRESTRICTED ? null : mergeSteps(asker.ground, runs);
-  return new ResolvedActor({ ...asker, runs, count: runs.length, merged, restrictions });
+  return endTurn(turn, new ResolvedActor({ ...asker, runs, count: runs.length, merged, restrictions }));
 }
 
 // An actor for one decision is resolved into this object, so that nothing is allocated. It is used up before the next
-// one is resolved.
+// one is resolved (turn.ts).
 const ASKER: Asker = {
   ground: UNRESTRICTED,
   local: false,
   runs: new Int32Array(64),
   count: 0,
+  excluded: null,
   merged: null,
   scopes: NO_SCOPES,
   typedScopes: null,
@@ -100,6 +107,7 @@ export function askRaw(policy: Policy, actor: RawActor): Asker | null {
     ASKER.typedScopes = null;
     ASKER.restrictions = null;
     ASKER.count = 0;
+    ASKER.excluded = null;
     return ASKER;
   }
   ASKER.restrictions = canonicalRestrictions(actor.namespaceRestrictions);
@@ -136,15 +144,31 @@ function canonicalRestrictions(texts: readonly string[] | null): readonly Namesp
 
 function addPrincipals(identities: readonly Identity[]): void {
   ASKER.count = 0;
+  ASKER.excluded = null;
   const { ground } = ASKER;
   if (ground === UNRESTRICTED) return;
+  let exclusive = 0;
   for (const identity of identities) {
     requireIdentity(identity);
-    const holdings = holdingsOf(ground, identity);
+    const record = recordOf(ground, identity);
+    if (record !== 0 && ((ground.identities[record] ?? 0) & EXCLUSIVE) !== 0) EXCLUSIVES[exclusive++] = record;
+    const holdings = holdingsOf(ground, record);
     const count = ground.identities[holdings] ?? 0;
     makeRoom(count);
     for (let i = 1; i <= count; i += 1) ASKER.runs[ASKER.count++] = ground.identities[holdings + i] ?? 0;
   }
+  if (exclusive > 1) ASKER.excluded = firstExcluded(ground, EXCLUSIVES.slice(0, exclusive));
+}
+
+/** Records of an actor's identities that exclude others. */
+const EXCLUSIVES: number[] = [];
+
+/** The first pair by text, so that it does not depend on the order of the identities. */
+function firstExcluded(table: DecisionTable, records: readonly number[]): readonly [string, string] | null {
+  const pair = firstPair({ first: table.exclusiveFirst, second: table.exclusiveSecond }, records);
+  if (pair === null) return null;
+  const [a, b] = pair;
+  return [formatIdentity(identityOf(table, a)), formatIdentity(identityOf(table, b))];
 }
 
 function makeRoom(more: number): void {

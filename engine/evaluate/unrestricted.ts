@@ -14,7 +14,7 @@ export function unrestrictedPolicy(): Policy {
     name: 'unrestricted',
     digest: DIGEST,
     decisions: DIGEST,
-    format: 2,
+    format: 3,
     counts,
     providers: [],
     checks: null,

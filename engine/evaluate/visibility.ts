@@ -15,6 +15,7 @@ import { SCOPE_BITS } from '../table/steps.js';
 import { refuseReach } from './caller.js';
 import { type AccessVerdict, judgeAccess } from './judge-request.js';
 import { type Policy, UNRESTRICTED } from './policy.js';
+import { beginTurn, endTurn } from './turn.js';
 import { type Asker, askerOf, askFor, type ResolvedActor } from './resolve-actor.js';
 
 export interface VisibilityInput {
@@ -28,7 +29,8 @@ export interface VisibilityInput {
  * context.
  */
 export function visibility(policy: Policy, input: VisibilityInput): Visibility {
-  return visibilityFor(askFor(policy, input.actor), input);
+  const turn = beginTurn();
+  return endTurn(turn, visibilityFor(askFor(policy, input.actor), input));
 }
 
 /** Like `visibility`, under the policy that the actor was resolved against. */
@@ -36,7 +38,8 @@ export function visibilityAs(
   actor: ResolvedActor,
   input: { readonly request: VisibilityRequest; readonly at: Instant },
 ): Visibility {
-  return visibilityFor(askerOf(actor), input);
+  const turn = beginTurn();
+  return endTurn(turn, visibilityFor(askerOf(actor), input));
 }
 
 type Asked = Omit<VisibilityInput, 'actor'>;
@@ -51,7 +54,8 @@ function visibilityFor(asker: Asker, { request, at }: Asked): Visibility {
   const scope: ScopeName = `${family}:read`;
   const atContext = judgeAccess(asker, { kind: 'access', scope, context, target: context }, at);
   // Without types a caller can pass any text as a family or a context.
-  if (atContext === 'unknown_scope' || atContext === 'canonicalize') return { kind: 'none', step: atContext };
+  if (atContext === 'unknown_scope' || atContext === 'canonicalize' || atContext === 'exclusive')
+    return { kind: 'none', step: atContext };
   // Without the scope in the credential nothing is visible anywhere. The denial names the step that failed at the context.
   const scopes = scopeBit(scope);
   const carries = asker.local || (asker.scopes & scopes) !== 0;

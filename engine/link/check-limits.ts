@@ -3,18 +3,28 @@
 import { groupDigits } from '../diagnostics/fault-words.js';
 import type { EngineLimits } from '../limits.js';
 import type { PolicyDocument } from '../model/document.js';
+import { countPairs } from '../model/exclusions.js';
+import { pastNamespaces } from '../model/namespace.js';
 import type { Sink } from '../diagnostics/report.js';
 import type { Span } from '../model/span.js';
 import { findingAt } from './places.js';
 
 interface Counted {
-  readonly kind: 'providers' | 'roles' | 'members' | 'people' | 'grants' | 'tests' | 'expectations' | 'guardrails';
+  /** What is counted; the kind if that is left out. */
+  readonly words?: string;
+  readonly kind:
+    'providers' | 'exclusive' | 'roles' | 'members' | 'people' | 'grants' | 'tests' | 'expectations' | 'guardrails';
   /** The declarations, each with the number that it counts as; 1 if that is left out. */
   readonly of: (document: PolicyDocument) => readonly (readonly [at: Span | null, count?: number])[];
 }
 
 const COUNTED: readonly Counted[] = [
   { kind: 'providers', of: ({ header }) => (header?.providers ?? []).map(({ name }) => [name]) },
+  {
+    kind: 'exclusive',
+    words: 'pairs of exclusive identities: a list of `exclusive` has a pair for each two of its identities',
+    of: ({ header }) => (header?.exclusive ?? []).map((list) => [list, countPairs([list.identities.length])]),
+  },
   { kind: 'roles', of: ({ roles }) => roles.map(({ name }) => [name]) },
   { kind: 'members', of: ({ roles }) => roles.map(({ name, members }) => [name, members.length]) },
   { kind: 'people', of: ({ people }) => people.map(({ name, identities }) => [name, identities.length]) },
@@ -29,11 +39,28 @@ const COUNTED: readonly Counted[] = [
 
 export function checkLimits(documents: readonly PolicyDocument[], limits: EngineLimits, sink: Sink): void {
   for (const counted of COUNTED) checkLimit(documents, counted, { limit: limits[counted.kind], sink });
+  checkNamespaces(documents, limits.namespaces, sink);
+}
+
+function checkNamespaces(documents: readonly PolicyDocument[], limit: number, sink: Sink): void {
+  const named = documents.flatMap((document) =>
+    document.grants.flatMap(({ namespace }) => (namespace === null ? [] : [{ document, namespace }])),
+  );
+  const past =
+    named[
+      pastNamespaces(
+        named.map(({ namespace }) => namespace.value),
+        limit,
+      )
+    ];
+  if (past === undefined) return;
+  const message = `the policy has more than ${groupDigits(limit)} namespaces, counted with those above them`;
+  sink.add(findingAt(past.document, past.namespace, { code: 'LIMIT_COUNT', message, help: 'split the policy' }));
 }
 
 function checkLimit(
   documents: readonly PolicyDocument[],
-  { kind, of }: Counted,
+  { kind, words = kind, of }: Counted,
   { limit, sink }: { readonly limit: number; readonly sink: Sink },
 ): void {
   let total = 0;
@@ -41,7 +68,7 @@ function checkLimit(
     for (const [at, count = 1] of of(document)) {
       total += count;
       if (total <= limit) continue;
-      const message = `the policy has more than ${groupDigits(limit)} ${kind}`;
+      const message = `the policy has more than ${groupDigits(limit)} ${words}`;
       const help = 'split the policy';
       sink.add(findingAt(document, at ?? { start: 0, end: 0 }, { code: 'LIMIT_COUNT', message, help }));
       return;

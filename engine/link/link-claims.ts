@@ -19,7 +19,7 @@ export function linkTests(document: PolicyDocument, names: Names): readonly Poli
 }
 
 function linkTest(document: PolicyDocument, test: TestDeclaration, names: Names): PolicyTest | null {
-  for (const identity of test.identities) checkIdentity(document, identity, names);
+  for (const identity of test.identities) checkIdentity(document, identity, { names, roleForm: 'none' });
   if (test.name === null) return null;
   return {
     name: test.name.value,
@@ -94,15 +94,15 @@ function linkRule(document: PolicyDocument, rule: RuleDeclaration, names: Names)
     }
     case 'atMost': {
       const parties = linkParties(document, rule, names);
-      const { kind, identities, scopes, at } = rule;
-      if (identities === null || scopes === null || at === null || parties === null) return null;
-      return { kind, identities, scopes, at, ...parties };
+      const { kind, identities, groups, scopes, at } = rule;
+      if (identities === null || groups === null || scopes === null || at === null || parties === null) return null;
+      return { kind, identities, groups, scopes, at, ...parties };
     }
     case 'expires': {
-      const { kind, providers, withinMilliseconds } = rule;
+      const { kind, providers, withinMilliseconds, each } = rule;
       for (const provider of providers ?? []) checkProvider(document, provider, names);
-      if (providers === null || withinMilliseconds === null) return null;
-      return { kind, providers: providers.map((provider) => provider.value), withinMilliseconds };
+      if (providers === null || withinMilliseconds === null || each === null) return null;
+      return { kind, providers: providers.map((provider) => provider.value), withinMilliseconds, each };
     }
     default:
       return assertNever(rule);
@@ -124,7 +124,7 @@ function linkAudience(document: PolicyDocument, to: AudienceDeclaration, names: 
 
 function linkExemption(document: PolicyDocument, except: ExemptionDeclaration, names: Names): Exemption {
   for (const role of except.roles) checkRole(document, role, names);
-  for (const identity of except.identities) checkIdentity(document, identity, names);
+  for (const identity of except.identities) checkIdentity(document, identity, { names, roleForm: 'parties' });
   return {
     roles: except.roles.map((role) => role.value),
     identities: except.identities.map((identity) => identity.value),

@@ -30,7 +30,7 @@ export function linkPeople(documents: readonly PolicyDocument[], names: Names): 
         );
       }
       for (const identity of identities) {
-        checkIdentity(document, identity, names);
+        checkIdentity(document, identity, { names, roleForm: 'none' });
         const text = formatIdentity(identity.value);
         const taken = byIdentity.get(text);
         if (taken === undefined) byIdentity.set(text, { document, at: identity, person: name.value });

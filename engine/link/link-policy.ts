@@ -13,7 +13,9 @@ import { NO_SCOPES, type ScopeSet } from '../model/scope.js';
 import type { Sink } from '../diagnostics/report.js';
 import { isWithin } from '../model/namespace.js';
 import { checkLimits } from './check-limits.js';
+import { linkFolders } from './delegation.js';
 import { linkGuardrails, linkTests } from './link-claims.js';
+import { linkExclusive } from './link-exclusive.js';
 import { linkPeople } from './link-people.js';
 import { collectNames, type Names } from './names.js';
 import { findingAt, placeOf, relatedAt } from './places.js';
@@ -28,17 +30,19 @@ export function linkPolicy(documents: readonly PolicyDocument[], limits: EngineL
   checkRoleNesting(names, limits, sink);
   const grants = linkGrants(documents, names);
   const people = linkPeople(documents, names);
+  const exclusive = linkExclusive(documents, names);
+  const folders = linkFolders(documents, names);
   const tests = documents.flatMap((document) => linkTests(document, names));
   const guardrails = linkGuardrails(documents, names);
   const header = documents.find((document) => document.header !== null)?.header ?? null;
   const name = header?.name ?? null;
   if (sink.failed() || header === null || name === null) return null;
   const providers = header.providers.map((provider) => ({ ...provider, name: provider.name.value }));
-  return { name: name.value, providers, roles, people, grants, tests, guardrails };
+  return { name: name.value, providers, exclusive, folders, roles, people, grants, tests, guardrails };
 }
 
 function linkRole(document: PolicyDocument, role: RoleDeclaration, names: Names): PolicyRole {
-  for (const member of role.members) checkReference(document, member, names);
+  for (const member of role.members) checkReference(document, member, { names, roleForm: 'member' });
   return {
     name: role.name.value,
     description: role.description,
@@ -82,7 +86,7 @@ function linkGrants(documents: readonly PolicyDocument[], names: Names): readonl
 
 function linkGrant(document: PolicyDocument, grant: GrantDeclaration, names: Names): PolicyGrant | null {
   const { id, principals, namespace } = grant;
-  for (const reference of principals) checkReference(document, reference, names);
+  for (const reference of principals) checkReference(document, reference, { names, roleForm: 'grant' });
   checkWithin(document, grant, names);
   const scopes = scopesOf(document, grant, names);
   const [principal, second] = principals;

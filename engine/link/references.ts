@@ -1,15 +1,22 @@
 // References to roles and providers. Each is declared, or there is a diagnostic with the name that was perhaps meant.
 import type { IdentityReference, MemberReference, PolicyDocument, RoleReference } from '../model/document.js';
-import { GROUP_SUFFIX } from '../model/identity.js';
+import { formatIdentity, GROUP_SUFFIX } from '../model/identity.js';
 import { nearest } from '../diagnostics/nearest.js';
 import type { Principal } from '../model/policy-set.js';
 import type { Located, Span } from '../model/span.js';
 import type { Names } from './names.js';
 import { findingAt } from './places.js';
 
-export function checkReference(document: PolicyDocument, reference: MemberReference, names: Names): void {
+/** How a role is named where an identity stands: in a list of members, by a grant, in `to` and `except`, or not at all. */
+export type RoleForm = 'member' | 'grant' | 'parties' | 'none';
+
+export function checkReference(
+  document: PolicyDocument,
+  reference: MemberReference,
+  { names, roleForm }: { readonly names: Names; readonly roleForm: RoleForm },
+): void {
   if (reference.kind === 'role') checkRole(document, reference, names);
-  else checkIdentity(document, reference, names);
+  else checkIdentity(document, reference, { names, roleForm });
 }
 
 export function checkRole(document: PolicyDocument, reference: RoleReference, names: Names): void {
@@ -25,10 +32,28 @@ export function checkRole(document: PolicyDocument, reference: RoleReference, na
   );
 }
 
-export function checkIdentity(document: PolicyDocument, reference: IdentityReference, names: Names): void {
-  const { provider } = reference.value;
-  checkProvider(document, { value: provider, start: reference.start, end: reference.end }, names);
+export function checkIdentity(
+  document: PolicyDocument,
+  reference: IdentityReference,
+  { names, roleForm }: { readonly names: Names; readonly roleForm: RoleForm },
+): void {
+  const { provider, subject } = reference.value;
+  const isRole = /^roles?$/.test(provider) && names.providers?.has(provider) === false;
+  const { start, end } = reference;
+  if (!isRole) checkProvider(document, { value: provider, start, end }, names);
+  else {
+    const message = `\`${formatIdentity(reference.value)}\` reads as an identity of the provider \`${provider}\`, which is not declared`;
+    const help = `to name the role \`${subject}\`, ${ROLE_FORMS[roleForm](subject)}`;
+    names.sink.add(findingAt(document, reference satisfies Span, { code: 'PROVIDER_UNKNOWN', message, help }));
+  }
 }
+
+const ROLE_FORMS: Readonly<Record<RoleForm, (role: string) => string>> = {
+  member: (role) => `write \`{ role: ${role} }\``,
+  grant: (role) => `write \`role: ${role}\` in place of \`identity\``,
+  parties: (role) => `write \`roles: [${role}]\` beside \`identities\``,
+  none: () => 'name its members: only identities stand here',
+};
 
 export function checkProvider(document: PolicyDocument, reference: Located<string>, names: Names): void {
   const { providers } = names;

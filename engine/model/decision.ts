@@ -25,7 +25,13 @@ export type Request = Access | CreateNamespace | Copy;
 
 /** The steps at which an access can fail, in order (docs/meaning.md "Decisions"). */
 export type AccessStep =
-  'canonicalize' | 'unknown_scope' | 'restriction' | 'no_matching_grant' | 'credential_scope' | 'target_relationship';
+  | 'canonicalize'
+  | 'unknown_scope'
+  | 'exclusive'
+  | 'restriction'
+  | 'no_matching_grant'
+  | 'credential_scope'
+  | 'target_relationship';
 
 export type Step = AccessStep | 'source_read' | 'destination_write';
 
@@ -38,7 +44,14 @@ export interface GrantRef {
 
 export type Decision =
   | { readonly decision: 'allow'; readonly grants: readonly GrantRef[] }
-  | { readonly decision: 'deny'; readonly step: Step; readonly cause?: AccessStep };
+  | {
+      readonly decision: 'deny';
+      readonly step: Step;
+      /** Of a copy: the step at which that side failed. */
+      readonly cause?: AccessStep;
+      /** Of step `exclusive`: the first two of the actor's identities that exclude each other, sorted. */
+      readonly identities?: readonly [string, string];
+    };
 
 export type Reach = 'lineage' | 'exact' | 'subtree';
 

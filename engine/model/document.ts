@@ -19,6 +19,21 @@ export interface ProviderDeclaration {
 export interface PolicyHeader {
   readonly name: Located<string> | null;
   readonly providers: readonly ProviderDeclaration[];
+  readonly exclusive: readonly ExclusiveDeclaration[];
+  readonly folders: readonly FolderDeclaration[];
+}
+
+/** A delegated folder. */
+export interface FolderDeclaration {
+  /** Without a slash at its ends. */
+  readonly path: Located<string>;
+  readonly within: Located<NamespacePath> | null;
+  readonly exports: readonly RoleReference[];
+}
+
+/** A list of identities of which no actor may have two. */
+export interface ExclusiveDeclaration extends Span {
+  readonly identities: readonly IdentityReference[];
 }
 
 /** Scopes that may be left out: they are absent, wrong (and reported), or stated. */
@@ -91,7 +106,7 @@ export interface PartiesDeclaration {
 }
 
 export type CountedPlace =
-  { readonly kind: 'path'; readonly path: NamespacePath } | { readonly kind: 'every-top-level' };
+  { readonly kind: 'path' | 'under'; readonly path: NamespacePath } | { readonly kind: 'every-top-level' };
 
 interface CountDeclaration {
   readonly identities: number | null;
@@ -111,11 +126,12 @@ export type RuleDeclaration =
       readonly under: NamespacePath | null;
     } & PartiesDeclaration)
   | ({ readonly kind: 'atLeast' } & CountDeclaration)
-  | ({ readonly kind: 'atMost' } & CountDeclaration & PartiesDeclaration)
+  | ({ readonly kind: 'atMost'; readonly groups: number | null } & CountDeclaration & PartiesDeclaration)
   | {
       readonly kind: 'expires';
       readonly providers: readonly Located<string>[] | null;
       readonly withinMilliseconds: number | null;
+      readonly each: boolean | null;
     };
 
 export interface GuardrailDeclaration {

@@ -1,6 +1,6 @@
 // Identities grouped by what they hold. Everything that depends on roles is computed once for identities with the same
 // roles, so a role of 100,000 members is one class and not 100,000 rows.
-import { listRows, type RowLists, rowsOf } from './row-lists.js';
+import { listRows, makeColumn, type RowLists, rowsOf } from './row-lists.js';
 import type { PolicyTables } from './tables.js';
 
 export interface HolderClasses {
@@ -24,8 +24,9 @@ export function groupHolders(tables: PolicyTables, limit: number): HolderClasses
 
   const classOf = new Int32Array(identities).fill(-1);
   const byRoles = new Map<string, number>();
-  const start: number[] = [0];
-  const principals: number[] = [];
+  const start = makeColumn();
+  start.push(0);
+  const principals = makeColumn();
   const seen = new Int32Array(roles).fill(-1);
   /** The roles that an identity is in, directly or through other roles. */
   const reached = new Int32Array(roles);
@@ -68,20 +69,20 @@ export function groupHolders(tables: PolicyTables, limit: number): HolderClasses
       holding += 1;
     }
     if (rows > limit) return null;
-    const number = holding + ownGrants > 0 ? start.length - 1 : -1;
+    const number = holding + ownGrants > 0 ? start.length() - 1 : -1;
     if (number >= 0) {
       for (const role of reached.subarray(0, holding).sort()) principals.push(role);
       if (ownGrants > 0) principals.push(roles + identity);
-      start.push(principals.length);
+      start.push(principals.length());
     }
     classOf[identity] = number;
     if (key !== null) byRoles.set(key, number);
   }
   return {
-    count: start.length - 1,
+    count: start.length() - 1,
     classOf,
-    start: Int32Array.from(start),
-    principals: Int32Array.from(principals),
+    start: start.rows(),
+    principals: principals.rows(),
   };
 }
 

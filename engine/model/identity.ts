@@ -23,6 +23,9 @@ const NAME = /^[a-z0-9][a-z0-9._-]{0,127}$/;
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 const SUBJECT_BYTES = 255;
 
+/** Keys with a special meaning in JavaScript. Policy files never have them, so nothing that a key names is called so. */
+export const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+
 /** Policy, provider, role, grant, guardrail and slot names: `[a-z0-9][a-z0-9._-]{0,127}`. */
 export function isName(text: unknown): text is string {
   return typeof text === 'string' && NAME.test(text) && !text.endsWith('\n');

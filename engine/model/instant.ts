@@ -5,7 +5,8 @@ declare const brand: unique symbol;
 /** Milliseconds since 1970-01-01T00:00:00Z. */
 export type Instant = number & { readonly [brand]: 'Instant' };
 
-const PATTERN = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,3}))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
+const PATTERN =
+  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,3}))?(?:Z|(?!-00:00)([+-])(\d{2}):(\d{2}))$/;
 
 /**
  * The first and last instants that RFC 3339 can write in UTC. With an offset, a text could name instants outside the
@@ -16,7 +17,7 @@ export const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
  * Reads RFC 3339 with an offset, upper-case `T` and `Z`, at most millisecond digits, no leap seconds, in the years 0000
- * to 9999 of UTC. Null for anything else.
+ * to 9999 of UTC. Null for anything else, also for `-00:00`, which says that the offset is not known.
  */
 export function parseInstant(text: unknown): Instant | null {
   if (typeof text !== 'string' || text.length > 35) return null;

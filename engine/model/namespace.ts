@@ -78,6 +78,27 @@ export function lineageOf(path: NamespacePath): readonly NamespacePath[] {
   return line.reverse();
 }
 
+/**
+ * The position of the first path with which these paths and all above them are more than `limit` namespaces, or -1. The root
+ * counts too. Paths are only collected if there could be that many.
+ */
+export function pastNamespaces(paths: readonly NamespacePath[], limit: number): number {
+  let most = 1;
+  for (const path of paths) most += depthOf(path);
+  if (most <= limit) return -1;
+  const met = new Set<NamespacePath>([ROOT]);
+  return paths.findIndex((path) => {
+    for (let at: NamespacePath | null = path; at !== null && !met.has(at); at = parentOf(at)) met.add(at);
+    return met.size > limit;
+  });
+}
+
+function depthOf(path: NamespacePath): number {
+  let slashes = 0;
+  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) slashes += 1;
+  return slashes;
+}
+
 /** Whether `path` is `ancestor` or below it. `/labs/optics2` is not below `/labs/optics`. */
 export function isWithin(path: NamespacePath, ancestor: NamespacePath): boolean {
   if (ancestor === ROOT || path === ancestor) return true;

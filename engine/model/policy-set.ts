@@ -82,6 +82,21 @@ export interface PolicyPerson {
   readonly place: Place | null;
 }
 
+/** Identities of which no actor may have two (docs/meaning.md "Exclusive identities"). */
+export interface PolicyExclusive {
+  readonly identities: readonly Identity[];
+  readonly place: Place | null;
+}
+
+/** A delegated folder: its files decide at or below `within` (docs/language.md "Delegation"). */
+export interface PolicyFolder {
+  readonly path: string;
+  readonly within: NamespacePath;
+  /** Roles that files outside of the folder may use anywhere. */
+  readonly exports: readonly string[];
+  readonly place: Place | null;
+}
+
 /** Whom a guardrail exempts. */
 export interface Exemption {
   readonly roles: readonly string[];
@@ -100,8 +115,9 @@ export interface Parties {
   readonly except: Exemption;
 }
 
-/** `at` of a counting guardrail: a path, or every first segment of a namespace that a grant names. */
-export type CountedAt = { readonly kind: 'path'; readonly path: NamespacePath } | { readonly kind: 'every-top-level' };
+/** Where a counting guardrail counts: `at` a path, `under` it everywhere, or at every first segment of a namespace that a grant names. */
+export type CountedAt =
+  { readonly kind: 'path' | 'under'; readonly path: NamespacePath } | { readonly kind: 'every-top-level' };
 
 interface Count {
   /** How many people. */
@@ -115,8 +131,19 @@ export type GuardrailRule =
   | ({ readonly kind: 'never'; readonly scopes: ScopeSet; readonly under: NamespacePath } & Parties)
   | ({ readonly kind: 'separate'; readonly sides: readonly ScopeSet[]; readonly under: NamespacePath } & Parties)
   | ({ readonly kind: 'atLeast' } & Count)
-  | ({ readonly kind: 'atMost' } & Count & Parties)
-  | { readonly kind: 'expires'; readonly providers: readonly string[]; readonly withinMilliseconds: number };
+  | ({
+      readonly kind: 'atMost';
+      /** How many groups, beside the people. */
+      readonly groups: number;
+    } & Count &
+      Parties)
+  | {
+      readonly kind: 'expires';
+      readonly providers: readonly string[];
+      readonly withinMilliseconds: number;
+      /** Whether only each grant by itself must be that short; else also what follows each other without a break. */
+      readonly each: boolean;
+    };
 
 export interface PolicyGuardrail {
   readonly id: string;
@@ -128,6 +155,8 @@ export interface PolicyGuardrail {
 export interface PolicySet {
   readonly name: string;
   readonly providers: readonly PolicyProvider[];
+  readonly exclusive: readonly PolicyExclusive[];
+  readonly folders: readonly PolicyFolder[];
   readonly roles: readonly PolicyRole[];
   /** The identities that guardrails treat as one person. An identity that is not listed is a person of its own. */
   readonly people: readonly PolicyPerson[];

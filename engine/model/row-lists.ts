@@ -68,3 +68,30 @@ export function firstFrom(count: number, isReached: (place: number) => boolean):
   }
   return low;
 }
+
+/** Integers that are written one after the other. */
+export interface GrowingColumn {
+  readonly length: () => number;
+  readonly push: (value: number) => void;
+  /** What was written. The column must not grow afterwards. */
+  readonly rows: () => Int32Array;
+}
+
+/** V8 ends the process where a plain array grows past 2^27 elements. So what grows with the rows of a policy is one of these. */
+export function makeColumn(): GrowingColumn {
+  let column = new Int32Array(1024);
+  let end = 0;
+  return {
+    length: () => end,
+    push: (value) => {
+      if (end === column.length) {
+        const longer = new Int32Array(Math.ceil(end * 1.5));
+        longer.set(column);
+        column = longer;
+      }
+      column[end] = value;
+      end += 1;
+    },
+    rows: () => column.subarray(0, end),
+  };
+}

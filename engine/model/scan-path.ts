@@ -12,24 +12,20 @@ export interface PathMarks {
   depth: number;
   /** By depth, where the segment ends; that of the root, 0, is one before `from`. */
   readonly ends: Int32Array;
-  /** By depth, the hash of the path up to there. */
+  /** By depth, the hash of the path up to there. That of the root is where hashes start: whoever looks paths up may set it. */
   readonly hashes: Int32Array;
 }
 
 export function makeMarks(): PathMarks {
   // Any text within the limit of bytes is scanned to its end before its segments are counted.
   const size = NAMESPACE_LIMITS.bytes + 1;
-  const hashes = new Int32Array(size);
-  hashes[0] = HASH_START;
-  return { from: 0, to: 0, depth: 0, ends: new Int32Array(size), hashes };
+  return { from: 0, to: 0, depth: 0, ends: new Int32Array(size), hashes: new Int32Array(size) };
 }
 
 const SLASH = 0x2f;
 const DOT = 0x2e;
 
-/** FNV-1a. */
-const HASH_START = 0x811c9dc5 | 0;
-
+/** FNV-1a, from a start of the policy's own (table/slots.ts). */
 export function hashUnit(hash: number, unit: number): number {
   return Math.imul(hash ^ unit, 0x01000193);
 }
@@ -56,7 +52,7 @@ export function scanPath(text: string, marks: PathMarks): boolean {
   // Without a branch for slashes, which would be guessed wrong at each: the marks of a segment are written until it ends.
   let depth = 1;
   let seen = 0;
-  let hash = hashUnit(HASH_START, SLASH);
+  let hash = hashUnit(hashes[0] ?? 0, SLASH);
   for (let i = from; i < to; i += 1) {
     const unit = text.charCodeAt(i);
     const kind = KINDS[unit & 0x7f] ?? WRONG;

@@ -4,6 +4,8 @@
 // free of repetition, nothing dangles, roles have no cycle; the files that make tables (compile-tables.ts, decode.ts)
 // guarantee it, and nobody checks again. The arrays never leave the engine.
 
+import type { RowPairs } from './exclusions.js';
+
 export interface PlaceColumns {
   /** The row of its file plus one; 0 for a row that was built in memory. */
   readonly file: Int32Array;
@@ -16,8 +18,15 @@ export interface IdentityColumns {
   readonly subject: readonly string[];
 }
 
+/** Texts of some rows, in the order of the rows. No decision reads them. */
+export interface TextColumn {
+  readonly row: Int32Array;
+  readonly text: readonly string[];
+}
+
 export interface RoleColumns extends PlaceColumns {
   readonly name: readonly string[];
+  readonly description: TextColumn;
 }
 
 /** Who is in which role, sorted by role, then member. */
@@ -50,6 +59,7 @@ export interface GrantColumns extends PlaceColumns {
   readonly notBefore: Float64Array;
   /** Milliseconds since 1970; Infinity where open, -Infinity where the grant is never in force (`windowOf`). */
   readonly expires: Float64Array;
+  readonly reason: TextColumn;
 }
 
 export interface PolicyTables {
@@ -63,10 +73,12 @@ export interface PolicyTables {
   readonly members: MemberColumns;
   readonly namespaces: NamespaceColumns;
   readonly grants: GrantColumns;
+  /** Identity rows of which no actor may have both. */
+  readonly exclusive: RowPairs;
 }
 
 export interface SnapshotCounts {
-  /** All that the policy names, in a role or a grant. */
+  /** All that the policy names, in a role, a grant or a list of `exclusive`. */
   readonly identities: number;
   readonly roles: number;
   readonly grants: number;

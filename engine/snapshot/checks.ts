@@ -1,27 +1,33 @@
-// The normal form of guardrails, people and tests, and its digests. Two policies have equal forms if their guardrails, people and
+// The normal form of guardrails, people, tests and what else a policy is compiled under, and its digests. Two policies have equal forms if their guardrails, people and
 // tests mean the same. The form leaves out descriptions, the order of files and entries, and the roles through which identities
-// are named.
-import { CHECK_KINDS, type CheckKind, type PolicyChecks } from '../model/checks.js';
-import { formatIdentity, GROUP_SUFFIX, type Identity } from '../model/identity.js';
+// are left out (`except`).
+import { type CheckKind, type CheckSum, type OfEachKind, ofEachKind, type PolicyChecks } from '../model/checks.js';
+import { formatIdentity, type Identity } from '../model/identity.js';
 import { assertNever } from '../model/invariant.js';
 import { compareTexts } from '../model/order.js';
 import type { Audience, ExpectedAccess, GuardrailRule, Parties, PolicySet, PolicyTest } from '../model/policy-set.js';
 import { scopeNames, type ScopeSet } from '../model/scope.js';
 import { snapshotJson } from './canonical.js';
-import { digestOf } from './hash.js';
+import { digestOfParts } from './hash.js';
+import { makeResolve, type Resolve } from './resolve-parties.js';
 
-/** One guardrail, person or test: its id or name, and its content as canonical JSON. */
+/** One guardrail, person or test: its id or name, and its content as canonical JSON. Two exclusive identities are named by both. */
 export interface CheckForm {
   readonly name: string;
   readonly text: string;
 }
 
-export type CheckForms = { readonly [Kind in CheckKind]: readonly CheckForm[] };
+export type CheckForms = OfEachKind<readonly CheckForm[]>;
 
 /** Sorted by name, then text. */
 export function checkForms(set: PolicySet): CheckForms {
   const resolve = makeResolve(set);
   return {
+    delegation: sorted(set.folders, ({ path, within, exports }) => ({
+      name: path,
+      form: { within, exports: [...exports].sort(compareTexts) },
+    })),
+    exclusive: exclusiveForms(set),
     guardrails: sorted(set.guardrails, ({ id, rule }) => ({ name: id, form: ruleForm(rule, resolve) })),
     people: sorted(set.people, ({ name, identities }) => ({ name, form: textsOf(identities) })),
     tests: sorted(set.tests, (test) => ({ name: test.name, form: testForm(test) })),
@@ -30,12 +36,32 @@ export function checkForms(set: PolicySet): CheckForms {
 
 export function digestChecks(set: PolicySet): PolicyChecks {
   const forms = checkForms(set);
-  const sumOf = (kind: CheckKind): PolicyChecks[CheckKind] => {
-    const texts = forms[kind].map(({ name, text }) => `[${JSON.stringify(name)},${text}]`);
-    return { count: texts.length, digest: digestOf(`["bailiwick.${kind}",1,[${texts.join(',')}]]`) };
-  };
-  const [guardrails, people, tests] = CHECK_KINDS;
-  return { guardrails: sumOf(guardrails), people: sumOf(people), tests: sumOf(tests) };
+  return ofEachKind((kind) => sumOf(kind, forms[kind]));
+}
+
+/** The sum of a policy that has none of a kind. */
+export function noChecks(kind: CheckKind): CheckSum {
+  return sumOf(kind, []);
+}
+
+function sumOf(kind: CheckKind, forms: readonly CheckForm[]): CheckSum {
+  const texts = forms.map(({ name, text }) => `[${JSON.stringify(name)},${text}]`);
+  return { count: texts.length, digest: digestOfParts([`["bailiwick.${kind}",1,[`, texts, ']]']) };
+}
+
+/** One form for each pair, so that it does not matter how an author groups identities into lists. */
+function exclusiveForms({ exclusive }: PolicySet): readonly CheckForm[] {
+  const pairs = new Map<string, CheckForm>();
+  for (const { identities } of exclusive) {
+    const texts = textsOf(identities);
+    for (const [i, a] of texts.entries()) {
+      for (const b of texts.slice(i + 1)) {
+        const text = snapshotJson([a, b]);
+        pairs.set(text, { name: `${a}, ${b}`, text });
+      }
+    }
+  }
+  return [...pairs.values()].sort((a, b) => compareTexts(a.text, b.text));
 }
 
 function sorted<T>(entries: readonly T[], of: (entry: T) => { name: string; form: object }): readonly CheckForm[] {
@@ -58,20 +84,36 @@ function ruleForm(rule: GuardrailRule, resolve: Resolve): object {
     case 'atLeast':
       return { atLeast: rule.identities, ...placeForm(rule) };
     case 'atMost':
-      return { atMost: rule.identities, ...placeForm(rule), ...partiesForm(rule, resolve) };
+      return {
+        atMost: rule.identities,
+        ...(rule.groups === 0 ? {} : { groups: rule.groups }),
+        ...placeForm(rule),
+        ...partiesForm(rule, resolve),
+      };
     case 'expires':
-      return { expires: [...rule.providers].sort(compareTexts), within: rule.withinMilliseconds };
+      return {
+        expires: [...rule.providers].sort(compareTexts),
+        within: rule.withinMilliseconds,
+        ...(rule.each ? { each: true } : {}),
+      };
     default:
       return assertNever(rule);
   }
 }
 
 function placeForm({ scopes, at }: GuardrailRule & { readonly kind: 'atLeast' | 'atMost' }): object {
-  return { scopes: scopesOf(scopes), at: at.kind === 'path' ? at.path : at.kind };
+  const place = at.kind === 'under' ? { under: at.path } : { at: at.kind === 'path' ? at.path : at.kind };
+  return { scopes: scopesOf(scopes), ...place };
 }
 
 function partiesForm({ to, except }: Parties, resolve: Resolve): object {
-  return { to: to === null ? null : resolve(to), except: resolve({ ...except, providers: [] }) };
+  return { to: to === null ? null : audienceForm(to), except: resolve({ ...except, providers: [] }) };
+}
+
+/** Providers and roles by name: whoever comes to them or leaves them, the rule speaks of the same. */
+function audienceForm({ providers, roles, identities }: Audience): object {
+  const names = (list: readonly string[]): readonly string[] => [...new Set(list)].sort(compareTexts);
+  return { providers: names(providers), roles: names(roles), identities: names(textsOf(identities)) };
 }
 
 function testForm(test: PolicyTest): object {
@@ -95,39 +137,4 @@ function scopesOf(scopes: ScopeSet): readonly string[] {
 
 function textsOf(identities: readonly Identity[]): readonly string[] {
   return identities.map(formatIdentity).sort(compareTexts);
-}
-
-/** All identities that an audience names, as sorted texts. */
-type Resolve = (named: Audience) => readonly string[];
-
-function makeResolve(set: PolicySet): Resolve {
-  const members = new Map(set.roles.map((role) => [role.name, role.members]));
-  let everybody: readonly Identity[] | null = null;
-  return ({ providers, roles, identities }) => {
-    const named = new Set(identities.map(formatIdentity));
-    const reached = new Set(roles);
-    // Iterating a set also visits what is added meanwhile, so the loop follows nested roles to the end.
-    for (const role of reached) {
-      for (const member of members.get(role) ?? []) {
-        if (member.kind === 'role') reached.add(member.role);
-        else named.add(formatIdentity(member.identity));
-      }
-    }
-    if (providers.length > 0) {
-      const from = new Set(providers.flatMap((provider) => [provider, provider + GROUP_SUFFIX]));
-      everybody ??= namedIdentities(set);
-      for (const identity of everybody) if (from.has(identity.provider)) named.add(formatIdentity(identity));
-    }
-    return [...named].sort(compareTexts);
-  };
-}
-
-function namedIdentities({ roles, grants, people }: PolicySet): readonly Identity[] {
-  return [
-    ...roles.flatMap(({ members }) =>
-      members.flatMap((member) => (member.kind === 'identity' ? [member.identity] : [])),
-    ),
-    ...grants.flatMap(({ principal }) => (principal.kind === 'identity' ? [principal.identity] : [])),
-    ...people.flatMap(({ identities }) => identities),
-  ];
 }

@@ -1,14 +1,13 @@
 // Turns the columns of the file back into tables. They are checked so that all readers of tables can rely on them: sorted, no
 // repetitions, values in range, no dangling references, nothing unused, no cycles, within the limits.
 import type { EngineLimits } from '../limits.js';
-import { CHECK_KINDS } from '../model/checks.js';
 import { GROUP_SUFFIX, isName, subjectFault } from '../model/identity.js';
 import { FIRST_INSTANT, LAST_INSTANT, windowOf } from '../model/instant.js';
 import { canonicalize, NAMESPACE_LIMITS } from '../model/namespace.js';
 import { compareTexts } from '../model/order.js';
 import { ALL_SCOPES } from '../model/scope.js';
-import type { PolicyTables } from '../model/tables.js';
-import type { SnapshotBody, SparseColumn } from './document.js';
+import type { PolicyTables, TextColumn } from '../model/tables.js';
+import type { SnapshotBody, SparseColumn, SparseTexts } from './document.js';
 import { nestingFault } from './nesting-fault.js';
 
 /** The tables, or what is wrong with them as `field: reason`. */
@@ -21,6 +20,8 @@ export function decodeTables(body: SnapshotBody, limits: EngineLimits): PolicyTa
     memberFault(body) ??
     namespaceFault(body) ??
     grantFault(body) ??
+    textColumnFault(body) ??
+    exclusiveFault(body, limits.exclusive) ??
     usageFault(body) ??
     nestingFault(body, limits.roleDepth) ??
     toTables(body)
@@ -28,7 +29,7 @@ export function decodeTables(body: SnapshotBody, limits: EngineLimits): PolicyTa
 }
 
 function toTables(body: SnapshotBody): PolicyTables {
-  const { grants, identities, members, namespaces, roles } = body;
+  const { exclusive, grants, identities, members, namespaces, roles } = body;
   const count = grants.id.length;
   const inherit = new Uint8Array(count).fill(1);
   for (const row of toRows(grants.exact)) inherit[row] = 0;
@@ -42,7 +43,12 @@ function toTables(body: SnapshotBody): PolicyTables {
     files: body.files,
     segments: body.segments,
     identities: { provider: expandCounts(identities.perProvider), subject: identities.subject },
-    roles: { name: roles.name, file: Int32Array.from(roles.file), line: Int32Array.from(roles.line) },
+    roles: {
+      name: roles.name,
+      file: Int32Array.from(roles.file),
+      line: Int32Array.from(roles.line),
+      description: expandTexts(roles.description),
+    },
     members: {
       role: expandCounts(members.perRole),
       member: Int32Array.from(members.member),
@@ -63,7 +69,9 @@ function toTables(body: SnapshotBody): PolicyTables {
       expires,
       file: Int32Array.from(grants.file),
       line: Int32Array.from(grants.line),
+      reason: expandTexts(grants.reason),
     },
+    exclusive: { first: Int32Array.from(exclusive?.first ?? []), second: Int32Array.from(exclusive?.second ?? []) },
   };
 }
 
@@ -90,6 +98,10 @@ function expandSparse(sparse: SparseColumn, count: number, otherwise: number): F
   return column;
 }
 
+function expandTexts(texts: SparseTexts | undefined): TextColumn {
+  return { row: Int32Array.from(toRows(texts?.row ?? [])), text: texts?.text ?? [] };
+}
+
 function total(counts: readonly number[]): number {
   let sum = 0;
   for (const count of counts) sum += count;
@@ -101,7 +113,7 @@ const DIGEST = /^sha256:[0-9a-f]{64}$/;
 /** Checks only that they look like digests, not that they are right: labels.ts does that for the decision digest. */
 function digestsFault({ checks, decisions }: SnapshotBody): string | null {
   if (!DIGEST.test(decisions)) return 'decisions: not a digest';
-  const sums = checks === undefined ? [] : CHECK_KINDS.map((kind) => checks[kind]);
+  const sums = Object.values(checks ?? {});
   return sums.every(({ digest }) => DIGEST.test(digest)) ? null : 'checks: not a digest';
 }
 
@@ -112,6 +124,7 @@ function sizeFault(body: SnapshotBody, limits: EngineLimits): string | null {
   if (body.roles.name.length > limits.roles) return 'roles: more than the limit';
   if (body.members.member.length > limits.members) return 'members: more than the limit';
   if (body.grants.id.length > limits.grants) return 'grants: more than the limit';
+  if (body.namespaces.up.length >= limits.namespaces) return 'namespaces: more than the limit';
   return null;
 }
 
@@ -194,11 +207,43 @@ function grantFault({ files, grants, identities, namespaces, roles }: SnapshotBo
   return arePlaces(grants, count, files.length) ? null : 'grants.file: not a place';
 }
 
+function textColumnFault({ grants, roles }: SnapshotBody): string | null {
+  if (!areTexts(grants.reason, grants.id.length)) return 'grants.reason: not rows of grants and texts';
+  return areTexts(roles.description, roles.name.length) ? null : 'roles.description: not rows of roles and texts';
+}
+
+function areTexts(texts: SparseTexts | undefined, count: number): boolean {
+  return texts === undefined || (texts.text.length === texts.row.length && areDistances(texts.row, count));
+}
+
+function exclusiveFault({ exclusive, identities }: SnapshotBody, limit: number): string | null {
+  const { first, second } = exclusive ?? { first: [], second: [] };
+  if (first.length > limit) return 'exclusive: more than the limit';
+  const arePairs =
+    first.length === second.length &&
+    first.every((row, i) => {
+      const other = second[i] ?? 0;
+      const [before, after] = [first[i - 1] ?? -1, second[i - 1] ?? -1];
+      return row < other && other < identities.subject.length && (before < row || (before === row && after < other));
+    });
+  return arePairs ? null : 'exclusive: not sorted pairs of identities';
+}
+
 /** Refuses entries that nothing refers to: with them, one policy could have two files. */
-function usageFault({ files, grants, identities, members, namespaces, roles, segments }: SnapshotBody): string | null {
+function usageFault({
+  exclusive,
+  files,
+  grants,
+  identities,
+  members,
+  namespaces,
+  roles,
+  segments,
+}: SnapshotBody): string | null {
   const firstIdentity = roles.name.length;
   const principals = firstIdentity + identities.subject.length;
-  if (!usesAll([members.member, grants.principal], principals, firstIdentity))
+  const excluded = [...(exclusive?.first ?? []), ...(exclusive?.second ?? [])].map((row) => firstIdentity + row);
+  if (!usesAll([members.member, grants.principal, excluded], principals, firstIdentity))
     return 'identities: one that nothing names';
   if (!usesAll([roles.file, members.file, grants.file], files.length + 1, 1)) return 'files: one that nothing names';
   if (!usesAll([namespaces.segment], segments.length, 0)) return 'segments: one that nothing names';

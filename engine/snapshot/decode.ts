@@ -2,12 +2,13 @@
 // answer. Nothing in a file is used until everything that a decision depends on has been checked: seal, shape, canonical form,
 // order, ranges, limits. No decision reads the decision digest, a label under the seal: labels.ts computes it again.
 import { ENGINE_LIMITS, type EngineLimits } from '../limits.js';
-import type { PolicyChecks } from '../model/checks.js';
+import { ofEachKind, type PolicyChecks } from '../model/checks.js';
 import { groupHolders, type HolderClasses } from '../model/holders.js';
 import type { PolicyTables } from '../model/tables.js';
+import { noChecks } from './checks.js';
 import { decodeTables } from './decode-tables.js';
 import { deepFreeze } from './deep-freeze.js';
-import { FIELDS_OF_FORMAT, SNAPSHOT_FORMAT, type SnapshotDocument } from './document.js';
+import { FIELDS_OF_FORMAT, SNAPSHOT_FORMAT, type SnapshotBody, type SnapshotDocument } from './document.js';
 import { type Digest, digestOf } from './hash.js';
 import { shapeFault } from './shape.js';
 
@@ -87,8 +88,13 @@ function openDocument(bytes: Uint8Array, limits: EngineLimits): OpenedDocument |
   const { snapshot } = document;
   const tables = decodeTables(snapshot, limits);
   if (typeof tables === 'string') return refuse('snapshot.content', tables);
-  const { checks = null, format: written, decisions } = snapshot;
-  return { ok: true, tables, checks, format: written, digest: digestOf(bytes), decisions };
+  const { format: written, decisions } = snapshot;
+  return { ok: true, tables, checks: checksOf(snapshot), format: written, digest: digestOf(bytes), decisions };
+}
+
+/** What a format could not state yet, a policy of that format did not have. */
+function checksOf({ checks }: SnapshotBody): PolicyChecks | null {
+  return checks === undefined ? null : deepFreeze(ofEachKind((kind) => checks[kind] ?? noChecks(kind)));
 }
 
 const HEAD = '{"seal":"';

@@ -1,9 +1,11 @@
 // Compares the guardrails, people and tests of two policies. For two folders the result lists which ones differ. A snapshot has
 // only their digests, so with a snapshot the result can only say whether anything differs.
-import { CHECK_KINDS, type CheckKind, type PolicyChecks } from '../model/checks.js';
+import { CHECK_KINDS, type CheckKind, type OfEachKind, ofEachKind, type PolicyChecks } from '../model/checks.js';
 import { compareTexts } from '../model/order.js';
 import type { PolicySet } from '../model/policy-set.js';
 import { type CheckForm, checkForms } from './checks.js';
+import { folderChanges } from './folder-changes.js';
+import { type CheckChange, guardrailChanges } from './guardrail-changes.js';
 
 /** Ids of guardrails, names of people and tests, each once and sorted. */
 export interface ListedChecks {
@@ -18,41 +20,68 @@ export interface StatedChecks {
 }
 
 export type ChecksDiff =
-  | { readonly kind: 'listed'; readonly checks: { readonly [Kind in CheckKind]: ListedChecks } }
-  | { readonly kind: 'stated'; readonly checks: { readonly [Kind in CheckKind]: StatedChecks } };
+  | {
+      readonly kind: 'listed';
+      readonly checks: OfEachKind<ListedChecks>;
+      readonly guardrails: readonly ComparedCheck[];
+      readonly delegation: readonly ComparedCheck[];
+      /** Findings that the new policy accepts more often than the old one: `LINT_X 1 → 2`. Sorted. */
+      readonly accepted: readonly string[];
+    }
+  | { readonly kind: 'stated'; readonly checks: OfEachKind<StatedChecks> };
+
+/** What of a guardrail or a delegated folder changed, with both of its forms as canonical JSON. */
+export interface ComparedCheck extends CheckChange {
+  readonly before: string;
+  readonly after: string;
+}
 
 /** What a snapshot states about itself, and the declarations if it was compiled from a folder. */
 export interface CheckedPolicy {
   readonly digest: string;
   readonly checks: PolicyChecks | null;
   readonly set: PolicySet | null;
+  /** How often the folder accepts each kind of finding. */
+  readonly accepted: ReadonlyMap<string, number>;
 }
 
 export function diffChecks(old: CheckedPolicy, changed: CheckedPolicy): ChecksDiff {
-  const [guardrails, people, tests] = CHECK_KINDS;
-  if (old.set === null || changed.set === null) {
-    const stated = (kind: CheckKind): StatedChecks => ({ changed: differs(old, changed, kind) });
-    return {
-      kind: 'stated',
-      checks: { guardrails: stated(guardrails), people: stated(people), tests: stated(tests) },
-    };
-  }
+  if (old.set === null || changed.set === null)
+    return { kind: 'stated', checks: ofEachKind((kind) => ({ changed: differs(old, changed, kind) })) };
   const [before, after] = [checkForms(old.set), checkForms(changed.set)];
   const listed = (kind: CheckKind): ListedChecks => listChanges(before[kind], after[kind]);
-  return { kind: 'listed', checks: { guardrails: listed(guardrails), people: listed(people), tests: listed(tests) } };
+  const compared = (kind: CheckKind, changes: readonly CheckChange[]): readonly ComparedCheck[] => {
+    const [was, is] = [textsByName(before[kind]), textsByName(after[kind])];
+    return changes.map((change) => ({ ...change, before: was.get(change.id) ?? '', after: is.get(change.id) ?? '' }));
+  };
+  const changes = guardrailChanges(old.set, changed.set);
+  const changedIds = changes.map(({ id }) => id).sort(compareTexts);
+  return {
+    kind: 'listed',
+    checks: { ...ofEachKind(listed), guardrails: { ...listed('guardrails'), changed: changedIds } },
+    guardrails: compared('guardrails', changes),
+    delegation: compared('delegation', folderChanges(old.set, changed.set)),
+    accepted: [...changed.accepted]
+      .map(([name, count]) => ({ name, count, before: old.accepted.get(name) ?? 0 }))
+      .filter(({ count, before }) => count > before)
+      .map(({ name, count, before }) => `${name} ${String(before)} → ${String(count)}`)
+      .sort(compareTexts),
+  };
 }
 
 /**
- * Whether a check was removed or changed; for snapshots, whether anything differs. An added person counts too: `atMost` counts
- * people, so making two identities one person lowers the count.
+ * Whether a check was removed or changed, of guardrails and folders only if one became weaker; for snapshots, whether anything differs. An added
+ * person counts too: `atMost` counts people, so making two identities one person lowers the count.
  */
 export function areChecksWeaker(diff: ChecksDiff): boolean {
   if (diff.kind === 'stated') return CHECK_KINDS.some((kind) => diff.checks[kind].changed);
   const { people } = diff.checks;
-  return (
-    people.added.length > 0 ||
-    CHECK_KINDS.some((kind) => diff.checks[kind].removed.length + diff.checks[kind].changed.length > 0)
-  );
+  const isChanged = (kind: CheckKind): boolean =>
+    kind === 'guardrails' || kind === 'delegation'
+      ? diff[kind].some(({ weaker }) => weaker)
+      : diff.checks[kind].changed.length > 0;
+  const isMore = people.added.length > 0 || diff.accepted.length > 0;
+  return isMore || CHECK_KINDS.some((kind) => diff.checks[kind].removed.length > 0 || isChanged(kind));
 }
 
 function differs(old: CheckedPolicy, changed: CheckedPolicy, kind: CheckKind): boolean {

@@ -1,10 +1,11 @@
 // The decision digest and the namespace digests. They hash a normal form of all decisions: two policies have the same normal
 // form if and only if they decide alike. engine/README.md "What the digests cover" says why.
 import type { HolderClasses } from '../model/holders.js';
+import { formatIdentity } from '../model/identity.js';
 import { invariant } from '../model/invariant.js';
 import type { PolicyTables } from '../model/tables.js';
 import { makeCells } from './cells.js';
-import { type Digest, digestOf } from './hash.js';
+import { type Digest, digestOfParts } from './hash.js';
 import { makeHeldGroups } from './held-groups.js';
 import { makeHolderSets } from './holder-sets.js';
 import { type DigestLimits, makeGrouping, makeRightsText } from './rights-text.js';
@@ -40,7 +41,7 @@ export function digestCells(
       const below = tree.take(row);
       if (own.length + below.length === 0 && row > 0) return;
       const digest = namespaceDigest(own, below);
-      if (row === 0) root.digest = digest;
+      if (row === 0) root.digest = withExclusive(tables)(digest);
       else tree.put(row, digest);
     },
   });
@@ -59,6 +60,7 @@ export function digestNamespaces(tables: PolicyTables, holders: HolderClasses): 
   const held = makeHeldGroups(cells, sets);
   const group = makeGrouping(holders.count);
   const tree = makeTree(tables);
+  const withPairs = withExclusive(tables);
   const digests: Digest[] = [];
   const open: { readonly changes: readonly string[]; readonly rights: readonly string[] }[] = [];
   cells.walk({
@@ -73,7 +75,7 @@ export function digestNamespaces(tables: PolicyTables, holders: HolderClasses): 
       held.leave();
       const { changes, rights } = open.pop() ?? { changes: [], rights: [] };
       const below = tree.take(row);
-      digests[row] = namespaceDigest(rights, below);
+      digests[row] = withPairs(namespaceDigest(rights, below));
       if (changes.length + below.length > 0) tree.put(row, namespaceDigest(changes, below));
     },
   });
@@ -82,7 +84,23 @@ export function digestNamespaces(tables: PolicyTables, holders: HolderClasses): 
 
 /** The digest of a JSON text: who has which rights here, and the digests of the children in path order. */
 function namespaceDigest(rights: readonly string[], below: readonly string[]): Digest {
-  return digestOf(`["bailiwick.namespace",1,[${rights.join()}],[${below.join()}]]`);
+  return digestOfParts(['["bailiwick.namespace",1,[', rights, '],[', below, ']]']);
+}
+
+/** Identities that exclude each other decide everywhere. A policy without any has the digest of its cells alone. */
+function withExclusive({
+  exclusive: { first, second },
+  identities,
+  providers,
+}: PolicyTables): (cells: Digest) => Digest {
+  if (first.length === 0) return (cells) => cells;
+  const textOf = (row: number): string =>
+    formatIdentity({
+      provider: providers[identities.provider[row] ?? 0] ?? '',
+      subject: identities.subject[row] ?? '',
+    });
+  const pairs = Array.from(first, (row, i) => JSON.stringify([textOf(row), textOf(second[i] ?? 0)]));
+  return (cells) => digestOfParts([`["bailiwick.exclusive",1,"${cells}",[`, pairs, ']]']);
 }
 
 /** Keeps the digests of children until their parent takes them, as `[segment, digest]` in path order. */

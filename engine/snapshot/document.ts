@@ -3,7 +3,7 @@
 import type { PolicyChecks } from '../model/checks.js';
 
 /** The format that compiling writes. Any change to the fields or their meaning raises it, so that no file is misread. */
-export const SNAPSHOT_FORMAT = 2;
+export const SNAPSHOT_FORMAT = 3;
 
 /** A few rows of a long column. `row` has each row as its distance from the one before (the first from 0), `at` has the values. */
 export interface SparseColumn {
@@ -11,12 +11,20 @@ export interface SparseColumn {
   readonly at: readonly number[];
 }
 
+/** The texts of a few rows. `row` as in `SparseColumn`. */
+export interface SparseTexts {
+  readonly row: readonly number[];
+  readonly text: readonly string[];
+}
+
 /** Keys stand in code unit order, as they do in the file. */
 export interface SnapshotBody {
-  /** Absent in format 1. */
-  readonly checks?: PolicyChecks;
+  /** Absent in format 1. Format 2 has guardrails, people and tests. */
+  readonly checks?: Partial<PolicyChecks>;
   /** The decision digest. */
   readonly decisions: string;
+  /** Pairs of identity rows of which no actor may have both. Absent before format 3, like all texts for people. */
+  readonly exclusive?: { readonly first: readonly number[]; readonly second: readonly number[] };
   readonly files: readonly string[];
   readonly format: number;
   readonly grants: {
@@ -31,6 +39,7 @@ export interface SnapshotBody {
     readonly notBefore: SparseColumn;
     /** The row of a role, or the number of roles plus the row of an identity. */
     readonly principal: readonly number[];
+    readonly reason?: SparseTexts;
     /** Bits in the order of families, read before write. */
     readonly scopes: readonly number[];
   };
@@ -56,6 +65,7 @@ export interface SnapshotBody {
   };
   readonly providers: readonly string[];
   readonly roles: {
+    readonly description?: SparseTexts;
     readonly file: readonly number[];
     readonly line: readonly number[];
     readonly name: readonly string[];
@@ -91,12 +101,20 @@ const sealed = (holds: FieldHolds): Field => ({ holds, digests: 'sealed' });
 const decided = (holds: FieldHolds): Field => ({ holds, digests: 'decided' });
 
 const CHECK_SUM = { count: sealed('count'), digest: sealed('text') } as const;
+const SPARSE_TEXTS = { row: sealed('counts'), text: sealed('texts') } as const;
 
 export const SNAPSHOT_FIELDS = {
   seal: { holds: 'text', digests: 'file' },
   snapshot: {
-    checks: { guardrails: CHECK_SUM, people: CHECK_SUM, tests: CHECK_SUM },
+    checks: {
+      delegation: CHECK_SUM,
+      exclusive: { count: decided('count'), digest: decided('text') },
+      guardrails: CHECK_SUM,
+      people: CHECK_SUM,
+      tests: CHECK_SUM,
+    },
     decisions: sealed('text'),
+    exclusive: { first: decided('counts'), second: decided('counts') },
     files: sealed('texts'),
     format: sealed('count'),
     grants: {
@@ -108,6 +126,7 @@ export const SNAPSHOT_FIELDS = {
       namespace: decided('counts'),
       notBefore: { at: decided('instants'), row: decided('counts') },
       principal: decided('counts'),
+      reason: SPARSE_TEXTS,
       scopes: decided('counts'),
     },
     identities: { perProvider: decided('counts'), subject: decided('texts') },
@@ -115,16 +134,22 @@ export const SNAPSHOT_FIELDS = {
     name: sealed('text'),
     namespaces: { segment: decided('counts'), up: decided('counts') },
     providers: decided('texts'),
-    roles: { file: sealed('counts'), line: sealed('counts'), name: sealed('texts') },
+    roles: { description: SPARSE_TEXTS, file: sealed('counts'), line: sealed('counts'), name: sealed('texts') },
     segments: decided('texts'),
   },
 } as const satisfies FieldTable;
 
-const { checks: _, ...WITHOUT_CHECKS } = SNAPSHOT_FIELDS.snapshot;
+const { exclusive: _exclusive, ...REST } = SNAPSHOT_FIELDS.snapshot;
+const { reason: _reason, ...GRANTS } = REST.grants;
+const { description: _description, ...ROLES } = REST.roles;
+const { delegation: _d, exclusive: _e, ...CHECKS } = REST.checks;
+const FORMAT_2 = { ...REST, checks: CHECKS, grants: GRANTS, roles: ROLES };
+const { checks: _checks, ...FORMAT_1 } = FORMAT_2;
 
 /** The fields of each format that can be read. No format is ever dropped, since past decisions are replayed on their own snapshots. */
 export const FIELDS_OF_FORMAT: ReadonlyMap<number, FieldTable> = new Map<number, FieldTable>([
-  [1, { ...SNAPSHOT_FIELDS, snapshot: WITHOUT_CHECKS }],
+  [1, { ...SNAPSHOT_FIELDS, snapshot: FORMAT_1 }],
+  [2, { ...SNAPSHOT_FIELDS, snapshot: FORMAT_2 }],
   [SNAPSHOT_FORMAT, SNAPSHOT_FIELDS],
 ]);
 

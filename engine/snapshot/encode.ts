@@ -1,10 +1,10 @@
 // Turns tables into the columns of the file. Sorted columns become distances or counts, rare values become sparse lists. The keys
 // of each object are in code unit order, as in the file.
 import { FIRST_INSTANT } from '../model/instant.js';
-import type { CheckSum, PolicyChecks } from '../model/checks.js';
-import type { PolicyTables } from '../model/tables.js';
+import { type CheckSum, ofEachKind, type PolicyChecks } from '../model/checks.js';
+import type { PolicyTables, TextColumn } from '../model/tables.js';
 import type { Digest } from './hash.js';
-import { SNAPSHOT_FORMAT, type SnapshotBody, type SparseColumn } from './document.js';
+import { SNAPSHOT_FORMAT, type SnapshotBody, type SparseColumn, type SparseTexts } from './document.js';
 
 export function toSnapshotBody(
   tables: PolicyTables,
@@ -12,8 +12,9 @@ export function toSnapshotBody(
 ): SnapshotBody {
   const { grants, identities, members, namespaces, roles } = tables;
   return {
-    checks: { guardrails: toSum(checks.guardrails), people: toSum(checks.people), tests: toSum(checks.tests) },
+    checks: ofEachKind((kind) => toSum(checks[kind])),
     decisions,
+    exclusive: { first: toList(tables.exclusive.first), second: toList(tables.exclusive.second) },
     files: tables.files,
     format: SNAPSHOT_FORMAT,
     grants: {
@@ -25,6 +26,7 @@ export function toSnapshotBody(
       namespace: toList(grants.namespace),
       notBefore: toSparse(grants.notBefore, -Infinity),
       principal: toList(grants.principal),
+      reason: toSparseTexts(grants.reason),
       scopes: toList(grants.scopes),
     },
     identities: { perProvider: toCounts(identities.provider, tables.providers.length), subject: identities.subject },
@@ -40,7 +42,12 @@ export function toSnapshotBody(
       up: toList(namespaces.parent.subarray(1).map((parent, index) => index + 1 - parent)),
     },
     providers: tables.providers,
-    roles: { file: toList(roles.file), line: toList(roles.line), name: roles.name },
+    roles: {
+      description: toSparseTexts(roles.description),
+      file: toList(roles.file),
+      line: toList(roles.line),
+      name: roles.name,
+    },
     segments: tables.segments,
   };
 }
@@ -74,6 +81,10 @@ function toDistances(rows: readonly number[]): readonly number[] {
 function toSparse(column: Float64Array, open: number): SparseColumn {
   const rows = rowsWhere(column, (instant) => instant !== open);
   return { at: rows.map((row) => Math.max(column[row] ?? 0, FIRST_INSTANT)), row: toDistances(rows) };
+}
+
+function toSparseTexts({ row, text }: TextColumn): SparseTexts {
+  return { row: toDistances(toList(row)), text };
 }
 
 function toCounts(column: Int32Array, keys: number): readonly number[] {

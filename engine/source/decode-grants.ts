@@ -28,7 +28,26 @@ const GRANT = shape(
     namespace: [value(NAMESPACE, uncut(NAMESPACE.read)), 'Where, and everything below unless `inherit` is `false`.'],
     reason: [PROSE, 'Why, for reviewers.'],
   },
-  { required: ['id', 'namespace'], exactlyOne: ['role', 'identity'] },
+  {
+    required: ['id', 'namespace'],
+    exactlyOne: [['role', 'identity']],
+    foreign: [
+      [
+        /^(?:effect|deny|denies|allow|forbid)$/i,
+        'a grant only gives, and there are no deny rules: to say what nobody may hold, write a guardrail (`never`)',
+      ],
+      [/^(?:actions?|permissions?|privileges?|verbs?)$/i, 'write `scopes`, such as `scopes: [resource:read]`'],
+      [/^(?:resources?|paths?|objects?|on)$/i, 'write `namespace`; which families of records, `scopes` says'],
+      [
+        /^(?:principals?|subjects?|users?|groups?|members?|who|to)$/i,
+        'write `role: …` or `identity: provider:subject`; several identities are a role',
+      ],
+      [
+        /^(?:conditions?|when|if|where)$/i,
+        'there are no conditions; `notBefore` and `expires` say when a grant is in force',
+      ],
+    ],
+  },
 );
 
 function readGrant(context: FileContext, node: Node): GrantDeclaration | null {

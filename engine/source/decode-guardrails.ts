@@ -5,7 +5,7 @@ import { nearest } from '../diagnostics/nearest.js';
 import type { ScopeSet } from '../model/scope.js';
 import { refuse, type FileContext } from './context.js';
 import { PARTIES, partiesOf, someProviders } from './decode-parties.js';
-import { firstLine, isNull, itemsOf, readText, refuseNull, type Reader } from './fields.js';
+import { firstLine, isNull, itemsOf, readWord, refuseNull, type Reader } from './fields.js';
 import { PATTERN, PATTERNS, readEachPattern } from './scope-values.js';
 import {
   either,
@@ -21,7 +21,7 @@ import {
 } from './shape.js';
 import { EVERY_TOP_LEVEL } from './texts.js';
 import type { Node } from './tree.js';
-import { DESCRIPTION, DURATION, NAME, NAMESPACE, namespaceOf } from './values.js';
+import { BOOLEAN, DESCRIPTION, DURATION, NAME, NAMESPACE, namespaceOf } from './values.js';
 
 const UNDER = [NAMESPACE, 'At this namespace and below it.'] as const;
 
@@ -71,7 +71,7 @@ function countOf(least: number): Value<number> {
     const isCount = node.kind === 'text' && node.plain && /^(?:0|[1-9][0-9]{0,8})$/.test(node.text);
     if (isCount && Number(node.text) >= least) return Number(node.text);
     const message = `${what} must be a whole number of at least ${String(least)}`;
-    const help = `write plain digits without quotes, such as \`identities: ${String(Math.max(least, 2))}\``;
+    const help = `write plain digits without quotes, such as \`${String(Math.max(least, 2))}\``;
     return refuse(context, 'VALUE_NOT_COUNT', { at: firstLine(context, node), message, help });
   });
 }
@@ -79,7 +79,7 @@ function countOf(least: number): Value<number> {
 const TOP_LEVEL = /top[-_ ]?level/i;
 
 const COUNTED_PLACE = value(text('counted-place'), (context, node, what): CountedPlace | null => {
-  const written = readText(context, node, what);
+  const written = readWord(context, node, what);
   if (written === null) return null;
   if (written.text === EVERY_TOP_LEVEL) return { kind: EVERY_TOP_LEVEL };
   const isNear = nearest(written.text, [EVERY_TOP_LEVEL]) !== null || TOP_LEVEL.test(written.text);
@@ -96,12 +96,25 @@ const COUNT_ROWS = {
   scope: [PATTERN, 'What they hold.'],
   scopes: [PATTERNS, 'They hold any of these.'],
   at: [COUNTED_PLACE, 'A namespace, or `every-top-level`.'],
+  under: [NAMESPACE, 'Everywhere at this namespace and below it.'],
 } as const;
 const PEOPLE = 'How many people. An identity that `people` does not name is one person.';
-const COUNT_RULES = { required: ['identities', 'at'], exactlyOne: ['scope', 'scopes'] } as const;
+const COUNT_RULES = {
+  required: ['identities'],
+  exactlyOne: [
+    ['scope', 'scopes'],
+    ['at', 'under'],
+  ],
+} as const;
 
 const AT_LEAST = shape('`atLeast`', { identities: [countOf(1), PEOPLE], ...COUNT_ROWS }, COUNT_RULES);
-const AT_MOST = shape('`atMost`', { identities: [countOf(0), PEOPLE], ...COUNT_ROWS, ...PARTIES }, COUNT_RULES);
+const GROUPS =
+  'How many groups besides. Who is in a group is decided elsewhere: it is no number of people. Without it, none.';
+const AT_MOST = shape(
+  '`atMost`',
+  { identities: [countOf(0), PEOPLE], groups: [countOf(0), GROUPS], ...COUNT_ROWS, ...PARTIES },
+  COUNT_RULES,
+);
 
 function readAtLeast(context: FileContext, node: Node): RuleDeclaration | null {
   const atLeast = readMapping(context, node, AT_LEAST);
@@ -111,7 +124,8 @@ function readAtLeast(context: FileContext, node: Node): RuleDeclaration | null {
 function readAtMost(context: FileContext, node: Node): RuleDeclaration | null {
   const atMost = readMapping(context, node, AT_MOST);
   if (atMost === null) return null;
-  return { kind: 'atMost', ...countedBy(context, node, atMost), ...partiesOf(atMost.values) };
+  const { groups = 0 } = atMost.values;
+  return { kind: 'atMost', groups, ...countedBy(context, node, atMost), ...partiesOf(atMost.values) };
 }
 
 function countedBy(
@@ -130,7 +144,23 @@ function countedBy(
       help: 'write `scope: namespace:write` or `scopes: ["*:write"]`',
     });
   const scopes = isBoth ? null : (values.scope ?? values.scopes?.value ?? null);
-  return { identities: values.identities ?? null, at: values.at ?? null, scopes };
+  return { identities: values.identities ?? null, at: placeBy(context, node, count), scopes };
+}
+
+/** Where the rule counts: `at` one place, or `under` it everywhere. */
+function placeBy(context: FileContext, node: Node, count: ReadMapping<typeof AT_LEAST.rows>): CountedPlace | null {
+  const { at, under } = count.values;
+  const [one, all] = [entryOf(count, 'at'), entryOf(count, 'under')];
+  const isNone = one === undefined && all === undefined && !count.mayHaveLost;
+  const isBoth = one !== undefined && all !== undefined;
+  if (isNone || isBoth)
+    refuse(context, 'GUARDRAIL_PLACE', {
+      at: all?.key ?? firstLine(context, node),
+      message: isNone ? 'the rule names no place' : 'the rule has both `at` and `under`',
+      help: '`at: /labs` counts at that namespace alone, `under: /labs` also everywhere below it',
+    });
+  if (isBoth) return null;
+  return at ?? (under === undefined || under === null ? null : { kind: 'under', path: under.value });
 }
 
 const EXPIRES = shape(
@@ -140,14 +170,15 @@ const EXPIRES = shape(
       someProviders('name at least one provider, or remove the guardrail'),
       'Every grant to an identity of these providers, or to a group that they claim, must end.',
     ],
-    within: [DURATION, 'The longest time from `notBefore` to `expires`: `90d`.'],
+    within: [DURATION, 'The longest time that somebody may hold something without a break: `90d`.'],
+    each: [BOOLEAN, '`true`: only each grant by itself must be that short, and another may follow.'],
   },
   { required: ['providers', 'within'] },
 );
 
 function readExpires(context: FileContext, node: Node): RuleDeclaration {
-  const { providers = null, within = null } = readMapping(context, node, EXPIRES)?.values ?? {};
-  return { kind: 'expires', providers, withinMilliseconds: within };
+  const { providers = null, within = null, each = false } = readMapping(context, node, EXPIRES)?.values ?? {};
+  return { kind: 'expires', providers, withinMilliseconds: within, each };
 }
 
 const RULES = {
@@ -163,7 +194,7 @@ const RULE_KINDS = ['never', 'separate', 'atLeast', 'atMost', 'expires'] as cons
 const GUARDRAIL = shape(
   'a guardrail',
   { id: [NAME, 'Unique: reports cite it.'], description: DESCRIPTION, ...RULES },
-  { required: ['id'], exactlyOne: RULE_KINDS },
+  { required: ['id'], exactlyOne: [RULE_KINDS] },
 );
 
 const readGuardrail: Reader<GuardrailDeclaration> = (context, node) => {

@@ -3,7 +3,7 @@ import type { AccessExpectation, TestDeclaration, VisibilityExpectation } from '
 import { parseIdentity } from '../model/identity.js';
 import { ALL_SCOPES, FAMILIES, isFamily, isScopeName, parseScopePattern, SCOPES } from '../model/scope.js';
 import { refuse, type FileContext } from './context.js';
-import { entriesOf, firstLine, itemsOf, readFreeText, textsOf } from './fields.js';
+import { entriesOf, firstLine, itemsOf, readFreeText, readWord, textsOf } from './fields.js';
 import { CREDENTIAL_SCOPES, refuseScope, unionOf } from './scope-values.js';
 import { entryOf, list, mapping, named, readMapping, shape, text, value, type ReadMapping } from './shape.js';
 import type { Entry, Node, TextNode, Written } from './tree.js';
@@ -34,7 +34,7 @@ function readActor(context: FileContext, node: Node): ReadMapping<typeof ACTOR.r
   });
 }
 
-const readDistinct = textsOf();
+const readDistinct = textsOf(undefined, readWord);
 
 const ACCESSES = value(list(text('access')), (context, node, what): readonly AccessExpectation[] =>
   (readDistinct(context, node, what) ?? [])

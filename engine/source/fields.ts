@@ -33,7 +33,8 @@ function listHelp(context: FileContext, node: Node): string {
   if (/^-\S/.test(source))
     return `a space is missing after the dash: write \`- ${source.slice(1).split(/\s/)[0] ?? ''}\``;
   if (node.kind === 'mapping') return 'begin each entry with `- `';
-  return source.length > 60 || source.includes('\n') ? 'write `[…]`' : `write \`[${source}]\``;
+  const isOpen = node.kind === 'text' && node.plain && /[[\]{}]/.test(source);
+  return isOpen || source.length > 60 || source.includes('\n') ? 'write `[…]`' : `write \`[${source}]\``;
 }
 
 export function readList(context: FileContext, node: Node, what: string): readonly Node[] | null {
@@ -65,6 +66,11 @@ export function readText(context: FileContext, node: Node, what: string): TextNo
   });
 }
 
+/** A text whose syntax excludes numbers and truth values. One is refused as what it should be, since quotes would not make it one. */
+export function readWord(context: FileContext, node: Node, what: string): TextNode | null {
+  return node.kind === 'text' && !isNull(node) ? node : readText(context, node, what);
+}
+
 /** Help for a mapping such as `resource: read`, which was probably meant as a text. */
 function pairHelp(node: Node): string | undefined {
   if (node.kind !== 'mapping' || node.entries.length !== 1) return undefined;
@@ -80,22 +86,32 @@ export function readName(context: FileContext, node: Node, what: string): Locate
   return { value: text.text, start: text.start, end: text.end };
 }
 
-/** A name that is a key. What it names counts even if the name is refused. */
+/** A name that is a key. What it names counts even if the name is refused, under the name that the help suggests. */
 export function readNameOfKey(context: FileContext, key: TextNode, what: string): Located<string> {
-  if (!isName(key.text)) refuseName(context, key, what);
-  return { value: key.text, start: key.start, end: key.end };
+  const { text, start, end } = key;
+  if (isName(text)) return { value: text, start, end };
+  refuseName(context, key, what);
+  return { value: nameMeantBy(text) ?? text, start, end };
 }
 
-function refuseName(context: FileContext, node: TextNode, what: string): null {
-  const folded = node.text
+/** The name that comes nearest to a text; null if none does. */
+function nameMeantBy(text: string): string | null {
+  const folded = text
     .trim()
     .toLowerCase()
     .replaceAll(/[^a-z0-9._-]+/g, '-')
     .replaceAll(/^[^a-z0-9]+|-+$/g, '');
-  const words =
-    'a name is made of `a-z`, `0-9`, `.`, `_`, `-`, begins with a letter or digit, and has at most 128 characters';
-  const help = isName(folded) && folded !== node.text ? `${words}; \`${folded}\` would be one` : words;
-  return refuse(context, 'NAME_INVALID', { at: node, message: `${what} is not a name`, help });
+  return isName(folded) ? folded : null;
+}
+
+const NAMES =
+  'names are made of `a-z`, `0-9`, `.`, `_`, `-`, begin with a letter or digit, and have at most 128 characters';
+
+function refuseName(context: FileContext, node: TextNode, what: string): null {
+  const meant = nameMeantBy(node.text);
+  const message = `\`${node.text}\` cannot be ${what.startsWith('the ') ? `the name of ${what.replace('the', 'a')}` : `used as ${what}`}`;
+  const help = meant === null ? NAMES : `write \`${meant}\`, or another name: ${NAMES}`;
+  return refuse(context, 'NAME_INVALID', { at: node, message, help });
 }
 
 /** Free text: a description, a reason, the name of a test. */
@@ -122,8 +138,17 @@ export function readBoolean(context: FileContext, node: Node, what: string): boo
   return refuse(context, 'VALUE_NOT_BOOLEAN', {
     at: firstLine(context, node),
     message: `${what} must be \`true\` or \`false\``,
-    help: 'without quotes, in lower case',
+    help: booleanHelp(node),
   });
+}
+
+const SAID_TRUE = /^(?:true|yes|y|on|1)$/i;
+const SAID_FALSE = /^(?:false|no|n|off|0)$/i;
+
+function booleanHelp(node: Node): string {
+  const text = node.kind === 'text' ? node.text : '';
+  if (SAID_TRUE.test(text)) return 'write `true`, without quotes';
+  return SAID_FALSE.test(text) ? 'write `false`, without quotes' : 'write `true` or `false`, without quotes';
 }
 
 /** The readable items of a list. `word` names one item in messages. */
@@ -150,8 +175,8 @@ export function entriesOf<T>(read: (context: FileContext, entry: Entry) => T | n
 }
 
 /** The texts of a list, each once. */
-export function textsOf(word?: string): Reader<readonly TextNode[]> {
-  const read = itemsOf(readText, word);
+export function textsOf(word?: string, readOne = readText): Reader<readonly TextNode[]> {
+  const read = itemsOf(readOne, word);
   return (context, node, what) => {
     const texts = read(context, node, what);
     return texts === null ? null : distinct(context, texts, ({ text }) => text);

@@ -79,9 +79,15 @@ function mappingSchema(shape: MappingShape, definitions: Definitions): JsonSchem
     additionalProperties: false,
     ...(shape.required.length === 0 ? {} : { required: shape.required }),
     ...(shape.notEmpty ? { minProperties: 1 } : {}),
-    ...(shape.exactlyOne.length === 0 ? {} : { oneOf: shape.exactlyOne.map((key) => ({ required: [key] })) }),
+    ...exactlyOne(shape),
     ...(shape.anyFilled.length === 0 ? {} : { anyOf: shape.anyFilled.map((key) => filled(shape, key)) }),
   };
+}
+
+function exactlyOne(shape: MappingShape): JsonSchema {
+  const [first, ...more] = shape.exactlyOne.map((keys) => ({ oneOf: keys.map((key) => ({ required: [key] })) }));
+  if (first === undefined) return {};
+  return more.length === 0 ? first : { allOf: [first, ...more] };
 }
 
 /** Requires the key, with something in it. */

@@ -38,7 +38,7 @@ function collect(shape: MappingShape, found: Map<string, LanguageMapping>): void
 
 function needOf(key: string, { required, exactlyOne }: MappingShape): LanguageKey['need'] {
   if (required.includes(key)) return 'required';
-  return exactlyOne.includes(key) ? 'one of these' : 'optional';
+  return exactlyOne.some((keys) => keys.includes(key)) ? 'one of these' : 'optional';
 }
 
 function mappingsIn(value: ValueShape): readonly MappingShape[] {

@@ -1,10 +1,8 @@
 // The rules for keys in every mapping of a policy file: they are texts, not merge keys, not names with a special meaning in programs,
 // and not repeated. Entries that break a rule are reported and left out.
+import { FORBIDDEN_KEYS } from '../model/identity.js';
 import type { Span } from '../model/span.js';
 import { plainKind, type Entry, type MappingNode, type SourceFault, type TextNode } from './tree.js';
-
-/** Keys with a special meaning in JavaScript. They are never accepted. */
-export const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 const DASH_HELP = 'if another entry of the list begins here, write `- ` before it; else remove one, or merge them';
 const KIND_WORDS = { null: 'nothing', boolean: 'a truth value', number: 'a number' } as const;

@@ -3,9 +3,11 @@
 import type { EngineLimits } from '../limits.js';
 import type { PolicyDocument } from '../model/document.js';
 import type { Sink } from '../diagnostics/report.js';
-import { lineTableOf, type Span } from '../model/span.js';
+import { lineTableOf } from '../model/span.js';
 import { nameRefusal, type SourceFile } from './accept-files.js';
 import { refuse, reportFault, type FileContext } from './context.js';
+import { withoutInvisible } from './invisible.js';
+import { withoutConflicts } from './merge-conflicts.js';
 import { withoutMisindented } from './misindented.js';
 import { readTree } from './read-tree.js';
 import { recoverTree } from './recover.js';
@@ -32,8 +34,9 @@ export function readDocument(file: SourceFile, limits: EngineLimits, sink: Sink)
 }
 
 /** The tree of a file. If the file is refused, that is reported, and the tree is what is left of it, or null. */
-function treeOf(context: FileContext, faults: readonly Span[], shape: MappingShape): Node | 'empty' | null {
-  const { text, limits } = context;
+function treeOf(context: FileContext, faults: readonly SourceFault[], shape: MappingShape): Node | 'empty' | null {
+  const { limits } = context;
+  const text = withoutConflicts(context.text, faults);
   const report = (fault: SourceFault): void => {
     reportFault(context, fault);
   };
@@ -42,10 +45,10 @@ function treeOf(context: FileContext, faults: readonly Span[], shape: MappingSha
   if (read === null || (read.kind === 'broken' && read.fault !== null)) {
     const whole = { text, limits, report, offset: 0, budget: { left: limits.nodes } };
     const rest = recoverTree({ whole, keys: shape.keys, faults }, read?.fault ?? null);
-    return rest === null ? null : withoutMisindented(rest, shape, report);
+    return rest === null ? null : withoutMisindented(withoutInvisible(text, rest, report), shape, report);
   }
   found.forEach(report);
-  if (read.kind === 'tree') return withoutMisindented(read.node, shape, report);
+  if (read.kind === 'tree') return withoutMisindented(withoutInvisible(text, read.node, report), shape, report);
   return read.kind === 'empty' ? 'empty' : null;
 }
 
@@ -84,9 +87,9 @@ type Said = Pick<PolicyDocument, 'complete'> & Partial<PolicyDocument>;
 
 function readHeader(context: FileContext, node: Node | null): Said {
   const header = node === null ? null : readMapping(context, node, HEADER);
-  const { name = null, providers } = header?.values ?? {};
+  const { name = null, providers, exclusive, folders } = header?.values ?? {};
   const complete = header?.mayHaveLost === false && declaresAll(entryOf(header, 'providers'));
-  return { header: { name, providers: providers ?? [] }, complete };
+  return { header: { name, providers: providers ?? [], exclusive: exclusive ?? [], folders: folders ?? [] }, complete };
 }
 
 function readSections(context: FileContext, node: Node | null): Said {

@@ -6,6 +6,7 @@ import { makeSink } from '../diagnostics/report.js';
 import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import { FILE_START, lineTableOf, type Range, rangeOf, type Span } from '../model/span.js';
 import { findingOf } from './context.js';
+import { withoutInvisible } from './invisible.js';
 import { readTree } from './read-tree.js';
 import { decodeText } from './text.js';
 import { type Node, plainKind, type SourceFault, type TextNode } from './tree.js';
@@ -33,7 +34,7 @@ export function readYaml(file: { readonly path: string; readonly bytes: Uint8Arr
   const read = faults.length > 0 ? null : readTree({ text, limits, report });
   if (read?.kind === 'broken' && read.fault !== null) report(read.fault);
   const reader: Reader = { report, keys: new Map(), values: new Map() };
-  const value = read?.kind === 'tree' ? toValue(reader, read.node, '') : null;
+  const value = read?.kind === 'tree' ? toValue(reader, withoutInvisible(text, read.node, report), '') : null;
   return {
     diagnostics: sink.diagnostics(),
     value,

@@ -3,7 +3,7 @@
 import { NO_SCOPES, parseScopePattern, unionScopes, type ScopeSet } from '../model/scope.js';
 import type { Located } from '../model/span.js';
 import { refuse, type FileContext } from './context.js';
-import { firstLine, isNull, readText, refuseNull, textsOf, type Reader } from './fields.js';
+import { firstLine, isNull, readWord, refuseNull, textsOf, type Reader } from './fields.js';
 import { list, text, value } from './shape.js';
 import { SCOPE_PATTERNS } from './texts.js';
 import type { Written } from './tree.js';
@@ -47,7 +47,7 @@ export function refuseScope(context: FileContext, written: Written, words: Itera
   return refuse(context, 'SCOPE_UNKNOWN', { at: written, message: `\`${scope}\` is not a scope`, help });
 }
 
-const readTexts = textsOf('a scope');
+const readTexts = textsOf('a scope', readWord);
 
 /** Each scope or pattern of a list by itself. Repeated texts are refused, but patterns may overlap. Null if one is wrong. */
 function readEach(syntax: PatternSyntax): Reader<readonly ScopeSet[]> {
@@ -87,7 +87,7 @@ export const CREDENTIAL_SCOPES = value(list(text('scope-pattern')), readEach('sc
 
 /** One scope or pattern of a guardrail. */
 export const PATTERN = value(text('guardrail-pattern'), (context, node) => {
-  const written = readText(context, node, 'a scope');
+  const written = readWord(context, node, 'a scope');
   return written === null ? null : scopeOf(context, written, 'guardrail-pattern');
 });
 export const PATTERNS = value(list(PATTERN, 1), readUnion('guardrail-pattern'));

@@ -4,7 +4,8 @@ import { nearest } from '../diagnostics/nearest.js';
 import { refuse, type FileContext } from './context.js';
 import { isNull, readEntries, refuseNull, type Reader } from './fields.js';
 import type { TextSyntax } from './texts.js';
-import type { Entry, Node, TextNode } from './tree.js';
+import { quoteIt } from './quoting.js';
+import type { Entry, MappingNode, Node, TextNode } from './tree.js';
 
 export type ValueShape =
   | { readonly kind: 'text'; readonly syntax: TextSyntax }
@@ -34,14 +35,16 @@ export interface FieldShape {
 
 interface Rules {
   readonly required: readonly string[];
-  /** Exactly one of these keys must be present. */
-  readonly exactlyOne: readonly string[];
+  /** Of each of these lists exactly one key must be present. */
+  readonly exactlyOne: readonly (readonly string[])[];
   /** At least one of these keys must be present and not empty. */
   readonly anyFilled: readonly string[];
   /** Whether `{}` is refused. */
   readonly notEmpty: boolean;
   /** Keys that belong elsewhere, with a message that says where. */
   readonly elsewhere: ReadonlyMap<string, string>;
+  /** Keys that other policy languages have, with what stands for them here. */
+  readonly foreign: readonly (readonly [keys: RegExp, help: string])[];
 }
 
 export interface MappingShape<Rows extends FieldRows = FieldRows> extends Rules {
@@ -61,8 +64,9 @@ export function shape<Rows extends FieldRows>(
   const fields = new Map(
     Object.entries(rows).map(([key, [value, about]]) => [key, { key, value, about, what: quote(key) }] as const),
   );
-  const none = { required: [], exactlyOne: [], anyFilled: [], notEmpty: false, elsewhere: new Map<string, string>() };
-  return { what, rows, fields, keys: [...fields.keys()], ...none, ...rules };
+  const none = { required: [], exactlyOne: [], anyFilled: [], notEmpty: false };
+  const others = { elsewhere: new Map<string, string>(), foreign: [] };
+  return { what, rows, fields, keys: [...fields.keys()], ...none, ...others, ...rules };
 }
 
 export const text = (syntax: TextSyntax): ValueShape => ({ kind: 'text', syntax });
@@ -100,10 +104,11 @@ export function readMapping<Rows extends FieldRows>(
   const values: Record<string, unknown> = {};
   let mayHaveLost = node.partial === true;
   const misspelt: string[] = [];
-  for (const { key, value: inner } of entries) {
+  for (const [index, { key, value: inner }] of entries.entries()) {
     const field = of.fields.get(key.text);
     // Looking up the shape's own key string is faster than looking up one cut from a file.
     if (field !== undefined) values[field.key] = field.value.read(context, inner, field.what);
+    else if (isRestOfText(context, node, index)) mayHaveLost = true;
     else {
       refuseKey(context, key, of);
       mayHaveLost = true;
@@ -125,6 +130,33 @@ export function entryOf<Rows extends FieldRows>(read: ReadMapping<Rows>, name: k
   return read.entries.find(({ key }) => key.text === name);
 }
 
+/** Whether an entry that no shape knows may be the rest of a text: it has no value, or its key has spaces. */
+function mayBeText({ key, value: { kind, start } }: Entry): boolean {
+  return key.plain && (start === key.start || (kind === 'text' && key.text.includes(' ')));
+}
+
+/**
+ * Whether an unknown key is rather the rest of the text before it, which stands in braces without quotes and so ended with a comma.
+ * Reported at the first such key.
+ */
+function isRestOfText(context: FileContext, { entries, start }: MappingNode, index: number): boolean {
+  const isRest = (at: number): boolean => entries[at] !== undefined && mayBeText(entries[at]);
+  if (context.text.charAt(start) !== '{' || !isRest(index)) return false;
+  let owner = index - 1;
+  while (isRest(owner)) owner -= 1;
+  const { key, value: begun } = entries[owner] ?? {};
+  if (key === undefined || begun?.kind !== 'text' || !begun.plain) return false;
+  if (owner < index - 1) return true;
+  let last = index;
+  while (isRest(last + 1)) last += 1;
+  const at = { start: entries[index]?.key.start ?? start, end: entries[last]?.value.end ?? begun.end };
+  const meant = context.text.slice(begun.start, at.end).replaceAll(/\s+/g, ' ');
+  const message = `a comma ends the text of \`${key.text}\`, and what follows is no key`;
+  const help = `if it is a part of \`${key.text}\`, quote the text: ${quoteIt(meant)}`;
+  refuse(context, 'KEY_UNKNOWN', { at, message, help });
+  return true;
+}
+
 function refuseKey(context: FileContext, key: TextNode, of: MappingShape): void {
   const elsewhere = of.elsewhere.get(key.text);
   if (elsewhere !== undefined) {
@@ -138,20 +170,23 @@ function refuseKey(context: FileContext, key: TextNode, of: MappingShape): void 
 
 /** `id`, `namespace` and one of `role`, `identity` */
 function dueKeys({ required, exactlyOne, anyFilled }: MappingShape): string {
-  const choice = [...exactlyOne, ...anyFilled].map(quote);
+  const choices = [...exactlyOne, anyFilled].filter(({ length }) => length > 0);
   const due = required.map(quote).join(', ');
-  return choice.length === 0 ? due : `${due} and one of ${choice.join(', ')}`;
+  return [due, ...choices.map((keys) => `one of ${keys.map(quote).join(', ')}`)].join(' and ');
 }
 
 /** Without a space after the colon, `role:staff` is one text and not an entry. */
 const SPACELESS = /^([A-Za-z]+):(.+)$/s;
 
-function meantKey(written: string, { keys }: MappingShape): string | null {
+function meantKey(written: string, { keys, foreign }: MappingShape): string | null {
+  if (foreign.some(([words]) => words.test(written))) return null;
   const joined = SPACELESS.exec(written)?.[1];
   return joined !== undefined && keys.includes(joined) ? joined : nearest(written, keys);
 }
 
 function unknownKeyHelp(written: string, of: MappingShape): string {
+  const foreign = of.foreign.find(([keys]) => keys.test(written))?.[1];
+  if (foreign !== undefined) return foreign;
   const meant = meantKey(written, of);
   if (meant !== null && written.startsWith(`${meant}:`))
     return `a space is missing after the colon: write \`${meant}: ${written.slice(meant.length + 1)}\``;

@@ -3,6 +3,8 @@
 import type { ProviderDeclaration } from '../model/document.js';
 import { GROUP_SUFFIX } from '../model/identity.js';
 import { refuse, type FileContext } from './context.js';
+import { EXCLUSIVE } from './decode-exclusive.js';
+import { FOLDERS } from './decode-folders.js';
 import { GRANTS } from './decode-grants.js';
 import { GUARDRAILS } from './decode-guardrails.js';
 import { PEOPLE } from './decode-people.js';
@@ -42,6 +44,8 @@ const HEADER_ROWS = {
   bailiwick: [VERSION, 'The version of the policy language.'],
   name: [NAME, 'The name of the policy.'],
   providers: [PROVIDERS, 'Where identities come from: only declared providers can be named.'],
+  folders: [FOLDERS, 'Delegated folders: what their files may decide about.'],
+  exclusive: [EXCLUSIVE, 'Identities of which no actor may have two, in lists.'],
 } as const;
 
 const SECTION_ROWS = {

@@ -2,6 +2,7 @@
 // grammar. So the user's mistake is recognized from the lines around the place. An unknown fault is still an error.
 import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import type { Span } from '../model/span.js';
+import { quoteIt, writeIt } from './quoting.js';
 import {
   type Enclosure,
   lineAbove,
@@ -119,11 +120,12 @@ const ESCAPE: Rule = ({ text, fault, at: { start }, line }) => {
   return { code: 'YAML_ESCAPE', start, end, message, help: 'write `\\\\` for a backslash, or use single quotes' };
 };
 
-const SCALAR_START: Rule = ({ text, fault, at, line }) => {
+const SCALAR_START: Rule = ({ text, fault, at, line, isInFlow }) => {
   if (fault.code !== 'BAD_SCALAR_START') return null;
   const rest = text.slice(at.start, line.end);
+  const whole = isInFlow ? /^[^,[\]{}]*/.exec(rest)?.[0] : rest.replace(/ +#.*$/, '');
   const message = `text that begins with \`${text.slice(at.start, at.end)}\` needs quotes`;
-  const help = `write \`"${/^[^\s,[\]{}"]+/.exec(rest)?.[0] ?? rest}"\``;
+  const help = quoteIt(whole?.trim() ?? rest);
   return { code: 'YAML_SCALAR_START', ...at, message, help };
 };
 
@@ -136,14 +138,17 @@ const DASH: Rule = ({ text, fault, line }) => {
   if (!OF_LINES.test(fault.code)) return null;
   if (/^-[\w"'{[*/]/.test(words)) {
     const end = content + (/^-\S+/.exec(words)?.[0] ?? '-').length;
-    const [message, help] = ['a space is missing after the dash', `write \`- ${shown(words.slice(1))}\``];
+    const [message, help] = [
+      'a space is missing after the dash',
+      writeIt(`- ${words.slice(1)}`, 'write a space after the dash'),
+    ];
     return { code: 'YAML_DASH_SPACE', start: content, end, message, help };
   }
   const above = lineAbove(text, line);
   const isInColumn = above !== null && above.first - above.start === first - line.start;
   // The line above must begin an entry of a list in this column, and this line must not.
   if (content > first || !isInColumn || above.content === above.first) return null;
-  const [message, help] = ['an entry of a list without its dash', `write \`- ${shown(words)}\``];
+  const [message, help] = ['an entry of a list without its dash', writeIt(`- ${words}`, 'write `- ` before it')];
   return { code: 'YAML_DASH_MISSING', start: first, end: first + Math.max(1, words.length), message, help };
 };
 
@@ -154,12 +159,13 @@ const KEY: Rule = ({ fault, line: { first, content: start, end, words }, isInFlo
   if (/: |:$/.test(words)) return null;
   const [, key, value] = /^([A-Za-z][\w-]*):([^\s:].*)$/.exec(words) ?? [];
   if (key !== undefined && value !== undefined) {
-    const help = `write \`${shown(`${key}: ${value}`)}\``;
+    const help = writeIt(`${key}: ${value}`, `write a space after \`${key}:\``);
     return { code: 'YAML_COLON_SPACE', start, end, message: 'a space is missing after the colon', help };
   }
   if (/["'[{|>#&*!%@`]/.test(words)) return null;
   const [, word, rest] = /^(\S+) +(\S.*)$/.exec(words) ?? [];
-  const help = `write \`${shown(word !== undefined && rest !== undefined ? `${word}: ${rest}` : `${words}:`)}\``;
+  const meant = word !== undefined && rest !== undefined ? `${word}: ${rest}` : `${words}:`;
+  const help = writeIt(meant, 'write a colon and a space after the key');
   return { code: 'YAML_COLON_MISSING', start, end, message: 'a key without a colon', help };
 };
 
@@ -168,7 +174,7 @@ const COLON_IN_LINE: Rule = ({ fault, line: { end, words } }) => {
   const value = behind?.replace(/ +#.*$/, '');
   if (behind === undefined || value === undefined || !/: |:$/.test(value)) return null;
   const start = end - behind.length;
-  const help = `write \`"${shown(value)}"\`; if a key begins in it, put it on a line of its own`;
+  const help = `${quoteIt(value)}; if a key begins in it, put it on a line of its own`;
   return { ...COLON_IN_TEXT, start, end: start + value.length, help };
 };
 
@@ -198,11 +204,6 @@ const INDENTATION: Rule = ({ text, fault, line, isBehindValue }) => {
   if (!isBroken && !(isBehind && fault.pos[0] <= line.content)) return null;
   return { ...INDENT, start: line.first, end: Math.max(line.first + 1, line.end) };
 };
-
-/** The text, shortened for a help. */
-function shown(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
-}
 
 /** The first rule that knows a fault explains it. */
 const RULES: readonly Rule[] = [

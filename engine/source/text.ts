@@ -1,6 +1,9 @@
 // Turns bytes into text (docs/language.md "Strictness"): strict UTF-8, CRLF read as LF, and no characters that a reader could not see or
 // that two programs could interpret differently. All faults are found, so that the rest can still be read (`recover.ts`).
 import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
+import { firstFrom } from '../model/row-lists.js';
+import type { Span } from '../model/span.js';
+import { conflictFaults } from './merge-conflicts.js';
 import type { SourceFault } from './tree.js';
 
 export interface DecodedText {
@@ -22,11 +25,24 @@ export function decodeText(bytes: Uint8Array): DecodedText {
     return { text: '', faults: [fault] };
   }
   const { text, faults } = decodeUtf8(bytes);
-  if (faults.length === 0 && !NOT_ASCII.test(text)) return { text, faults };
-  const all = [...faults, ...characterFaults(text), ...spaceFaults(text), ...normalFormFaults(text)].sort(
-    (a, b) => a.start - b.start,
-  );
-  return { text, faults: all };
+  const conflicts = conflictFaults(text);
+  if (faults.length === 0 && !NOT_ASCII.test(text)) return { text, faults: conflicts };
+  const all = [...faults, ...characterFaults(text), ...spaceFaults(text), ...normalFormFaults(text)];
+  return {
+    text,
+    faults: [...conflicts, ...(conflicts.length === 0 ? all : all.filter((fault) => !isInside(fault, conflicts)))].sort(
+      byPlace,
+    ),
+  };
+}
+
+function byPlace(a: Span, b: Span): number {
+  return a.start - b.start;
+}
+
+function isInside(fault: Span, conflicts: readonly Span[]): boolean {
+  const next = conflicts[firstFrom(conflicts.length, (place) => (conflicts[place]?.end ?? 0) > fault.start)];
+  return next !== undefined && next.start <= fault.start;
 }
 
 /** Recognized by a byte order mark, or by the NUL in every second byte of ASCII text. */
@@ -100,7 +116,7 @@ const CHARACTER_RULES: readonly CharacterRule[] = [
   {
     code: 'TEXT_BOM',
     pattern: /\uFEFF+/g,
-    message: 'a byte order mark',
+    message: 'the file has a byte order mark',
     help: 'save the file as UTF-8 without byte order mark (BOM)',
   },
   { code: 'TEXT_NUL', pattern: /\0+/g, message: 'a NUL character', help: 'remove it' },
@@ -112,6 +128,12 @@ const CHARACTER_RULES: readonly CharacterRule[] = [
     help: 'end lines with LF',
   },
   {
+    code: 'TEXT_BIDI',
+    pattern: /\p{Bidi_Control}+/gu,
+    message: 'a character that changes the direction of text',
+    help: 'remove it: it makes a line look as if it said something else; where it is meant, write an escape such as `"\\u202e"`',
+  },
+  {
     code: 'TEXT_CONTROL',
     pattern: /(?:(?![\0\t\n\r])\p{Cc})+/gu,
     message: 'a control character',
@@ -119,7 +141,7 @@ const CHARACTER_RULES: readonly CharacterRule[] = [
   },
 ];
 
-const ANY_FAULTY = /(?!\n)[\p{Cc}\uFEFF]/u;
+const ANY_FAULTY = /(?!\n)[\p{Cc}\p{Bidi_Control}\uFEFF]/u;
 
 function characterFaults(text: string): SourceFault[] {
   if (!ANY_FAULTY.test(text)) return [];
@@ -198,7 +220,9 @@ export function escapedTextFault(
     };
   }
   for (const { code, pattern, message } of CHARACTER_RULES) {
-    if (text.search(pattern) >= 0) return { code, message: `an escape for ${message}`, help: 'remove the escape' };
+    // An escape shows what the character itself would hide.
+    if (code !== 'TEXT_BIDI' && text.search(pattern) >= 0)
+      return { code, message: `an escape for ${message}`, help: 'remove the escape' };
   }
   if (text.normalize('NFC') === text) return null;
   return {

@@ -1,9 +1,9 @@
 // What the texts of policy files must look like: in words for documents, and as patterns with which editors check and complete them.
 // What a pattern cannot express (calendars, bytes, whether a name is declared) is left to readers such as `values.ts`.
 import { ENGINE_LIMITS } from '../limits.js';
+import { FORBIDDEN_KEYS } from '../model/identity.js';
 import { NAMESPACE_LIMITS } from '../model/namespace.js';
 import { FAMILIES, SCOPES } from '../model/scope.js';
-import { FORBIDDEN_KEYS } from './mapping.js';
 
 export type JsonSchema = { readonly [key: string]: JsonSchemaValue };
 type JsonSchemaValue = string | number | boolean | readonly JsonSchemaValue[] | JsonSchema;
@@ -26,7 +26,10 @@ const NAMESPACE = `/(?:$|(?=.{1,${String(NAMESPACE_LIMITS.bytes - 1)}}$)${SEGMEN
 /** A subject has at most 255 bytes. A pattern can only count characters. */
 const SUBJECT = '(?!\\s)[^\\u0000-\\u001f\\u007f-\\u009f]{1,255}(?<!\\s)';
 const INSTANT =
-  '\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\\d|3[01])T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{1,3})?(?:Z|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)';
+  '\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\\d|3[01])T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{1,3})?(?:Z|(?!-00:00)[+-](?:[01]\\d|2[0-3]):[0-5]\\d)';
+
+/** The path of a folder below the one of `policy.yaml`. */
+export const FOLDER_PATTERN = '^(?!\\.)[^/\\\\\\u0000-\\u001f]{1,255}(?:/(?!\\.)[^/\\\\\\u0000-\\u001f]{1,255}){0,31}$';
 
 export const EVERY_TOP_LEVEL = 'every-top-level';
 
@@ -43,6 +46,7 @@ export const TEXTS = {
   'role-name': matches('names', `^${FORBIDDEN}${NAME}$`, NAME_WORDS),
   'person-name': matches('names', `^${FORBIDDEN}${NAME}$`, NAME_WORDS),
   provider: matches('names', `^${FORBIDDEN}(?!.*-group$)${NAME}$`, 'a name that does not end in `-group`'),
+  folder: matches('folders', FOLDER_PATTERN, 'a folder beside `policy.yaml`, or below one: `teams/amx`'),
   /** `link/` checks whether it is declared. */
   reference: { takes: 'a name', schema: { type: 'string', description: 'a name that is declared elsewhere' } },
   identity: matches('`provider:subject`', `^${NAME}:${SUBJECT}$`, '`provider:subject`'),

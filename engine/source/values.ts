@@ -4,6 +4,7 @@ import { formatIdentity, makeIdentity, parseIdentity, type IdentityFault } from 
 import { parseInstant, type Instant } from '../model/instant.js';
 import { canonicalize, type NamespacePath } from '../model/namespace.js';
 import { nearest } from '../diagnostics/nearest.js';
+
 import type { Located } from '../model/span.js';
 import { refuse, type FileContext } from './context.js';
 import {
@@ -14,11 +15,13 @@ import {
   readFreeText,
   readName,
   readText,
+  readWord,
   textsOf,
   type Reader,
 } from './fields.js';
 import type { IdentityReference } from '../model/document.js';
 import { either, list, mapping, readMapping, shape, text, value, type Value } from './shape.js';
+import { durationAdvice, instantAdvice } from './time-advice.js';
 import type { Node, Written } from './tree.js';
 
 export const NAME = value(text('name'), readName);
@@ -31,7 +34,7 @@ export const DESCRIPTION = [PROSE, 'Free text for people.'] as const;
 
 /** A namespace in its canonical form (docs/meaning.md "Namespaces"). A correction is suggested but never applied. */
 export const NAMESPACE = value(text('namespace'), (context, node, what) => {
-  const written = readText(context, node, what);
+  const written = readWord(context, node, what);
   return written === null ? null : namespaceOf(context, written, what);
 });
 
@@ -60,7 +63,7 @@ function namespaceHelp(text: string): string {
   return near.ok ? `did you mean \`${near.path}\`?` : 'write a path such as `/labs/optics`, or `/` for the root';
 }
 
-const readDistinct = textsOf();
+const readDistinct = textsOf(undefined, readWord);
 
 /** None twice. */
 export const NAMESPACES = value(list(NAMESPACE), (context, node, what) => {
@@ -72,7 +75,7 @@ export const NAMESPACES = value(list(NAMESPACE), (context, node, what) => {
 export const IDENTITY = value(text('identity'), readIdentity);
 
 export function readIdentity(context: FileContext, node: Node, what: string): IdentityReference | null {
-  const written = readText(context, node, what);
+  const written = readWord(context, node, what);
   if (written === null) return null;
   const result = parseIdentity(written.text);
   if (result.ok) return { kind: 'identity', value: result.identity, start: written.start, end: written.end };
@@ -132,32 +135,19 @@ const ONE_IDENTITY = either(IDENTITY, mapping(IDENTITY_PARTS));
 
 /** None twice. */
 export const IDENTITIES = value(list(ONE_IDENTITY), readIdentities);
-/** A list of at least one identity. `instead` tells the author what to do if it is empty. */
-export function someIdentities(instead: string): Value<readonly IdentityReference[]> {
-  return value(list(ONE_IDENTITY, 1), filled(readIdentities, { empty: instead }));
+/** A list that is not empty. `instead` tells the author what to do if it is. Editors ask for `least` identities. */
+export function someIdentities(instead: string, least = 1): Value<readonly IdentityReference[]> {
+  return value(list(ONE_IDENTITY, least), filled(readIdentities, { empty: instead }));
 }
 
 export const INSTANT = value(text('instant'), readInstant);
 
 function readInstant(context: FileContext, node: Node, what: string): Instant | null {
-  const written = readText(context, node, what);
+  const written = readWord(context, node, what);
   const instant = written === null ? null : parseInstant(written.text);
   if (written === null || instant !== null) return instant;
-  const help = instantHelp(written.text);
-  return refuse(context, 'INSTANT_INVALID', { at: written, message: `${what} is not an instant`, help });
-}
-
-function instantHelp(text: string): string {
-  const attempts = [
-    `${text}T00:00:00Z`,
-    `${text}Z`,
-    `${text}:00Z`,
-    text.toUpperCase(),
-    text.replace(' ', 'T'),
-    `${text.replace(' ', 'T')}Z`,
-  ];
-  const fitting = attempts.find((attempt) => parseInstant(attempt) !== null);
-  return fitting === undefined ? 'write it as `2026-12-01T00:00:00Z`' : `did you mean \`${fitting}\`?`;
+  const { fault, help } = instantAdvice(written.text, what);
+  return refuse(context, 'INSTANT_INVALID', { at: written, message: `${what} ${fault}`, help });
 }
 
 const DURATION_TEXT = /^([1-9][0-9]{0,8})([smhd])$/;
@@ -170,15 +160,13 @@ const UNIT_MILLISECONDS: ReadonlyMap<string, number> = new Map([
 
 /** In milliseconds. */
 export const DURATION = value(text('duration'), (context, node, what) => {
-  const refuseIt = (message: string, help: string): null =>
-    refuse(context, 'DURATION_INVALID', { at: node, message, help });
-  if (node.kind === 'text' && /^[1-9][0-9]{0,8}$/.test(node.text))
-    return refuseIt(`${what} is not a duration: it has no unit`, `did you mean \`${node.text}d\`?`);
-  const written = readText(context, node, what);
-  const match = DURATION_TEXT.exec(written?.text ?? '');
+  const written = readWord(context, node, what);
+  if (written === null) return null;
+  const match = DURATION_TEXT.exec(written.text);
   const unit = UNIT_MILLISECONDS.get(match?.[2] ?? '');
   if (match !== null && unit !== undefined) return Number(match[1]) * unit;
-  return written === null ? null : refuseIt(`${what} is not a duration`, 'write it as `30s`, `15m`, `24h` or `90d`');
+  const { fault, help } = durationAdvice(written.text);
+  return refuse(context, 'DURATION_INVALID', { at: written, message: `${what} ${fault}`, help });
 });
 
 /** Refuses a text without quotes that ends where the file ends: the file may have been cut off in the middle of the text. */

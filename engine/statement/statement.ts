@@ -21,6 +21,16 @@ export interface PublicationStatement {
   readonly issued: Instant;
   /** The first instant at which the statement is no longer valid. */
   readonly expires: Instant;
+  /** Absent if the publisher does not say. */
+  readonly source?: StatementSource;
+}
+
+/** What the snapshot was compiled from. */
+export interface StatementSource {
+  /** The name of a git commit. */
+  readonly commit: string;
+  /** Where the commit is found: a URL, or what git takes as one. Null if the publisher does not say. */
+  readonly repository: string | null;
 }
 
 /** Why the statement is invalid, or null. */
@@ -32,13 +42,28 @@ export function statementFault(statement: PublicationStatement): string | null {
   if (!Number.isSafeInteger(generation) || generation < 1 || generation > STATEMENT_LIMITS.generation) {
     return `the generation must be a whole number from 1 to ${String(STATEMENT_LIMITS.generation)}`;
   }
-  return issued < expires ? null : 'it must expire after it is issued';
+  if (issued >= expires) return 'it must expire after it is issued';
+  return statement.source === undefined ? null : sourceFault(statement.source);
+}
+
+function sourceFault({ commit, repository }: StatementSource): string | null {
+  if (!/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(commit)) return 'the commit must be named by all digits of its hash';
+  return repository === null || /^[!-~]{1,1024}$/.test(repository)
+    ? null
+    : 'the repository must be named by a URL, without spaces and in ASCII';
 }
 
 /** The exact bytes to sign. The statement must have no fault (`statementFault`). */
 export function encodeStatement(statement: PublicationStatement): Uint8Array {
-  const { snapshot, policy, environment, generation, issued, expires } = statement;
-  const predicate = { policy, environment, generation, issued: formatInstant(issued), expires: formatInstant(expires) };
+  const { snapshot, policy, environment, generation, issued, expires, source } = statement;
+  const predicate = {
+    policy,
+    environment,
+    generation,
+    issued: formatInstant(issued),
+    expires: formatInstant(expires),
+    ...(source === undefined ? {} : { source: { commit: source.commit, repository: source.repository } }),
+  };
   const subject = [{ digest: { sha256: snapshot.slice('sha256:'.length) } }];
   return new TextEncoder().encode(
     snapshotJson({ _type: STATEMENT_TYPE, subject, predicateType: PREDICATE_TYPE, predicate }),
@@ -59,8 +84,14 @@ export function decodeStatement(bytes: Uint8Array): PublicationStatement | null 
   const expires = parseInstant(memberOf(predicate, 'expires'));
   if (hex === null || policy === null || environment === null || typeof generation !== 'number') return null;
   if (issued === null || expires === null) return null;
-  const statement = { snapshot: `sha256:${hex}`, policy, environment, generation, issued, expires };
+  const source = sourceIn(memberOf(predicate, 'source'));
+  const statement = { snapshot: `sha256:${hex}`, policy, environment, generation, issued, expires, ...source };
   return statementFault(statement) === null && isSame(encodeStatement(statement), bytes) ? statement : null;
+}
+
+function sourceIn(value: unknown): Pick<PublicationStatement, 'source'> {
+  const commit = textOf(memberOf(value, 'commit'));
+  return commit === null ? {} : { source: { commit, repository: textOf(memberOf(value, 'repository')) } };
 }
 
 function parse(bytes: Uint8Array): unknown {

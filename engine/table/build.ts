@@ -8,30 +8,35 @@ import { hashUnit } from '../model/scan-path.js';
 import type { PolicyTables } from '../model/tables.js';
 import {
   type DecisionTable,
+  EXCLUSIVE,
   layOut,
   openTable,
   ROW,
   type TableColumns,
   type TableSizes,
+  type TableStarts,
   type TableTexts,
 } from './columns.js';
 import { makeRuns, type Nodes } from './runs.js';
-import { packIdentity, putRecord, recordBits, slotCount } from './slots.js';
+import { fillSlots, packIdentity, putRecord, recordBits, slotCount, startsOf } from './slots.js';
 
 /** A table that one thread builds and another may open. */
 export interface BuiltTable {
   readonly buffer: SharedArrayBuffer;
   readonly sizes: TableSizes;
+  readonly starts: TableStarts;
   readonly texts: TableTexts;
 }
 
 /** Limited by the bits of a place (steps.ts), and of an entry in the head of a run. */
 const MOST_GRANTS = 1 << 21;
 
-export function buildTable(tables: PolicyTables, holders: HolderClasses): BuiltTable {
-  const { grants, identities, namespaces, roles, segments } = tables;
+/** `digest` is that of the snapshot: the hashes of the table start with it. */
+export function buildTable(tables: PolicyTables, holders: HolderClasses, digest: string): BuiltTable {
+  const { grants, namespaces, roles, segments } = tables;
+  const subjects = tables.identities.subject;
   invariant(grants.id.length < MOST_GRANTS, 'places and entries fit into their bits');
-  const principals = roles.name.length + identities.subject.length;
+  const principals = roles.name.length + subjects.length;
   const byNamespace = listRows(grants.namespace, namespaces.parent.length);
   const byPrincipal = listRows(grants.principal, principals, byNamespace.rows);
   const nodes = findNodes(tables);
@@ -42,11 +47,12 @@ export function buildTable(tables: PolicyTables, holders: HolderClasses): BuiltT
     segmentBytes: segments.length + totalLength(segments),
     pathSlots: slotCount(namespaces.parent.length),
     identityWords: identityWords(tables, holders),
-    identitySlots: slotCount(identities.subject.length),
+    identitySlots: slotCount(subjects.length),
     principals,
     runWords: runs.length,
     grants: grants.id.length,
     windows: windowGrant.length,
+    pairs: tables.exclusive.first.length,
     idBytes: totalLength(grants.id),
   };
   const buffer = new SharedArrayBuffer(layOut(sizes, null).bytes);
@@ -54,8 +60,9 @@ export function buildTable(tables: PolicyTables, holders: HolderClasses): BuiltT
   columns.windowGrant.set(windowGrant);
   columns.windowFrom.set(Float64Array.from(windowGrant, (grant) => grants.notBefore[grant] ?? 0));
   columns.windowUntil.set(Float64Array.from(windowGrant, (grant) => grants.expires[grant] ?? 0));
-  putPaths(tables, nodes, columns);
-  putIdentities(tables, { holders, runStart }, columns);
+  const starts = startsOf(digest);
+  const paths = putPaths(tables, nodes, { columns, starts });
+  const identities = putIdentities(tables, { holders, runStart }, { columns, starts });
   columns.runStart.set(runStart);
   columns.runs.set(runs);
   columns.listNode.set(listNode);
@@ -63,12 +70,12 @@ export function buildTable(tables: PolicyTables, holders: HolderClasses): BuiltT
   columns.grantFile.set(grants.file);
   columns.grantLine.set(grants.line);
   putIds(grants.id, columns);
-  return { buffer, sizes, texts: { providers: tables.providers, files: tables.files } };
+  return { buffer, sizes, starts: { paths, identities }, texts: { providers: tables.providers, files: tables.files } };
 }
 
 /** Opens a table that was built here or in another thread. */
-export function openBuilt({ buffer, sizes, texts }: BuiltTable): DecisionTable {
-  return openTable(layOut(sizes, buffer).columns, texts);
+export function openBuilt({ buffer, sizes, starts, texts }: BuiltTable): DecisionTable {
+  return openTable(layOut(sizes, buffer).columns, { starts, texts });
 }
 
 function totalLength(texts: readonly string[]): number {
@@ -90,14 +97,17 @@ function findNodes({ grants, namespaces }: PolicyTables): Nodes {
 
 const SLASH = 0x2f;
 
-/** Hashes paths as `scanPath` does: a slash and the segment, after the hash of the parent. */
-function putPaths({ namespaces, segments }: PolicyTables, { before, subtreeEnd }: Nodes, columns: TableColumns): void {
+/** Where to put hashed things, and the starts to choose from for their hashes. */
+interface Filling {
+  readonly columns: TableColumns;
+  readonly starts: readonly number[];
+}
+
+/** Returns the start of the hashes. */
+function putPaths(tables: PolicyTables, { before, subtreeEnd }: Nodes, { columns, starts }: Filling): number {
   const { nodeRow, pathSlots, rows } = columns;
-  const { parent, segment } = namespaces;
-  const segmentAt = putSegments(segments, columns.segmentBytes);
-  const hashes = new Int32Array(parent.length);
-  hashes[0] = 0x811c9dc5 | 0;
-  const bits = recordBits(parent.length);
+  const { parent, segment } = tables.namespaces;
+  const segmentAt = putSegments(tables.segments, columns.segmentBytes);
   for (let row = 0; row < parent.length; row += 1) {
     const at = ROW.words * row;
     const above = parent[row] ?? 0;
@@ -108,13 +118,27 @@ function putPaths({ namespaces, segments }: PolicyTables, { before, subtreeEnd }
     rows[at + ROW.segment] = row === 0 ? 0 : (segmentAt[segment[row] ?? 0] ?? 0);
     rows[at + ROW.place] = isNode ? 2 * node : (rows[ROW.words * above + ROW.place] ?? 0) | 1;
     rows[at + ROW.end] = subtreeEnd[row] ?? 0;
-    if (row === 0) continue;
+  }
+  return fillSlots(pathSlots, starts, (start, most) => hashPaths(tables, pathSlots, { start, most }));
+}
+
+/** Hashes paths as `scanPath` does: a slash and the segment, after the hash of the parent. */
+function hashPaths(
+  { namespaces: { parent, segment }, segments }: PolicyTables,
+  slots: Int32Array,
+  { start, most }: { readonly start: number; readonly most: number },
+): boolean {
+  const hashes = new Int32Array(parent.length);
+  hashes[0] = start;
+  const bits = recordBits(parent.length);
+  for (let row = 1; row < parent.length; row += 1) {
     const text = segments[segment[row] ?? 0] ?? '';
-    let hash = hashUnit(hashes[above] ?? 0, SLASH);
+    let hash = hashUnit(hashes[parent[row] ?? 0] ?? 0, SLASH);
     for (let i = 0; i < text.length; i += 1) hash = hashUnit(hash, text.charCodeAt(i));
     hashes[row] = hash;
-    putRecord(pathSlots, hash, { record: row, bits });
+    if (!putRecord(slots, hash, { record: row, bits, most })) return false;
   }
+  return true;
 }
 
 /** Writes the segments and returns where each one is. They are ASCII, so code units are bytes. */
@@ -151,20 +175,20 @@ function subjectWords({ length }: string): number {
   return (length + 1) >> 1;
 }
 
+/** Returns the start of the hashes. */
 function putIdentities(
-  { identities, providers }: PolicyTables,
+  tables: PolicyTables,
   { holders, runStart }: { readonly holders: HolderClasses; readonly runStart: Int32Array },
-  { identities: words, identitySlots }: TableColumns,
-): void {
-  const bits = recordBits(words.length);
+  { columns: { exclusiveFirst, exclusiveSecond, identities: words, identitySlots }, starts }: Filling,
+): number {
+  const { identities, providers } = tables;
   const holdingsAt = new Int32Array(holders.count);
+  const records = new Int32Array(identities.subject.length);
   let at = 1;
   identities.subject.forEach((subject, row) => {
-    const provider = identities.provider[row] ?? 0;
     const record = at;
-    const hash = packIdentity({ provider: providers[provider] ?? '', subject }, words, record + 2);
-    putRecord(identitySlots, hash, { record, bits });
-    words[record] = (provider << 16) | subject.length;
+    records[row] = record;
+    words[record] = ((identities.provider[row] ?? 0) << 16) | subject.length;
     at += 2 + subjectWords(subject);
     const holder = holders.classOf[row] ?? -1;
     if (holder < 0) return;
@@ -177,4 +201,24 @@ function putIdentities(
     }
     words[record + 1] = holdingsAt[holder] ?? 0;
   });
+  // Records ascend with the rows, so the pairs stay sorted.
+  for (const [of, to] of [
+    [tables.exclusive.first, exclusiveFirst],
+    [tables.exclusive.second, exclusiveSecond],
+  ] as const) {
+    of.forEach((row, i) => {
+      const record = records[row] ?? 0;
+      to[i] = record;
+      words[record] = (words[record] ?? 0) | EXCLUSIVE;
+    });
+  }
+  const bits = recordBits(words.length);
+  return fillSlots(identitySlots, starts, (start, most) =>
+    identities.subject.every((subject, row) => {
+      const provider = providers[identities.provider[row] ?? 0] ?? '';
+      const record = records[row] ?? 0;
+      const hash = packIdentity({ provider, subject }, words, { at: record + 2, start });
+      return putRecord(identitySlots, hash, { record, bits, most });
+    }),
+  );
 }

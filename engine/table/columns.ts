@@ -21,7 +21,14 @@ export interface TableSizes {
   readonly runWords: number;
   readonly grants: number;
   readonly windows: number;
+  readonly pairs: number;
   readonly idBytes: number;
+}
+
+/** Where the hashes of paths and identities start (slots.ts). */
+export interface TableStarts {
+  readonly paths: number;
+  readonly identities: number;
 }
 
 /** Texts of the table that are few. */
@@ -53,6 +60,8 @@ export const GRANT = {
   /** The row of the grant; for a grant with a window, the row of the window. */
   row: 2,
 } as const;
+/** A bit in the first word of an identity's record. Subjects are shorter. */
+export const EXCLUSIVE = 0x8000;
 /** The grant also counts below its own namespace. */
 export const INHERITED = 2;
 /** The grant has a window. */
@@ -73,12 +82,16 @@ export interface TableColumns {
   /** Hash slots from identities to their records (slots.ts). */
   readonly identitySlots: Int32Array;
   /**
-   * A record for each identity: provider and length of the subject, `provider << 16 | length`; the index of its
-   * holdings; the subject, two UTF-16 units in a word. *Holdings* are the runs of the principals that the identity
+   * A record for each identity: provider and length of the subject, `provider << 16 | length`, with `EXCLUSIVE` if it
+   * stands in `exclusive`; the index of its holdings; the subject, two UTF-16 units in a word. *Holdings* are the runs of the principals that the identity
    * holds: their number, then the index of each in `runs`. Identities that hold the same grants share one list, which
    * follows the record of the first of them. The empty list is at 0.
    */
   readonly identities: Int32Array;
+
+  /** Records of identities of which no actor may have both, as sorted pairs. */
+  readonly exclusiveFirst: Int32Array;
+  readonly exclusiveSecond: Int32Array;
 
   /** The index of each principal's run; 0 is an empty run. */
   readonly runStart: Int32Array;
@@ -126,6 +139,8 @@ export function layOut(sizes: TableSizes, buffer: SharedArrayBuffer | null): { c
     nodeRow: words(sizes.nodes),
     identitySlots: words(sizes.identitySlots),
     identities: words(sizes.identityWords),
+    exclusiveFirst: words(sizes.pairs),
+    exclusiveSecond: words(sizes.pairs),
     runStart: words(sizes.principals),
     runs: words(sizes.runWords),
     listNode: words(sizes.grants),
@@ -143,12 +158,16 @@ const EMPTY = new ArrayBuffer(0);
 
 /** The columns of one loaded policy, with its few texts and what recent answers contained. */
 export interface DecisionTable extends TableColumns {
+  readonly starts: TableStarts;
   readonly texts: TableTexts;
   readonly refs: Kept<GrantRef>;
   readonly paths: Kept<NamespacePath>;
 }
 
-export function openTable(columns: TableColumns, texts: TableTexts): DecisionTable {
+export function openTable(
+  columns: TableColumns,
+  { starts, texts }: { readonly starts: TableStarts; readonly texts: TableTexts },
+): DecisionTable {
   const rows = columns.rows.length / ROW.words;
-  return { ...columns, texts, refs: makeKept(columns.grantFile.length), paths: makeKept(rows) };
+  return { ...columns, starts, texts, refs: makeKept(columns.grantFile.length), paths: makeKept(rows) };
 }

@@ -2,8 +2,8 @@
 import type { Identity } from '../model/identity.js';
 import type { NamespacePath } from '../model/namespace.js';
 import { ROOT } from '../model/namespace.js';
-import type { PathMarks } from '../model/scan-path.js';
-import { type DecisionTable, ROW } from './columns.js';
+import { type PathMarks, scanPath } from '../model/scan-path.js';
+import { type DecisionTable, EXCLUSIVE, ROW } from './columns.js';
 import { keep, keptOf } from './kept.js';
 import { firstSlot, packIdentity, recordBits } from './slots.js';
 
@@ -13,25 +13,40 @@ const SLASH = 0x2f;
 const SUBJECT_UNITS = 255;
 const SUBJECT = new Int32Array((SUBJECT_UNITS + 1) / 2);
 
-/**
- * The index of an identity's holdings in `identities`. They are empty for an identity that the policy does not name.
- */
-export function holdingsOf(table: DecisionTable, identity: Identity): number {
+/** The record of an identity in `identities`, or 0 if the policy does not name it. */
+export function recordOf(table: DecisionTable, identity: Identity): number {
   const { provider, subject } = identity;
   if (subject.length > SUBJECT_UNITS) return 0;
-  const { identities, identitySlots: slots, texts } = table;
+  const { identities, identitySlots: slots, starts, texts } = table;
   const bits = recordBits(identities.length);
-  const hash = packIdentity(identity, SUBJECT, 0);
+  const hash = packIdentity(identity, SUBJECT, { at: 0, start: starts.identities });
   for (let slot = firstSlot(hash, slots); ; slot = (slot + 1) & (slots.length - 1)) {
     const found = slots[slot] ?? 0;
     if (found === 0) return 0;
     if (((found ^ hash) & ~bits) !== 0) continue;
     const record = found & bits;
     const head = identities[record] ?? 0;
-    if ((head & 0xffff) !== subject.length || texts.providers[head >> 16] !== provider) continue;
-    if (isSubject(identities, record + 2, subject.length)) return identities[record + 1] ?? 0;
+    if ((head & LENGTH) !== subject.length || texts.providers[head >> 16] !== provider) continue;
+    if (isSubject(identities, record + 2, subject.length)) return record;
   }
 }
+
+/** The index of its holdings in `identities`. They are empty for an identity that the policy does not name. */
+export function holdingsOf({ identities }: DecisionTable, record: number): number {
+  return record === 0 ? 0 : (identities[record + 1] ?? 0);
+}
+
+/** The identity of a record. */
+export function identityOf({ identities, texts }: DecisionTable, record: number): Identity {
+  const head = identities[record] ?? 0;
+  const units: number[] = [];
+  for (let i = 0; i < (head & LENGTH); i += 1)
+    units.push(((identities[record + 2 + (i >> 1)] ?? 0) >>> (16 * (i & 1))) & 0xffff);
+  return { provider: texts.providers[head >> 16] ?? '', subject: String.fromCharCode(...units) };
+}
+
+/** Of the first word of a record. */
+const LENGTH = EXCLUSIVE - 1;
 
 /** Whether the subject at `at` is the one that was packed last. */
 function isSubject(identities: Int32Array, at: number, length: number): boolean {
@@ -51,6 +66,11 @@ export function placeOfRow({ rows }: DecisionTable, row: number): number {
 
 /** The row of the path that was just scanned, or `~row` of the nearest one above it. */
 export function rowOf(table: DecisionTable, text: string, marks: PathMarks): number {
+  // The hashes of another policy start elsewhere.
+  if (marks.hashes[0] !== table.starts.paths) {
+    marks.hashes[0] = table.starts.paths;
+    scanPath(text, marks);
+  }
   for (let depth = marks.depth; ; depth -= 1) {
     const row = rowAt(table, text, marks, depth);
     if (row >= 0) return depth === marks.depth ? row : ~row;

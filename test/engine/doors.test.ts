@@ -33,7 +33,7 @@ import {
 } from '../../engine/index.js';
 import type { PolicySet } from '../../engine/model/policy-set.js';
 import { fromRoot } from '../support/root.js';
-import { anyActor, anyInstant, anyPath, pathOf, policyOf, world } from './oracle/worlds.js';
+import { anyActor, anyInstant, anyPath, pathOf, policyOf, exclusiveWorld as world } from './oracle/worlds.js';
 
 function load(set: PolicySet): Policy {
   const compiled = compilePolicy(set);

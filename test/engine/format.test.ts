@@ -78,7 +78,7 @@ describe('the layout', () => {
     },
     {
       name: 'escapes what nobody sees',
-      text: 'roles:\n  a: { description: "x\\u202ey", members: ["orcid:a\u00adb", "orcid:\\U000e0041"] }\n',
+      text: 'roles:\n  a: { description: "x\\u202ey", members: ["orcid:a\\u00adb", "orcid:\\U000e0041"] }\n',
       layout: 'roles:\n  a: { description: "x\\u202ey", members: ["orcid:a\\u00adb", "orcid:\\U000e0041"] }\n',
     },
     {

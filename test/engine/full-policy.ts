@@ -9,8 +9,8 @@ export function place(file: string, line: number): Place {
   return { file, lines: Uint32Array.from({ length: line }, (_, i) => i), start: line - 1, end: line };
 }
 
-const ADA = { provider: 'orcid', subject: 'ada' };
-const BOB = { provider: 'orcid', subject: 'bób' };
+export const ADA = { provider: 'orcid', subject: 'ada' };
+export const BOB = { provider: 'orcid', subject: 'bób' };
 
 const GRANT: PolicyGrant = {
   id: 'crew-read',
@@ -20,7 +20,7 @@ const GRANT: PolicyGrant = {
   inherit: true,
   notBefore: instantOf(-5),
   expires: instantOf(1_800_000_000_000),
-  reason: null,
+  reason: 'They read.',
   place: place('grants/labs.yaml', 7),
 };
 
@@ -46,7 +46,7 @@ export const FULL: PolicySet = {
   roles: [
     {
       name: 'crew',
-      description: null,
+      description: 'Who works there.',
       members: [
         { kind: 'identity', identity: ADA, place: place('roles/a.yaml', 3) },
         { kind: 'role', role: 'leads', place: place('roles/a.yaml', 3) },
@@ -60,6 +60,8 @@ export const FULL: PolicySet = {
       place: place('roles/b.yaml', 1),
     },
   ],
+  folders: [{ path: 'grants', within: pathOf('/labs'), exports: ['crew'], place: place('policy.yaml', 6) }],
+  exclusive: [{ identities: [ADA, BOB], place: place('policy.yaml', 4) }],
   grants: [
     GRANT,
     {

@@ -3,7 +3,8 @@
 import { describe, expect, it, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { readPolicy } from '../../engine/compiler.js';
-import { decideRaw, instantOf, loadSnapshot, type ScopeSet } from '../../engine/index.js';
+import { decideRaw, instantOf, loadSnapshot, type ScopeSet, verifyDecisions } from '../../engine/index.js';
+import { CHECK_KINDS } from '../../engine/model/checks.js';
 import type { GuardrailRule, PolicyGuardrail, PolicySet } from '../../engine/model/policy-set.js';
 import { checkForms, digestChecks } from '../../engine/snapshot/checks.js';
 import { fromRoot } from '../support/root.js';
@@ -22,6 +23,7 @@ const except = { roles: [] as readonly string[], identities: [] as readonly (typ
 const never = { kind: 'never', scopes: WRITE, under: pathOf('/labs'), to: null, except } as const;
 const atMost = {
   kind: 'atMost',
+  groups: 0,
   identities: 2,
   scopes: WRITE,
   at: { kind: 'every-top-level' },
@@ -46,8 +48,8 @@ describe('a guardrail that asks something else', () => {
     ['other sides', separate, { ...separate, sides: [16, 48] as ScopeSet[] }],
     [
       'another time',
-      { kind: 'expires', providers: ['orcid'], withinMilliseconds: 5 },
-      { kind: 'expires', providers: ['orcid'], withinMilliseconds: 6 },
+      { kind: 'expires', providers: ['orcid'], withinMilliseconds: 5, each: true },
+      { kind: 'expires', providers: ['orcid'], withinMilliseconds: 6, each: true },
     ],
   ])('%s', (_name, rule, other) => {
     const [one, two] = [withRule(rule), withRule(other)];
@@ -116,6 +118,25 @@ test('the digest is of canonical JSON that anybody can write', () => {
   ]);
   expect(checkForms(FULL).people).toEqual([{ name: 'bob', text: '["orcid:bób"]' }]);
   expect(checkForms(FULL).tests.map(({ name }) => name)).toEqual(['bob reads']);
+});
+
+describe('a file of format 2', () => {
+  const loaded = loadSnapshot(readFileSync(fromRoot('fixtures/snapshots/format-2.json')));
+
+  it('is read, and states its checks; what that format could not state, its policy did not have', () => {
+    if (!loaded.ok) throw new Error(loaded.fault.message);
+    const { format, checks } = loaded.policy;
+    const none = digestChecks({ ...FULL, exclusive: [], folders: [] });
+    expect(format).toBe(2);
+    expect(Object.keys(checks ?? {})).toEqual([...CHECK_KINDS]);
+    expect([checks?.delegation, checks?.exclusive]).toEqual([none.delegation, none.exclusive]);
+    expect(checks?.tests.count).toBeGreaterThan(0);
+  });
+
+  it('has the decision digest that the same policy has today', () => {
+    if (!loaded.ok) throw new Error(loaded.fault.message);
+    expect(verifyDecisions(loaded.policy)).toBe(null);
+  });
 });
 
 describe('a file of format 1, written by the release before', () => {

@@ -16,7 +16,16 @@ import type { PolicyGrant, PolicyMember, PolicyRole, PolicySet } from '../../eng
 import { countSegments } from '../../engine/snapshot/below.js';
 import { testRuns } from '../support/test-runs.js';
 import { isAtOrBelow, oracleCells } from './oracle/oracle.js';
-import { grantBody, IDENTITIES, INSTANTS, pathOf, policyOf, STRANGER, UNIVERSE, world } from './oracle/worlds.js';
+import {
+  grantBody,
+  IDENTITIES,
+  INSTANTS,
+  pathOf,
+  policyOf,
+  STRANGER,
+  UNIVERSE,
+  exclusiveWorld as world,
+} from './oracle/worlds.js';
 
 interface Digested {
   readonly decisions: string;

@@ -1,9 +1,9 @@
 // The table of the format's fields says which digests cover each: every field is edited, and exactly those change.
 import { describe, expect, it } from '@jest/globals';
-import { instantOf, type ScopeSet } from '../../engine/index.js';
+import { type Identity, instantOf, type ScopeSet } from '../../engine/index.js';
 import type { PolicyGrant, PolicySet } from '../../engine/model/policy-set.js';
 import { type FieldTable, isField, SNAPSHOT_FIELDS } from '../../engine/snapshot/document.js';
-import { compile, FULL, LEAVES, place, valueAt } from './full-policy.js';
+import { ADA, BOB, compile, FULL, LEAVES, place, valueAt } from './full-policy.js';
 import { pathOf } from './oracle/worlds.js';
 
 describe('the fields of the format', () => {
@@ -31,6 +31,10 @@ describe('the fields of the format', () => {
   });
   const withCrew = (change: Partial<typeof crew>): PolicySet => ({ ...FULL, roles: [{ ...crew, ...change }, leads] });
   const EVE = { provider: 'orcid', subject: 'eve' };
+  const excluding = (...identities: Identity[]): PolicySet => ({
+    ...FULL,
+    exclusive: [...FULL.exclusive, { identities, place: null }],
+  });
 
   /** For every field an edit of the policy that changes it; more fields than one may change. */
   const EDITS = new Map<string, PolicySet>([
@@ -41,6 +45,19 @@ describe('the fields of the format', () => {
     ['snapshot.checks.people.digest', { ...FULL, people: [{ name: 'bób', identities: [EVE], place: null }] }],
     ['snapshot.checks.tests.count', { ...FULL, tests: [] }],
     ['snapshot.checks.tests.digest', { ...FULL, tests: FULL.tests.map((test) => ({ ...test, at: instantOf(0) })) }],
+    ['snapshot.checks.delegation.count', { ...FULL, folders: [] }],
+    [
+      'snapshot.checks.delegation.digest',
+      { ...FULL, folders: FULL.folders.map((folder) => ({ ...folder, exports: [] })) },
+    ],
+    ['snapshot.checks.exclusive.count', { ...FULL, exclusive: [] }],
+    ['snapshot.checks.exclusive.digest', excluding(ADA, EVE)],
+    ['snapshot.exclusive.first', excluding(BOB, EVE)],
+    ['snapshot.exclusive.second', excluding(ADA, EVE)],
+    ['snapshot.grants.reason.row', withFirst({ reason: null })],
+    ['snapshot.grants.reason.text', withFirst({ reason: 'They still read.' })],
+    ['snapshot.roles.description.row', withCrew({ description: null })],
+    ['snapshot.roles.description.text', withCrew({ description: 'Who works here.' })],
     ['snapshot.decisions', withFirst({ scopes: 2 as ScopeSet })],
     ['snapshot.files', withFirst({ place: place('grants/zzz.yaml', 7) })],
     ['snapshot.grants.exact', withFirst({ inherit: false })],

@@ -20,7 +20,7 @@ import type { PolicySet } from '../../engine/model/policy-set.js';
 import { testRuns } from '../support/test-runs.js';
 import { digestChecks } from '../../engine/snapshot/checks.js';
 import { compile, FULL, LEAVES, valueAt } from './full-policy.js';
-import { world } from './oracle/worlds.js';
+import { exclusiveWorld as world } from './oracle/worlds.js';
 
 function bodyOf(text: string): SnapshotBody {
   return (JSON.parse(text) as { snapshot: SnapshotBody }).snapshot;
@@ -95,6 +95,7 @@ describe('groups of declared providers', () => {
       ...FULL,
       providers: names.map((name) => ({ name, description: null })),
       roles: [],
+      exclusive: [],
       guardrails: [],
       tests: [],
       grants: names.map((name) => ({
@@ -128,7 +129,7 @@ describe('loading', () => {
       name: 'full',
       digest,
       decisions,
-      format: 2,
+      format: 3,
       counts: { identities: 2, roles: 2, grants: 2, namespaces: 3 },
       providers: ['github', 'orcid'],
       checks: digestChecks(FULL),
@@ -228,7 +229,7 @@ describe('loading', () => {
   const body = (): Record<string, unknown> =>
     structuredClone(bodyOf(compile(FULL).text)) as unknown as Record<string, unknown>;
   it.each<[string, string, (text: Record<string, unknown>) => unknown]>([
-    ['snapshot.format', 'another format', (b) => ({ ...b, format: 3 })],
+    ['snapshot.format', 'another format', (b) => ({ ...b, format: 4 })],
     ['snapshot.shape', 'a field that its format does not have', (b) => ({ ...b, format: 1 })],
     [
       'snapshot.content',
@@ -246,14 +247,14 @@ describe('loading', () => {
     [
       'snapshot.not_canonical',
       'a repeated key',
-      (b) => JSON.stringify(b).replace('"format":2', '"format":2,"format":2'),
+      (b) => JSON.stringify(b).replace('"format":3', '"format":3,"format":3'),
     ],
     [
       'snapshot.not_canonical',
       'a number with a fraction of nothing',
-      (b) => JSON.stringify(b).replace('"format":2', '"format":2.0'),
+      (b) => JSON.stringify(b).replace('"format":3', '"format":3.0'),
     ],
-    ['snapshot.not_canonical', 'white space', (b) => JSON.stringify(b).replace('"format":2', '"format": 2')],
+    ['snapshot.not_canonical', 'white space', (b) => JSON.stringify(b).replace('"format":3', '"format": 3')],
     ['snapshot.not_canonical', 'an escape', (b) => JSON.stringify(b).replace('"name":"full"', '"name":"\\u0066ull"')],
     [
       'snapshot.decisions',

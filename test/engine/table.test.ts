@@ -1,8 +1,7 @@
-// The decision table at its edges, against the slow evaluator: texts whose hashes are the same, many children, places at the
-// limits of paths, windows at a millisecond, nothing at all.
+// The decision table at its edges, against the slow evaluator: many children, places at the limits of paths, windows at a
+// millisecond, nothing at all.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { compilePolicy } from '../../engine/compiler.js';
 import {
   canonicalize,
   decide,
@@ -11,140 +10,14 @@ import {
   type Instant,
   instantOf,
   judgeAs,
-  loadSnapshot,
-  type NamespacePath,
   NAMESPACE_LIMITS,
-  type Policy,
   resolveActor,
   type ScopeSet,
   visibility,
 } from '../../engine/index.js';
-import type { PolicyGrant, PolicySet } from '../../engine/model/policy-set.js';
-import { makeMarks, scanPath } from '../../engine/model/scan-path.js';
-import { packIdentity } from '../../engine/table/slots.js';
 import { oracleDecide } from './oracle/oracle.js';
 import { pathOf, policyOf } from './oracle/worlds.js';
-
-const READ = 16 as ScopeSet;
-const NOW = instantOf(0);
-const ADA: Identity = { provider: 'orcid', subject: 'ada' };
-
-function load(set: PolicySet): Policy {
-  const compiled = compilePolicy(set);
-  if (!compiled.ok) throw new Error('it compiles');
-  const loaded = loadSnapshot(compiled.snapshot.bytes);
-  if (!loaded.ok) throw new Error(loaded.fault.message);
-  return loaded.policy;
-}
-
-const grant = (namespace: string, change: Partial<PolicyGrant> = {}): Omit<PolicyGrant, 'id'> => ({
-  principal: { kind: 'identity', identity: ADA },
-  namespace: pathOf(namespace),
-  scopes: READ,
-  inherit: true,
-  notBefore: null,
-  expires: null,
-  reason: null,
-  place: null,
-  ...change,
-});
-
-const actorOf = (...identities: readonly Identity[]) =>
-  ({ kind: 'request', identities, credentialScopes: 1023 as ScopeSet, namespaceRestrictions: null }) as const;
-
-function ask(policy: Policy, identity: Identity, path: string, at: Instant = NOW): string {
-  const namespace: NamespacePath = pathOf(path);
-  const request = { kind: 'access', scope: 'resource:read', context: namespace, target: namespace } as const;
-  const decision = decide(policy, { actor: actorOf(identity), request, at });
-  return decision.decision === 'allow' ? decision.grants.map(({ id }) => id).join() : decision.step;
-}
-
-/** The first texts of a row that share a hash, as a birthday has it: with 32 bits after some 80,000. */
-function collide(
-  textOf: (number: number) => string,
-  hashOf: (text: string) => number,
-  wanted: number,
-): readonly string[][] {
-  const seen = new Map<number, string>();
-  const found: string[][] = [];
-  for (let number = 0; found.length < wanted; number += 1) {
-    const text = textOf(number);
-    const hash = hashOf(text);
-    const other = seen.get(hash);
-    if (other === undefined) seen.set(hash, text);
-    else found.push([other, text]);
-  }
-  return found;
-}
-
-describe('texts whose hashes are the same', () => {
-  it('are distinguished: identities', () => {
-    const words = new Int32Array(128);
-    const pairs = collide(
-      (number) => `p${number.toString(36)}`,
-      (subject) => packIdentity({ provider: 'orcid', subject }, words, 0),
-      6,
-    );
-    // Of three pairs both are named, of the others one.
-    const named = pairs.flatMap((pair, i) => (i < 3 ? pair : pair.slice(0, 1)));
-    const policy = load(
-      policyOf(
-        [],
-        named.map((subject, i) =>
-          grant(`/n${String(i)}`, { principal: { kind: 'identity', identity: { provider: 'orcid', subject } } }),
-        ),
-      ),
-    );
-    for (const subject of pairs.flat()) {
-      const own = named.indexOf(subject);
-      named.forEach((_, i) => {
-        const expected = i === own ? `g${String(i)}` : 'no_matching_grant';
-        expect(ask(policy, { provider: 'orcid', subject }, `/n${String(i)}`)).toBe(expected);
-        expect(ask(policy, { provider: 'github', subject }, `/n${String(i)}`)).toBe('no_matching_grant');
-      });
-    }
-  });
-
-  it('are distinguished: paths, and what is below them', () => {
-    const marks = makeMarks();
-    const pairs = collide(
-      (number) => `/s/${number.toString(36)}`,
-      (path) => {
-        scanPath(path, marks);
-        return marks.hashes[2] ?? 0;
-      },
-      6,
-    );
-    const named = pairs.flatMap((pair, i) => (i < 3 ? pair : pair.slice(0, 1)));
-    const policy = load(
-      policyOf(
-        [],
-        named.map((path) => grant(path)),
-      ),
-    );
-    for (const path of pairs.flat()) {
-      const own = named.indexOf(path);
-      const expected = own < 0 ? 'no_matching_grant' : `g${String(own)}`;
-      expect([ask(policy, ADA, path), ask(policy, ADA, `${path}/below`)]).toEqual([expected, expected]);
-    }
-  });
-
-  it('are distinguished: provider and subject cut elsewhere', () => {
-    const identity = { provider: 'a', subject: 'b:c' };
-    const policy = load({
-      ...policyOf([], [grant('/x', { principal: { kind: 'identity', identity } })]),
-      providers: ['a', 'empty', 'z'].map((name) => ({ name, description: null })),
-    });
-    expect(ask(policy, identity, '/x')).toBe('g0');
-    for (const [provider, subject] of [
-      ['a:b', 'c'],
-      ['', 'a:b:c'],
-      ['empty', 'b:c'],
-      ['z', 'b:c'],
-    ] as const)
-      expect(ask(policy, { provider, subject }, '/x')).toBe('no_matching_grant');
-  });
-});
+import { READ, NOW, ADA, load, grant, actorOf, ask, askAt } from './table-world.js';
 
 describe('subjects', () => {
   it('are told apart to the last unit, whatever their length and letters', () => {
@@ -267,7 +140,7 @@ describe('windows', () => {
           const target = pathOf(path);
           const request = { kind: 'access', scope: 'resource:read', context: target, target } as const;
           const expected = oracleDecide(kept, { actor: actorOf(ADA), request, at: instant });
-          expect(ask(policy, ADA, path, instant)).toBe(expected.step ?? (expected.grants ?? []).join());
+          expect(askAt(policy, ADA, { path, at: instant })).toBe(expected.step ?? (expected.grants ?? []).join());
         }
       }
     }
@@ -276,8 +149,8 @@ describe('windows', () => {
   it('hold nothing at a time that is not an instant', () => {
     const policy = load(policyOf([], [grant('/a'), grant('/b', { expires: instantOf(5) })]));
     for (const at of [NaN, Infinity]) {
-      expect(ask(policy, ADA, '/a', at as Instant)).toBe('no_matching_grant');
-      expect(ask(policy, ADA, '/b', at as Instant)).toBe('no_matching_grant');
+      expect(askAt(policy, ADA, { path: '/a', at: at as Instant })).toBe('no_matching_grant');
+      expect(askAt(policy, ADA, { path: '/b', at: at as Instant })).toBe('no_matching_grant');
     }
   });
 });

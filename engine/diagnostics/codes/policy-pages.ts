@@ -27,6 +27,71 @@ export const POLICY_PAGES = {
     right: 'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\n',
     shows: 'policy.yaml',
   },
+  FOLDER_PATH: {
+    severity: 'error',
+    title: 'not the path of a folder',
+    explanation: '`folders` names folders from that of `policy.yaml` on, with `/` and without a slash at either end.',
+    wrong:
+      'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\nfolders: { teams/amx/: { within: /labs } }\n',
+    right: 'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\n',
+    shows: 'policy.yaml',
+  },
+  FOLDER_UNKNOWN: {
+    severity: 'error',
+    title: 'a delegated folder without files',
+    explanation: 'A folder that is misspelt would leave the files that were meant without bounds.',
+    wrong:
+      'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\nfolders: { teams/amx: { within: /labs } }\n',
+    right: 'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\n',
+    shows: 'policy.yaml',
+  },
+  FOLDER_EXPORT: {
+    severity: 'error',
+    title: 'an exported role that the folder does not declare',
+    explanation: 'A delegated folder exports roles of its own files. `policy.yaml` names them by `exports`.',
+    wrong:
+      'a `policy.yaml` with `folders: { teams/amx: { within: /labs, exports: [staff] } }` and `staff` in `roles.yaml`',
+    right: 'the same with `staff` in `teams/amx/roles.yaml`',
+    shows: 'words',
+  },
+  DELEGATED_OUTSIDE: {
+    severity: 'error',
+    title: 'a delegated file that decides about another place',
+    explanation:
+      'Files in a delegated folder decide at or below its `within` alone: grants, what tests ask, the places of guardrails, `within` of a file, and folders inside the folder.',
+    wrong:
+      'a grant at `/labs` in `teams/amx/grants.yaml`, and `folders: { teams/amx: { within: /labs/amx } }` in `policy.yaml`',
+    right: 'a grant at `/labs/amx` in that file',
+    shows: 'words',
+  },
+  DELEGATED_SECTION: {
+    severity: 'error',
+    title: 'what only files that are not delegated may say',
+    explanation:
+      'People, and guardrails that speak of the whole tree (`expires`, `at: every-top-level`), concern everybody. So a delegated folder does not have them.',
+    wrong: '`people` in a file of a delegated folder',
+    right: '`people` in a file that is not delegated',
+    shows: 'words',
+  },
+  DELEGATED_ROLE: {
+    severity: 'error',
+    title: 'a role of a delegated folder that is used beyond it',
+    explanation:
+      'Whoever owns a delegated folder decides who is in its roles. So a grant outside of `within`, or a guardrail outside of the folder, names such a role, or one that contains it, only if `exports` lists it.',
+    wrong:
+      'a grant at `/` to a role that `teams/amx/roles.yaml` declares, where `teams/amx` is delegated within `/labs/amx`',
+    right: 'the same with the role among the `exports` of `teams/amx`',
+    shows: 'words',
+  },
+  EXCLUSIVE_SINGLE: {
+    severity: 'error',
+    title: 'a list of `exclusive` with one identity',
+    explanation: 'No actor may have two identities of one list, so a list of one excludes nothing.',
+    wrong: 'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\nexclusive:\n  - [github:ada]\n',
+    right:
+      'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\nexclusive:\n  - [github:ada, github-group:buyers]\n',
+    shows: 'policy.yaml',
+  },
   PROVIDER_UNKNOWN: {
     severity: 'error',
     title: 'a provider that is not declared',
@@ -142,6 +207,13 @@ export const POLICY_PAGES = {
     explanation: 'A guardrail has one of `never`, `separate`, `atLeast`, `atMost` and `expires`.',
     wrong: 'guardrails:\n  - { id: a, description: nobody does harm }\n',
     right: 'guardrails:\n  - { id: a, separate: [resource:write, process-run:write] }\n',
+  },
+  GUARDRAIL_PLACE: {
+    severity: 'error',
+    title: 'both `at` and `under`, or neither',
+    explanation: 'A rule that counts people does so `at` one namespace, or `under` one: there and everywhere below it.',
+    wrong: 'guardrails:\n  - id: a\n    atLeast: { identities: 2, scope: namespace:write }\n',
+    right: 'guardrails:\n  - id: a\n    atLeast: { identities: 2, scope: namespace:write, under: / }\n',
   },
   GUARDRAIL_SCOPES: {
     severity: 'error',

@@ -15,7 +15,7 @@ export const TEXT_PAGES = {
     severity: 'error',
     title: 'a file that looks like policy under another name',
     explanation:
-      'A guardrail in `duties.yml` guards nothing, since only `*.yaml` is read. So `*.yml`, `*.YAML`, `*.json`, slips such as `*.yam`, and copies such as `team.yaml.bak`, `team.yaml~` or `team.yaml.txt` are refused: rename the file, or move it out of the folder. So is a file of another name (`duties.txt`) if its text reads like policy, and a hidden file if both its name and its text do (`.duties.yml`). What an editor keeps while a file is open (`.team.yaml.swp`) is skipped.',
+      'A guardrail in `duties.yml` guards nothing, since only `*.yaml` is read. So `*.yml`, `*.YAML`, `*.json`, slips such as `*.yam`, and copies such as `team.yaml.bak`, `team.yaml~` or `team.yaml.txt` are refused: rename the file, or move it out of the folder. So is a file of another name (`duties.txt`) if its text reads like policy. A hidden `*.yaml` is refused, since listings and reviews do not show it; so is any other hidden file if both its name and its text look like policy (`.duties.yml`), and policy in a hidden folder (`.old/duties.yaml`). What an editor keeps while a file is open (`.team.yaml.swp`) is skipped.',
     wrong: 'guardrails/duties.yml',
     right: 'guardrails/duties.yaml',
     shows: 'words',
@@ -31,7 +31,7 @@ export const TEXT_PAGES = {
   FILE_SPECIAL: {
     severity: 'error',
     title: 'not a regular file',
-    explanation: 'A pipe, socket, device, or a folder named like a policy file cannot be read as policy.',
+    explanation: 'A pipe, a socket, a device, or a folder that is named like a policy file cannot be read as policy.',
     wrong: 'grants/team.yaml is a named pipe',
     right: 'grants/team.yaml is a file',
     shows: 'words',
@@ -83,6 +83,15 @@ export const TEXT_PAGES = {
     wrong: '# grants of the optics group\n',
     right: 'grants: []\n',
   },
+  TEXT_MERGE_CONFLICT: {
+    severity: 'error',
+    title: 'an unresolved merge conflict',
+    explanation:
+      'The file still has the markers (`<<<<<<<`, `=======`, `>>>>>>>`) of two changes that could not be merged. Neither side is read. Write what should be in force, and remove the lines with the markers.',
+    wrong:
+      'roles:\n  optics:\n<<<<<<< HEAD\n    members: [github:octocat]\n=======\n    members: [github:hubot]\n>>>>>>> main\n',
+    right: 'roles:\n  optics:\n    members: [github:octocat, github:hubot]\n',
+  },
   TEXT_BOM: {
     severity: 'error',
     title: 'a byte order mark',
@@ -111,6 +120,22 @@ export const TEXT_PAGES = {
     explanation: 'Control characters can hide text from a reader. Write the text without them.',
     wrong: 'roles:\n  optics: { description: "a\\u001bb" }\n',
     right: 'roles:\n  optics: { description: "a b" }\n',
+  },
+  TEXT_BIDI: {
+    severity: 'error',
+    title: 'a character that changes the direction of text',
+    explanation:
+      'Such characters make an editor show a line in another order than it is read, in comments too. Write the text without them; letters of languages that are written from right to left need none.',
+    wrong: 'roles:\n  # all of optics \u202e\n  optics: { members: [] }\n',
+    right: 'roles:\n  # all of optics\n  optics: { members: [] }\n',
+  },
+  TEXT_INVISIBLE: {
+    severity: 'error',
+    title: 'a character that cannot be seen',
+    explanation:
+      'Zero-width characters and their like make two texts that look alike. Outside of comments they are refused. Write the text again by hand.',
+    wrong: 'roles:\n  optics: { members: ["github:octo\u200bcat"] }\n',
+    right: 'roles:\n  optics: { members: ["github:octocat"] }\n',
   },
   TEXT_TAB: {
     severity: 'error',

@@ -1,4 +1,4 @@
-// What one identity holds in the whole tree: its regions, with their scopes and grants.
+// What somebody holds in the whole tree by one identity or by several together: its regions, with their scopes and grants.
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import { formatIdentity, GROUP_SUFFIX, type Identity } from '../../model/identity.js';
 import type { Instant } from '../../model/instant.js';
@@ -26,12 +26,12 @@ export interface HeldRegion extends Region {
 /** In path order. Each scope at a namespace is in at most one region, and together the regions are exactly what is held. */
 export function whatCan(
   policy: Policy,
-  { identity, at }: { readonly identity: Identity; readonly at: Instant },
+  { identities, at }: { readonly identities: readonly Identity[]; readonly at: Instant },
 ): readonly HeldRegion[] {
   const prepared = preparedOf(policy);
   invariant(prepared !== null, 'only a compiled policy names identities');
-  const principals = principalsOf(prepared, identity);
-  // Other grants do not matter to this identity, so their namespaces do not become nodes.
+  const principals = new Set(identities.flatMap((identity) => [...principalsOf(prepared, identity)]));
+  // Other grants do not matter to these identities, so their namespaces do not become nodes.
   const paths = [...principals].flatMap((principal) =>
     Array.from(
       grantsOf(prepared, principal),
@@ -46,7 +46,7 @@ export function whatCan(
   // The question is about one instant, so whatever is in force then is treated as always in force.
   const holdings = inForce.map((holding) => ({ ...holding, from: -Infinity, until: Infinity }));
   const patches = foldRights({ nodes, places, sides: [holdings] }, EACH_SCOPE, ([held = NOTHING]) => held);
-  const row = identityRow(prepared, identity);
+  const own = identities.flatMap((identity) => identityRow(prepared, identity) ?? []);
   const heldGrants = makeHeldGrants(prepared);
   return patches.toSorted(comparePatches).map((patch) => {
     const { region } = patch;
@@ -54,7 +54,7 @@ export function whatCan(
       (holding) => holding.row <= region.row && (region.extent === 'exact' || holding.inherit),
     );
     const rows = whole.map(({ grant }) => grant).sort((a, b) => a - b);
-    const grants = heldGrants(row === undefined ? [] : [row], rows);
+    const grants = heldGrants(own, rows);
     return { ...toRegion(nodes, region), scopes: scopeNames(patch.scopes), grants };
   });
 }

@@ -23,6 +23,7 @@ import { walkRights } from '../cells/walk.js';
 import { findAffected } from './affected.js';
 import { type Cause, type KeyedCause, makeCauseFinder } from './causes.js';
 import { visitCarriers } from './patch-carriers.js';
+import { diffExclusive, type ExclusiveDiff } from './diff-exclusive.js';
 import { makePair, type PolicyPair } from './policy-pair.js';
 
 /** Cells that one policy holds and the other does not: all of the identities, scopes, region and time. */
@@ -39,6 +40,8 @@ export interface DiffReport {
   /** Disjoint, in path order. */
   readonly gained: readonly DiffRow[];
   readonly lost: readonly DiffRow[];
+  /** Identities that exclude each other in one of the two alone. */
+  readonly exclusive: ExclusiveDiff;
   /** `compared` = `equal` + `gained` + `lost`. */
   readonly cells: { readonly compared: bigint; readonly equal: bigint; readonly gained: bigint; readonly lost: bigint };
   /** How much was examined. This grows with the changes, not with the policies. */
@@ -88,11 +91,13 @@ function comparePolicies(old: PreparedPolicy, changed: PreparedPolicy): DiffRepo
     });
   }
   const compared = countAllCells(pair, pair.identities);
+  const exclusive = diffExclusive(old.tables, changed.tables);
   const cells = { gained: rows.gained.cells(), lost: rows.lost.cells() };
   return {
-    equal: cells.gained === 0n && cells.lost === 0n,
+    equal: cells.gained + cells.lost === 0n && exclusive.added.length + exclusive.removed.length === 0,
     gained: rows.gained.finish(),
     lost: rows.lost.finish(),
+    exclusive,
     cells: { compared, equal: compared - cells.gained - cells.lost, ...cells },
     visited: { groups: groups.length, nodes },
   };

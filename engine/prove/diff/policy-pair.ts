@@ -171,7 +171,12 @@ function renumbered(
       ...tables,
       providers,
       identities: { provider, subject },
-      roles: { name: roleNames, file: ofRole(tables.roles.file), line: ofRole(tables.roles.line) },
+      roles: {
+        name: roleNames,
+        file: ofRole(tables.roles.file),
+        line: ofRole(tables.roles.line),
+        description: { ...tables.roles.description, row: tables.roles.description.row.map(roleOf) },
+      },
       members: {
         ...tables.members,
         role: tables.members.role.map(roleOf),

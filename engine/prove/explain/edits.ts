@@ -3,7 +3,7 @@
 import { findGrants } from '../../evaluate/find-grants.js';
 import type { Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
-import { formatIdentity, GROUP_SUFFIX, type Identity, isName } from '../../model/identity.js';
+import { FORBIDDEN_KEYS, formatIdentity, GROUP_SUFFIX, type Identity, isName } from '../../model/identity.js';
 import type { Instant } from '../../model/instant.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { compareTexts } from '../../model/order.js';
@@ -101,7 +101,8 @@ function besides(cells: bigint): { readonly cells: bigint } {
 function missingProvider({ identityRows }: PreparedPolicy, { provider }: Identity): { provider?: string } | null {
   const declared = provider.endsWith(GROUP_SUFFIX) ? provider.slice(0, -GROUP_SUFFIX.length) : provider;
   if (identityRows.has(provider) || identityRows.has(declared)) return {};
-  return isName(declared) && !declared.endsWith(GROUP_SUFFIX) ? { provider: declared } : null;
+  const mayBeDeclared = isName(declared) && !declared.endsWith(GROUP_SUFFIX) && !FORBIDDEN_KEYS.has(declared);
+  return mayBeDeclared ? { provider: declared } : null;
 }
 
 function addition(text: string, change: Addition, gained: bigint): PolicyEdit {

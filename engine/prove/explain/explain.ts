@@ -11,10 +11,11 @@ import { formatInstant, type Instant } from '../../model/instant.js';
 import { invariant } from '../../model/invariant.js';
 import { canonicalize, isWithin, type NamespacePath } from '../../model/namespace.js';
 import { nearest } from '../../diagnostics/nearest.js';
+import { firstPair } from '../../model/exclusions.js';
 import { isScopeName, READS_FROM_BELOW, scopeBit, type ScopeName, SCOPES } from '../../model/scope.js';
 import { type Change, type CredentialChange, type Edit, policyEdits } from './edits.js';
 import { type HeldGrant, makeHeldGrants } from '../cells/held-grants.js';
-import { identityRow, principalsOf } from '../cells/identities.js';
+import { identityRow, identityText, principalsOf } from '../cells/identities.js';
 
 /** The request as it was typed: scope and paths have not been checked yet. */
 export interface ExplainRequest {
@@ -77,7 +78,7 @@ export function explain(policy: Policy, request: ExplainRequest): Explanation {
     carrying,
   };
   const steps = [first];
-  for (const step of STEPS.map((explainStep) => explainStep(access))) {
+  for (const step of [...exclusiveSteps(prepared, access), ...STEPS.map((explainStep) => explainStep(access))]) {
     steps.push(step);
     if (!step.passed) break;
   }
@@ -89,6 +90,7 @@ export function explain(policy: Policy, request: ExplainRequest): Explanation {
     : [];
   const failed = steps.find(({ passed }) => !passed);
   if (failed === undefined) return { decision: 'allow', steps, grants, edits: [] };
+  if (failed.step === 'exclusive') return { ...denial(steps, EXCLUSIVE_EDIT), step: failed.step };
   const edits = areRelated(access) ? editsFor({ policy, prepared }, access) : [];
   const why = edits.length > 0 ? {} : { noEdit: noEditText(access) };
   return { decision: 'deny', step: failed.step, steps, grants, edits, ...why };
@@ -175,6 +177,19 @@ function holdersOf(
     identity,
     grants: findGrants(policy, principalsOf(prepared, identity), wanted),
   }));
+}
+
+const EXCLUSIVE_EDIT =
+  'no grant helps: use a credential that has one of the two, or change `exclusive` in `policy.yaml`';
+
+/** The step that only a policy with `exclusive` has. */
+function exclusiveSteps({ identityRows, tables }: PreparedPolicy, { held }: Access): readonly ExplainedStep[] {
+  if (tables.exclusive.first.length === 0) return [];
+  const rows = held.flatMap(({ identity: { provider, subject } }) => identityRows.get(provider)?.get(subject) ?? []);
+  const pair = firstPair(tables.exclusive, rows);
+  if (pair === null) return [pass('exclusive', 'no two identities of the actor exclude each other')];
+  const [a, b] = pair.map((row) => identityText({ tables }, row));
+  return [fail('exclusive', `\`exclusive\` keeps ${a ?? ''} and ${b ?? ''} apart, and the actor has both`)];
 }
 
 /** Steps 2 to 6. */

@@ -6,15 +6,21 @@ import { groupDigits } from '../../diagnostics/fault-words.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { GrantRef } from '../../model/decision.js';
 import { grantRefs } from '../cells/held-grants.js';
+import { endOf, type Nodes } from '../cells/nodes.js';
+import type { Identity } from '../../model/identity.js';
 import { ENGINE_LIMITS, type EngineLimits } from '../../limits.js';
 import { assertNever, invariant } from '../../model/invariant.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import type { GuardrailRule, Parties, PolicyGuardrail, PolicySet } from '../../model/policy-set.js';
-import { countPeople, countProviders } from './counted.js';
-import { checkCounts } from './counts.js';
+import { makeActors } from './actors.js';
+import { commonRepair } from './common-repair.js';
+import { type Counted, countPeople, countProviders } from './counted.js';
+import { checkAtLeast, checkAtMost, type Where } from './counts.js';
 import { describeRule } from './describe-rule.js';
-import { checkExpires, checkNever } from './grant-rules.js';
-import { type Finding, makeWorld, type Scene, type World } from './scene.js';
+import { checkExpires } from './expires.js';
+import { checkNever } from './grant-rules.js';
+import { type Reliance, reliedOn } from './relied-on.js';
+import { type Finding, makeWorld, type Scene, TooManySteps, type World } from './scene.js';
 import { checkSeparate } from './separate.js';
 import { toWitnesses, type Witness } from './witness.js';
 
@@ -26,6 +32,8 @@ export interface GuardrailViolation {
   /** Where the guardrail is declared; null in a policy built in memory. */
   readonly file: string | null;
   readonly line: number | null;
+  /** It could not be proved in bounded time; absent otherwise. */
+  readonly unproved?: true;
   /** All witnesses, in path order, then by time. */
   readonly witnesses: readonly Witness[];
   /** A minimal set of grants without which the guardrail holds, sorted by id. Empty for `atLeast`. */
@@ -39,74 +47,163 @@ export interface GuardrailReport {
   readonly violated: number;
   /** In the order of the policy. */
   readonly violations: readonly GuardrailViolation[];
+  /**
+   * A set of grants, sorted by id, without which all violated guardrails with a `repair` hold. Absent if less than two have one. None of
+   * them could stay, unless there are so many that not all were tried.
+   */
+  readonly repair?: readonly GrantRef[];
+  /** Guardrails that hold only because of `exclusive`, in the order of the policy. Absent if there are none. */
+  readonly reliesOn?: readonly Reliance[];
 }
 
 /** `policy` must be what `set` compiles to. */
 export function checkGuardrails(set: PolicySet, policy: Policy, limits: EngineLimits = ENGINE_LIMITS): GuardrailReport {
   const prepared = preparedOf(policy);
   invariant(prepared !== null, 'guardrails are checked against a compiled policy');
-  return proveGuardrails(set, prepared, limits);
+  const report = { ...proveGuardrails(set, prepared, limits), ...relied(set, prepared, limits) };
+  const repairs = new Map(
+    report.violations.filter(({ repair }) => repair.length > 0).map(({ guardrail, repair }) => [guardrail, repair]),
+  );
+  if (repairs.size < 2) return report;
+  const { tables } = prepared;
+  const rowOf = new Map(tables.grants.id.map((id, row) => [id, row]));
+  const rows = [...repairs.values()].map((repair) => repair.map(({ id }) => rowOf.get(id) ?? -1));
+  const guardrails = set.guardrails.filter(({ id }) => repairs.has(id));
+  const hold = (changed: PreparedPolicy): boolean =>
+    proveGuardrails({ ...set, guardrails }, changed, limits).violated === 0;
+  const common = commonRepair(prepared, rows, { hold, steps: limits.proofSteps });
+  return { ...report, repair: grantRefs(tables, common) };
+}
+
+/** How often a guardrail is proved to find the pairs that it relies on. */
+const RELIANCE_TRIES = 100;
+
+function relied(set: PolicySet, prepared: PreparedPolicy, limits: EngineLimits): Pick<GuardrailReport, 'reliesOn'> {
+  const exclusive = set.exclusive.map(({ identities }) => identities);
+  if (exclusive.length === 0) return {};
+  const { world, topLevel } = worldOf(set, prepared, limits);
+  const reliances = set.guardrails.flatMap((guardrail) => {
+    const holds = (lists: readonly (readonly Identity[])[]): boolean =>
+      prove({ ...world, actors: makeActors(lists) }, guardrail, topLevel) === null;
+    const pairs = holds(exclusive) ? reliedOn(exclusive, holds, RELIANCE_TRIES) : [];
+    return pairs.length === 0 ? [] : [{ guardrail: guardrail.id, pairs }];
+  });
+  return reliances.length === 0 ? {} : { reliesOn: reliances };
+}
+
+function worldOf(
+  set: PolicySet,
+  prepared: PreparedPolicy,
+  limits: EngineLimits,
+): { readonly world: World; readonly topLevel: readonly NamespacePath[] } {
+  const topLevel = prepared.paths.filter((_, row) => prepared.tables.namespaces.parent[row] === 0);
+  const more = set.guardrails.flatMap(({ rule }) => pathsOf(rule, topLevel));
+  const exclusive = set.exclusive.map(({ identities }) => identities);
+  return { world: makeWorld({ policy: prepared, people: set.people, exclusive, more, limits }), topLevel };
 }
 
 /** The same, for a policy that is already prepared for proofs. */
 export function proveGuardrails(set: PolicySet, prepared: PreparedPolicy, limits: EngineLimits): GuardrailReport {
   if (set.guardrails.length === 0) return { held: 0, violated: 0, violations: [] };
-  const topLevel = prepared.paths.filter((_, row) => prepared.tables.namespaces.parent[row] === 0);
-  const more = set.guardrails.flatMap(({ rule }) => pathsOf(rule, topLevel));
-  const world = makeWorld({ policy: prepared, people: set.people, more, limits });
+  const { world, topLevel } = worldOf(set, prepared, limits);
   const violations: GuardrailViolation[] = [];
   for (const guardrail of set.guardrails) {
-    const scene = sceneOf(world, guardrail.rule);
-    const finding = check(scene, guardrail.rule, topLevel);
-    if (finding.sightings.length > 0) violations.push(toViolation(scene, guardrail, finding));
+    const violation = prove(world, guardrail, topLevel);
+    if (violation !== null) violations.push(violation);
   }
   return { held: set.guardrails.length - violations.length, violated: violations.length, violations };
+}
+
+function prove(
+  world: World,
+  guardrail: PolicyGuardrail,
+  topLevel: readonly NamespacePath[],
+): GuardrailViolation | null {
+  try {
+    const { scene, finding } = check(world, guardrail.rule, topLevel);
+    return finding.sightings.length === 0 ? null : toViolation(scene, guardrail, finding);
+  } catch (problem) {
+    if (problem instanceof TooManySteps) return unproved(guardrail, world.limits);
+    throw problem;
+  }
 }
 
 /** The namespaces that a rule names: they need rows of their own, even between the nodes of the grants. */
 function pathsOf(rule: GuardrailRule, topLevel: readonly NamespacePath[]): readonly NamespacePath[] {
   if ('under' in rule) return [rule.under];
   if (!('at' in rule)) return [];
-  return rule.at.kind === 'path' ? [rule.at.path] : topLevel;
+  return rule.at.kind === 'every-top-level' ? topLevel : [rule.at.path];
 }
 
 const EVERYONE: Parties = { to: null, except: { roles: [], identities: [] } };
 
-/** The world, with the people who count for the rule. */
-function sceneOf(world: World, rule: GuardrailRule): Scene {
-  if (rule.kind === 'expires') return { ...world, counted: countProviders(world, rule.providers) };
-  return { ...world, counted: countPeople(world, rule.kind === 'atLeast' ? EVERYONE : rule) };
+interface Proof {
+  readonly scene: Scene;
+  readonly finding: Finding;
 }
 
-function check(scene: Scene, rule: GuardrailRule, topLevel: readonly NamespacePath[]): Finding {
+function check(world: World, rule: GuardrailRule, topLevel: readonly NamespacePath[]): Proof {
+  const places = (): readonly Where[] => placesOf(world.nodes, rule, pathsOf(rule, topLevel));
+  const proof = (counted: Counted, toFinding: (scene: Scene) => Finding): Proof => {
+    const scene = { ...world, counted };
+    return { scene, finding: toFinding(scene) };
+  };
   switch (rule.kind) {
     case 'never':
-      return checkNever(scene, rule);
+      return proof(countPeople(world, rule, 'all'), (scene) => checkNever(scene, rule));
     case 'separate':
-      return checkSeparate(scene, rule);
+      return proof(countPeople(world, rule, 'apart'), (scene) => checkSeparate(scene, rule));
     case 'atLeast':
+      return proof(countPeople(world, EVERYONE, 'people'), (scene) => checkAtLeast(scene, rule, places()));
     case 'atMost': {
-      const rows = pathsOf(rule, topLevel).map((path) => scene.nodes.rowOf.get(path) ?? 0);
-      return checkCounts(scene, rule, rows);
+      const hasGroups = world.people.groupsOf.size > 0;
+      const groups = hasGroups ? { ...world, counted: countPeople(world, rule, 'groups') } : null;
+      return proof(countPeople(world, rule, 'people'), (people) => checkAtMost({ people, groups }, rule, places()));
     }
     case 'expires':
-      return checkExpires(scene, rule);
+      return proof(countProviders(world, rule.providers), (scene) => checkExpires(scene, rule));
     default:
       return assertNever(rule);
   }
 }
 
-function toViolation(
-  scene: Scene,
-  { id, description, rule, place }: PolicyGuardrail,
-  finding: Finding,
-): GuardrailViolation {
+/** Under a namespace, all classes at and below it: each node, and what is below it and has no nearer one. */
+function placesOf(nodes: Nodes, rule: GuardrailRule, paths: readonly NamespacePath[]): readonly Where[] {
+  const rows = paths.map((path) => nodes.rowOf.get(path) ?? 0);
+  const [root = 0] = rows;
+  if (!('at' in rule) || rule.at.kind !== 'under') return rows.map((row) => ({ row, extent: 'exact' }));
+  const inside = Array.from({ length: endOf(nodes, root) - root }, (_, i) => root + i);
+  return inside.flatMap((row): readonly Where[] => [
+    { row, extent: 'exact' },
+    ...(nodes.hasBelow[row] === 1 ? [{ row, extent: 'below' } as const] : []),
+  ]);
+}
+
+function describe({ id, description, rule, place }: PolicyGuardrail): Omit<GuardrailViolation, 'witnesses' | 'repair'> {
   return {
     guardrail: id,
     description,
     requires: describeRule(rule),
     file: place?.file ?? null,
     line: place === null ? null : lineOf(place),
+  };
+}
+
+/** What cannot be proved in bounded time counts as violated. */
+function unproved(guardrail: PolicyGuardrail, { proofSteps }: EngineLimits): GuardrailViolation {
+  return {
+    ...describe(guardrail),
+    unproved: true,
+    witnesses: [],
+    repair: [],
+    help: `the proof takes more than ${groupDigits(proofSteps)} steps, since so many groups and people have grants in the same places: grant to fewer groups there, or narrow the rule with \`under\` or \`to\``,
+  };
+}
+
+function toViolation(scene: Scene, guardrail: PolicyGuardrail, finding: Finding): GuardrailViolation {
+  const { rule } = guardrail;
+  return {
+    ...describe(guardrail),
     // Sightings of counting rules have already been joined.
     witnesses: toWitnesses(scene, finding.sightings, 'at' in rule ? 'once' : 'place by place'),
     repair: grantRefs(scene.policy.tables, finding.repair),
@@ -118,9 +215,13 @@ const NAMED = 3;
 
 /** Help for grants with a window that is open on a side, so that it has no length. */
 function openEnds({ policy }: Scene, { sightings }: Finding): { readonly help?: string } {
-  const open = sightings.flatMap(({ grants, from, until }) => {
-    const lacks = [...(from === -Infinity ? ['notBefore'] : []), ...(until === Infinity ? ['expires'] : [])];
-    const [grant] = grantRefs(policy.tables, grants);
+  const { notBefore, expires } = policy.tables.grants;
+  const open = [...new Set(sightings.flatMap(({ grants }) => [...grants]))].flatMap((row) => {
+    const lacks = [
+      ...(notBefore[row] === -Infinity ? ['notBefore'] : []),
+      ...(expires[row] === Infinity ? ['expires'] : []),
+    ];
+    const [grant] = grantRefs(policy.tables, [row]);
     return lacks.length === 0 || grant === undefined
       ? []
       : [`\`${grant.id}\` has no ${lacks.map((key) => `\`${key}\``).join(' and no ')}`];

@@ -5,6 +5,7 @@ import { groupBy, remember } from '../../model/group.js';
 import { compareNumbers } from '../../model/order.js';
 import { mapTimeline, type Piece, piecesOf } from '../../model/timeline.js';
 import type { Holding } from '../cells/holdings.js';
+import { endOf, type Nodes } from '../cells/nodes.js';
 import { type Held, type Place, type Sharers, sharersOf } from './covers.js';
 import { joinSightings, type Scene, type Sighting } from './scene.js';
 
@@ -16,6 +17,8 @@ export interface Verdict {
 
 /** Places that break the rule at the same times. */
 interface Breach {
+  /** Null for places that are nodes. Below a node, the nodes there that are places of their own. */
+  readonly except: readonly number[] | null;
   readonly rows: readonly number[];
   readonly broken: readonly Piece[];
   /** The intervals in which nobody holds any of the scopes. */
@@ -29,19 +32,19 @@ export function sightingsOf(scene: Scene, places: readonly Place[], verdict: Ver
   const { scopes } = verdict;
   if (names <= scene.limits.witnessNames) {
     return places.flatMap((place) => {
-      const breach = breachOf(place, verdict);
+      const breach = breachOf(scene, place, verdict);
       const sharers = sharersOf(scene, [...place.inherited.holdings, ...place.local.holdings]);
       return [...nobodyIn(breach, scopes), ...somebodyIn(sharers, breach, scopes)];
     });
   }
   const own = places.flatMap((place) =>
-    joinAll(somebodyIn(sharersOf(scene, place.local.holdings), breachOf(place, verdict), scopes)),
+    joinAll(somebodyIn(sharersOf(scene, place.local.holdings), breachOf(scene, place, verdict), scopes)),
   );
   const sharers = remember(({ holdings }: Held) => sharersOf(scene, holdings));
   const common = [...groupBy(places, ({ inherited }) => inherited)].flatMap(([inherited, heirs]) => {
     const alike = groupBy(
-      heirs.map((place) => breachOf(place, verdict)),
-      ({ broken, nobody }) => JSON.stringify([broken, nobody]),
+      heirs.map((place) => breachOf(scene, place, verdict)),
+      ({ except, rows, broken, nobody }) => JSON.stringify([except === null ? null : rows, broken, nobody]),
     );
     return [...alike.values()].flatMap(([first, ...more]) => {
       if (first === undefined) return [];
@@ -52,15 +55,23 @@ export function sightingsOf(scene: Scene, places: readonly Place[], verdict: Ver
   return [...common, ...own];
 }
 
-function breachOf({ row, count }: Place, { isBroken }: Verdict): Breach {
+function breachOf({ nodes }: Scene, { row, extent, count }: Place, { isBroken }: Verdict): Breach {
   const when = (test: (count: number) => boolean): readonly Piece[] =>
     piecesOf(mapTimeline(count, (value) => (test(value) ? 1 : 0)));
-  return { rows: [row], broken: when(isBroken), nobody: when((value) => value === 0 && isBroken(value)) };
+  return {
+    except: extent === 'below' ? childrenOf(nodes, row) : null,
+    rows: [row],
+    broken: when(isBroken),
+    nobody: when((value) => value === 0 && isBroken(value)),
+  };
 }
 
 /** The region of the first row, with the other rows in `alsoAt`. */
-function regionOf({ rows: [row = 0, ...alsoAt] }: Breach): Pick<Sighting, 'region' | 'alsoAt'> {
-  return { region: { row, extent: 'exact', except: [] }, ...(alsoAt.length === 0 ? {} : { alsoAt }) };
+function regionOf({ except, rows: [row = 0, ...alsoAt] }: Breach): Pick<Sighting, 'region' | 'alsoAt'> {
+  return {
+    region: { row, extent: except === null ? 'exact' : 'below', except: except ?? [] },
+    ...(alsoAt.length === 0 ? {} : { alsoAt }),
+  };
 }
 
 function nobodyIn(breach: Breach, scopes: number): readonly Sighting[] {
@@ -94,4 +105,11 @@ function cut({ from, until }: Piece, holdings: readonly Holding[]): readonly Omi
     compareNumbers,
   );
   return starts.map((start, i) => ({ from: start, until: starts[i + 1] ?? until }));
+}
+
+/** The nodes that have this one as their nearest above. */
+function childrenOf(nodes: Nodes, row: number): readonly number[] {
+  const children: number[] = [];
+  for (let child = row + 1; child < endOf(nodes, row); child = endOf(nodes, child)) children.push(child);
+  return children;
 }

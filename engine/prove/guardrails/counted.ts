@@ -1,58 +1,33 @@
-// Which people count for one guardrail (`to` and `except`). Identities that `except` names are left out. A person counts if `to` names
-// any of their remaining identities, and then with all of the remaining ones: a human can combine what they hold through several
-// identities.
-import type { PreparedPolicy } from '../../evaluate/prepare.js';
+// Which people and groups count for one guardrail. A person counts with the identities that `except` leaves, and by a number: the row of
+// the first of them. A group counts if the rule speaks of somebody who may be in it; its number is its row.
 import { remember } from '../../model/group.js';
-import { formatIdentity, GROUP_SUFFIX, type Identity } from '../../model/identity.js';
+import { formatIdentity } from '../../model/identity.js';
 import { sortTexts } from '../../model/order.js';
-import type { Audience, Parties, PolicyPerson } from '../../model/policy-set.js';
+import type { Parties } from '../../model/policy-set.js';
 import { unionOfRows } from '../../model/row-lists.js';
-import { identityRow, identityText, type Party } from '../cells/identities.js';
-import { withMembersBelow } from '../cells/membership.js';
+import type { Party } from '../cells/identities.js';
+import type { Human } from './actors.js';
+import { makeNamed } from './named.js';
 import type { RowNumbers, World } from './scene.js';
+import { type Beside, makeSpeech, type Speech } from './speech.js';
 
-/** A human of several identities. An identity that `people` does not name is a person of its own. */
-interface Person {
-  readonly name: string;
-  /** The sorted rows of the identities that the policy grants something or has in a role. */
-  readonly rows: Int32Array;
-  /** Identities that the policy names only in `people`. They hold nothing, but a guardrail may name them. */
-  readonly others: readonly Identity[];
-}
-
-export interface People {
-  readonly named: readonly Person[];
-  /** The named person of an identity row. */
-  readonly ofIdentity: ReadonlyMap<number, Person>;
-}
-
-export function makePeople(policy: PreparedPolicy, declared: readonly PolicyPerson[]): People {
-  const named = declared.map(({ name, identities }) => {
-    const rows = identities.map((identity) => identityRow(policy, identity));
-    return {
-      name,
-      rows: Int32Array.from(rows.filter((row) => row !== undefined)).sort(),
-      others: identities.filter((_, i) => rows[i] === undefined),
-    };
-  });
-  return { named, ofIdentity: new Map(named.flatMap((person) => Array.from(person.rows, (row) => [row, person]))) };
-}
-
-/**
- * A person is identified by the row of their first identity that counts. So a person with one identity has that identity's row.
- */
 export interface Counted {
-  /** The people who are a principal or are in it with an identity that counts, sorted. */
+  /** The people and groups who are a principal or are in it with an identity that counts, sorted. */
   readonly reach: (principal: number) => RowNumbers;
-  /** The identities of a person that count, sorted. */
+  /** The identities of a person that count, sorted; of a group the group. */
   readonly identitiesOf: (person: number) => RowNumbers;
   /** The person's identities that `to` names, as texts; empty if there is no `to`. */
   readonly namedBy: (person: number) => readonly string[];
+  /** The group without which the rule does not speak of the person: none or one. Null if it speaks of everybody by themselves. */
+  readonly beside: ((person: number) => Beside) | null;
   /** All who count. */
   readonly parties: () => Iterable<Party>;
   /** Whether some person counts with several identities. */
   readonly hasSeveral: boolean;
 }
+
+/** People and groups, people alone, or groups alone. `apart`: identities of a person that are in an `exclusive` list count one by one. */
+export type Whom = 'all' | 'apart' | 'people' | 'groups';
 
 /** The person of an identity that does not count. */
 const NOBODY = -1;
@@ -64,30 +39,53 @@ const NOBODY = -1;
 export function countProviders(world: World, providers: readonly string[]): Counted {
   const isNamed = makeNamed(world, { providers, roles: [], identities: [] });
   const personOf = rowsThat(world, isNamed.row);
-  return countedBy(world, { personOf, several: new Map(), namedBy: new Map() });
+  return countedBy(world, { personOf, several: new Map(), namedBy: new Map(), beside: null });
 }
 
-export function countPeople(world: World, { to, except }: Parties): Counted {
-  const { policy, people } = world;
-  const isLeftOut = makeNamed(world, { ...except, providers: [] });
-  const isNamed = to === null ? null : makeNamed(world, to);
-  const counts = (row: number): boolean => isNamed === null || isNamed.row(row);
-  const personOf = rowsThat(world, (row) => !isLeftOut.row(row) && (people.ofIdentity.has(row) || counts(row)));
+export function countPeople(world: World, parties: Parties, whom: Whom): Counted {
+  const { people, actors } = world;
+  const speech = makeSpeech(world, parties);
+  const { isLeftOut, counts } = speech;
+  const personOf = rowsThat(world, (row) => {
+    if (isLeftOut(row)) return false;
+    if (people.isGroup(row)) return whom !== 'people' && speech.anyoneBeside([row]) !== null;
+    if (whom === 'groups') return false;
+    if (people.ofIdentity.has(row) || counts(row)) return true;
+    return speech.namesGroups && speech.beside(humanOf(world, row), [row]) !== null;
+  });
   const several = new Map<number, RowNumbers>();
   const namedBy = new Map<number, readonly string[]>();
-  for (const { rows, others } of people.named) {
-    const remaining = rows.filter((row) => personOf[row] !== NOBODY);
-    const speaking = others.filter((identity) => isNamed?.identity(identity) === true && !isLeftOut.identity(identity));
-    const isSpokenOf = remaining.some(counts) || speaking.length > 0;
-    const [first = NOBODY] = isSpokenOf ? remaining : [];
-    for (const row of remaining) personOf[row] = first;
-    if (isSpokenOf && remaining.length > 1) several.set(first, remaining);
-    if (isNamed !== null && isSpokenOf) {
-      const named = Array.from(remaining.filter(counts), (row) => identityText(policy, row));
-      namedBy.set(first, sortTexts([...named, ...speaking.map(formatIdentity)]));
-    }
+  for (const person of people.named) {
+    const remaining = person.rows.filter((row) => {
+      const isCounted = personOf[row] !== NOBODY && speech.beside(person, [row]) !== null;
+      if (!isCounted) personOf[row] = NOBODY;
+      return isCounted;
+    });
+    const named = speech.namedOf(person)?.map(formatIdentity);
+    const isApart = whom === 'apart' && person.own.some(actors.isListed);
+    const [first = NOBODY] = remaining;
+    if (!isApart) for (const row of remaining) personOf[row] = first;
+    if (!isApart && remaining.length > 1) several.set(first, remaining);
+    if (named !== undefined)
+      for (const row of isApart ? remaining : remaining.slice(0, 1)) namedBy.set(row, sortTexts(named));
   }
-  return countedBy(world, { personOf, several, namedBy });
+  return countedBy(world, { personOf, several, namedBy, beside: besideOf(world, speech, several) });
+}
+
+function besideOf(world: World, speech: Speech, several: ReadonlyMap<number, RowNumbers>): Counted['beside'] {
+  if (!speech.namesGroups) return null;
+  return remember((person: number) => {
+    if (world.people.isGroup(person)) return speech.anyoneBeside([person]) ?? [];
+    const human = humanOf(world, person);
+    // What one identity needs, all of a person's that are in no `exclusive` list do.
+    const rows = several.get(person) ?? [person];
+    return speech.beside(human, rows) ?? speech.beside(human, [person]) ?? [];
+  });
+}
+
+/** Whose identity it is. */
+export function humanOf({ people }: World, row: number): Human {
+  return people.ofIdentity.get(row) ?? { own: [people.identityOf(row)], strange: [] };
 }
 
 /** Each identity that counts as a person of its own. */
@@ -101,9 +99,10 @@ interface Counting {
   /** The people who count with several identities. */
   readonly several: ReadonlyMap<number, RowNumbers>;
   readonly namedBy: ReadonlyMap<number, readonly string[]>;
+  readonly beside: Counted['beside'];
 }
 
-function countedBy({ reach }: World, { personOf, several, namedBy }: Counting): Counted {
+function countedBy({ reach }: World, { personOf, several, namedBy, beside }: Counting): Counted {
   const isPlain = personOf.every((person, row) => person === row);
   const reachOf = (principal: number): Int32Array => {
     const people = reach(principal).map((row) => personOf[row] ?? NOBODY);
@@ -115,39 +114,11 @@ function countedBy({ reach }: World, { personOf, several, namedBy }: Counting): 
     reach: isPlain ? reach : remember(reachOf),
     identitiesOf,
     namedBy: (person) => namedBy.get(person) ?? [],
+    beside,
     hasSeveral: several.size > 0,
     *parties() {
       for (let row = 0; row < personOf.length; row += 1)
         if (personOf[row] === row) yield { row, identities: identitiesOf(row) };
     },
-  };
-}
-
-interface Named {
-  readonly row: (identity: number) => boolean;
-  /** For identities that have no row. */
-  readonly identity: (identity: Identity) => boolean;
-}
-
-/** Whether an identity is named: directly, through a role that it is in (directly or nested), or through its provider. */
-function makeNamed({ policy, membership }: World, { providers, roles, identities }: Audience): Named {
-  const { tables } = policy;
-  const firstIdentity = tables.roles.name.length;
-  // Somebody with a group of a provider has signed in there.
-  const from = new Set(providers.flatMap((provider) => [provider, provider + GROUP_SUFFIX]));
-  const isFrom = tables.providers.map((provider) => (from.has(provider) ? 1 : 0));
-  const byRow = new Uint8Array(tables.identities.provider.map((row) => isFrom[row] ?? 0));
-  const wanted = new Set(roles);
-  const rows = [...tables.roles.name.keys()].filter((row) => wanted.has(tables.roles.name[row] ?? ''));
-  for (const principal of withMembersBelow(membership, rows))
-    if (principal >= firstIdentity) byRow[principal - firstIdentity] = 1;
-  const texts = new Set(identities.map(formatIdentity));
-  for (const identity of identities) {
-    const row = identityRow(policy, identity);
-    if (row !== undefined) byRow[row] = 1;
-  }
-  return {
-    row: (identity) => byRow[identity] === 1,
-    identity: (identity) => from.has(identity.provider) || texts.has(formatIdentity(identity)),
   };
 }

@@ -4,24 +4,61 @@ import { addTo } from '../../model/group.js';
 import { either, NOTHING, type Timeline, without } from '../../model/timeline.js';
 import type { Holding } from '../cells/holdings.js';
 import { endOf } from '../cells/nodes.js';
-import { sightingsOf } from './count-sightings.js';
+import { sightingsOf, type Verdict } from './count-sightings.js';
 import { countOf, inForceOf, makePlaces, type Place, plus } from './covers.js';
-import type { Finding, RowNumbers, RuleOf, Scene } from './scene.js';
+import type { Finding, RowNumbers, RuleOf, Scene, World } from './scene.js';
 
-/** `rows` are the nodes at which the rule counts. */
-export function checkCounts(scene: Scene, rule: RuleOf<'atLeast' | 'atMost'>, rows: readonly number[]): Finding {
-  const isBroken = (count: number): boolean =>
-    rule.kind === 'atLeast' ? count < rule.identities : count > rule.identities;
-  const broken = rows.map(makePlaces(scene, rule.scopes)).filter(({ count }) => count.values.some(isBroken));
+/** A class of namespaces in which a rule counts. */
+export type Where = Pick<Place, 'row' | 'extent'>;
+
+export function checkAtLeast(
+  scene: Scene,
+  { scopes, identities }: RuleOf<'atLeast'>,
+  places: readonly Where[],
+): Finding {
+  const isBroken = (count: number): boolean => count < identities;
+  // Removing grants never adds holders, so there is no repair.
   return {
-    sightings: sightingsOf(scene, broken, { scopes: rule.scopes, isBroken }),
-    // Removing grants never adds holders, so `atLeast` has no repair.
-    repair: rule.kind === 'atLeast' ? [] : ceilingRepair(scene, rule, broken),
+    sightings: sightingsOf(scene, brokenIn(scene, places, { scopes, isBroken }), { scopes, isBroken }),
+    repair: [],
   };
+}
+
+/** People and groups are counted each by itself: a group is no number of people. */
+export function checkAtMost(
+  { people, groups }: { readonly people: Scene; readonly groups: Scene | null },
+  rule: RuleOf<'atMost'>,
+  places: readonly Where[],
+): Finding {
+  const counted = [
+    { scene: people, most: rule.identities },
+    ...(groups === null ? [] : [{ scene: groups, most: rule.groups }]),
+  ];
+  const ceilings = counted.map(({ scene, most }): Ceiling => {
+    const verdict = { scopes: rule.scopes, isBroken: (count: number) => count > most };
+    return { scene, verdict, most, broken: brokenIn(scene, places, verdict) };
+  });
+  return {
+    sightings: ceilings.flatMap(({ scene, broken, verdict }) => sightingsOf(scene, broken, verdict)),
+    repair: ceilingRepair(people, rule, ceilings),
+  };
+}
+
+function brokenIn(scene: Scene, places: readonly Where[], { scopes, isBroken }: Verdict): readonly Place[] {
+  return places.map(makePlaces(scene, scopes)).filter(({ count }) => count.values.some(isBroken));
+}
+
+/** How many people, or groups, there may be, and where there are more. */
+interface Ceiling {
+  readonly scene: Scene;
+  readonly verdict: Verdict;
+  readonly most: number;
+  readonly broken: readonly Place[];
 }
 
 /** A place with the grants that have been put back so far. */
 interface Refill {
+  readonly ceiling: Ceiling;
   readonly row: number;
   /** Whether the rule counts here: a top-level namespace exists only while a grant names it or something below it. */
   isThere: boolean;
@@ -33,51 +70,49 @@ interface Refill {
  * Removes all grants that count in places that break the rule, then puts back each one that does not break it again. Grants that reach
  * few people come first, so that few stay removed. Places that keep the rule also keep it with fewer grants.
  */
-function ceilingRepair(scene: Scene, rule: RuleOf<'atMost'>, broken: readonly Place[]): readonly number[] {
+function ceilingRepair(world: World, rule: RuleOf<'atMost'>, ceilings: readonly Ceiling[]): readonly number[] {
   const candidates = new Map<number, Holding>();
-  for (const held of new Set(broken.flatMap(({ inherited, local }) => [inherited, local])))
+  for (const held of new Set(
+    ceilings.flatMap(({ broken }) => broken.flatMap(({ inherited, local }) => [inherited, local])),
+  ))
     for (const holding of held.holdings) candidates.set(holding.grant, holding);
-  const named = new Uint8Array(scene.nodes.paths.length);
-  scene.rowOfGrant.forEach((row, grant) => {
+  const named = new Uint8Array(world.nodes.paths.length);
+  world.rowOfGrant.forEach((row, grant) => {
     if (!candidates.has(grant)) named[row] = 1;
   });
   const refillsOf = new Map<number, Refill[]>();
-  for (const { row, inherited, local } of broken) {
-    const isThere = rule.at.kind === 'path' || named.subarray(row, endOf(scene.nodes, row)).includes(1);
-    const refill = { row, isThere, cover: new Map<number, Timeline>(), count: NOTHING };
-    for (const { grant } of [...inherited.holdings, ...local.holdings]) addTo(refillsOf, grant, refill);
+  for (const ceiling of ceilings) {
+    for (const { row, inherited, local } of ceiling.broken) {
+      const isThere = rule.at.kind !== 'every-top-level' || named.subarray(row, endOf(world.nodes, row)).includes(1);
+      const refill = { ceiling, row, isThere, cover: new Map<number, Timeline>(), count: NOTHING };
+      for (const { grant } of [...inherited.holdings, ...local.holdings]) addTo(refillsOf, grant, refill);
+    }
   }
-  const principalOf = scene.policy.tables.grants.principal;
-  const reachOf = ({ grant }: Holding): RowNumbers => scene.counted.reach(principalOf[grant] ?? 0);
+  const principalOf = world.policy.tables.grants.principal;
+  const sizeOf = ({ grant }: Holding): number => world.reach(principalOf[grant] ?? 0).length;
   return [...candidates.values()]
-    .sort((a, b) => reachOf(a).length - reachOf(b).length || a.grant - b.grant)
-    .filter((holding) => {
-      const refills = refillsOf.get(holding.grant) ?? [];
-      return !putBack(refills, holding, { ceiling: rule.identities, reach: reachOf(holding) });
-    })
+    .sort((a, b) => sizeOf(a) - sizeOf(b) || a.grant - b.grant)
+    .filter((holding) => !putBack(refillsOf.get(holding.grant) ?? [], holding, principalOf[holding.grant] ?? 0))
     .map((holding) => holding.grant)
     .sort((a, b) => a - b);
 }
 
-function putBack(
-  refills: readonly Refill[],
-  holding: Holding,
-  { ceiling, reach }: { readonly ceiling: number; readonly reach: RowNumbers },
-): boolean {
+function putBack(refills: readonly Refill[], holding: Holding, principal: number): boolean {
   const isThere = ({ row, isThere: before }: Refill): boolean => before || holding.row === row;
-  if (reach.length > ceiling && refills.some(isThere)) return false;
+  const reachOf = ({ ceiling }: Refill): RowNumbers => ceiling.scene.counted.reach(principal);
+  if (refills.some((refill) => reachOf(refill).length > refill.ceiling.most && isThere(refill))) return false;
   const window = inForceOf(holding);
   const counts: Timeline[] = [];
   for (const refill of refills) {
-    const beyond = Array.from(reach, (person) => without(window, refill.cover.get(person) ?? NOTHING));
+    const beyond = Array.from(reachOf(refill), (person) => without(window, refill.cover.get(person) ?? NOTHING));
     const count = plus(refill.count, countOf(beyond));
-    if (isThere(refill) && count.values.some((value) => value > ceiling)) return false;
+    if (isThere(refill) && count.values.some((value) => value > refill.ceiling.most)) return false;
     counts.push(count);
   }
   refills.forEach((refill, i) => {
     refill.isThere = isThere(refill);
     refill.count = counts[i] ?? refill.count;
-    for (const person of reach) refill.cover.set(person, either(refill.cover.get(person) ?? NOTHING, window));
+    for (const person of reachOf(refill)) refill.cover.set(person, either(refill.cover.get(person) ?? NOTHING, window));
   });
   return true;
 }

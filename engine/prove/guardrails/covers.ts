@@ -16,6 +16,8 @@ export interface Held {
 /** The grants that count in one namespace, and how many people they cover. */
 export interface Place {
   readonly row: number;
+  /** The node itself, or what is below it and has no nearer node. */
+  readonly extent: 'exact' | 'below';
   /** The same object for all children of one parent. */
   readonly inherited: Held;
   readonly local: Held;
@@ -24,7 +26,7 @@ export interface Place {
 }
 
 /** Makes places. What the children of one parent inherit is computed once. */
-export function makePlaces(scene: Scene, scopes: number): (row: number) => Place {
+export function makePlaces(scene: Scene, scopes: number): (where: Pick<Place, 'row' | 'extent'>) => Place {
   const { nodes } = scene;
   const grantsAt = listRows(scene.rowOfGrant, nodes.paths.length);
   const relevantAt = (row: number): readonly Holding[] =>
@@ -39,11 +41,11 @@ export function makePlaces(scene: Scene, scopes: number): (row: number) => Place
     );
     return { held, count: countOf(held.cover.values()) };
   });
-  return (row) => {
-    const { held, count } = passedOn(nodes.parent[row] ?? -1);
-    const local = heldBy(scene, relevantAt(row));
+  return ({ row, extent }) => {
+    const { held, count } = passedOn(extent === 'below' ? row : (nodes.parent[row] ?? -1));
+    const local = heldBy(scene, extent === 'below' ? [] : relevantAt(row));
     const beyond = [...local.cover].map(([person, timeline]) => without(timeline, held.cover.get(person) ?? NOTHING));
-    return { row, inherited: held, local, count: plus(count, countOf(beyond)) };
+    return { row, extent, inherited: held, local, count: plus(count, countOf(beyond)) };
   };
 }
 

@@ -26,9 +26,11 @@ export function describeRule(rule: GuardrailRule): string {
     case 'atLeast':
       return `at least ${peopleText(rule.identities)} must hold ${anyOf(rule.scopes)} ${placeText(rule.at)}`;
     case 'atMost':
-      return `at most ${peopleText(rule.identities)}${partiesText(rule)} may hold ${anyOf(rule.scopes)} ${placeText(rule.at)}`;
+      return `at most ${peopleText(rule.identities)}${groupsText(rule.groups)}${partiesText(rule)} may hold ${anyOf(rule.scopes)} ${placeText(rule.at)}`;
     case 'expires':
-      return `every grant to ${rule.providers.join(' or ')} must end within ${durationText(rule.withinMilliseconds)} of its beginning`;
+      return rule.each
+        ? `every grant to ${rule.providers.join(' or ')} must end within ${durationText(rule.withinMilliseconds)} of its beginning`
+        : `nobody from ${rule.providers.join(' or ')} may hold anything for longer than ${durationText(rule.withinMilliseconds)} without a break`;
     default:
       return assertNever(rule);
   }
@@ -58,8 +60,13 @@ function peopleText(count: number): string {
   return `${groupDigits(count)} ${count === 1 ? 'person' : 'people'}`;
 }
 
+function groupsText(count: number): string {
+  return count === 0 ? '' : ` and ${groupDigits(count)} ${count === 1 ? 'group' : 'groups'}`;
+}
+
 function placeText(at: CountedAt): string {
-  return at.kind === 'path' ? `at ${at.path}` : 'at every top level';
+  if (at.kind === 'every-top-level') return 'at every top level';
+  return at.kind === 'path' ? `at ${at.path}` : `everywhere at or below ${at.path}`;
 }
 
 /** The duration in the largest unit that divides it evenly. */

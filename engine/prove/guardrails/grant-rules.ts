@@ -1,4 +1,4 @@
-// `never` and `expires` (docs/language.md "Guardrails"): rules that a single grant can break. Each such grant is a witness, and the
+// `never`, and half of `expires` (docs/language.md "Guardrails"): rules that a single grant can break. Each such grant is a witness, and the
 // repair is all of them.
 import { type Holding, holdingOf } from '../cells/holdings.js';
 import { endOf, type Nodes } from '../cells/nodes.js';
@@ -18,20 +18,8 @@ export function checkNever(scene: Scene, rule: RuleOf<'never'>): Finding {
   });
 }
 
-/**
- * Every grant that gives anything to an identity of the named providers must have a beginning and an end, at most
- * `withinMilliseconds` apart. A grant that is open on either side breaks the rule.
- */
-export function checkExpires(scene: Scene, { withinMilliseconds }: RuleOf<'expires'>): Finding {
-  return checkGrants(scene, ({ row, inherit, scopes, from, until }) =>
-    until - from <= withinMilliseconds
-      ? null
-      : { region: { row, extent: inherit ? 'subtree' : 'exact', except: [] }, scopes },
-  );
-}
-
 /** Grants that are never in force give nothing and are skipped. */
-function checkGrants(scene: Scene, judge: JudgeGrant): Finding {
+export function checkGrants(scene: Scene, judge: JudgeGrant): Finding {
   const { id, principal } = scene.policy.tables.grants;
   const sightings: Sighting[] = [];
   for (let grant = 0; grant < id.length; grant += 1) {

@@ -3,6 +3,7 @@
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { EngineLimits } from '../../limits.js';
 import { groupBy, remember } from '../../model/group.js';
+import type { Identity } from '../../model/identity.js';
 import { invariant } from '../../model/invariant.js';
 import { type NamespacePath, sortPaths } from '../../model/namespace.js';
 import type { GuardrailRule, PolicyPerson } from '../../model/policy-set.js';
@@ -12,7 +13,10 @@ import { makeReach } from '../cells/identities.js';
 import { type Membership, makeMembership } from '../cells/membership.js';
 import { makeNodes } from '../cells/nodes.js';
 import { type Patch, patchKey } from '../cells/regions.js';
-import { type Counted, makePeople, type People } from './counted.js';
+import { type Actors, makeActors } from './actors.js';
+import type { Counted } from './counted.js';
+import { makePeople, type People } from './people.js';
+import type { Beside } from './speech.js';
 
 export type RuleOf<Kind extends GuardrailRule['kind']> = Extract<GuardrailRule, { readonly kind: Kind }>;
 
@@ -22,6 +26,8 @@ export type RowNumbers = readonly number[] | Int32Array;
 export interface Sighting extends Patch {
   /** By their numbers (`counted.ts`), sorted. */
   readonly people: RowNumbers;
+  /** What an actor of theirs carries besides: groups, or another identity of the person. Absent if it is yet to be found. */
+  readonly beside?: Beside;
   /** More rows where the same holds, sorted. */
   readonly alsoAt?: readonly number[];
   readonly grants: RowNumbers;
@@ -41,6 +47,9 @@ export interface World extends Rights {
   readonly limits: EngineLimits;
   readonly membership: Membership;
   readonly people: People;
+  readonly actors: Actors;
+  /** Counts steps of a proof. Throws `TooManySteps` beyond the limit. */
+  readonly spend: (steps: number) => void;
   /** The identities that are a principal or are in it. */
   readonly reach: (principal: number) => Int32Array;
 }
@@ -53,17 +62,28 @@ export interface Scene extends World {
 export interface WorldOf {
   readonly policy: PreparedPolicy;
   readonly people: readonly PolicyPerson[];
+  /** Lists of identities of which no actor carries two. */
+  readonly exclusive: readonly (readonly Identity[])[];
   /** Namespaces that need a row of their own even if no grant names them. */
   readonly more: readonly NamespacePath[];
   readonly limits: EngineLimits;
 }
 
-export function makeWorld({ policy, people, more, limits }: WorldOf): World {
+/** A proof would take more than `limits.proofSteps`. */
+export class TooManySteps extends Error {}
+
+export function makeWorld({ policy, people, exclusive, more, limits }: WorldOf): World {
+  let left = limits.proofSteps;
   return {
     ...makeRights(policy, makeNodes(namedPaths(policy), sortPaths(more))),
     limits,
     membership: makeMembership(policy.tables),
     people: makePeople(policy, people),
+    actors: makeActors(exclusive),
+    spend: (steps) => {
+      left -= steps;
+      if (left < 0) throw new TooManySteps();
+    },
     reach: makeReach(policy),
   };
 }
@@ -84,9 +104,11 @@ export function joinSightings(
   sightings: readonly Sighting[],
   keyOf: (sighting: Sighting) => unknown,
 ): readonly Sighting[] {
-  const places = groupBy(sightings, (sighting) =>
-    sighting.alsoAt === undefined ? patchKey(sighting) : `${String(patchKey(sighting))} ${sighting.alsoAt.join()}`,
-  );
+  const places = groupBy(sightings, (sighting) => {
+    const { alsoAt = [], beside = [] } = sighting;
+    const isPlain = alsoAt.length === 0 && beside.length === 0;
+    return isPlain ? patchKey(sighting) : `${String(patchKey(sighting))} ${alsoAt.join()} ${beside.join()}`;
+  });
   return [...places.values()].flatMap((alike) =>
     alike.length === 1 ? alike : [...groupBy(alike, keyOf).values()].map(joined),
   );

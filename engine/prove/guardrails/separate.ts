@@ -9,9 +9,11 @@ import { type Cluster, clustersOf } from './grant-clusters.js';
 import { regionUnder } from './grant-rules.js';
 import type { Finding, RuleOf, Scene, Sighting } from './scene.js';
 import { separationRepair } from './separation-repair.js';
+import { makeSpeech } from './speech.js';
+import { heldTogether } from './together.js';
 
 /** No two sides may be held together in one cell. */
-export function checkSeparate(scene: Scene, { under, sides }: RuleOf<'separate'>): Finding {
+export function checkSeparate(scene: Scene, { under, sides, ...parties }: RuleOf<'separate'>): Finding {
   const { nodes, policy, counted } = scene;
   const { grants, roles, identities } = policy.tables;
   const broken = (held: number): number => heldOfSeveral(sides, held);
@@ -22,15 +24,16 @@ export function checkSeparate(scene: Scene, { under, sides }: RuleOf<'separate'>
   const matters = new Uint8Array(roles.name.length + identities.subject.length);
   for (const principal of principals) matters[principal] = 1;
   const groups = groupsNear(policy, matters, counted.parties());
-  const clusters = clustersOf({ nodes, under: node, breaks, holdings, principals, groups, reach: counted.reach });
+  const concerned = { nodes, under: node, breaks, holdings, principals, groups, reach: counted.reach };
+  const clusters = clustersOf(concerned);
   const found = clusters.map((cluster) => ({ cluster, sightings: sightingsOf(scene, cluster, broken) }));
+  const together = heldTogether(scene, concerned, { speech: makeSpeech(scene, parties), broken });
   return {
-    sightings: found.flatMap(({ sightings }) => sightings),
-    repair: separationRepair(
-      scene,
-      sides,
-      found.flatMap(({ cluster, sightings }) => (sightings.length === 0 ? [] : [cluster])),
-    ),
+    sightings: [...found.flatMap(({ sightings }) => sightings), ...together.sightings],
+    repair: separationRepair(scene, sides, [
+      ...found.flatMap(({ cluster, sightings }) => (sightings.length === 0 ? [] : [cluster])),
+      ...together.clusters,
+    ]),
   };
 }
 

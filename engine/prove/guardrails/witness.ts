@@ -14,7 +14,7 @@ import { makeBringers, type WitnessPerson } from './witness-people.js';
 /** Cells of a witness's identities, and the grants that give them. */
 export interface WitnessCells extends Region, ScopesThen {
   /**
-   * More namespaces where the same holds, each by itself without those below. Absent if there are none. Used only if a counting
+   * More namespaces where the same holds, with the same extent. Absent if there are none. Used only if a counting
    * guardrail would name more than `limits.witnessNames`: identities and grants are then listed once for all places that inherit them.
    */
   readonly alsoAt?: readonly NamespacePath[];
@@ -26,6 +26,11 @@ export interface WitnessCells extends Region, ScopesThen {
 export interface Witness extends WitnessCells {
   /** `provider:subject`, sorted. Of a person only the identities that hold some of these cells. */
   readonly identities: readonly string[];
+  /**
+   * What an actor with one of these identities carries besides: groups that it may be in, or another identity of the person. Absent if
+   * the identity alone does it.
+   */
+  readonly beside?: readonly string[];
   /** Those that have a name in `people`; absent if there are none. */
   readonly people?: readonly WitnessPerson[];
   /**
@@ -42,7 +47,8 @@ type Naming = 'once' | 'place by place';
 export function toWitnesses(scene: Scene, sightings: readonly Sighting[], naming: Naming): readonly Witness[] {
   const { policy } = scene;
   const same = makeInterning();
-  const byGrants = joinSightings(sightings, ({ grants }) => grants.join());
+  const whole = sightings.flatMap((sighting) => withBeside(scene, sighting));
+  const byGrants = joinSightings(whole, ({ grants }) => grants.join());
   const interned = byGrants.map((sighting) => ({ ...sighting, people: same(sighting.people) }));
   const byPeople = joinSightings(interned, ({ people }) => people).toSorted(comparePatches);
   const joined = naming === 'place by place' ? joinPeople(scene, byPeople) : byPeople;
@@ -60,11 +66,20 @@ export function toWitnesses(scene: Scene, sightings: readonly Sighting[], naming
       const people = bringers.peopleOf(sighting);
       return {
         identities,
+        ...(sighting.beside === undefined || sighting.beside.length === 0 ? {} : { beside: sighting.beside }),
         ...(people.length === 0 ? {} : { people }),
         ...toCells(scene, sighting),
         ...(sighting.also === undefined ? {} : { also: sighting.also.map((more) => toCells(scene, more)) }),
       };
     });
+}
+
+/** The sighting, once for each group that people must be in for the rule to speak of them. */
+function withBeside({ counted }: Scene, sighting: Sighting): readonly Sighting[] {
+  const { beside } = counted;
+  if (beside === null || sighting.beside !== undefined || sighting.people.length === 0) return [sighting];
+  const by = groupBy(sighting.people, (person) => beside(person).join());
+  return [...by.values()].map((people) => ({ ...sighting, people, beside: beside(people[0] ?? -1) }));
 }
 
 function toCells({ policy, nodes }: World, sighting: Sighting): WitnessCells {
@@ -84,7 +99,8 @@ function toCells({ policy, nodes }: World, sighting: Sighting): WitnessCells {
 function joinPeople({ limits }: World, sightings: readonly Sighting[]): readonly Sighting[] {
   const names = sightings.reduce((sum, { people, grants }) => sum + people.length + grants.length, 0);
   if (names <= limits.witnessNames) return sightings;
-  return [...groupBy(sightings, ({ people }) => people).values()].flatMap(([first, ...also]) =>
-    first === undefined ? [] : also.length === 0 ? [first] : [{ ...first, also }],
-  );
+  const alike = [...groupBy(sightings, ({ beside = [] }) => beside.join()).values()];
+  return alike
+    .flatMap((those) => [...groupBy(those, ({ people }) => people).values()])
+    .flatMap(([first, ...also]) => (first === undefined ? [] : also.length === 0 ? [first] : [{ ...first, also }]));
 }

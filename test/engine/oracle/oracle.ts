@@ -49,9 +49,25 @@ export function oracleGrants(
     .sort();
 }
 
+/** The first two different identities of the actor that stand in one list of `exclusive`. */
+function excluded(policy: PolicySet, actor: Actor): readonly [string, string] | null {
+  if (actor.kind === 'local') return null;
+  const texts = [...new Set(actor.identities.map(({ provider, subject }) => `${provider}:${subject}`))].sort();
+  for (const [i, a] of texts.entries()) {
+    for (const b of texts.slice(i + 1)) {
+      const both = policy.exclusive.some(({ identities }) =>
+        [a, b].every((text) => identities.some(({ provider, subject }) => `${provider}:${subject}` === text)),
+      );
+      if (both) return [a, b];
+    }
+  }
+  return null;
+}
+
 /** The grants of an allowed access, or the step at which it fails. */
 function oracleAccess(policy: PolicySet, actor: Actor, access: Access, at: number): readonly string[] | Step {
   const { scope, context, target } = access;
+  if (excluded(policy, actor) !== null) return 'exclusive';
   const local = actor.kind === 'local';
   const restrictions = actor.namespaceRestrictions;
   if (!local && restrictions !== null && !restrictions.some((restriction) => isAtOrBelow(target, restriction))) {
@@ -76,7 +92,13 @@ export function oracleDecide(
   readonly grants?: readonly string[];
   readonly step?: Step;
   readonly cause?: Step;
+  readonly identities?: readonly [string, string];
 } {
+  const identities = excluded(policy, actor);
+  const answer = (judged: readonly string[] | Step): ReturnType<typeof oracleDecide> =>
+    typeof judged !== 'string'
+      ? { decision: 'allow', grants: judged }
+      : { decision: 'deny', step: judged, ...(judged === 'exclusive' && identities !== null ? { identities } : {}) };
   const access = (scope: ScopeName, namespace: NamespacePath): readonly string[] | Step =>
     oracleAccess(policy, actor, { kind: 'access', scope, context: namespace, target: namespace }, at);
   if (request.kind === 'access') return answer(oracleAccess(policy, actor, request, at));
@@ -85,15 +107,12 @@ export function oracleDecide(
     const parent = request.namespace.slice(0, request.namespace.lastIndexOf('/')) || '/';
     return answer(access('namespace:write', parent as NamespacePath));
   }
+  if (identities !== null) return answer('exclusive');
   const source = access('resource:read', request.source);
   if (typeof source === 'string') return { decision: 'deny', step: 'source_read', cause: source };
   const destination = access('resource:write', request.destination);
   if (typeof destination === 'string') return { decision: 'deny', step: 'destination_write', cause: destination };
   return answer([...new Set([...source, ...destination])].sort());
-}
-
-function answer(judged: readonly string[] | Step): ReturnType<typeof oracleDecide> {
-  return typeof judged === 'string' ? { decision: 'deny', step: judged } : { decision: 'allow', grants: judged };
 }
 
 /** docs/meaning.md "Visibility": which of `universe` are visible, one by one. */
@@ -131,6 +150,13 @@ export function oracleCells(
   policy: PolicySet,
   asked: { identities: readonly Identity[]; paths: readonly NamespacePath[]; instants: readonly number[] },
 ): ReadonlyMap<NamespacePath, string> {
+  const pairs = asked.identities.flatMap((a) =>
+    asked.identities
+      .filter((b) =>
+        policy.exclusive.some(({ identities }) => [a, b].every((one) => identities.some((other) => isOne(one, other)))),
+      )
+      .map((b) => `${a.provider} ${a.subject} excludes ${b.provider} ${b.subject}`),
+  );
   const texts = asked.paths.map((target): [NamespacePath, string] => {
     const above = policy.grants.filter(
       (grant) => grant.namespace === target || (grant.inherit && isAtOrBelow(target, grant.namespace)),
@@ -145,7 +171,7 @@ export function oracleCells(
         return `${identity.provider} ${identity.subject} ${String(at)} ${[...scopes].sort().join()}`;
       });
     });
-    return [target, lines.join('\n')];
+    return [target, [...lines, ...pairs].join('\n')];
   });
   return new Map(texts);
 }

@@ -94,6 +94,8 @@ export function policyOf(roles: readonly PolicyRole[], grants: readonly Omit<Pol
     grants: grants.map((grant, index) => ({ ...grant, id: `g${String(index)}` })),
     tests: [],
     people: [],
+    exclusive: [],
+    folders: [],
     guardrails: [],
   };
 }
@@ -101,6 +103,11 @@ export function policyOf(roles: readonly PolicyRole[], grants: readonly Omit<Pol
 export const world: fc.Arbitrary<PolicySet> = fc
   .tuple(fc.tuple(...ROLES.map(roleOf)), fc.array(grantBody, { maxLength: 8, size: 'max' }))
   .map(([roles, grants]) => policyOf(roles, grants));
+
+/** Worlds of which some have identities that exclude each other. */
+export const exclusiveWorld: fc.Arbitrary<PolicySet> = fc
+  .tuple(world, fc.array(fc.uniqueArray(identity, { minLength: 2, maxLength: 3 }), { maxLength: 2 }))
+  .map(([policy, lists]) => ({ ...policy, exclusive: lists.map((identities) => ({ identities, place: null })) }));
 
 export const anyActor: fc.Arbitrary<Actor> = fc.oneof(
   {

@@ -13,7 +13,16 @@ import {
 import { explain } from '../../../engine/prove/explain/explain.js';
 import { whatCan } from '../../../engine/prove/ask/what-can.js';
 import { whoCan } from '../../../engine/prove/ask/who-can.js';
-import { anyInstant, anyPath, IDENTITIES, pathOf, policyOf, STRANGER, UNIVERSE, world } from '../oracle/worlds.js';
+import {
+  anyInstant,
+  anyPath,
+  IDENTITIES,
+  pathOf,
+  policyOf,
+  STRANGER,
+  UNIVERSE,
+  exclusiveWorld as world,
+} from '../oracle/worlds.js';
 import { testRuns } from '../../support/test-runs.js';
 import { holds, isInRegion, load } from './brute.js';
 import { ADA, ASKING, CREW_AND_ADA, decideAs, explainRequest, someone } from './requests.js';
@@ -44,7 +53,7 @@ describe('what-can', () => {
     fc.assert(
       fc.property(world, someone, anyInstant, (set, identity, at) => {
         const policy = load(set);
-        const regions = whatCan(policy, { identity, at });
+        const regions = whatCan(policy, { identities: [identity], at });
         const actor = {
           kind: 'request',
           identities: [identity],
@@ -78,7 +87,14 @@ describe('what-can', () => {
 
 describe('explain', () => {
   it('says what decide decides, each step in order up to the one that failed', () => {
-    const order = ['canonicalize', 'restriction', 'no_matching_grant', 'credential_scope', 'target_relationship'];
+    const order = [
+      'canonicalize',
+      'exclusive',
+      'restriction',
+      'no_matching_grant',
+      'credential_scope',
+      'target_relationship',
+    ];
     fc.assert(
       fc.property(world, explainRequest, (set, request) => {
         const explanation = explain(load(set), request);
@@ -88,11 +104,14 @@ describe('explain', () => {
         if (decision.decision === 'allow')
           expect(explanation.grants.map(({ id }) => id)).toEqual(decision.grants.map(({ id }) => id));
         const steps = explanation.steps.map(({ step }) => step).filter((step) => step !== 'unknown_scope');
-        expect(steps).toEqual(order.slice(0, steps.length));
+        const expected = order.filter((step) => step !== 'exclusive' || set.exclusive.length > 0);
+        expect(steps).toEqual(expected.slice(0, steps.length));
         expect(explanation.steps.map(({ passed }) => passed)).toEqual(
           explanation.steps.map((_, i) => decision.decision === 'allow' || i < explanation.steps.length - 1),
         );
-        expect(explanation.steps.length).toBe(decision.decision === 'allow' ? 5 : explanation.steps.length);
+        expect(explanation.steps.length).toBe(
+          decision.decision === 'allow' ? expected.length : explanation.steps.length,
+        );
       }),
       testRuns({ usual: 100, deep: 200 }),
     );

@@ -56,7 +56,7 @@ it('is a shortest chain, each link of which is a membership, from the holder to 
           if (!parsed.ok) throw new Error(holder.identity);
           for (const grant of holder.grants) expectChain(set, [parsed.identity], grant);
         }
-        for (const region of whatCan(policy, { identity, at }))
+        for (const region of whatCan(policy, { identities: [identity], at }))
           for (const grant of region.grants) expectChain(set, [identity], grant);
         for (const grant of explain(policy, request).grants) expectChain(set, request.identities, grant);
       },

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { type DiffRow, diffPolicies } from '../../../engine/prove/diff/diff-policies.js';
 import { formatIdentity, type Identity, type NamespacePath, SCOPES, type ScopeSet } from '../../../engine/index.js';
 import type { Place, PolicyGrant, PolicyRole, PolicySet } from '../../../engine/model/policy-set.js';
-import { grantBody, IDENTITIES, pathOf, policyOf, UNIVERSE, world } from '../oracle/worlds.js';
+import { grantBody, IDENTITIES, pathOf, policyOf, UNIVERSE, exclusiveWorld as world } from '../oracle/worlds.js';
 import { testRuns } from '../../support/test-runs.js';
 import { holds, isDuring, isInRegion, load, TIMES } from './brute.js';
 
@@ -204,7 +204,8 @@ function namedIdentities(set: PolicySet): readonly string[] {
     .flatMap((role) => role.members)
     .flatMap((member) => (member.kind === 'identity' ? [member.identity] : []));
   const principals = set.grants.flatMap(({ principal }) => (principal.kind === 'identity' ? [principal.identity] : []));
-  return [...members, ...principals].map(formatIdentity);
+  const excluding = set.exclusive.flatMap(({ identities }) => identities);
+  return [...members, ...principals, ...excluding].map(formatIdentity);
 }
 
 const [ada, , bob] = IDENTITIES;

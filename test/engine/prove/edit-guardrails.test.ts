@@ -45,10 +45,10 @@ const rule: fc.Arbitrary<GuardrailRule> = fc.oneof(
     .tuple(parties, scopes, scopes, anyPath)
     .map(([who, some, others, under]) => ({ kind: 'separate', sides: [some, others], under, ...who }) as const),
   count.map((counted) => ({ kind: 'atLeast', ...counted }) as const),
-  fc.tuple(count, parties).map(([counted, who]) => ({ kind: 'atMost', ...counted, ...who }) as const),
+  fc.tuple(count, parties).map(([counted, who]) => ({ kind: 'atMost', groups: 0, ...counted, ...who }) as const),
   fc
     .constantFrom('github', 'orcid')
-    .map((provider) => ({ kind: 'expires', providers: [provider], withinMilliseconds: 15 }) as const),
+    .map((provider) => ({ kind: 'expires', providers: [provider], withinMilliseconds: 15, each: false }) as const),
 );
 const pat: PolicyPerson = { name: 'pat', identities: [...IDENTITIES.slice(0, 2), STRANGER], place: null };
 const guarded: fc.Arbitrary<PolicySet> = fc
@@ -69,7 +69,7 @@ function rulesAbout({ scope, target }: ExplainRequest, others: ScopeSet): readon
   return [
     { kind: 'never', ...about },
     { kind: 'separate', sides: [about.scopes, others], ...EVERYONE, under: path.path },
-    { kind: 'atMost', ...counted, ...EVERYONE },
+    { kind: 'atMost', groups: 0, ...counted, ...EVERYONE },
   ];
 }
 

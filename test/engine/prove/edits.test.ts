@@ -22,7 +22,7 @@ import type { GrantAmendment } from '../../../engine/prove/explain/amendments.js
 import type { Change, Edit, PolicyChange } from '../../../engine/prove/explain/edits.js';
 import { explain, type ExplainRequest } from '../../../engine/prove/explain/explain.js';
 import { oracleDecide } from '../oracle/oracle.js';
-import { pathOf, policyOf, world } from '../oracle/worlds.js';
+import { pathOf, policyOf, exclusiveWorld as world } from '../oracle/worlds.js';
 import { testRuns } from '../../support/test-runs.js';
 import { filesOf, load } from './brute.js';
 import { applyEdit, writable } from './apply-edit.js';
@@ -174,6 +174,9 @@ describe('the edits of explain', () => {
         1n,
       ],
     ]);
+    // No provider can be declared under such a name.
+    for (const provider of ['constructor', 'prototype', 'constructor-group'])
+      expect(texts({ identities: [{ provider, subject: 'x' }], target: '/a', context: '/a' })).toEqual([]);
   });
 });
 

@@ -139,6 +139,6 @@ test('people change no decision: the decision digest is the same', () => {
 
 test('a grant to a group that a provider claims must end as those to its identities do', () => {
   const crew = { provider: 'vendor-group', subject: 'crew' };
-  const rule: GuardrailRule = { kind: 'expires', providers: ['vendor'], withinMilliseconds: 1000 };
+  const rule: GuardrailRule = { kind: 'expires', providers: ['vendor'], withinMilliseconds: 1000, each: false };
   expect(checkOne(policyOf([], [grant(crew, READ)]), rule)?.witnesses[0]?.identities).toEqual(['vendor-group:crew']);
 });

@@ -313,7 +313,7 @@ describe('atLeast and atMost', () => {
     const rule: fc.Arbitrary<CountRule> =
       kind === 'atLeast'
         ? count.map((of) => ({ kind: 'atLeast', ...of, identities: of.identities + 1 }))
-        : fc.tuple(count, parties).map(([of, who]) => ({ kind: 'atMost', ...of, ...who }));
+        : fc.tuple(count, parties).map(([of, who]) => ({ kind: 'atMost', groups: 0, ...of, ...who }));
     const seen = nothingSeen();
     const property = fc.property(peopled, rule, (set, chosen) => {
       const violation = checkOne(set, chosen);
@@ -355,7 +355,7 @@ describe('where witnesses are too many to tell one by one', () => {
       to: fc.constant(null),
       except: exemption,
     }),
-    fc.tuple(count, parties).map(([of, who]) => ({ kind: 'atMost' as const, ...of, ...who })),
+    fc.tuple(count, parties).map(([of, who]) => ({ kind: 'atMost' as const, groups: 0, ...of, ...who })),
   );
 
   it('names the same people, and which identities bring anything, without saying what', () => {

@@ -100,6 +100,7 @@ describe('places between and beside the namespaces of grants', () => {
   it('spares what counts nowhere once its only top level is gone', () => {
     const rule: GuardrailRule = {
       kind: 'atMost',
+      groups: 0,
       identities: 0,
       scopes: 2 as ScopeSet,
       at: { kind: 'every-top-level' },

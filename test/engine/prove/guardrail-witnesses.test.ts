@@ -22,6 +22,7 @@ function checkOne(
 const everywhere: fc.Arbitrary<GuardrailRule> = fc
   .record({
     kind: fc.constantFrom('atLeast' as const, 'atMost' as const),
+    groups: fc.constant(0),
     identities: fc.integer({ min: 0, max: 3 }),
     scopes: fc.constantFrom(1, 2, 3, 16, 32, 48, 1023).map((bits) => bits as ScopeSet),
     at: fc.constant({ kind: 'every-top-level' } as const),
@@ -86,7 +87,7 @@ it('witnesses name each heir once, not once a place', () => {
   const tops = people.map((identity, i) => grant(identity, `/t${String(i)}`));
   const set = policyOf([], [...people.map((identity) => grant(identity, '/')), ...tops]);
   const at = { kind: 'every-top-level' } as const;
-  const crowded = { kind: 'atMost', identities: 3, scopes: 32 as ScopeSet, at, ...EVERYONE } as const;
+  const crowded = { kind: 'atMost', groups: 0, identities: 3, scopes: 32 as ScopeSet, at, ...EVERYONE } as const;
   // Those who inherit, the same at each of the 40 places, and one more grant at each.
   const names = 40 * (40 + 40 + 1 + 1);
   expect(checkOne(set, crowded, { ...ENGINE_LIMITS, witnessNames: names })?.witnesses).toHaveLength(40 * 40);

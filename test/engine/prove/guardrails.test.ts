@@ -166,6 +166,7 @@ describe('atLeast and atMost', () => {
   const rule = fc
     .record({
       kind: fc.constantFrom('atLeast' as const, 'atMost' as const),
+      groups: fc.constant(0),
       identities: fc.integer({ min: 0, max: 3 }),
       scopes: fc.oneof(fewScopes, scopeSet),
       at: place,
@@ -243,7 +244,7 @@ describe('expires', () => {
     const providers = fc.subarray(['github', 'orcid', 'nobody'], { minLength: 1 });
     fc.assert(
       fc.property(world, within, providers, (set, withinMilliseconds, names) => {
-        const rule = { kind: 'expires', providers: names, withinMilliseconds } as const;
+        const rule = { kind: 'expires', providers: names, withinMilliseconds, each: true } as const;
         const reached = (grant: PolicyGrant): readonly string[] =>
           IDENTITIES.filter((who) => names.includes(who.provider))
             .filter((who) =>

@@ -83,7 +83,7 @@ it('may do exactly what who-can and what-can say of one of them', () => {
     const may = mayDo(policy, who);
     const texts = who.map(formatIdentity);
     const wrong: object[] = [];
-    const regions = who.flatMap((identity) => whatCan(policy, { identity, at }));
+    const regions = who.flatMap((identity) => whatCan(policy, { identities: [identity], at }));
     for (const path of UNIVERSE) {
       const covering = regions.filter((region) => isInRegion(region, path));
       for (const scope of SCOPES) {

@@ -3,6 +3,7 @@ import { describe, expect, it, test } from '@jest/globals';
 import fc from 'fast-check';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { stopCpu } from '../../support/cpu-time.js';
 import { fromRoot } from '../../support/root.js';
 import { testRuns } from '../../support/test-runs.js';
 import { readExample, readFolder, summary, textUnder } from './support.js';
@@ -43,13 +44,13 @@ describe('faults of characters', () => {
   });
 
   it('that fill a file are not all looked at', () => {
-    const start = performance.now();
+    const cpu = stopCpu();
     const hostile = readExample(`grants: []\n${'x\u0000'.repeat(1_000_000)}`);
     expect(new Set(hostile.diagnostics.map(({ code }) => code))).toEqual(new Set(['TEXT_NUL', 'LIMIT_DIAGNOSTICS']));
     expect(readExample(`a:${' \u00a0'.repeat(500_000)}${'\t '.repeat(4_000)}x\n`).diagnostics.length).toBeGreaterThan(
       0,
     );
-    expect(performance.now() - start).toBeLessThan(10_000);
+    expect(cpu()).toBeLessThan(10_000);
   });
 });
 

@@ -54,6 +54,25 @@ describe('the bytes of a statement', () => {
     );
   });
 
+  it('say where the policy comes from, if somebody has said so', () => {
+    const source = { commit: 'ab'.repeat(20), repository: 'https://git.example.org/p' };
+    for (const one of [source, { ...source, repository: null }]) {
+      const bytes = encodeStatement({ ...OURS, source: one });
+      expect(text(bytes)).toContain(`"policy":"facility","source":{"commit":"${one.commit}","repository":`);
+      expect(decodeStatement(bytes)).toEqual({ ...OURS, source: one });
+    }
+    const whole = text(encodeStatement({ ...OURS, source }));
+    for (const [from, to] of [
+      [source.commit, 'ab'],
+      [`,"repository":"${source.repository}"`, ''],
+      [`"${source.repository}"`, '7'],
+      [source.repository, 'a b'],
+      ['"commit"', '"more":1,"commit"'],
+      [`"source":{"commit":"${source.commit}","repository":"${source.repository}"}`, '"source":null'],
+    ] as const)
+      expect(decodeStatement(Buffer.from(whole.replace(from, to)))).toBeNull();
+  });
+
   it('say what they were made of', () => {
     const name = fc.stringMatching(/^[a-z0-9][a-z0-9._-]{0,20}$/);
     const time = fc.integer({ min: 0, max: 4e12 });

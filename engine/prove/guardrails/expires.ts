@@ -1,0 +1,95 @@
+// `expires` (docs/language.md "Guardrails"): grants to identities of some providers, and to groups that these claim, must end. Each by
+// itself must be short enough. Unless the rule says `each: true`, what an identity holds by grants that follow each other without a break
+// must be, too.
+import { groupBy } from '../../model/group.js';
+import { mapTimeline, NOTHING, piecesOf, type Timeline, unionOf } from '../../model/timeline.js';
+import { EACH_SCOPE, foldRights } from '../cells/fold.js';
+import { carriers, compareHoldings, type Holding, holdingOf, outermost } from '../cells/holdings.js';
+import { groupsNear } from '../cells/identities.js';
+import type { Patch } from '../cells/regions.js';
+import { checkGrants } from './grant-rules.js';
+import type { Finding, RowNumbers, RuleOf, Scene, Sighting } from './scene.js';
+
+export function checkExpires(scene: Scene, { withinMilliseconds, each }: RuleOf<'expires'>): Finding {
+  const alone = checkGrants(scene, ({ row, inherit, scopes, from, until }) =>
+    until - from <= withinMilliseconds
+      ? null
+      : { region: { row, extent: inherit ? 'subtree' : 'exact', except: [] }, scopes },
+  );
+  if (each) return alone;
+  const following = checkFollowing(scene, withinMilliseconds);
+  return {
+    sightings: [...alone.sightings, ...following.sightings],
+    repair: [...alone.repair, ...following.repair].sort((a, b) => a - b),
+  };
+}
+
+/** What identities that hold the same grants hold, if none of these grants is too long by itself. */
+interface Series {
+  readonly holdings: readonly Holding[];
+  readonly people: RowNumbers;
+}
+
+function checkFollowing(scene: Scene, within: number): Finding {
+  const series = seriesOf(scene, within);
+  const broken = series.map((one) => ({ ...one, patches: longIn(scene, one.holdings, within) }));
+  const sightings = broken.flatMap(({ holdings, people, patches }) =>
+    patches.map((patch): Sighting => {
+      const grants = carriers(scene.nodes, holdings, patch).map(({ grant }) => grant);
+      return { ...patch, people, grants: grants.sort((a, b) => a - b) };
+    }),
+  );
+  const candidates = new Set(sightings.flatMap(({ grants }) => [...grants]));
+  return { sightings, repair: candidates.size === 0 ? [] : repairOf(scene, series, { candidates, within }) };
+}
+
+/** Only where grants follow each other anywhere. Grants that are too long by themselves are told of already. */
+function seriesOf(scene: Scene, within: number): readonly Series[] {
+  const { grants, roles, identities } = scene.policy.tables;
+  const short = [...grants.id.keys()]
+    .map((grant) => holdingOf(scene, grant))
+    .filter(({ from, until }) => from < until && until - from <= within)
+    .sort(compareHoldings);
+  const byPrincipal = groupBy(short, ({ grant }) => grants.principal[grant] ?? 0);
+  const matters = new Uint8Array(roles.name.length + identities.subject.length);
+  for (const principal of byPrincipal.keys()) matters[principal] = 1;
+  return groupsNear(scene.policy, matters, scene.counted.parties()).flatMap(({ principals, parties }) => {
+    const holdings = principals.flatMap((principal) => byPrincipal.get(principal) ?? []).sort(compareHoldings);
+    const all = unionOf(holdings.map(({ from, until }) => ({ from, until, value: 1 })));
+    return piecesOf(all).some((piece) => piece.until - piece.from > within) ? [{ holdings, people: parties }] : [];
+  });
+}
+
+/** Where something is held for too long without a break. */
+function longIn(scene: Scene, holdings: readonly Holding[], within: number): readonly Patch[] {
+  scene.spend(holdings.length);
+  const places = outermost(scene.nodes, holdings);
+  return foldRights({ nodes: scene.nodes, places, sides: [holdings] }, EACH_SCOPE, ([held = NOTHING]) =>
+    longOf(held, within),
+  );
+}
+
+function longOf(held: Timeline, within: number): Timeline {
+  const pieces = EACH_SCOPE.flatMap((scope) =>
+    piecesOf(mapTimeline(held, (scopes) => scopes & scope)).filter(({ from, until }) => until - from > within),
+  );
+  return pieces.length === 0 ? NOTHING : unionOf(pieces);
+}
+
+/** Takes away all grants that are part of it, then puts back each that makes nothing too long. */
+function repairOf(
+  scene: Scene,
+  series: readonly Series[],
+  { candidates, within }: { readonly candidates: ReadonlySet<number>; readonly within: number },
+): readonly number[] {
+  const kept = series.map(({ holdings }) => holdings.filter(({ grant }) => !candidates.has(grant)));
+  const removed: number[] = [];
+  for (const grant of [...candidates].sort((a, b) => a - b)) {
+    const holding = holdingOf(scene, grant);
+    const concerned = series.flatMap(({ holdings }, i) => (holdings.some((one) => one.grant === grant) ? [i] : []));
+    const more = concerned.map((i) => [...(kept[i] ?? []), holding].sort(compareHoldings));
+    if (more.some((holdings) => longIn(scene, holdings, within).length > 0)) removed.push(grant);
+    else concerned.forEach((i, k) => (kept[i] = more[k] ?? []));
+  }
+  return removed;
+}

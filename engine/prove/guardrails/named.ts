@@ -1,0 +1,35 @@
+// Whether `to` or `except` of a guardrail names an identity: directly, through a role that it is in (directly or nested), or through its
+// provider.
+import { formatIdentity, GROUP_SUFFIX, type Identity } from '../../model/identity.js';
+import type { Audience } from '../../model/policy-set.js';
+import { identityRow } from '../cells/identities.js';
+import { withMembersBelow } from '../cells/membership.js';
+import type { World } from './scene.js';
+
+export interface Named {
+  readonly row: (identity: number) => boolean;
+  /** For identities that have no row. */
+  readonly identity: (identity: Identity) => boolean;
+}
+
+export function makeNamed({ policy, membership }: World, { providers, roles, identities }: Audience): Named {
+  const { tables } = policy;
+  const firstIdentity = tables.roles.name.length;
+  // Somebody with a group of a provider has signed in there.
+  const from = new Set(providers.flatMap((provider) => [provider, provider + GROUP_SUFFIX]));
+  const isFrom = tables.providers.map((provider) => (from.has(provider) ? 1 : 0));
+  const byRow = new Uint8Array(tables.identities.provider.map((row) => isFrom[row] ?? 0));
+  const wanted = new Set(roles);
+  const rows = [...tables.roles.name.keys()].filter((row) => wanted.has(tables.roles.name[row] ?? ''));
+  for (const principal of withMembersBelow(membership, rows))
+    if (principal >= firstIdentity) byRow[principal - firstIdentity] = 1;
+  const texts = new Set(identities.map(formatIdentity));
+  for (const identity of identities) {
+    const row = identityRow(policy, identity);
+    if (row !== undefined) byRow[row] = 1;
+  }
+  return {
+    row: (identity) => byRow[identity] === 1,
+    identity: (identity) => from.has(identity.provider) || texts.has(formatIdentity(identity)),
+  };
+}

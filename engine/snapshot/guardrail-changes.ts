@@ -1,0 +1,174 @@
+// What of a guardrail changed between two policies, and whether it asks for less than before. A rule is weaker if something that it
+// refused may now hold: it leaves out more, speaks of fewer, counts more, or looks at less. Newcomers of whom it speaks make no rule
+// weaker.
+import { formatIdentity } from '../model/identity.js';
+import { isWithin, type NamespacePath } from '../model/namespace.js';
+import type { CountedAt, Exemption, GuardrailRule, Parties, PolicySet } from '../model/policy-set.js';
+import { scopeNames, type ScopeSet } from '../model/scope.js';
+import { makeResolve, namedIdentities, type Resolve } from './resolve-parties.js';
+
+/** Of a guardrail or a delegated folder. */
+export interface CheckChange {
+  /** The guardrail's id, or the folder's path. */
+  readonly id: string;
+  /** Whether it may hold where it did not before. */
+  readonly weaker: boolean;
+  /** One line each: `identities 2 → 3`. */
+  readonly changes: readonly string[];
+}
+
+interface Part {
+  readonly text: string;
+  readonly weaker: boolean;
+}
+
+/** Of the guardrails of both policies those that ask for something else, in the order of the new policy. */
+export function guardrailChanges(old: PolicySet, changed: PolicySet): readonly CheckChange[] {
+  const before = new Map(old.guardrails.map(({ id, rule }) => [id, rule]));
+  const compare = makeCompare(old, changed);
+  return changed.guardrails.flatMap(({ id, rule }) => {
+    const was = before.get(id);
+    const parts = was === undefined ? [] : compare(was, rule);
+    if (parts.length === 0) return [];
+    return [{ id, weaker: parts.some(({ weaker }) => weaker), changes: parts.map(({ text }) => text) }];
+  });
+}
+
+/** Both sides of one thing. */
+interface Pair<T> {
+  readonly was: T;
+  readonly is: T;
+}
+
+function makeCompare(old: PolicySet, changed: PolicySet): (was: GuardrailRule, is: GuardrailRule) => readonly Part[] {
+  const parties = makePartiesParts(old, changed);
+  return (was, is) => {
+    if (was.kind === 'never' && is.kind === 'never') {
+      const scopes = scopesPart({ was: was.scopes, is: is.scopes }, 'lost');
+      return [...scopes, ...underPart({ was: was.under, is: is.under }), ...parties({ was, is })];
+    }
+    if (was.kind === 'separate' && is.kind === 'separate') {
+      const sides = valuePart('scopes', { was: sidesText(was.sides), is: sidesText(is.sides) }, () => true);
+      return [...sides, ...underPart({ was: was.under, is: is.under }), ...parties({ was, is })];
+    }
+    if (was.kind === 'atLeast' && is.kind === 'atLeast') {
+      const count = valuePart('identities', { was: was.identities, is: is.identities }, (a, b) => b < a);
+      return [
+        ...count,
+        ...scopesPart({ was: was.scopes, is: is.scopes }, 'gained'),
+        ...placePart({ was: was.at, is: is.at }),
+      ];
+    }
+    if (was.kind === 'atMost' && is.kind === 'atMost') {
+      return [
+        ...valuePart('identities', { was: was.identities, is: is.identities }, (a, b) => b > a),
+        ...valuePart('groups', { was: was.groups, is: is.groups }, (a, b) => b > a),
+        ...scopesPart({ was: was.scopes, is: is.scopes }, 'lost'),
+        ...placePart({ was: was.at, is: is.at }),
+        ...parties({ was, is }),
+      ];
+    }
+    if (was.kind === 'expires' && is.kind === 'expires') {
+      return [
+        ...namesPart('providers', { was: was.providers, is: is.providers }, 'lost'),
+        ...valuePart('within (ms)', { was: was.withinMilliseconds, is: is.withinMilliseconds }, (a, b) => b > a),
+        ...valuePart('each', { was: was.each, is: is.each }, (_, each) => each),
+      ];
+    }
+    return [{ text: `${was.kind} → ${is.kind}`, weaker: true }];
+  };
+}
+
+function valuePart<T extends string | number | boolean>(
+  name: string,
+  { was, is }: Pair<T>,
+  isWeaker: (was: T, is: T) => boolean,
+): readonly Part[] {
+  return was === is ? [] : [{ text: `${name} ${String(was)} → ${String(is)}`, weaker: isWeaker(was, is) }];
+}
+
+/** Which way of changing a list makes the rule weaker. */
+type Weakening = 'lost' | 'gained';
+
+function namesPart(name: string, { was, is }: Pair<readonly string[]>, weakening: Weakening): readonly Part[] {
+  const lost = was.filter((one) => !is.includes(one));
+  const gained = is.filter((one) => !was.includes(one));
+  return [
+    ...(lost.length === 0 ? [] : [{ text: `${name} lost ${some(lost)}`, weaker: weakening === 'lost' }]),
+    ...(gained.length === 0 ? [] : [{ text: `${name} gained ${some(gained)}`, weaker: weakening === 'gained' }]),
+  ];
+}
+
+function scopesPart({ was, is }: Pair<ScopeSet>, weakening: Weakening): readonly Part[] {
+  return namesPart('scopes', { was: scopeNames(was), is: scopeNames(is) }, weakening);
+}
+
+function sidesText(sides: readonly ScopeSet[]): string {
+  const texts = sides.map((side) => scopeNames(side).join('|'));
+  return texts.sort().join(', ');
+}
+
+/** A rule about a namespace is about everything below it. */
+function underPart({ was, is }: Pair<NamespacePath>): readonly Part[] {
+  return valuePart('under', { was, is }, () => !isWithin(was, is));
+}
+
+function placePart({ was, is }: Pair<CountedAt>): readonly Part[] {
+  const text = (at: CountedAt): string =>
+    at.kind === 'every-top-level' ? at.kind : `${at.kind === 'under' ? 'under' : 'at'} ${at.path}`;
+  const covers = is.kind === 'under' && was.kind !== 'every-top-level' && isWithin(was.path, is.path);
+  return text(was) === text(is) ? [] : [{ text: `${text(was)} → ${text(is)}`, weaker: !covers }];
+}
+
+const SHOWN = 8;
+
+function some(names: readonly string[]): string {
+  const shown = names.slice(0, SHOWN).join(', ');
+  return names.length > SHOWN ? `${shown} and ${String(names.length - SHOWN)} more` : shown;
+}
+
+/** `except` is weaker if it gained somebody; `to` if it lost somebody whom both policies name, or a provider. */
+function makePartiesParts(old: PolicySet, changed: PolicySet): (pair: Pair<Parties>) => readonly Part[] {
+  const [resolveOld, resolveNew] = [makeResolve(old), makeResolve(changed)];
+  let here: ReadonlySet<string> | null = null;
+  const isHere = (text: string): boolean => (here ??= new Set(namedIdentities(changed).map(formatIdentity))).has(text);
+  return ({ was, is }) => [
+    ...toParts({ was: was.to, is: is.to }, { resolveOld, resolveNew, isHere }),
+    ...exceptParts({ was: was.except, is: is.except }, { resolveOld, resolveNew }),
+  ];
+}
+
+interface Both {
+  readonly resolveOld: Resolve;
+  readonly resolveNew: Resolve;
+}
+
+function toParts(
+  { was, is }: Pair<Parties['to']>,
+  { resolveOld, resolveNew, isHere }: Both & { readonly isHere: (text: string) => boolean },
+): readonly Part[] {
+  if (was === null && is === null) return [];
+  if (was === null) return [{ text: '`to` was everyone', weaker: true }];
+  if (is === null) return [{ text: '`to` is everyone', weaker: false }];
+  const providers = namesPart('`to` providers', { was: was.providers, is: is.providers }, 'lost');
+  // Members come and go: only somebody who is still in the policy was let off.
+  const lost = resolveOld(was).filter((text) => isHere(text) && !resolveNew(is).includes(text));
+  const roles = namesPart('`to` roles', { was: was.roles, is: is.roles }, 'gained').map((part) => ({
+    ...part,
+    weaker: false,
+  }));
+  return [...providers, ...roles, ...(lost.length === 0 ? [] : [{ text: `\`to\` lost ${some(lost)}`, weaker: true }])];
+}
+
+function exceptParts({ was, is }: Pair<Exemption>, { resolveOld, resolveNew }: Both): readonly Part[] {
+  const roles = is.roles.filter((role) => !was.roles.includes(role)).map((role) => `role ${role}`);
+  const before = new Set(resolveOld({ ...was, providers: [] }));
+  const after = resolveNew({ ...is, providers: [] });
+  const gained = after.filter((text) => !before.has(text));
+  const lost = [...before].filter((text) => !after.includes(text));
+  const by = [...roles, ...(gained.length === 0 ? [] : [some(gained)])].join(': ');
+  return [
+    ...(by === '' ? [] : [{ text: `\`except\` gained ${by}`, weaker: true }]),
+    ...(lost.length === 0 ? [] : [{ text: `\`except\` lost ${some(lost)}`, weaker: false }]),
+  ];
+}

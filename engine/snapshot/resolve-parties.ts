@@ -1,0 +1,42 @@
+// Whom `to` and `except` of a guardrail name, as texts: identities, members of roles (nested ones too), and whoever the policy names of a
+// provider.
+import { formatIdentity, GROUP_SUFFIX, type Identity } from '../model/identity.js';
+import { compareTexts } from '../model/order.js';
+import type { Audience, PolicySet } from '../model/policy-set.js';
+
+/** All identities that an audience names, as sorted texts. */
+export type Resolve = (named: Audience) => readonly string[];
+
+export function makeResolve(set: PolicySet): Resolve {
+  const members = new Map(set.roles.map((role) => [role.name, role.members]));
+  let everybody: readonly Identity[] | null = null;
+  return ({ providers, roles, identities }) => {
+    const named = new Set(identities.map(formatIdentity));
+    const reached = new Set(roles);
+    // Iterating a set also visits what is added meanwhile, so the loop follows nested roles to the end.
+    for (const role of reached) {
+      for (const member of members.get(role) ?? []) {
+        if (member.kind === 'role') reached.add(member.role);
+        else named.add(formatIdentity(member.identity));
+      }
+    }
+    if (providers.length > 0) {
+      const from = new Set(providers.flatMap((provider) => [provider, provider + GROUP_SUFFIX]));
+      everybody ??= namedIdentities(set);
+      for (const identity of everybody) if (from.has(identity.provider)) named.add(formatIdentity(identity));
+    }
+    return [...named].sort(compareTexts);
+  };
+}
+
+/** All identities that roles, grants, people and exclusive lists name; some more than once. */
+export function namedIdentities({ exclusive, roles, grants, people }: PolicySet): readonly Identity[] {
+  return [
+    ...roles.flatMap(({ members }) =>
+      members.flatMap((member) => (member.kind === 'identity' ? [member.identity] : [])),
+    ),
+    ...grants.flatMap(({ principal }) => (principal.kind === 'identity' ? [principal.identity] : [])),
+    ...people.flatMap(({ identities }) => identities),
+    ...exclusive.flatMap(({ identities }) => identities),
+  ];
+}

@@ -1,0 +1,143 @@
+// What a policy may hold at most, in `make test-deep` at the real value of each limit: where plain arrays, maps and texts of JavaScript end.
+// V8 ends the process where an array grows past 2^27 elements, and throws where a map has 2^24 entries or a text 2^29 units.
+import { describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { compilePolicy, ENGINE_LIMITS, readPolicy } from '../../engine/compiler.js';
+import { groupHolders } from '../../engine/model/holders.js';
+import { type NamespacePath, pastNamespaces } from '../../engine/model/namespace.js';
+import type { PolicyTables } from '../../engine/model/tables.js';
+import { decodeSnapshot } from '../../engine/snapshot/decode.js';
+import { digestOfParts } from '../../engine/snapshot/hash.js';
+import { times } from '../support/test-runs.js';
+import { compile, FULL } from './full-policy.js';
+
+/** Roles with a grant each, each with the same inner role, and its people with a grant each. */
+function nestedRoles(outer: number, people: number): PolicyTables {
+  const roles = outer + 1;
+  const count = outer + people;
+  const none = new Int32Array(count);
+  const column = (of: (i: number) => number): Int32Array => Int32Array.from({ length: count }, (_, i) => of(i));
+  const nothing = {
+    namespace: none,
+    scopes: new Uint16Array(count),
+    inherit: new Uint8Array(count),
+    notBefore: new Float64Array(count),
+    expires: new Float64Array(count),
+  };
+  return {
+    ...{ name: 'nested', providers: ['orcid'], files: [], segments: [] },
+    namespaces: { parent: Int32Array.of(-1), segment: Int32Array.of(-1) },
+    identities: {
+      provider: new Int32Array(people),
+      subject: Array.from({ length: people }, (_, i) => `p${String(i)}`),
+    },
+    roles: {
+      name: Array.from({ length: roles }, (_, i) => `r${String(i)}`),
+      file: none,
+      line: none,
+      description: { row: none, text: [] },
+    },
+    members: {
+      role: column((i) => Math.min(i, outer)),
+      member: column((i) => (i < outer ? outer : roles + i - outer)),
+      ...{ file: none, line: none },
+    },
+    grants: {
+      ...nothing,
+      id: [],
+      principal: column((i) => (i < outer ? i : roles + i - outer)),
+      ...{ file: none, line: none, reason: { row: none, text: [] } },
+    },
+    exclusive: { first: none, second: none },
+  };
+}
+
+// In full, this is the limit: 250,000,000 rows, 8,000,000 namespaces.
+const OUTER = times({ usual: 10, deep: 1040 });
+const DEEP_PATHS = times({ usual: 2_500, deep: 249_999 });
+
+describe('rows with roles followed', () => {
+  it('are grouped up to the limit, which no plain array would hold, and refused above it', () => {
+    const people = 120_000;
+    const tables = nestedRoles(OUTER, people);
+    // Each person is in all outer roles and the inner one, and has a grant; each outer role has one.
+    const rows = people * (2 * OUTER + 2);
+    const grouped = groupHolders(tables, rows);
+    expect([grouped?.count, grouped?.principals.length]).toEqual([people, people * (OUTER + 1)]);
+    expect([grouped?.principals[0], grouped?.principals.at(-1)]).toEqual([0, OUTER + people]);
+    expect(groupHolders(tables, rows - 1)).toBeNull();
+  });
+});
+
+describe('namespaces', () => {
+  const deep = (name: string): NamespacePath => `/${name}${'/a'.repeat(31)}` as NamespacePath;
+
+  it('are counted with those above them, each once', () => {
+    const paths = ['/a/b', '/a/c', '/a/b', '/', '/d'] as NamespacePath[];
+    // The root, /a, /a/b; /a/c; /d.
+    expect([2, 3, 4, 5].map((limit) => pastNamespaces(paths, limit))).toEqual([0, 1, 4, -1]);
+  });
+
+  it('are taken up to the limit', () => {
+    const paths = Array.from({ length: DEEP_PATHS }, (_, i) => deep(i.toString(36)));
+    const limit = 32 * (DEEP_PATHS + 1);
+    expect(limit).toBeLessThanOrEqual(ENGINE_LIMITS.namespaces);
+    expect(pastNamespaces(paths, limit)).toBe(-1);
+    expect(pastNamespaces([...paths, deep('x~1')], limit)).toBe(DEEP_PATHS);
+  });
+
+  it('are refused above the limit: in a folder at the grant, by compile, and by load', () => {
+    const limits = { ...ENGINE_LIMITS, namespaces: 3 };
+    const text = (grants: string): Uint8Array => new TextEncoder().encode(grants);
+    const files = (second: string) => [
+      { path: 'policy.yaml', bytes: text('bailiwick: 1\nname: p\nproviders: { orcid: {} }\n') },
+      {
+        path: 'team.yaml',
+        bytes: text(
+          `grants:\n  - { id: a, identity: orcid:x, scopes: [resource:read], namespace: /a/b }\n` +
+            `  - { id: b, identity: orcid:x, scopes: [resource:read], namespace: ${second} }\n`,
+        ),
+      },
+    ];
+    expect(readPolicy(files('/a'), limits).diagnostics).toEqual([]);
+    expect(readPolicy(files('/b'), limits).diagnostics).toMatchObject([
+      { code: 'LIMIT_COUNT', file: 'team.yaml', range: { start: { line: 3 } } },
+    ]);
+    const { bytes } = compile(FULL);
+    // The root, /labs, /labs/optics.
+    const rows = 3;
+    for (const [namespaces, ok] of [
+      [rows, true],
+      [rows - 1, false],
+    ] as const) {
+      expect(compilePolicy(FULL, { ...ENGINE_LIMITS, namespaces }).ok).toBe(ok);
+      expect(decodeSnapshot(bytes, { ...ENGINE_LIMITS, namespaces }).ok).toBe(ok);
+    }
+  });
+});
+
+describe('what is hashed', () => {
+  it('may be longer than a text of JavaScript', () => {
+    const list = ['"a"', '"\u00e9\u{1f600}"', '"b"'];
+    expect(digestOfParts(['[', list, ']'])).toBe(
+      `sha256:${createHash('sha256').update(`[${list.join()}]`).digest('hex')}`,
+    );
+    const long = 'x'.repeat(1 << 24);
+    const hash = createHash('sha256').update('[');
+    for (let i = 0; i < 40; i += 1) hash.update(i === 0 ? long : `,${long}`);
+    const many = Array.from({ length: 40 }, () => long);
+    expect(digestOfParts(['[', many, ']'])).toBe(`sha256:${hash.update(']').digest('hex')}`);
+  });
+});
+
+describe('a snapshot', () => {
+  it('is refused if its text would be longer than any text of JavaScript', () => {
+    const [grant] = FULL.grants;
+    if (grant === undefined) throw new Error('the full policy has a grant');
+    // The same long id under many numbers: 600 MB of JSON from little memory.
+    const long = '"'.repeat(300_000);
+    const grants = Array.from({ length: 1_000 }, (_, i) => ({ ...grant, id: `${String(i)}${long}` }));
+    const refused = compilePolicy({ ...FULL, grants, guardrails: [], tests: [] });
+    expect(refused.ok ? [] : refused.diagnostics).toMatchObject([{ code: 'LIMIT_EXPANDED' }]);
+  });
+});
