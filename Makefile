@@ -6,7 +6,7 @@ JEST := node --no-warnings node_modules/jest/bin/jest.js
 NODE_OK := var v = process.versions.node.split("."); process.exit(v[0] > 20 || (v[0] == 20 && v[1] >= 19) ? 0 : 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help node setup build run test test-deep test-nodes check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench bench-decide bench-policy bench-query bench-commands bench-swap bench-smoke clean
+.PHONY: help node setup build run test test-deep test-nodes test-infra check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench bench-decide bench-policy bench-query bench-commands bench-swap bench-smoke clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ test-deep: build ## the suite with every property at full count, from a seed by 
 
 test-nodes: build ## `make run` and a short suite on other lines of Node, installed from npm into .run/
 	@node .ci/nodes.mjs
+
+test-infra: build ## the real programs around a gateway: proxies, PostgreSQL, Prometheus; apt installs what is missing (ARGS="nginx" for some)
+	@node .ci/infra/run.mjs $(ARGS)
 
 check: fmt-check lint types arch dead docs-check ## everything but the tests
 
